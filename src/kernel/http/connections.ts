@@ -64,7 +64,7 @@ export function markKnown({ socket }: IncomingMessage): void {
 }
 
 /** For as long as this answer is sent, its sender watches whether it is read. */
-export function watchesItself({ req: { socket } }: ServerResponse): (() => void) | undefined {
+export function watchesItself({ req: { socket } }: Pick<ServerResponse, 'req'>): (() => void) | undefined {
   if (withOwnLimit.has(socket)) return undefined;
   withOwnLimit.add(socket);
   return () => withOwnLimit.delete(socket);

@@ -49,12 +49,23 @@ class Connection {
     this.#socket = socket;
     this.#parse = parse;
     this.#handle = handle;
+    socket.on('data', this.#take).on('resume', this.#resumed);
   }
 
-  take(packet: Buffer): void {
-    this.#rest = this.#rest ? Buffer.concat([this.#rest, packet]) : packet;
-    this.#feed();
-  }
+  readonly #take = guarded(
+    'http.pipelining.data',
+    () => this.#socket,
+    (packet: Buffer): void => {
+      this.#rest = this.#rest ? Buffer.concat([this.#rest, packet]) : packet;
+      this.#feed();
+    },
+  );
+
+  readonly #resumed = guarded(
+    'http.pipelining.resume',
+    () => this.#socket,
+    () => this.#goOn(),
+  );
 
   /** Begins a request, or lets it wait for the one that is in hand. */
   begin(request: IncomingMessage, response: ServerResponse): void {
@@ -77,7 +88,7 @@ class Connection {
   }
 
   /** Goes on in a later turn, if anything waits. */
-  goOn(): void {
+  #goOn(): void {
     if (this.#isScheduled || (this.#rest === undefined && this.#waiting.length === 0)) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -91,7 +102,7 @@ class Connection {
     else if (this.#isInHand()) this.#watch();
     else {
       this.begin(...this.#waiting.shift()!);
-      this.goOn();
+      this.#goOn();
     }
   }
 
@@ -105,7 +116,7 @@ class Connection {
     this.#isWatching = true;
     const goOn = () => {
       this.#isWatching = false;
-      this.goOn();
+      this.#goOn();
     };
     this.#response!.once('close', guarded('http.pipelining.answered', this.#socket, goOn));
   }
@@ -119,12 +130,16 @@ class Connection {
       const isEnough = pieces >= piecesInATurn;
       if (this.#mustWait() || isEnough) {
         this.#wait(packet.subarray(at));
-        if (isEnough) this.goOn();
+        if (isEnough) this.#goOn();
         return;
       }
       const end = this.#cut(packet, at);
       this.#parse(at === 0 && end === packet.length ? packet : packet.subarray(at, end));
       at = end;
+      if (this.#isHandedOver()) {
+        this.#leave(packet.subarray(at));
+        return;
+      }
     }
     this.#rest = undefined;
     if (packet.length >= largeBytes) giveBack(packet);
@@ -145,6 +160,19 @@ class Connection {
     this.#rest = rest;
     this.#isPaused = true;
     this.#socket.pause();
+  }
+
+  /** Node has let go of the socket: from here on it speaks something else than HTTP. */
+  #isHandedOver(): boolean {
+    return !this.#isOver && !this.#socket.destroyed && this.#socket.parser == null;
+  }
+
+  /** The bytes behind the last request belong to the listener that took the socket over, and reach it first. */
+  #leave(rest: Buffer): void {
+    this.stop();
+    this.#socket.off('data', this.#take).off('resume', this.#resumed);
+    if (rest.length > 0 && !this.#socket.readableEnded) this.#socket.unshift(rest);
+    if (this.#isPaused && this.#socket.listenerCount('data') > 0) this.#socket.resume();
   }
 
   #isParsed(): boolean {
@@ -184,23 +212,15 @@ export function paceRequests(handle: RequestListener) {
       if (connection) connection.begin(request, response);
       else handle(request, response);
     }) as RequestListener,
-    /** After node's own listener for connections, which is there from the start. */
+    /** After node's own listener for connections, which is there from the start. The server needs a listener for `clientError` of its own:
+     *  node closes a connection that speaks no HTTP only if there is none. */
     watch(server: Server, event: 'connection' | 'secureConnection'): void {
       const takeOver = (socket: Socket) => {
         const [parse] = socket.listeners('data') as Parse[];
         if (!parse) return;
-        const connection = new Connection(socket, parse, handle);
-        connections.set(socket, connection);
         socket.removeListener('data', parse);
         // Node sees that somebody listens, and hands the bytes to us instead of to its parser.
-        socket.on(
-          'data',
-          guarded('http.pipelining.data', socket, (packet: Buffer) => connection.take(packet)),
-        );
-        socket.on(
-          'resume',
-          guarded('http.pipelining.resume', socket, () => connection.goOn()),
-        );
+        connections.set(socket, new Connection(socket, parse, handle));
       };
       const stop = (_: Error, socket: Duplex) => connections.get(socket as Socket)?.stop();
       server.on(

@@ -29,6 +29,8 @@ export interface RunningCluster {
   revision: number;
   /** What was counted into its meter already. */
   counted: { requests: number; errors: number };
+  /** Of requests at once, where it is not counted yet. */
+  peak: number;
   /** Whether it may have nodes to listen for, when they were last listened for by the monotonic clock, and what was heard. */
   hasNodes: boolean;
   listenedAt: number;
@@ -52,7 +54,7 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
   const place = placeOf(app, row);
   const pki = await ensurePki(app, row, place.hosts);
   const running = {
-    ...{ row, revision: pki.revision, counted: { requests: 0, errors: 0 } },
+    ...{ row, revision: pki.revision, counted: { requests: 0, errors: 0 }, peak: 0 },
     ...{ hasNodes: true, listenedAt: Number.NEGATIVE_INFINITY, heard: new Map() },
   } as unknown as RunningCluster;
   const cluster = () => running.row;

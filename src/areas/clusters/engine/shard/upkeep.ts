@@ -14,10 +14,12 @@ export async function keepUp(app: App, held: Held, running: RunningCluster): Pro
   const nodes = await listNodes(running.plane.ask);
   running.hasNodes ||= nodes.length > 0;
   const { requests, errors, inflightPeak, objects, bytes, components } = running.plane.figures();
+  // Asked for once, it begins anew: kept until it is written, or a database that is away would make a peak unseen.
+  running.peak = Math.max(running.peak, inflightPeak);
   const measured = {
     nodes: nodes.length,
     ready: nodes.filter(({ ready }) => ready).length,
-    inflight: inflightPeak,
+    inflight: running.peak,
     objects,
     bytes,
     components,
@@ -26,6 +28,7 @@ export async function keepUp(app: App, held: Held, running: RunningCluster): Pro
   };
   await app.db.write((tx) => meter(tx, held, measured));
   running.counted = { requests, errors };
+  running.peak = 0;
   await sweepTokens(app, running);
 }
 

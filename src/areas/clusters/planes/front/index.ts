@@ -6,7 +6,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
+import { type ConnectionLimits, Connections, connectionLimits, watchesItself } from '../../../../kernel/http/connections.ts';
 import { asCaller, type Peers } from '../../../../kernel/http/peer.ts';
+import { paceRequests } from '../../../../kernel/http/pipelining.ts';
+import { refuseMalformed } from '../../../../kernel/http/server.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Door, DoorKeys, Front, Served } from '../../engine/shard/door.ts';
@@ -69,8 +72,16 @@ async function listen(
   at: Served['listen'],
   keys: DoorKeys | undefined,
   roomOf: (serverName: string) => Room | undefined,
-  { log, addressOf }: FrontParts,
+  { log, addressOf, connections }: FrontParts,
 ): Promise<Server> {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const socket = request.socket as TLSSocket;
+    const room = roomOf(nameOf(socket));
+    const shown = room?.sockets.get(socket);
+    if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
+    answerRequest(room, shown, request, response);
+  };
+  const paced = paceRequests(guarded('clusters.front.request', ([{ socket }]) => socket, answer));
   const server = createServer(
     {
       ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
@@ -92,22 +103,13 @@ async function listen(
         },
       ),
     },
-    guarded(
-      'clusters.front.request',
-      ([{ socket }]) => socket,
-      (request: IncomingMessage, response: ServerResponse) => {
-        const socket = request.socket as TLSSocket;
-        const room = roomOf(nameOf(socket));
-        const shown = room?.sockets.get(socket);
-        if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
-        answerRequest(room, shown, request, response);
-      },
-    ),
+    paced.listener,
   );
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const room = roomOf(nameOf(request.socket as TLSSocket));
     const shown = room?.sockets.get(request.socket as TLSSocket);
     if (!room || !shown || !isGood(shown)) return void socket.destroy();
+    watchesItself({ req: request }); // a terminal may stand still for as long as its user likes
     talkWith(room, shown, request, socket, head);
   };
   server.on(
@@ -115,6 +117,12 @@ async function listen(
     guarded('clusters.front.upgrade', ([, socket]) => socket, upgrade),
   );
   paceHandshakes(server, addressOf);
+  paced.watch(server, 'secureConnection');
+  server.on(
+    'clientError',
+    guarded('clusters.front.client-error', ([, socket]) => socket, refuseMalformed),
+  );
+  connections().watch(server);
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = 0; // watches stay open; bodies have a time of their own
   server.keepAliveTimeout = limits.keepAliveMs;
@@ -248,11 +256,20 @@ const portOf = (server: Server) => (server.address() as AddressInfo).port;
 interface FrontParts {
   log: Logger;
   addressOf: AddressOf;
+  /** Closes the connections of a listener whose callers do not read. */
+  connections: () => Connections;
 }
 
-export function makeFront(log: Logger, peers: Peers): Front {
+/** Who may have how many connections is for the rooms to say. */
+const unbounded = {
+  anonymousPerAddress: Number.POSITIVE_INFINITY,
+  anonymousInAll: Number.POSITIVE_INFINITY,
+  inAll: Number.POSITIVE_INFINITY,
+};
+
+export function makeFront(log: Logger, peers: Peers, { unreadMs = connectionLimits.unreadMs }: Partial<ConnectionLimits> = {}): Front {
   const addressOf: AddressOf = (socket) => (peers.isProxied(asCaller(socket)) ? undefined : peers.of(asCaller(socket)));
-  const parts = { log, addressOf };
+  const parts = { log, addressOf, connections: () => new Connections(peers, { unreadMs, ...unbounded }) };
   const shared = makeSharedPort(parts);
   return {
     open: (served) => (served.serverName === undefined ? openOwnPort(served, parts) : shared.open(served, served.serverName)),

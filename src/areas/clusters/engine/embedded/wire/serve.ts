@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { DatabaseAway, DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
+import { DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../../kernel/errors.ts';
 import { guarded } from '../../../../../kernel/faults/guarded.ts';
+import { isPassing, refuseAway } from '../../../../../kernel/http/away.ts';
 import { cutAfterAnswer, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
 import { discard, hasBody } from '../../../../../kernel/http/discard.ts';
 import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
@@ -230,7 +231,7 @@ export function translate(cluster: Cluster, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseBusy || error instanceof Crowded)
     return tooMany('your organization has more requests under way than its share; try again in a moment');
-  if (error instanceof DatabaseAway) return unavailableError('the database is away; try again in a moment');
+  if (isPassing(error)) return unavailableError(refuseAway(error).message);
   if (error instanceof Refusal) {
     if (error.status === 413) return tooLarge(error.message);
     if (error.status === 503) return unavailableError(error.message);
