@@ -18,7 +18,7 @@ export async function showEntitlements({ db }: Session, options: Where) {
 export async function changeEntitlements({ db }: Session, wanted: string[], options: Where) {
   const org = await db.write(async (tx) => {
     const org = await organizationNamed(tx, options.organization);
-    await lockRights(tx, org.id, { revokes: [topics.org(org.id)] });
+    await lockRights(tx, org.id, { revokes: [topics.org(org.id), topics.roles(org.id)] });
     await setEntitlements(tx, actingOperator(org.id), org, wanted);
     return org;
   });

@@ -24,7 +24,8 @@ export interface Ctx {
   require(id: string, permission?: Permission): void;
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** One transaction holding the change, its audit row, and the answer to an Idempotency-Key. It begins by reading the caller's rights
-   *  again: what `ctx` tells of them outside may be over. `revokes`: the topics that it takes rights away from. */
+   *  again: what `ctx` tells of them outside may be over. Nothing outside the database is changed before its first statement is answered.
+   *  `revokes`: the topics that it takes rights away from. */
   write<T>(work: (tx: Tx) => Promise<T>, options?: { revokes?: readonly string[] }): Promise<T>;
 }
 
@@ -104,17 +105,51 @@ interface Acting {
  * does is obeyed, however long the operation waited. From then on `ctx` tells the rights that were found here.
  */
 const writing =
-  ({ app, spec, idempotent }: Call, acting: Acting): Ctx['write'] =>
-  (work, { revokes = [] } = {}) =>
-    app.db.write(async (tx) => {
-      const { principal } = acting;
-      if (principal) {
-        const found = await (revokes.length ? reloadRevoking(tx, principal, revokes) : reloadShared(tx, principal));
-        acting.principal = found;
-        admitAgain(spec, found);
+  (call: Call, acting: Acting): Ctx['write'] =>
+  async (work, { revokes = [] } = {}) => {
+    const { app, spec, idempotent } = call;
+    const act = (tx: Tx) => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx));
+    const { principal } = acting;
+    if (!principal) return app.db.write(act);
+    if (!revokes.length && principal.isLikelyUnchanged()) {
+      try {
+        return await app.db.write((tx) => actMeanwhile(tx, principal, act));
+      } catch (error) {
+        if (!(error instanceof RightsChanged)) throw error;
       }
-      return idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx);
+    }
+    return app.db.write(async (tx) => {
+      const found = await (revokes.length ? reloadRevoking(tx, principal, revokes) : reloadShared(tx, principal));
+      acting.principal = found;
+      admitAgain(spec, found);
+      return act(tx);
     });
+  };
+
+/** What was done so far followed from rights that are over: it is undone. */
+class RightsChanged extends Error {}
+
+/**
+ * Does the work while the rights are read again, which nearly always are as they were: so that this costs no round trip. Its statements follow
+ * the reading, and none is answered before it: when the rights have changed, nothing was learnt, and all is undone.
+ */
+async function actMeanwhile<T>(tx: Tx, principal: Principal, act: (tx: Tx) => Promise<T>): Promise<T> {
+  const unchanged = reloadShared(tx, principal).then((found) => {
+    if (found !== principal) throw new RightsChanged();
+  });
+  unchanged.catch(() => {});
+  const query: Tx['query'] = async (piece) => {
+    const answer = tx.query(piece);
+    answer.catch(() => {});
+    await unchanged;
+    return answer;
+  };
+  try {
+    return await act({ ...tx, query });
+  } finally {
+    await unchanged; // before any refusal: that may follow from what does not hold any more
+  }
+}
 
 /** Refuses as the guard would have done, had the request come now. */
 function admitAgain(spec: Op, principal: Principal | undefined) {

@@ -48,13 +48,15 @@ export interface Principal {
   locks: readonly string[];
   /** Begins a transaction: shares these locks, then reads the rights again. Undefined: they are gone. */
   reload(tx: Tx, locks: readonly string[]): Promise<Principal | undefined>;
+  /** Whether that will give this very principal, unless something changed that is not known here yet. */
+  isLikelyUnchanged(): boolean;
   /** Aborted when the credential, or anything its rights follow from, may have changed: ask again, or let go. */
   signal: AbortSignal;
 }
 
 /** What a loader finds behind a hash. Without a principal: known, but switched off. */
 export interface Loaded {
-  principal: Omit<Principal, 'signal' | 'kind' | 'topics' | 'locks' | 'reload'> | undefined;
+  principal: Omit<Principal, 'signal' | 'kind' | 'topics' | 'locks' | 'reload' | 'isLikelyUnchanged'> | undefined;
   /** Shares locks, then tells whether another look would find the same: where that costs less than to look. */
   shareUnchanged?: (tx: Tx, locks: readonly string[]) => Promise<boolean>;
   /** How long it stays valid by the product's clock. */
@@ -134,6 +136,7 @@ function asPrincipal(found: NonNullable<Loaded['principal']>, loaded: Loaded, so
     topics,
     locks: sharedLocks(found.org.id, topics),
     signal,
+    isLikelyUnchanged: () => last.shareUnchanged !== undefined && last.is === principal,
     reload: async (tx, locks) => {
       const { shareUnchanged, is } = last; // together: another transaction may find something newer meanwhile
       if (shareUnchanged && (await shareUnchanged(tx, locks))) return is;

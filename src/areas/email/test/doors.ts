@@ -59,6 +59,7 @@ export function madeUpKeys() {
         access: { keyId, domainIds: options.domainIds ?? [] },
         topics: [],
         locks: [],
+        isLikelyUnchanged: () => false,
         reload: async () => find(hash),
         signal: abort.signal,
       };
