@@ -26,6 +26,7 @@ export const suppressionOps = {
     entitlement: 'email',
     body: input({ address: Email }),
     responses: { 201: EmailSuppression },
+    errors: { 409: 'the organization has 100,000 suppressed addresses, or the Idempotency-Key was used before in another way' },
   }),
   deleteSuppression: op({
     method: 'DELETE',

@@ -63,7 +63,7 @@ export const policyOps = {
     permission: 'oncall.policy.write',
     body: input({ name: Name, repeat, steps, remindAfterSeconds }),
     responses: { 201: OncallEscalationPolicy },
-    errors,
+    errors: { ...errors, 409: 'the organization has 1,000 escalation policies, or the Idempotency-Key was used before in another way' },
   }),
   updateEscalationPolicy: op({
     method: 'PATCH',

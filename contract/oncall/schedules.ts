@@ -85,7 +85,10 @@ export const scheduleOps = {
     permission: 'oncall.schedule.write',
     body: input({ name: Name, timezone, participants, handoff: OncallHandoffInput }),
     responses: { 201: OncallSchedule },
-    errors: { 400: 'an unknown time zone, a participant who is no member, or an invalid field' },
+    errors: {
+      400: 'an unknown time zone, a participant who is no member, or an invalid field',
+      409: 'the organization has 200 schedules, or the Idempotency-Key was used before in another way',
+    },
   }),
   updateSchedule: op({
     method: 'PATCH',
@@ -121,7 +124,7 @@ export const scheduleOps = {
     responses: { 201: OncallOverride },
     errors: {
       400: 'the end is not after the start or lies in the past, the user is no member, or a field is invalid',
-      409: 'the schedule has 1,000 overrides under way and ahead, or the Idempotency-Key was used before in another way',
+      409: 'the schedule has 1,000 overrides under way and ahead or the organization 5,000, or the Idempotency-Key was used before in another way',
     },
   }),
   removeScheduleOverride: op({

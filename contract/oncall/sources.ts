@@ -100,7 +100,10 @@ export const sourceOps = {
     responses: {
       201: Type.Object({ id: Type.String(), name: Type.String(), serviceId: Type.String(), token: Type.String(), createdAt: DateTime }),
     },
-    errors: { 404: 'unknown service, or not of this organization' },
+    errors: {
+      404: 'unknown service, or not of this organization',
+      409: 'the organization has 1,000 alert sources, or the Idempotency-Key was used before in another way',
+    },
     secret: true,
   }),
   revokeAlertSource: op({

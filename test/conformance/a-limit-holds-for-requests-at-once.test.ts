@@ -55,6 +55,43 @@ test('a limit holds for requests at once, for every kind that has one', async (t
       make: (n) => owner.post('/uptime/maintenance', { serviceId: service.id, title: `w${n}`, ...span }),
     },
     {
+      what: 'schedules',
+      most: 200,
+      table: 'oncall.schedule',
+      make: (n) =>
+        owner.post('/oncall/schedules', {
+          name: `s${n}`,
+          timezone: 'UTC',
+          participants: [],
+          handoff: { interval: 'daily', time: '09:00' },
+        }),
+    },
+    {
+      what: 'escalation policies',
+      most: 1_000,
+      table: 'oncall.policy',
+      make: (n) =>
+        owner.post('/oncall/escalation-policies', {
+          name: `p${n}`,
+          repeat: 0,
+          steps: [{ target: { kind: 'user', id: owner.userId, label: '' }, waitSeconds: 60 }],
+        }),
+    },
+    {
+      what: 'alert sources',
+      most: 1_000,
+      table: 'oncall.alert_source',
+      unique: { hash },
+      make: (n) => owner.post('/oncall/alert-sources', { name: `a${n}`, serviceId: service.id }),
+    },
+    {
+      what: 'suppressions by hand',
+      most: 100_000,
+      table: 'email.suppression',
+      unique: { address: "'clone' || n || '@example.com'" },
+      make: (n) => owner.post('/email/suppressions', { address: `s${n}@example.com` }),
+    },
+    {
       what: 'calendar links of a schedule',
       most: 20,
       table: 'oncall.calendar_link',

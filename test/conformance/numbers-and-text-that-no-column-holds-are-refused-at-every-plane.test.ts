@@ -11,6 +11,8 @@ import { quarterdeck } from '../harness/index.ts';
 const numbers = [2 ** 31, 2 ** 63, -(2 ** 63), 1e308, 1.5];
 const texts = ['a\0b', '\ud800', '9223372036854775808', '1e400', "'"];
 const values: unknown[] = [...numbers, ...texts];
+/** In a body also of another type than the field has, or far longer. */
+const inBody: unknown[] = [...values, null, true, [], {}, [{ a: [1] }], 'x'.repeat(20_000)];
 
 interface Ask {
   method: string;
@@ -24,7 +26,7 @@ const inPath = (text: string) => (text.isWellFormed() ? encodeURIComponent(text)
 /** A good body with each of its fields in turn, at any depth, as each of the values. */
 function* spoilt(good: unknown): Generator<string> {
   for (const at of placesIn(good))
-    for (const value of values) {
+    for (const value of inBody) {
       const body = structuredClone(good);
       const last = at.at(-1)!;
       let holder = body as Record<string, unknown>;
@@ -176,7 +178,7 @@ test('numbers and text that no column holds are refused at every plane, and noth
     ...bodies.flatMap(([method, path, its, good]) => [...spoilt(good)].map((body) => ({ method, path, headers: its, body }))),
     ...paths.flatMap(([method, path, its = {}]) => values.map((v) => ({ method, path: path(inPath(String(v))), headers: its }))),
     ...forms.flatMap(([path, field]) =>
-      values.map((v, n) => ({
+      [...values, 'x'.repeat(3_000)].map((v, n) => ({
         method: 'POST',
         path,
         headers: { ...form, 'x-forwarded-for': `192.0.2.${n}` },

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import type { Slice } from '../../../kernel/slice.ts';
 import { sql } from '../../../kernel/sql.ts';
 
@@ -36,6 +36,9 @@ export const removeSuppression = (tx: Tx, org: string, id: string): Promise<Supp
 
 const FullRow = Type.Object({ full: Type.Boolean() });
 
-/** Whether an organization has this many already. */
-export const hasSuppressions = async (tx: Tx, org: string, most: number): Promise<boolean> =>
-  (await row(tx, FullRow)`select exists (select from email.suppression where org_id = ${org} offset ${most - 1} limit 1) as full`)!.full;
+/** Whether an organization has this many already. Asked under a lock until the transaction ends: of two who add the last one at once, one does. */
+export async function hasSuppressions(tx: Tx, org: string, most: number): Promise<boolean> {
+  await run(tx)`select pg_advisory_xact_lock(hashtext('email.suppression'), hashtext(${org}))`;
+  return (await row(tx, FullRow)`select exists (select from email.suppression where org_id = ${org} offset ${most - 1} limit 1) as full`)!
+    .full;
+}

@@ -3,6 +3,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
 import { neverWaits, type Policy, type Step, shortestReminder } from '../rules/walk.ts';
+import { isFull, mostOf } from '../store/limits.ts';
 import * as store from '../store/policies.ts';
 import { shareSchedules } from '../store/schedules.ts';
 
@@ -12,6 +13,8 @@ export async function createPolicy(tx: Tx, org: string, wanted: Omit<Policy, 'id
   checkWaits(wanted.repeat, wanted.steps);
   checkReminder(wanted.remindAfterSeconds);
   await checkSteps(tx, org, wanted.steps);
+  if (await isFull(tx, org, 'policies'))
+    conflict(`the organization has ${mostOf('policies')} escalation policies, which is the most; delete one first`);
   return store.insertPolicy(tx, org, wanted);
 }
 

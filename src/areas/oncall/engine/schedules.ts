@@ -3,6 +3,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
 import { anchorAt, type Person, reanchored } from '../rules/rotation.ts';
+import { isFull, mostOf } from '../store/limits.ts';
 import * as store from '../store/schedules.ts';
 
 type Wanted = Pick<store.ScheduleRow, 'name' | 'timezone' | 'participants' | 'handoff'>;
@@ -13,6 +14,8 @@ export async function createSchedule(tx: Tx, org: string, wanted: Wanted, at: st
   const { name, timezone, handoff } = wanted;
   const rotation = { timezone, participants: await checkParticipants(tx, org, wanted.participants), handoff };
   const { anchorDate, anchorIndex } = anchorAt(rotation, at, 0);
+  if (await isFull(tx, org, 'schedules'))
+    conflict(`the organization has ${mostOf('schedules')} schedules, which is the most; delete one first`);
   return store.insertSchedule(tx, org, { name, ...rotation, anchor_date: anchorDate, anchor_index: anchorIndex });
 }
 
@@ -67,6 +70,8 @@ export async function addOverride(
   const person = await checkPerson(tx, org, wanted);
   if ((await store.countOverrides(tx, org, schedule.id)) >= mostOverrides)
     conflict(`the schedule ${schedule.name} has 1,000 overrides under way and ahead; remove some first`);
+  if (await isFull(tx, org, 'overrides'))
+    conflict(`the organization has ${mostOf('overrides')} overrides under way and ahead, which is the most; remove some first`);
   return store.insertOverride(tx, org, schedule.id, { ...person, startsAt, endsAt });
 }
 
