@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
+import { rows, run, type Tx } from '../../kernel/db/index.ts';
 
 const LinkRow = Type.Object({
   alive: Type.Boolean(),

@@ -42,6 +42,8 @@ class Connection {
   #isWatching = false;
   #isPaused = false;
   #isOver = false;
+  /** Gives the socket back to node. */
+  readonly #unhear: () => void;
   /** What is done later is not done in the name of the request that was answered. */
   readonly #inOwnName = AsyncLocalStorage.snapshot();
 
@@ -49,23 +51,16 @@ class Connection {
     this.#socket = socket;
     this.#parse = parse;
     this.#handle = handle;
-    socket.on('data', this.#take).on('resume', this.#resumed);
+    const take = guarded('http.pipelining.data', socket, (packet: Buffer) => this.#hold(packet));
+    const resumed = guarded('http.pipelining.resume', socket, () => this.#goOn());
+    socket.on('data', take).on('resume', resumed);
+    this.#unhear = () => void socket.off('data', take).off('resume', resumed);
   }
 
-  readonly #take = guarded(
-    'http.pipelining.data',
-    () => this.#socket,
-    (packet: Buffer): void => {
-      this.#rest = this.#rest ? Buffer.concat([this.#rest, packet]) : packet;
-      this.#feed();
-    },
-  );
-
-  readonly #resumed = guarded(
-    'http.pipelining.resume',
-    () => this.#socket,
-    () => this.#goOn(),
-  );
+  #hold(packet: Buffer): void {
+    this.#rest = this.#rest ? Buffer.concat([this.#rest, packet]) : packet;
+    this.#feed();
+  }
 
   /** Begins a request, or lets it wait for the one that is in hand. */
   begin(request: IncomingMessage, response: ServerResponse): void {
@@ -170,7 +165,7 @@ class Connection {
   /** The bytes behind the last request belong to the listener that took the socket over, and reach it first. */
   #leave(rest: Buffer): void {
     this.stop();
-    this.#socket.off('data', this.#take).off('resume', this.#resumed);
+    this.#unhear();
     if (rest.length > 0 && !this.#socket.readableEnded) this.#socket.unshift(rest);
     if (this.#isPaused && this.#socket.listenerCount('data') > 0) this.#socket.resume();
   }

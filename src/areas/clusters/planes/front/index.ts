@@ -67,21 +67,24 @@ function renewRoom(room: Room, keys: DoorKeys): void {
   room.context = makeContext(keys);
 }
 
+type FindRoom = (serverName: string) => Room | undefined;
+
+const answerIn = (roomOf: FindRoom) => (request: IncomingMessage, response: ServerResponse) => {
+  const socket = request.socket as TLSSocket;
+  const room = roomOf(nameOf(socket));
+  const shown = room?.sockets.get(socket);
+  if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
+  answerRequest(room, shown, request, response);
+};
+
 /** Listens; `roomOf` finds the cluster that a connection is for. Without keys only those get an answer who ask by a name. */
 async function listen(
   at: Served['listen'],
   keys: DoorKeys | undefined,
-  roomOf: (serverName: string) => Room | undefined,
+  roomOf: FindRoom,
   { log, addressOf, connections }: FrontParts,
 ): Promise<Server> {
-  const answer = (request: IncomingMessage, response: ServerResponse) => {
-    const socket = request.socket as TLSSocket;
-    const room = roomOf(nameOf(socket));
-    const shown = room?.sockets.get(socket);
-    if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
-    answerRequest(room, shown, request, response);
-  };
-  const paced = paceRequests(guarded('clusters.front.request', ([{ socket }]) => socket, answer));
+  const paced = paceRequests(guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(roomOf)));
   const server = createServer(
     {
       ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
