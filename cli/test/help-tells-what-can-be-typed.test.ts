@@ -21,7 +21,8 @@ other.
 Fields:
   --name <text>     Trimmed; 1 to 100 characters
   --enabled         (or --no-enabled)
-  --scope <role=…>  (keys: role, resourceIds?; repeat for more)
+  --scope <role=…>  All entries together name at most 1,000 resources (keys:
+                    role, resourceIds?; repeat for more)
 
 Options:
   --body <json>     all fields at once: JSON, @file, or - for standard input

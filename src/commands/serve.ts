@@ -5,7 +5,6 @@ import { relative } from 'node:path';
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import type { Begun } from '../boot/begin.ts';
-import { heldSentence } from '../kernel/backup/restore-hold.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
 import { partNotUsable } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
@@ -60,7 +59,7 @@ async function runServer(config: Config) {
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  if (since === undefined) banner(url, config, running, app.hold.isHeld);
+  if (since === undefined) banner(url, config, running, app.hold.isHeld ? await readHeldSentence() : '');
 }
 
 /** What bin/parent.mjs tells us by the environment; no program that we start should take it for its own. */
@@ -103,7 +102,10 @@ async function goOn(config: Config, log: Logger, beginning: Promise<Begun>): Pro
   return serve({ config, log, areas, begun });
 }
 
-function banner(url: string, config: Config, running: ReadonlySet<Role>, isHeld: boolean) {
+/** Loaded only here: a command of the command line loads nothing of the server. */
+const readHeldSentence = async () => `\n  Held:  ${(await import('../kernel/backup/restore-hold.ts')).heldSentence}\n`;
+
+function banner(url: string, config: Config, running: ReadonlySet<Role>, held: string) {
   const at = config.listen.port === 8080 ? '' : ` --url ${url}`;
   const next = config.database_url
     ? 'npx quarterdeck admin token   a token to begin with'
@@ -116,5 +118,5 @@ function banner(url: string, config: Config, running: ReadonlySet<Role>, isHeld:
   Runs:  ${listRoles(running)}
 ${running.has('api') ? forPeople : '         the control API is served by processes with the role api'}
   Stop:  Ctrl-C
-${isHeld ? `\n  Held:  ${heldSentence}\n` : ''}`);
+${held}`);
 }

@@ -32,7 +32,7 @@ test('a message leaves and its fate is in the log', async (t) => {
   assert.deepEqual(taken.flatMap((m) => m.to).sort(), ['bob@far.example', 'eve@far.example', 'hidden@far.example']);
   assert.equal(new Set(taken.map((m) => m.from)).size, 3);
   for (const { from, data } of taken) {
-    assert.match(from, /^b\+[0-9a-z]+\.[0-9a-f]{20}@bounce\.example\.com$/);
+    assert.match(from, /^b\+[0-9a-z]+\.[0-9a-z]{8}\.[0-9a-f]{20}@bounce\.example\.com$/);
     assert.doesNotMatch(data.toString(), /hidden@/);
   }
 

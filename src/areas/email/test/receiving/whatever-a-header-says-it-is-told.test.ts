@@ -8,8 +8,9 @@ const nul = word('utf-8', Buffer.from('a\0b'));
 const half = word('utf-16le', Buffer.from([0x41, 0x00, 0x00, 0xd8]));
 const other = word('utf-16be', Buffer.from([0xdc, 0x00, 0x00, 0x41]));
 const many = Array.from({ length: 5_000 }, (_, n) => `p${n}@x.example`);
-/** Lists of addresses, folded: no line may be longer than a thousand bytes. */
-const listed = (addresses: string[]) => addresses.join(',\r\n ');
+/** Lists of addresses, folded: no line may be longer than a thousand bytes, and no header have more than two thousand lines. */
+const listed = (addresses: string[]) =>
+  addresses.reduce((text, address, n) => `${text},${n % 10 === 0 && text.length > 1_000 ? '\r\n ' : n < 100 ? '\r\n ' : ' '}${address}`);
 
 const headers: Record<string, string> = {
   'a NUL in words': `From: ${nul} <bob@far.example>\r\nTo: ${nul} <a@in.example.com>\r\nSubject: ${nul}\r\nMessage-ID: <${nul}>\r\n`,

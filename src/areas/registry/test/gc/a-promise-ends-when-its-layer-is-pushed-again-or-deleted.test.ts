@@ -14,7 +14,7 @@ const { signal } = new AbortController();
 test('a promise ends when its layer is pushed again, or deleted', async (t) => {
   const { send, app, engine } = await registryServer(t);
   const work = () => collect(engine, signal, app.log);
-  const stored = async () => (await Array.fromAsync(app.storage.list(''))).length;
+  const stored = async () => (await Array.fromAsync(app.storage.list('sha256/'))).length;
   const promises = () => app.db.read((tx) => run(tx)`select from registry.promised_blob`);
   const pushAndPurge = async (image: Image) => {
     await pushImage(send, 'acme/app', 'v1', image);

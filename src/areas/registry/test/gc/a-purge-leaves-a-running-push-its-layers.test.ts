@@ -35,7 +35,7 @@ const purge = ({ app }: TestRegistry, repository: string, image: Image) =>
   );
 const used = async ({ app }: TestRegistry) =>
   (await app.db.read((tx) => row(tx, Type.Object({ used: Type.Integer() }))`select used_bytes as used from registry.registry`))!.used;
-const stored = async ({ app }: TestRegistry) => (await Array.fromAsync(app.storage.list(''))).length;
+const stored = async ({ app }: TestRegistry) => (await Array.fromAsync(app.storage.list('sha256/'))).length;
 const addsUp = async ({ app }: TestRegistry) => assert.equal(await app.db.write((tx) => recount(tx, 'reg_acme')), false);
 
 test('what a push was told is here is there for its image, whatever is purged meanwhile', async (t) => {
@@ -138,7 +138,7 @@ test('a promise counts nothing, ends with the delay, and is not made beyond the 
     await work();
     assert.equal(await used(server), 0);
   }
-  const bytes = (await Array.fromAsync(app.storage.list(''))).reduce((sum, o) => sum + o.size, 0);
+  const bytes = (await Array.fromAsync(app.storage.list('sha256/'))).reduce((sum, o) => sum + o.size, 0);
   assert.ok(bytes <= 5_000, `${bytes} are kept`);
 });
 

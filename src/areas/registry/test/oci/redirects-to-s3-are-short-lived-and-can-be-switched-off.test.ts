@@ -4,10 +4,11 @@ import { fakeS3 } from '../../../../../test/fakes/s3.ts';
 import { digestOf, pushBlob, registryServer, someBytes } from '../registry-server.ts';
 
 test('redirects to S3 live for seconds, and can be switched off', async (t) => {
-  const s3 = await fakeS3();
-  t.after(() => s3.stop());
-  const start = (more: Record<string, string> = {}) =>
-    registryServer(t, {
+  /** Each is an installation of its own, with a storage of its own. */
+  const start = async (more: Record<string, string> = {}) => {
+    const s3 = await fakeS3();
+    t.after(() => s3.stop());
+    return registryServer(t, {
       env: {
         QUARTERDECK_STORAGE: `s3://${s3.bucket}`,
         QUARTERDECK_S3_ENDPOINT: s3.endpoint,
@@ -17,6 +18,7 @@ test('redirects to S3 live for seconds, and can be switched off', async (t) => {
         ...more,
       },
     });
+  };
   const large = someBytes(300_000);
   const path = `/v2/acme/app/blobs/${digestOf(large)}`;
 
