@@ -1,6 +1,8 @@
 /**
  * What the platform promises, measured on the real program: an authenticated list against a bare node:http server that returns
- * the same bytes, statements for a request, start-up times and memory. `npm run bench -- platform`
+ * the same bytes, writes, statements for a request, start-up times and memory. `npm run bench -- platform`, or some parts of it:
+ * `npm run bench -- platform starts requests writes statements`. With QUARTERDECK_BENCH_BEFORE, an installed checkout of another version, its writes are
+ * measured in turns with ours.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,14 +27,16 @@ const connections = 32;
 const seconds = 2;
 const env = { QUARTERDECK_RATE_LIMIT: '1000000' }; // counted and told in headers as ever, only never reached
 
+const before = process.env['QUARTERDECK_BENCH_BEFORE'];
+const wanted = process.argv.slice(3);
+const parts = { starts: startsAndMemory, requests, writes, statements };
+
 async function measure() {
   const dir = await mkdtemp(join(tmpdir(), 'qd-bench-'));
   await chmod(dir, 0o755);
   console.log(`${availableParallelism()} cores, shared by everything below; load average before: ${loadavg()[0]!.toFixed(1)}\n`);
   try {
-    await startsAndMemory(dir);
-    await requests(dir);
-    await statements(dir);
+    for (const [name, part] of Object.entries(parts)) if (wanted.length === 0 || wanted.includes(name)) await part(dir);
   } finally {
     await rm(dir, { recursive: true, force: true, maxRetries: 10 });
   }
@@ -145,6 +149,45 @@ async function requests(dir: string) {
     load.stop();
     bare.disconnect();
     await end();
+  }
+}
+
+/** A token is renamed by each connection: the rights again under their locks, a row, its line in the audit, and a commit that fsyncs. */
+async function writes(dir: string) {
+  const ends: (() => unknown)[] = [];
+  const load = loadGenerator();
+  ends.push(() => load.stop());
+  const start = async (name: string, checkout?: string) => {
+    const started = startServer({ dir, dataDir: join(dir, name), env, nodeFlags, ...(checkout && { checkout }) });
+    ends.unshift(() => started.server.stopped());
+    const owner = await started.server.owner();
+    const ids: string[] = [];
+    for (let n = 0; n < connections; n++)
+      ids.push((await owner.post('/tokens', { name: `token ${n}`, scope: [{ role: 'uptime.viewer' }] })).body.id);
+    const headers = { authorization: `Bearer ${owner.key}`, 'content-type': 'application/json' };
+    const request = { method: 'PATCH', path: ids.map((id) => `/api/v1/tokens/${id}`), body: '{"name":"another name"}', headers };
+    const port = Number(new URL(await started.server.ready).port);
+    const play = (forSeconds: number) => load.play({ port, ...request, connections, seconds: forSeconds });
+    await play(5);
+    return { play, results: [] as Result[] };
+  };
+  try {
+    const sides = [await start('writes')];
+    if (before) sides.push(await start('writes-before', before));
+    const turns = before ? 3 * rounds : rounds;
+    for (let n = 0; n < turns; n++)
+      for (const side of n % 2 ? sides.toReversed() : sides) side.results.push(await side.play(seconds));
+    const [ours, theirs] = sides;
+    figure(`PATCH /tokens/{id}, ${connections} connections`, median(ours!.results.map((r) => r.perSecond)), '/s', '');
+    figure('  p50', median(ours!.results.map((r) => r.p50)), 'ms', '');
+    figure('  p99', median(ours!.results.map((r) => r.p99)), 'ms', '');
+    if (!theirs) return;
+    const ratios = ours!.results.map((r, n) => r.perSecond / theirs.results[n]!.perSecond);
+    figure('  the version before', median(theirs.results.map((r) => r.perSecond)), '/s', '');
+    figure(`  ratio, median of ${turns} interleaved`, median(ratios), '', '≥ 0.95', median(ratios) >= 0.95);
+    console.log(`  ratios ${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`);
+  } finally {
+    for (const end of ends) await end();
   }
 }
 

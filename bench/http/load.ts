@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 export interface Round {
   port: number;
-  path: string;
+  /** The path that every connection asks for, or one for each, in turn. */
+  path: string | string[];
+  method?: string;
+  body?: string;
   headers: Record<string, string>;
   connections: number;
   seconds: number;
@@ -33,20 +36,23 @@ export function loadGenerator(): { play(round: Round): Promise<Result>; stop(): 
   };
 }
 
-async function play({ port, path, headers, connections, seconds }: Round): Promise<Result> {
-  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const request = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+async function play({ port, path, method = 'GET', body = '', headers, connections, seconds }: Round): Promise<Result> {
+  const sent = { host: `127.0.0.1:${port}`, ...headers, ...(body && { 'content-length': String(Buffer.byteLength(body)) }) };
+  const lines = Object.entries(sent).map(([name, value]) => `${name}: ${value}\r\n`);
+  const paths = [path].flat();
+  const requestOf = (n: number) => Buffer.from(`${method} ${paths[n % paths.length]} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
   const began = performance.now();
   const until = began + seconds * 1000;
   const times: number[] = [];
 
-  const one = () =>
+  const one = (_: unknown, n: number) =>
     new Promise<void>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1').setNoDelay(true);
-      let sent = 0;
+      const request = requestOf(n);
+      let askedAt = 0;
       let need = -1; // bytes of this answer that are still to come
       const ask = () => {
-        sent = performance.now();
+        askedAt = performance.now();
         need = -1;
         socket.write(request);
       };
@@ -61,7 +67,7 @@ async function play({ port, path, headers, connections, seconds }: Round): Promi
         need -= chunk.length;
         if (need > 0) return;
         const now = performance.now();
-        times.push(now - sent);
+        times.push(now - askedAt);
         if (now < until) return ask();
         socket.destroy();
         resolve();

@@ -12,7 +12,7 @@ import { settleMigrated } from './postgres.ts';
 import { quickFlags } from './quick-start.ts';
 import { type Caller, caller } from './request.ts';
 
-const entry = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+const root = join(import.meta.dirname, '..', '..');
 
 /**
  * A directory that everyone may enter (as root, PostgreSQL runs as somebody else); a server left in `data` below it ends with the test.
@@ -65,6 +65,8 @@ export interface ProcessOptions {
   env?: Record<string, string>;
   args?: string[];
   nodeFlags?: string[];
+  /** A checkout of another version, installed; this one by default. */
+  checkout?: string;
 }
 
 /** The real program as a process of its own, on a port that the system chooses; ended with the test if it is still there. */
@@ -75,13 +77,11 @@ export function serverProcess(t: TestContext, options: ProcessOptions): ServerPr
 }
 
 /** For programs that are no tests: whoever starts it ends it. */
-export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [] }: ProcessOptions): {
-  server: ServerProcess;
-  end(): Promise<void>;
-} {
+export function startServer(options: ProcessOptions): { server: ServerProcess; end(): Promise<void> } {
+  const { dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [], checkout = root } = options;
   const began = performance.now();
   let readyAt = 0;
-  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, entry, ...args], {
+  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, join(checkout, 'src', 'main.ts'), ...args], {
     cwd: dir, // no quarterdeck.toml of anybody's
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

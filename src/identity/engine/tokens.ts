@@ -15,6 +15,7 @@ import {
   deleteOldestOver,
   insertToken,
   type NewToken,
+  renameToken,
   scopesOf,
   type TokenRow,
   updateToken,
@@ -91,8 +92,27 @@ export interface TokenChange {
   scope?: readonly WantedUse[];
 }
 
-/** Changes a locked token. A new scope is bounded by whoever sets it; any other change keeps the old bounds too. */
+/** Whether a change may take rights away, so that its transaction begins with the token's lock: all but a new name. */
+export const changesRights = (change: TokenChange): boolean => change.enabled !== undefined || change.scope !== undefined;
+
+/** Changes a locked token. */
 export async function changeToken(
+  tx: Tx,
+  by: ActingByToken,
+  token: TokenRow,
+  change: TokenChange,
+  sources: readonly ResourceSource[],
+): Promise<TokenRow> {
+  const changed = changesRights(change)
+    ? await changeRights(tx, by, token, change, sources)
+    : await renameToken(tx, by.org, { id: token.id, name: change.name ?? token.name });
+  await audit(tx, by, 'tokens.token.update', token, { ...change });
+  await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
+  return changed;
+}
+
+/** The caller bounds a new scope; a token that is only enabled or disabled keeps its old bounds too. */
+async function changeRights(
   tx: Tx,
   by: ActingByToken,
   token: TokenRow,
@@ -110,9 +130,7 @@ export async function changeToken(
   const ceilings = withCeilings(change.scope ? [] : token.ceilings, { scopes: added }).map((s) => [...s]);
   const { id, name, enabled } = { ...token, ...change };
   const changed = await updateToken(tx, by.org, { id, name, enabled, scope, ceilings });
-  await audit(tx, by, 'tokens.token.update', token, { ...change });
   await dropRights(tx, by.app.caches, by.org, topics.credential(token.id));
-  await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
   return changed;
 }
 

@@ -1,5 +1,5 @@
 import { tokens } from '../../../../contract/tokens.ts';
-import { changeToken } from '../../../identity/engine/tokens.ts';
+import { changesRights, changeToken } from '../../../identity/engine/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { requireOwnLine } from '../../../identity/rules/line.ts';
@@ -18,6 +18,6 @@ export const updateToken = operation(tokens.updateToken, async ({ ctx, params, b
       const changed = asked ? await changeToken(tx, ctx, token, body, resources) : token;
       return ok(tokenView(changed, ctx.principal.org.slug, await customRoles(tx, ctx.org)));
     },
-    { revokes: [topics.credential(params.id)] },
+    { revokes: changesRights(body) ? [topics.credential(params.id)] : [] },
   ),
 );
