@@ -1,7 +1,8 @@
 /**
  * What email promises, measured beside postfix: the whole program in a process of its own, its PostgreSQL with fsync; one load generator and
  * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole rsa idle stalled neighbours hooks
- * webhooks inbound beside large bounces`. Needs Debian's postfix and opendkim.
+ * webhooks inbound beside large bounces`. Needs Debian's postfix and opendkim. With QUARTERDECK_BENCH_BEFORE, an installed checkout of another version,
+ * "before" takes mail in turns with that one.
  */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
@@ -84,6 +85,23 @@ async function measureAccept() {
   compare('accepted, with fsync (sending is another process)', rates.ours, rates.theirs, 3);
 }
 
+/** As `accept`, beside an installed checkout of another version instead of postfix. */
+async function measureAcceptBefore(checkout: string) {
+  const sinkPort = await freePort();
+  const start = async (from?: string) => {
+    const ours = await startOurs(context, { sinkPort, roles: 'api,smtp', keys: sessions, checkout: from });
+    ends.push(() => ours.stop());
+    await accepted(ours.port, ours.logins);
+    return { ours, cpu: ours.cpu(), rates: [] as number[] };
+  };
+  const [now, before] = [await start(), await start(checkout)];
+  for (let round = 0; round < 2 * rounds; round++)
+    for (const side of round % 2 ? [now, before] : [before, now]) side.rates.push(await accepted(side.ours.port, side.ours.logins));
+  tellCpu('accepted', now.ours, now.cpu, 2 * rounds * messages);
+  tellCpu('accepted by the version before', before.ours, before.cpu, 2 * rounds * messages);
+  compare('accepted, beside the version before', now.rates, before.rates, 0.95, 'before');
+}
+
 /** Mail for us, on disk, read and judged by SPF, DKIM, DMARC and ARC, and frozen for its endpoint; postfix takes it and looks at nothing. */
 async function measureInbound() {
   const [postfixPort, sinkPort] = [await freePort(), await freePort()];
@@ -157,6 +175,8 @@ try {
     `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; ${sessions} sessions, ${bytes} bytes, ${messages} messages, ${rounds} rounds in turns`,
   );
   await measurePart('accept', measureAccept);
+  const checkout = process.env['QUARTERDECK_BENCH_BEFORE'];
+  if (checkout) await measurePart('before', () => measureAcceptBefore(checkout));
   await measurePart('whole', compareWhole);
   await measurePart('rsa', compareRsaAlone);
   await measurePart('idle', () => measureIdle(options, tellFigure));

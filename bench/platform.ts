@@ -169,19 +169,27 @@ async function writes(dir: string) {
     const port = Number(new URL(await started.server.ready).port);
     const play = (forSeconds: number) => load.play({ port, ...request, connections, seconds: forSeconds });
     await play(5);
-    return { play, results: [] as Result[] };
+    const postgres = (await postgresOf(join(dir, name)))!;
+    const spent = () => ({ node: cpu(started.server.pid), postgres: family(postgres).reduce((sum, pid) => sum + cpu(pid), 0) });
+    return { play, spent, began: spent(), results: [] as Result[] };
   };
   try {
     const sides = [await start('writes')];
     if (before) sides.push(await start('writes-before', before));
     const turns = before ? 3 * rounds : rounds;
-    for (let n = 0; n < turns; n++)
-      for (const side of n % 2 ? sides.toReversed() : sides) side.results.push(await side.play(seconds));
+    for (let n = 0; n < turns; n++) for (const side of n % 2 ? sides.toReversed() : sides) side.results.push(await side.play(seconds));
     const [ours, theirs] = sides;
+    const tellCpu = (whose: string, { spent, began, results }: typeof ours & {}) => {
+      const [after, count] = [spent(), results.reduce((sum, r) => sum + r.perSecond * seconds, 0)];
+      for (const part of ['node', 'postgres'] as const)
+        figure(`  CPU a write${whose}: ${part}`, (after[part] - began[part]) / count, 'µs', '');
+    };
     figure(`PATCH /tokens/{id}, ${connections} connections`, median(ours!.results.map((r) => r.perSecond)), '/s', '');
     figure('  p50', median(ours!.results.map((r) => r.p50)), 'ms', '');
     figure('  p99', median(ours!.results.map((r) => r.p99)), 'ms', '');
+    tellCpu('', ours!);
     if (!theirs) return;
+    tellCpu(', the version before', theirs);
     const ratios = ours!.results.map((r, n) => r.perSecond / theirs.results[n]!.perSecond);
     figure('  the version before', median(theirs.results.map((r) => r.perSecond)), '/s', '');
     figure(`  ratio, median of ${turns} interleaved`, median(ratios), '', '≥ 0.95', median(ratios) >= 0.95);

@@ -21,12 +21,14 @@ interface Wanted {
   env?: Record<string, string>;
   /** Started anew once it is set up, also in the same roles. */
   isFresh?: boolean;
+  /** Of another version, installed; this one by default. */
+  checkout?: string | undefined;
 }
 
 /** The whole program, with a verified domain and as many send keys as there are sessions; `roles` is what runs while it is measured. */
 export async function startOurs(
   context: TestContext,
-  { sinkPort, roles, keys, nodeFlags = [], receives = false, env: more = {}, isFresh = false }: Wanted,
+  { sinkPort, roles, keys, nodeFlags = [], receives = false, env: more = {}, isFresh = false, checkout }: Wanted,
 ) {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-bench-')));
   await chmod(dir, 0o755);
@@ -51,7 +53,12 @@ export async function startOurs(
     ...more,
   };
   const begin = (which: string) =>
-    startServer({ dir, nodeFlags: [...memoryFlags, ...nodeFlags], env: { ...env, QUARTERDECK_ROLES: which } });
+    startServer({
+      dir,
+      nodeFlags: [...memoryFlags, ...nodeFlags],
+      env: { ...env, QUARTERDECK_ROLES: which },
+      ...(checkout && { checkout }),
+    });
   let { server, end } = begin('api,worker,smtp');
   await server.ready;
   const owner = await server.owner();

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Caches } from '../kernel/cache.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import type { Principal } from './principal.ts';
@@ -44,6 +45,9 @@ export async function tryShareRights(tx: Tx, all: readonly { org: string; topics
   return keysOf.map((keys) => !keys.some((key) => missed.has(key)));
 }
 
+/** The keys of these topics' locks, as PostgreSQL writes numbers: for a statement that tries them itself. */
+export const lockKeys = (org: string, topics: readonly string[]): string[] => topics.map((topic) => String(keyOf(org, topic)));
+
 /** Shares the locks of one principal and reads its rights again. For a transaction that begins with it; the statements after it may be
  *  given at once, and are undone if it refuses. Undefined: the rights are gone. */
 export const reloadShared = (tx: Tx, principal: Principal): Promise<Principal | undefined> => principal.reload(tx, principal.locks);
@@ -76,6 +80,17 @@ function lockedOf(topics: readonly string[]): string[] {
   return topics.filter((topic) => (isPerson ? /^(credential|user|roles) / : /^(credential|user|org) /).test(topic));
 }
 
-const keyOf = (org: string, topic: string): bigint => hash('sha256', `rights ${org} ${topic}`, 'buffer').readBigInt64BE(0);
+/** Of the topics that were locked lately: a busy mail door asks for the same ones with every batch. */
+const knownKeys = new LRUCache<string, bigint>({ max: 10_000 });
+
+function keyOf(org: string, topic: string): bigint {
+  const name = `rights ${org} ${topic}`;
+  let key = knownKeys.get(name);
+  if (key === undefined) {
+    key = hash('sha256', name, 'buffer').readBigInt64BE(0);
+    knownKeys.set(name, key);
+  }
+  return key;
+}
 
 const inOrder = (locks: RightsLock[]): RightsLock[] => locks.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));

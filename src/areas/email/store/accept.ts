@@ -6,6 +6,9 @@ import type { Asked, NewMessage, NewRecipient } from './receiving/intake.ts';
 export interface WholeBatch extends Asked {
   /** Recipients of each organization, in the order of `orgs`. */
   counts: readonly number[];
+  /** The send keys, each once, and the rights locks that go with them (`sharedLocks`). */
+  keys: readonly string[];
+  locks: readonly string[];
   /** Of organizations that have no quota of their own. */
   dailyQuota: number;
   messages: readonly NewMessage[];
@@ -26,11 +29,11 @@ const AcceptedRow = Type.Object({
 export type AcceptedRow = Static<typeof AcceptedRow>;
 
 /**
- * Asks what `askForBatch` asks and writes what `insertBatch` writes, if nothing stands in the way of any of them: nobody is paused, over the quota or
- * suppressed, every domain still sends, the segment is open. Accounts stay locked until the end of the transaction, and domains are kept from going.
+ * Asks what `askForBatch` asks and writes what `insertBatch` writes, if nothing stands in the way of any of them: every key is good and none is being
+ * revoked, no organization is paused or over its quota, no recipient is suppressed, every domain still sends, the segment is open. Accounts stay locked until the end of the transaction, and domains are kept from going.
  */
 export const acceptBatch = async (tx: Tx, batch: WholeBatch): Promise<AcceptedRow> => {
-  const { orgs, counts, dailyQuota, domains, addresses, messages, recipients, leaseSeconds, segment = '' } = batch;
+  const { orgs, counts, keys, locks, dailyQuota, domains, addresses, messages, recipients, leaseSeconds, segment = '' } = batch;
   return (await row(tx, AcceptedRow)`
     with moment as materialized (
            select n.now, (extract(epoch from n.now) * 1000)::bigint as ms, '0123456789ABCDEFGHJKMNPQRSTVWXYZ' as l from (select kernel.now() as now offset 0) n),
@@ -43,7 +46,8 @@ export const acceptBatch = async (tx: Tx, batch: WholeBatch): Promise<AcceptedRo
          open as (select key from email.segment where key = ${segment} and sealed_at is null for share),
          sending as (select id from email.domain where id = any(${domains}::text[]) and send_state = 'verified' order by id for key share),
          fit as materialized (
-           select (${segment} = '' or exists (select from open))
+           select email.share_live_keys(${locks}::bigint[], ${keys}::text[], ${orgs}::text[])
+              and (${segment} = '' or exists (select from open))
               and (select count(*) from sending) = ${domains.length}::int
               and not exists (select from email.posture where org_id = any(${orgs}::text[]) and paused_at is not null)
               and not exists (select from email.suppression s

@@ -8,7 +8,7 @@ import type { Born } from '../queue/index.ts';
 import { leaseSeconds } from '../queue/lease.ts';
 import { append, type BatchOptions, type Entry, makeRows, noteSegment, type Reserved, registerSegment } from './batch.ts';
 import type { Verdict } from './judge.ts';
-import { findLiveKeys } from './live-keys.ts';
+import { keysOf } from './live-keys.ts';
 
 /** Something stands in the way of one of them: each must be judged. */
 class NotAtOnce extends Error {}
@@ -47,12 +47,8 @@ export async function acceptAtOnce(options: BatchOptions, batch: Entry[]): Promi
       if (rows.recipients.some(({ lease }) => lease === null)) wake(tx, queueChannel);
       const { messages, recipients } = rows;
       const whole = { ...askedBy(batch), dailyQuota: app.config.email_daily_quota, messages, recipients, leaseSeconds, segment };
-      const [judgeKey, , accepted] = await Promise.all([
-        findLiveKeys(tx, submissionsOf(batch)),
-        registerSegment(tx, options, segment),
-        acceptBatch(tx, whole),
-      ]);
-      if (!accepted.is_accepted || submissionsOf(batch).some(judgeKey)) throw new NotAtOnce();
+      const [, accepted] = await Promise.all([registerSegment(tx, options, segment), acceptBatch(tx, whole)]);
+      if (!accepted.is_accepted) throw new NotAtOnce();
       await appended.written;
       const { beginning, now } = accepted;
       return { born: rows.borns(accepted.recipients, now, beginning), beginning, segment };
@@ -72,8 +68,6 @@ export async function acceptAtOnce(options: BatchOptions, batch: Entry[]): Promi
   return true;
 }
 
-const submissionsOf = (batch: Entry[]) => batch.flatMap(({ handed }) => handed.submissions);
-
 const none: ReadonlySet<string> = new Set();
 
 function mustBeJudged({ doubted }: BatchOptions, { handed: { submissions, idempotency } }: Entry): boolean {
@@ -89,12 +83,13 @@ const makeEndings = (count: number): string[] =>
   makeIds('msg', '1970-01-01T00:00:00Z', count).map((id) => id.slice('msg_0000000000'.length));
 
 function askedBy(batch: Entry[]) {
-  const submissions = submissionsOf(batch);
+  const submissions = batch.flatMap(({ handed }) => handed.submissions);
   const counts = new Map<string, number>();
   for (const { org, envelope } of submissions) counts.set(org, (counts.get(org) ?? 0) + envelope.length);
   const orgs = [...counts.keys()].sort();
   return {
     orgs,
+    ...keysOf(submissions),
     counts: orgs.map((org) => counts.get(org)!),
     domains: [...new Set(submissions.map(({ domainId }) => domainId))],
     addresses: submissions.flatMap(({ org, envelope }) => envelope.map((address) => ({ org, folded: foldAddress(address) }))),

@@ -1,5 +1,5 @@
 import { topics } from '../../../../identity/principal.ts';
-import { tryShareRights } from '../../../../identity/rights-lock.ts';
+import { lockKeys, tryShareRights } from '../../../../identity/rights-lock.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { findLive } from '../../store/send-keys.ts';
@@ -22,7 +22,7 @@ export async function findLiveKeys(tx: Tx, submissions: readonly BySubmission[])
   const [shared, live] = await Promise.all([
     tryShareRights(
       tx,
-      keys.map(([id, org]) => ({ org, topics: [topics.org(org), topics.credential(id)] })),
+      keys.map(([id, org]) => ({ org, topics: topicsOf(org, id) })),
     ),
     findLive(
       tx,
@@ -37,6 +37,20 @@ export async function findLiveKeys(tx: Tx, submissions: readonly BySubmission[])
     if (!entitled.has(org)) return notEntitled();
     return changing.has(sendKeyId) ? beingChanged() : undefined;
   };
+}
+
+const topicsOf = (org: string, key: string) => [topics.org(org), topics.credential(key)];
+
+/** The keys of a batch, each once, and their rights locks: for a statement that shares and asks in one. */
+export function keysOf(submissions: readonly BySubmission[]): { keys: string[]; locks: string[] } {
+  const keys = new Set<string>();
+  const locks = new Set<string>();
+  for (const { sendKeyId, org } of submissions) {
+    if (keys.has(sendKeyId)) continue;
+    keys.add(sendKeyId);
+    for (const lock of lockKeys(org, topicsOf(org, sendKeyId))) locks.add(lock);
+  }
+  return { keys: [...keys], locks: [...locks] };
 }
 
 const beingChanged = () =>
