@@ -62,7 +62,8 @@ export const accessOps = {
     method: 'GET',
     path: '/registry/registries/{slug}/keys',
     summary: 'List registry keys',
-    description: 'Revoked and expired ones stay listed for 90 days. Secrets are never shown again.',
+    description:
+      'Revoked and expired ones stay listed for 90 days; of these and of those that jobs have minted, the newest 1,000 are. Secrets are never shown again.',
     permission: 'registry.key.read',
     scoped: true,
     responses: { 200: Type.Object({ keys: Type.Array(RegistryKey) }) },
@@ -77,6 +78,7 @@ export const accessOps = {
     scoped: true,
     body: input({ name: Name, mode, repoPrefixes }),
     responses: { 201: Type.Object({ keyId: Type.String(), secret: Type.String() }) },
+    errors: { 409: 'the registry has 1,000 keys that are not revoked' },
     secret: true,
   }),
   revokeRegistryKey: op({

@@ -306,7 +306,7 @@ export interface RegistryApi {
   /** Delete an empty registry */
   deleteRegistry: (slug: string, options?: CallOptions) => Promise<void>;
 
-  /** List registry keys. Revoked and expired ones stay listed for 90 days. Secrets are never shown again. */
+  /** List registry keys. Revoked and expired ones stay listed for 90 days; of these and of those that jobs have minted, the newest 1,000 are. Secrets are never shown again. */
   listRegistryKeys: (slug: string, options?: CallOptions) => Promise<{
     keys: RegistryKey[];
   }>;

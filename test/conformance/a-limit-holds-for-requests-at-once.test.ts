@@ -105,6 +105,13 @@ test('a limit holds for requests at once, for every kind that has one', async (t
       make: () => owner.post(`/oncall/schedules/${schedule.id}/overrides`, { userId: owner.userId, label: '', ...span }),
     },
     {
+      what: 'overrides of an organization, in several schedules',
+      most: 5_000,
+      table: 'oncall.schedule_override',
+      unique: { id: "'yy' || n", schedule_id: "'zz' || (n % 100 + 1)" },
+      make: (n) => owner.post(`/oncall/schedules/zz${150 + n}/overrides`, { userId: owner.userId, label: '', ...span }),
+    },
+    {
       what: 'updates of an incident',
       most: 100,
       table: 'oncall.public_update',
@@ -150,6 +157,20 @@ test('a limit holds for requests at once, for every kind that has one', async (t
       table: 'email.domain',
       unique: { name: "'clone' || n || '.example.com'" },
       make: (n) => owner.post('/email/domains', { name: `d${n}.example.com` }),
+    },
+    {
+      what: 'registries',
+      most: 100,
+      table: 'registry.registry',
+      unique: { slug: "'clone' || n" },
+      make: (n) => owner.post('/registry/registries', { slug: `images-${n}` }),
+    },
+    {
+      what: 'keys of a registry',
+      most: 1_000,
+      table: 'registry.registry_key',
+      unique: { hash, key_id: "'clone' || n" },
+      make: (n) => owner.post('/registry/registries/acme-images/keys', { name: `k${n}`, mode: 'pull' }),
     },
     {
       what: 'OIDC rules of a registry',

@@ -20,5 +20,5 @@ export const tasks: Task<Engine>[] = [
     retain(engine, signal, log),
   ),
   task('registry.scrub', { everySeconds: 86_400, deadlineSeconds: 7_200 }, ({ signal, log }, engine: Engine) => scrub(engine, signal, log)),
-  task('registry.forget-keys', { everySeconds: 3_600, deadlineSeconds: 60 }, ({ app }) => app.db.write(forgetOldKeys)),
+  task('registry.forget-keys', { everySeconds: 3_600, deadlineSeconds: 60 }, ({ app, signal }) => forgetOldKeys(app.db, signal)),
 ];

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { tooMany } from '../../../identity/attempts.ts';
 import { audit } from '../../../identity/audit.ts';
 import type { App } from '../../../kernel/app.ts';
 import { atMost } from '../../../kernel/at-most.ts';
@@ -9,6 +10,7 @@ import { decide, parseAllow } from '../../../kernel/guard/index.ts';
 import { BadToken, IssuerAway, type Issuers, isClaimText, makeIssuers } from '../clients/issuers.ts';
 import { matchesSubject } from '../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
+import { hasAllJobKeys, mostJobKeys } from '../store/limits.ts';
 import { type CandidateRow, candidateSlice, candidates, isTrusted, shareRule } from '../store/rules.ts';
 import type { Clock } from './credentials/clock.ts';
 import type { ForeignLogin } from './credentials/index.ts';
@@ -155,6 +157,8 @@ interface Minting {
 
 async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mode, requestId }: Minting): Promise<Minted> {
   if (!(await shareRule(tx, rule))) throw noRule();
+  if (await hasAllJobKeys(tx, rule.registry_id))
+    throw tooMany(`jobs have minted ${mostJobKeys} keys for the registry ${slug} within an hour, which is the most`, 60);
   const key = await insertKey(tx, rule.org_id, {
     registryId: rule.registry_id,
     name: rule.name,

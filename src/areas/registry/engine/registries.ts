@@ -2,11 +2,16 @@ import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { topics } from '../rules/topics.ts';
+import { hasAllRegistries, mostRegistries } from '../store/limits.ts';
 import * as store from '../store/registries.ts';
 
-export const createRegistry = async (tx: Tx, org: string, wanted: store.NewRegistry): Promise<store.RegistryRow> =>
-  (await store.insertRegistry(tx, org, wanted)) ??
-  conflict(`the slug ${wanted.slug} is taken; slugs are unique everywhere, choose another one`);
+export async function createRegistry(tx: Tx, org: string, wanted: store.NewRegistry): Promise<store.RegistryRow> {
+  if (await hasAllRegistries(tx, org)) conflict(`the organization has ${mostRegistries} registries, which is the most; delete one first`);
+  return (
+    (await store.insertRegistry(tx, org, wanted)) ??
+    conflict(`the slug ${wanted.slug} is taken; slugs are unique everywhere, choose another one`)
+  );
+}
 
 /** Changes a registry, whose row is locked; every process asks for its rules anew. */
 export async function changeRegistry(

@@ -8,8 +8,9 @@ export const deleteRegistryOidcRule = operation(registry.deleteRegistryOidcRule,
   ctx.write(
     async (tx) => {
       const found = await findRegistry(tx, ctx, params.slug);
-      const { rule, revoked } = await removeRule(tx, ctx.app.caches, ctx.org, found.id, params.id);
-      await audit(tx, ctx, 'registry.oidc.delete', found, { rule: rule.id, name: rule.name, revokedKeys: revoked });
+      const { rule, revoked, isMore } = await removeRule(tx, ctx.app.caches, ctx.org, found.id, params.id);
+      const detail = { rule: rule.id, name: rule.name, revokedKeys: revoked, ...(isMore ? { andFurtherKeys: true } : {}) };
+      await audit(tx, ctx, 'registry.oidc.delete', found, detail);
       return noContent();
     },
     { revokes: [ruleTopic(params.id)] },

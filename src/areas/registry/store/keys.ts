@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { sql } from '../../../kernel/sql.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
 
 export type Mode = 'pull' | 'readwrite';
 const ModeRow = Type.Unsafe<Mode>({ type: 'string', enum: ['pull', 'readwrite'] });
@@ -22,12 +22,19 @@ const columns = sql`key_id, name, mode, prefixes, minted_via, created_at, expire
 
 /** Days for which a key that is over stays listed. */
 const listedDays = 90;
-const over = sql`least(expires_at, revoked_at) < kernel.now() - make_interval(days => ${listedDays})`;
+const over = sql`least(expires_at, revoked_at) < (select kernel.now()) - make_interval(days => ${listedDays})`;
 
+/** Of keys that have ended, or that jobs have minted, so many are listed. */
+const mostListed = 1_000;
+const byHand = sql`minted_via = 'manual' and revoked_at is null`;
+
+/** All that somebody minted and that still open something, and the newest of the others. */
 export const keysOf = (tx: Tx, org: string, registryId: string) => rows(tx, KeyRow)`
-  select ${columns} from registry.registry_key
-   where org_id = ${org} and registry_id = ${registryId} and (least(expires_at, revoked_at) is null or not (${over}))
-   order by key_id desc`;
+  (select ${columns} from registry.registry_key where org_id = ${org} and registry_id = ${registryId} and ${byHand})
+  union all
+  (select ${columns} from registry.registry_key
+    where org_id = ${org} and registry_id = ${registryId} and not (${byHand}) and (${over}) is not true order by key_id desc limit ${mostListed})
+  order by key_id desc`;
 
 export interface NewKey {
   registryId: string;
@@ -57,9 +64,17 @@ export const revokeKey = (tx: Tx, org: string, registryId: string, keyId: string
      and (expires_at is null or expires_at > kernel.now())
   returning key_id, name`;
 
-export const revokeKeysOfRule = (tx: Tx, org: string, ruleId: number) => rows(tx, RevokedRow)`
+/** Some keys that a rule minted and that are not over. */
+export const revokeKeysOfRule = (
+  tx: Tx,
+  org: string,
+  { registryId, ruleId, limit }: { registryId: string; ruleId: number; limit: number },
+) => rows(tx, RevokedRow)`
   update registry.registry_key set revoked_at = kernel.now()
-   where org_id = ${org} and rule_id = ${ruleId} and revoked_at is null and expires_at > kernel.now()
+   where key_id in (
+     select key_id from registry.registry_key
+      where org_id = ${org} and registry_id = ${registryId} and minted_via = 'oidc' and rule_id = ${ruleId} and revoked_at is null
+        and expires_at > (select kernel.now()) order by expires_at limit ${limit} for no key update)
   returning key_id, name`;
 
 const LoadedRow = Type.Object({
@@ -79,7 +94,8 @@ export type KeyBehind = Static<typeof LoadedRow>;
 
 /** Everything a data-plane credential may reach, in one statement. */
 export const keyByHash = (tx: Tx, hash: Buffer) => row(tx, LoadedRow)`
-  select k.key_id, k.org_id, k.user_id, k.minted_by, k.rule_id, k.name, k.minted_via, k.revoked_at is not null as revoked,
+  select k.key_id, k.org_id, k.user_id, k.minted_by, k.rule_id, k.name, k.minted_via,
+         k.revoked_at is not null or (k.rule_id is not null and not exists (select from registry.oidc_rule o where o.id = k.rule_id)) as revoked,
          (extract(epoch from k.expires_at - kernel.now()) * 1000)::float8 as ttl_ms,
          coalesce((select jsonb_agg(jsonb_build_object('slug', g.slug, 'registryId', g.id, 'mode', coalesce(s.mode, k.mode), 'prefixes', to_jsonb(k.prefixes)))
                      from registry.registry g left join registry.login_scope s on s.key_id = k.key_id and s.registry_id = g.id
@@ -93,7 +109,14 @@ export const touchKeys = (tx: Tx, keyIds: readonly string[]) => run(tx)`
                 order by key_id for update)
   update registry.registry_key k set last_used_at = kernel.now() from due where k.key_id = due.key_id`;
 
-/** What nobody lists any more; logins, which nobody lists at all, go a day after their hour. */
-export const forgetOldKeys = (tx: Tx) => run(tx)`
-  delete from registry.registry_key
-   where (${over}) or (minted_via = 'login' and least(expires_at, revoked_at) < kernel.now() - interval '1 day')`;
+const forgetSome = (tx: Tx, which: Sql, limit: number) => run(tx)`
+  delete from registry.registry_key where key_id in (
+    select key_id from registry.registry_key where ${which} order by least(expires_at, revoked_at) limit ${limit} for update skip locked)`;
+
+/** Some keys that have been listed for long enough. */
+export const forgetListedKeys = (tx: Tx, limit: number) =>
+  forgetSome(tx, sql`(expires_at is not null or revoked_at is not null) and ${over}`, limit);
+
+/** Some logins, which no list shows, a day after their hour. */
+export const forgetLogins = (tx: Tx, limit: number) =>
+  forgetSome(tx, sql`minted_via = 'login' and least(expires_at, revoked_at) < (select kernel.now()) - interval '1 day'`, limit);

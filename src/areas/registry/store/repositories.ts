@@ -34,14 +34,6 @@ export async function ensureRepository(
   return repositoryByName(tx, registryId, name);
 }
 
-/** How many repositories of the registry cache an upstream and have nothing of it, as far as `most`. */
-export const countEmptyCaches = async (tx: Tx, registryId: string, most: number) =>
-  (await row(tx, Type.Object({ count: Type.Integer() }))`
-    select count(*)::int as count from (
-      select from registry.repository r
-       where r.registry_id = ${registryId} and r.upstream_host is not null
-         and not exists (select from registry.manifest m where m.repository_id = r.id) limit ${most}) empty`)!.count;
-
 const IdRow = Type.Object({ id: Type.Integer() });
 const NameRow = Type.Object({ slug: Type.String(), name: Type.String() });
 

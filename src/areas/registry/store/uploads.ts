@@ -72,6 +72,9 @@ export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string)
 export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
   update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) from ${unhurried} where id = ${id}`;
 
+/** Has it expire now. A sender who is at it this moment keeps it alive. */
+export const endUpload = (tx: Tx, id: string) => run(tx)`update registry.upload set expires_at = kernel.now() where id = ${id}`;
+
 interface Writing {
   id: string;
   /** A process. */

@@ -1,10 +1,14 @@
+import Type from 'typebox';
 import { topics } from '../../../../identity/principal.ts';
 import { dropRights } from '../../../../identity/rights-lock.ts';
 import { mintKey } from '../../../../identity/token-format.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
-import type { Tx } from '../../../../kernel/db/index.ts';
-import { forbidden, notFound } from '../../../../kernel/errors.ts';
+import type { Db, Tx } from '../../../../kernel/db/index.ts';
+import { conflict, forbidden, notFound } from '../../../../kernel/errors.ts';
+import { enqueue, type Job, job } from '../../../../kernel/jobs/index.ts';
+import { withRest } from '../../../../kernel/slices.ts';
 import * as keys from '../../store/keys.ts';
+import { hasAllKeys, mostKeys } from '../../store/limits.ts';
 import { insertLogin, type LoginRow, type NewLogin, revokeLogin } from '../../store/logins.ts';
 import { countRules, deleteRule, insertRule, type NewRule, type RuleRow } from '../../store/rules.ts';
 
@@ -15,6 +19,8 @@ export type NewManualKey = Pick<keys.NewKey, 'registryId' | 'name' | 'mode' | 'p
 
 /** The secret is shown once; only its hash is kept. */
 export async function createKey(tx: Tx, org: string, wanted: NewManualKey): Promise<{ key: keys.KeyRow; secret: string }> {
+  if (await hasAllKeys(tx, wanted.registryId))
+    conflict(`the registry has ${mostKeys} keys that are not revoked, which is the most; revoke one first`);
   const { key: secret, hash } = mintKey('reg');
   const key = (await keys.insertKey(tx, org, { ...wanted, hash, mintedVia: 'manual' }))!;
   return { key, secret };
@@ -51,14 +57,37 @@ export async function createRule(tx: Tx, org: string, registryId: string, rule: 
   return insertRule(tx, org, registryId, rule);
 }
 
-/** A rule goes with the keys that it minted. */
+/** Keys that one transaction revokes or forgets. */
+const atOnce = 500;
+
+const Ended = Type.Object({ registryId: Type.String(), ruleId: Type.Integer() });
+
+/** Notes for the list that the keys of a deleted rule are revoked, one portion a transaction. They open nothing since the rule is gone, so
+ *  neither a crash nor a delay gives them another minute. Safe to run twice. */
+export const revokeKeysJob: Job<{ registryId: string; ruleId: number }, unknown> = job(
+  'registry.revoke-keys',
+  { payload: Ended },
+  async ({ db, org, signal, payload: { registryId, ruleId } }) => {
+    for (let revoked = atOnce; revoked === atOnce; ) {
+      signal.throwIfAborted();
+      const portion = () => db.write((tx) => keys.revokeKeysOfRule(tx, org!, { registryId, ruleId, limit: atOnce }));
+      revoked = (await withRest(signal, portion)).length;
+    }
+  },
+);
+
+/** A rule goes with the keys that it minted: from the commit on they open nothing. `isMore`: a job marks further ones as revoked. */
 export async function removeRule(tx: Tx, caches: Caches, org: string, registryId: string, id: number) {
   const rule = (await deleteRule(tx, org, registryId, id)) ?? notFound('rule');
-  const revoked = await keys.revokeKeysOfRule(tx, org, rule.id);
+  const revoked = await keys.revokeKeysOfRule(tx, org, { registryId, ruleId: rule.id, limit: atOnce });
+  const isMore = revoked.length === atOnce;
+  if (isMore) await enqueue(tx, revokeKeysJob, { key: String(rule.id), org, payload: { registryId, ruleId: rule.id } });
   await dropRights(tx, caches, org, ruleTopic(rule.id));
-  for (const { key_id } of revoked) await caches.drop(tx, topics.credential(key_id));
-  return { rule, revoked: revoked.map((k) => k.key_id) };
+  return { rule, revoked: revoked.map((k) => k.key_id), isMore };
 }
 
-/** Keys that nobody lists any more. */
-export const forgetOldKeys = keys.forgetOldKeys;
+/** Keys that no list shows any more, one portion a transaction. */
+export async function forgetOldKeys(db: Db, signal: AbortSignal): Promise<void> {
+  for (const forget of [keys.forgetListedKeys, keys.forgetLogins])
+    while (!signal.aborted && (await db.write((tx) => forget(tx, atOnce))) === atOnce);
+}

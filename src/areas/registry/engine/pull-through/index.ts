@@ -5,7 +5,8 @@ import { type Away, makeAway } from '../../clients/upstream/away.ts';
 import { makeUpstreamClient, type Target } from '../../clients/upstream/client.ts';
 import { RegistryError, UpstreamAway } from '../../rules/errors.ts';
 import { fullSpelling, hostOf, otherSpelling, upstreamAt, upstreamPath } from '../../rules/upstreams.ts';
-import { countEmptyCaches, ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
+import { hasAllEmptyCaches } from '../../store/limits.ts';
+import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import type { RegistryMetrics } from '../metrics.ts';
 import type { Engine } from '../settings.ts';
 import { makeUpstreamLogins } from '../upstream-credentials.ts';
@@ -104,7 +105,7 @@ interface CachePlace {
 async function makeCache(tx: Tx, place: CachePlace, otherName: string | null): Promise<RepositoryRow | undefined> {
   const known = await repositoryByName(tx, place.registryId, place.name, otherName);
   if (known) return known;
-  if ((await countEmptyCaches(tx, place.registryId, mostEmptyCaches)) >= mostEmptyCaches)
+  if (await hasAllEmptyCaches(tx, place.registryId, mostEmptyCaches))
     throw new RegistryError(
       'TOOMANYREQUESTS',
       `${mostEmptyCaches} names were asked for that the upstream does not have; they are forgotten within two days, or delete those repositories`,

@@ -6,7 +6,16 @@ import { otherSpelling } from '../../rules/upstreams.ts';
 import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';
 import { type Quota, quotaOf } from '../../store/quota.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
-import { addReservation, insertUpload, keepUpload, mostOpen, smallestReserved, takeUpload, type UploadRow } from '../../store/uploads.ts';
+import {
+  addReservation,
+  endUpload,
+  insertUpload,
+  keepUpload,
+  mostOpen,
+  smallestReserved,
+  takeUpload,
+  type UploadRow,
+} from '../../store/uploads.ts';
 import type { Allow } from '../credentials/index.ts';
 import { withRoom } from '../gc/evict.ts';
 import { freeOf, OverQuota, releaseBytes, reserveBytes } from '../quota.ts';
@@ -53,6 +62,16 @@ const refuseBeginning = (figures: Quota & { open: number }) =>
         { retrySeconds: 60 },
       )
     : new OverQuota(figures, smallestReserved);
+
+/** Ends an upload for a client that cancels it. From the commit on it cannot be continued; after a crash its bytes go as those of any
+ *  upload that has expired. */
+export async function abandonUpload(engine: Engine, hashes: Hashes, upload: UploadRow, allow: Allow): Promise<void> {
+  await engine.app.db.write(async (tx) => {
+    await allow(tx);
+    await endUpload(tx, upload.id);
+  });
+  await discardUpload(engine, hashes, upload);
+}
 
 /** Its bytes, then its row and reservation. */
 export async function discardUpload({ app }: Engine, hashes: Hashes, upload: UploadRow): Promise<void> {

@@ -2,7 +2,7 @@ import { DigestMismatch } from '../../../../kernel/storage/index.ts';
 import type { WriteLease } from '../../engine/push/leases.ts';
 import { patiently } from '../../engine/push/patience.ts';
 import { commitBlob } from '../../engine/push/store-blob.ts';
-import { beginUpload, discardUpload, makeRepository, mountBlob, requireRoom } from '../../engine/push/uploads.ts';
+import { abandonUpload, beginUpload, discardUpload, makeRepository, mountBlob, requireRoom } from '../../engine/push/uploads.ts';
 import { OverQuota } from '../../engine/quota.ts';
 import { may } from '../../rules/access.ts';
 import { RegistryError } from '../../rules/errors.ts';
@@ -189,7 +189,7 @@ export async function uploadStatus(call: Call, name: string, id: string): Promis
 
 export async function cancelUpload(call: Call, name: string, id: string): Promise<void> {
   const { upload } = await findUpload(call, name, id);
-  await discardUpload(call.plane, call.plane.hashes, upload);
+  await abandonUpload(call.plane, call.plane.hashes, upload, allow(call, name, ['push']));
   sendHeaders(call, 204, {});
 }
 

@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { heldUpByToken, openRace } from '../../../../../test/harness/race.ts';
 import { digestOf, imageOf, pushBlob, pushImage, putManifest, sender, someBytes } from '../registry-server.ts';
 
-test('a credential that is revoked while a push waits links, mounts, tags and deletes nothing', async (t) => {
+test('a credential that is revoked while a push waits links, mounts, tags, cancels and deletes nothing', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   const race = await openRace(qd.connection);
@@ -23,6 +23,7 @@ test('a credential that is revoked while a push waits links, mounts, tags and de
   const attempt = async (secret: string, heldUpBy: readonly [string, readonly unknown[]], revoke: () => Promise<{ status: number }>) => {
     assert.equal((await send('HEAD', '/v2/acme/app/manifests/kept', { as: secret })).status, 200); // remembered from here on
     const bytes = someBytes(100);
+    const upload = (await send('POST', '/v2/acme/app/blobs/uploads/', { as: secret })).headers['location'] as string;
     await race.hold(...heldUpBy);
     const revoked = revoke();
     await race.untilWaiting(1);
@@ -32,6 +33,7 @@ test('a credential that is revoked while a push waits links, mounts, tags and de
       putManifest(send, 'acme/app', 'stolen', image, secret),
       send('DELETE', '/v2/acme/app/manifests/kept', { as: secret }),
       send('DELETE', `/v2/acme/other/blobs/${elsewhere}`, { as: secret }),
+      send('DELETE', upload, { as: secret }),
     ];
     let over = 0;
     for (const each of running) void each.finally(() => over++);
@@ -41,11 +43,12 @@ test('a credential that is revoked while a push waits links, mounts, tags and de
     assert.equal((await revoked).status, 204);
     assert.deepEqual(
       (await Promise.all(running)).map((answer) => answer.status),
-      [401, 401, 401, 401, 401],
+      [401, 401, 401, 401, 401, 401],
     );
     for (const digest of [digestOf(bytes), elsewhere])
       assert.equal((await send('HEAD', `/v2/acme/app/blobs/${digest}`, { as })).status, 404);
     assert.equal((await send('HEAD', `/v2/acme/other/blobs/${elsewhere}`, { as })).status, 200);
+    assert.equal((await send('GET', upload, { as })).status, 204, 'the upload is still there');
     assert.deepEqual(((await send('GET', '/v2/acme/app/tags/list', { as })).json() as { tags: string[] }).tags, ['kept']);
   };
 
