@@ -1,8 +1,9 @@
 import { task } from '../../kernel/jobs/index.ts';
-import { announceForgotten, forgetOld, forgetSomeUnconfirmed } from './engine/announce.ts';
+import { announceForgotten, forgetOld, forgetSomeAllowances, forgetSomeUnconfirmed } from './engine/announce.ts';
 
 const forget = task('status.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
   while (!signal.aborted && (await app.db.write(forgetSomeUnconfirmed)));
+  while (!signal.aborted && (await app.db.write(forgetSomeAllowances)));
   await app.db.write(forgetOld);
 });
 

@@ -65,16 +65,17 @@ export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
       for (const rotated of [false, true]) {
         const keys = await keysOf(issuer, rotated);
         if (!keys) throw new IssuerAway(issuer, known.get(issuer)?.failure);
+        const currentDate = new Date(await clock()); // a clock that cannot be read says nothing of the token
         try {
           const options = {
             issuer,
             algorithms,
             clockTolerance: toleranceSeconds,
             requiredClaims: ['exp', 'iat', 'sub', 'aud'],
-            currentDate: new Date(await clock()),
+            currentDate,
           };
           const { payload } = await jwtVerify(token, keys, options);
-          refuseOddTimes(payload, options.currentDate.getTime() / 1000);
+          refuseOddTimes(payload, currentDate.getTime() / 1000);
           return readIdentity(payload);
         } catch (error) {
           if (error instanceof errors.JWKSNoMatchingKey && !rotated) continue;

@@ -3,7 +3,7 @@ import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { incidentResolved, publicResolution, publicUpdate, updatePublished, updatesPublished } from '../../oncall/index.ts';
 import { forgetAnnounced, jobsSince, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
-import { forgetAllowances } from '../store/first-mails.ts';
+import { forgetAllowances, forgetHeldBack } from '../store/first-mails.ts';
 import { listStatusPagesShowing } from '../store/status-pages.ts';
 import { forgetUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
@@ -106,12 +106,17 @@ const unconfirmedAtOnce = 1_000;
 export const forgetSomeUnconfirmed = async (tx: Tx): Promise<boolean> =>
   (await forgetUnconfirmed(tx, unconfirmedAtOnce)) === unconfirmedAtOnce;
 
+const allowancesAtOnce = 1_000;
+
+/** Forgets some counts of first mails. False: there are no more of them. */
+export const forgetSomeAllowances = async (tx: Tx): Promise<boolean> => (await forgetAllowances(tx, allowancesAtOnce)) === allowancesAtOnce;
+
 /** First mails that were held back are shown for so long. */
 const heldBackDays = 30;
 
-/** How many first mails left, and what was announced long ago. */
+/** Which first mails were held back, and what was announced long ago. */
 export async function forgetOld(tx: Tx): Promise<void> {
-  await forgetAllowances(tx, heldBackDays);
+  await forgetHeldBack(tx, heldBackDays);
   const { from, to } = await upgradeDays(tx);
   await forgetAnnounced(tx, keepDays, { from, to: daysAfter(to, 1) });
 }

@@ -23,9 +23,18 @@ export function plainName(title: string): string {
   return letters.length <= longestName ? words : `${letters.slice(0, longestName).join('').trim()}…`;
 }
 
-/** Addresses that probably lead to one mailbox: letters of either case, with or without a tag after `+`, with or without dots. */
+/** Domains of one provider whose mailboxes have both addresses. */
+const sameAs: Record<string, string> = { 'googlemail.com': 'gmail.com' };
+
+/** Addresses that probably lead to one mailbox: letters of either case and any form, without letters that cannot be seen, with or without a
+ *  tag after `+`, with or without dots. */
 export function mailboxOf(address: string): string {
-  const at = address.lastIndexOf('@');
-  const local = address.slice(0, at).split('+', 1)[0]!.replaceAll('.', '');
-  return `${local || address.slice(0, at)}${address.slice(at)}`.toLowerCase();
+  const plain = address
+    .normalize('NFKC')
+    .replaceAll(/\p{Cf}/gu, '')
+    .toLowerCase();
+  const at = plain.lastIndexOf('@');
+  const [name, domain] = [plain.slice(0, at), plain.slice(at + 1)];
+  const local = name.split('+', 1)[0]!.replaceAll('.', '');
+  return `${local || name}@${sameAs[domain] ?? domain}`;
 }

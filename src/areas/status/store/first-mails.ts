@@ -38,7 +38,12 @@ export const countHeldBack = (tx: Tx, org: string, pageId: string, reason: HeldB
 export const listHeldBack = (tx: Tx, org: string, pageId: string) => rows(tx, HeldBackRow)`
   select reason, mails, last_at from status.held_back where org_id = ${org} and page_id = ${pageId} order by reason`;
 
-export async function forgetAllowances(tx: Tx, heldBackDays: number): Promise<void> {
-  await run(tx)`delete from status.mail_allowance where started_at < kernel.now() - interval '2 days'`;
-  await run(tx)`delete from status.held_back where last_at < kernel.now() - make_interval(days => ${heldBackDays}::int)`;
-}
+/** Some counts whose span has passed; how many. */
+export const forgetAllowances = (tx: Tx, limit: number) => run(tx)`
+  delete from status.mail_allowance where (subject, seconds) in (
+    select subject, seconds from status.mail_allowance where started_at < (select kernel.now()) - interval '2 days'
+     order by started_at limit ${limit} for update skip locked)`;
+
+/** At most three rows a page. */
+export const forgetHeldBack = (tx: Tx, days: number) =>
+  run(tx)`delete from status.held_back where last_at < kernel.now() - make_interval(days => ${days}::int)`;

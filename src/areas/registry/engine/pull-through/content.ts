@@ -7,9 +7,11 @@ import { UpstreamAway } from '../../rules/errors.ts';
 const bounds = {
   /** Cuts in a row without a byte past the highest one so far. */
   cutsWithoutProgress: 5,
-  /** Requests for the rest of a blob: so many, and one more for each `bytesPerResume`. */
+  /** Requests for the rest of a blob: so many, and one more for each `bytesPerResume`; never more than `mostResumes`, since an upstream
+   *  may announce any size. */
   resumes: 20,
   bytesPerResume: 4 * 1024 * 1024,
+  mostResumes: 10_000,
   /** Bytes received, as a multiple of the blob's size: an upstream that ignores Range sends the beginning again. */
   receivedPerByte: 8,
 };
@@ -87,8 +89,7 @@ export async function* contentOf(client: UpstreamClient, wanted: Wanted, demand:
       } catch (error) {
         if (demand.signal.aborted) throw new ReadersGone();
         if (!(error instanceof GuardFailure) || ++cuts >= bounds.cutsWithoutProgress) throw error;
-        if (++resumes > bounds.resumes + size / bounds.bytesPerResume)
-          throw new UpstreamAway(`${cutOff(target)}; it was asked ${resumes} times`, { cause: error });
+        if (++resumes > mostResumes(size)) throw new UpstreamAway(`${cutOff(target)}; it was asked ${resumes} times`, { cause: error });
         await pause(50 * 2 ** cuts);
         if (demand.signal.aborted || demand.isGone()) throw new ReadersGone();
         answer = await getBlob(client, target, digest, at, demand.signal);
@@ -100,6 +101,9 @@ export async function* contentOf(client: UpstreamClient, wanted: Wanted, demand:
     cancel();
   }
 }
+
+/** Requests for the rest of a blob of this size. */
+export const mostResumes = (size: number) => Math.min(bounds.mostResumes, bounds.resumes + Math.floor(size / bounds.bytesPerResume));
 
 const cutOff = ({ host }: Target) => `the upstream ${host} cuts a layer off again and again`;
 

@@ -52,3 +52,10 @@ test('an issuer that says nothing is given up', async (t) => {
   await assert.rejects(issuers.verify(issuer.url, await issuer.token()), IssuerAway);
   assert.ok(BadToken);
 });
+
+test('a clock that cannot be read is no fault of the token', async (t) => {
+  const issuer = await oidcIssuer(t, clock);
+  const away = new Error('the database is away');
+  const issuers = issuersWith({ clock: () => Promise.reject(away) });
+  await assert.rejects(issuers.verify(issuer.url, await issuer.token()), away);
+});

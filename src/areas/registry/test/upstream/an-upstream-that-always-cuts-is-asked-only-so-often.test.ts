@@ -6,7 +6,7 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { GuardFailure, type GuardResponse } from '../../../../kernel/guard/index.ts';
 import type { UpstreamClient } from '../../clients/upstream/client.ts';
-import { contentOf, ReadersGone } from '../../engine/pull-through/content.ts';
+import { contentOf, mostResumes, ReadersGone } from '../../engine/pull-through/content.ts';
 import { openSpool } from '../../engine/pull-through/spool.ts';
 import { cached } from '../cached.ts';
 
@@ -83,6 +83,10 @@ test('an upstream that always cuts, limits us for a day or refuses HEAD is asked
       assert.deepEqual([answer.status, Number(answer.headers.get('retry-after'))], [told, most]);
     }
   });
+});
+
+test('an announced size, however large, allows only so many requests', () => {
+  assert.deepEqual([0, 40 * 1024 * 1024, 2 ** 53 - 1].map(mostResumes), [20, 30, 10_000]);
 });
 
 test('a download that was cut is not resumed once all of its readers have left', async () => {

@@ -7,6 +7,7 @@ import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
 import { confirmSubscription, findTokenHolder, subscribe, unsubscribe } from '../../engine/subscriptions.ts';
 import { addressOf } from '../../rules/email-address.ts';
+import { firstMailLimits } from '../../rules/first-mail.ts';
 import type { SubscriberRow } from '../../store/subscribers.ts';
 import { noticeOf } from '../../views/render/document.ts';
 import type { ShownStatusPage } from './memory.ts';
@@ -78,14 +79,20 @@ async function answerSubscribe(visit: Visit): Promise<void> {
   const wish = { address, client: app.peers.of(visit.request) };
   const heldBack = await app.db.write((tx) => subscribe(tx, app.secrets, { org: page.org, id: page.pageId }, wish));
   if (heldBack === 'client' || heldBack === 'organization')
-    return say(429, 'Too many subscriptions', '<p>No further link can be sent at the moment. Please try again in an hour.</p>', {
-      'Retry-After': '3600',
-    });
+    return say(
+      429,
+      'Too many subscriptions',
+      '<p>No further link can be sent at the moment. Please try again in an hour or tomorrow, or follow the feed.</p>',
+      {
+        'Retry-After': '3600',
+      },
+    );
   // The same words whether the address was new, waiting, subscribed or had its links of today: nobody learns who reads this page.
   say(
     200,
     'Look into your mailbox',
-    `<p>If ${escaped(address)} is not subscribed yet, we have sent it a link. Updates come once it is followed, within 24 hours.</p>`,
+    `<p>If ${escaped(address)} is not subscribed yet, we have sent it a link. Updates come once it is followed, within 24 hours.</p>
+<p>An address is sent at most ${firstMailLimits.recipient.day} links a day, whoever asks for them. If none comes, try again tomorrow or follow the feed.</p>`,
   );
 }
 

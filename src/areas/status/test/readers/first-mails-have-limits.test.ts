@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db/index.ts';
+import { run, type Tx } from '../../../../kernel/db/index.ts';
+import { forgetSomeAllowances } from '../../engine/announce.ts';
 import { subscribe } from '../../engine/subscriptions.ts';
 import { firstMailLimits as limits, mailboxOf, plainName } from '../../rules/first-mail.ts';
 import { findStatusPage } from '../../store/status-pages.ts';
@@ -24,6 +25,8 @@ test('a recipient gets five first mails a day, whatever pages and spellings were
     form(`${qd.url}/status/${slug}/subscribe`, { address: `${spelled[n]}@example.com` }, { 'x-forwarded-for': `192.0.2.${n}` });
   const answers = await Promise.all(slugs.map(ask));
   assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([200]));
+  for (const answer of answers)
+    assert.match(await answer.text(), /at most 5 links a day/, 'all read the same, so no stranger learns which were sent');
   assert.equal(await jobs(qd), limits.recipient.day);
   await eventually(async () => qd.smtp.received.length >= limits.recipient.day);
   const held = (await Promise.all(slugs.map((slug, n) => heldBack(n % 2 ? other : qd.owner, slug)))).flat();
@@ -75,6 +78,19 @@ test('an organization and a client have limits that hold for requests at once, a
   assert.equal((await form(`${qd.url}/status/acme/subscribe`, { address: 'o99@example.com' })).status, 200, 'held back does not count');
 });
 
+test('counts of first mails are forgotten in portions', async (t) => {
+  const qd = await house(t);
+  const count = () => qd.app.db.read((tx) => run(tx)`select from status.mail_allowance`);
+  const insert = (tx: Tx) => run(tx)`
+    insert into status.mail_allowance (subject, seconds, started_at, taken)
+    select 'old ' || n, 86400, kernel.now() - interval '3 days', 1 from generate_series(1, 2500) n`;
+  await qd.app.db.write(insert);
+  assert.equal(await qd.app.db.write(forgetSomeAllowances), true, 'there are more of them');
+  assert.equal(await count(), 1_500);
+  while (await qd.app.db.write(forgetSomeAllowances));
+  assert.equal(await count(), 0);
+});
+
 test('a first mail has no link but ours, and no message but ours', async (t) => {
   const qd = await house(t);
   const title = 'Win at https://evil.example/x, evil．com or me@evil.net, call +1 900 123 4567 \u202eright now';
@@ -98,4 +114,10 @@ test('a title is left with its letters', () => {
   assert.equal([...plainName('x'.repeat(200))].length, 41);
   assert.equal(mailboxOf('A.b+c@Example.com'), 'ab@example.com');
   assert.equal(mailboxOf('+x@example.com'), '+x@example.com');
+  // Servers that take such letters compare them in a normal form (RFC 6532, 3.1), and some drop what cannot be seen.
+  assert.equal(mailboxOf('ｖｉｃｔｉｍ@example.com'), 'victim@example.com');
+  assert.equal(mailboxOf('vic\u200btim\u00ad@example.com'), 'victim@example.com');
+  assert.equal(mailboxOf('rene\u0301@example.com'), mailboxOf('ren\u00e9@example.com'));
+  assert.equal(mailboxOf('victim＋a@example.com'), 'victim@example.com');
+  assert.equal(mailboxOf('Victim@GoogleMail.com'), 'victim@gmail.com');
 });
