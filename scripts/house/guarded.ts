@@ -20,7 +20,17 @@ const callbackOptions = new Set(['SNICallback', 'ALPNCallback', 'shouldUpgradeCa
 const tameCalls = new Set(['destroy', 'abort', 'clearTimeout', 'clearInterval', 'delete', 'resolve', 'reject', 'resume', 'pause']);
 
 /** Functions whose last argument is called with the end of a stream, a connection or a lookup. */
-const callingBack = new Set(['finished', 'pipeline', 'connect', 'createConnection', 'lookup', 'resolve4', 'resolve6', 'resolveMx', 'resolveTxt']);
+const callingBack = new Set([
+  'finished',
+  'pipeline',
+  'connect',
+  'createConnection',
+  'lookup',
+  'resolve4',
+  'resolve6',
+  'resolveMx',
+  'resolveTxt',
+]);
 /** Methods whose names others have too: only of what is named as a connection. */
 const callingBackOfPeers = new Set(['setTimeout', 'end', 'write', 'send', 'request', 'get', 'close', 'destroySoon']);
 const peerNames = /^(socket|way|stream|request|response|reply|upstream|http|https|http2|session|peer|connection)$/i;
@@ -75,8 +85,14 @@ const isTameFunction = (node: ts.Node) => ts.isArrowFunction(node) && isTame(nod
 const isFunctionLike = (node: ts.Node) =>
   ts.isArrowFunction(node) || ts.isFunctionExpression(node) || ts.isIdentifier(node) || ts.isCallExpression(node);
 
-/** Written here: a stream as the last argument is a name too. */
-const isCallback = (node: ts.Node) => ts.isArrowFunction(node) || ts.isFunctionExpression(node);
+/** A stream as the last argument is a name too: only a name that this file gives to a function counts. */
+function isCallback(tree: ts.SourceFile, node: ts.Node): boolean {
+  if (!ts.isIdentifier(node)) return ts.isArrowFunction(node) || ts.isFunctionExpression(node);
+  return nodesBelow(tree).some((other) => {
+    if (ts.isFunctionDeclaration(other)) return other.name?.text === node.text;
+    return ts.isVariableDeclaration(other) && other.name.getText() === node.text && ts.isArrowFunction(other.initializer ?? other);
+  });
+}
 
 function callsBack(called: ts.Expression): boolean {
   if (callingBack.has(nameOf(called))) return true;
@@ -98,7 +114,7 @@ function unguarded(source: Source): { line: number; what: string }[] {
       note(expression.name, `${expression.name.text}(${given[0]!.getText()})`);
     }
     const handler = given.at(-1);
-    if (handler && isCallback(handler) && callsBack(expression) && !isSafe(tree, handler)) note(node, `${nameOf(expression)}()`);
+    if (handler && callsBack(expression) && isCallback(tree, handler) && !isSafe(tree, handler)) note(node, `${nameOf(expression)}()`);
     if (nameOf(expression) === 'createServer' && handler && isFunctionLike(handler) && !isSafe(tree, handler)) note(node, 'createServer');
   }
   return found;
@@ -131,6 +147,7 @@ export const handlersAreGuarded: Rule<Source[]> = {
     at('src/kernel/http/a.ts', 'pipeline(body, target, (error) => { if (error) tell(error.cause.code); });'),
     at('src/kernel/http/a.ts', 'const socket = tls.connect({ host, port }, () => check(socket.getPeerCertificate()));'),
     at('src/kernel/dns/a.ts', 'lookup(name, { all: true }, (error, found) => take(found[0].address));'),
+    at('src/kernel/http/a.ts', 'function look(error) { tell(error.cause.code); }\nfinished(request, look);'),
     at('src/areas/x/planes/a.ts', "this.socket.setTimeout(1_000, () => this.say('421'));"),
     at('src/areas/x/planes/a.ts', "socket.end('bye', function () { leave(socket); });"),
   ],
