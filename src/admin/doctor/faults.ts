@@ -20,7 +20,7 @@ export function judgeFaults(all: readonly RecordedFault[], now: number): Finding
 const unforeseen = 'an exception';
 
 /** The server writes down its own exceptions; of a signal its parent tells the next server (src/commands/serve.ts). */
-const causeOf = ({ name, message }: RecordedFault): string => (name === 'signal' ? message.replace(/^.* ended by /, '') : unforeseen);
+const causeOf = ({ name, message }: RecordedFault): string => (name === 'signal' ? message.split(' ended by ').at(-1)! : unforeseen);
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 
@@ -32,7 +32,7 @@ function tellEnds(ends: readonly RecordedFault[]): string {
   const last = ends.at(-1)!;
   const words = causeOf(last) === unforeseen ? `: ${last.message}` : '';
   const remedies = [
-    ...([...causes.keys()].some((cause) => /memory|heap/.test(cause)) ? ['give it more memory'] : []),
+    ...([...causes.keys()].some((cause) => cause.includes('memory') || cause.includes('heap')) ? ['give it more memory'] : []),
     causes.has(unforeseen) ? 'look in its log, and report it' : 'look in its log, and in the system’s, who ended it',
   ];
   return `the server crashed ${times(ends.length)} in ${days} days ${by}, last at ${last.at}${words}; ${remedies.join('; ')}`;
