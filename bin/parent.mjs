@@ -1,6 +1,9 @@
 // The parent of `quarterdeck serve`: starts the server, passes signals on, and starts another when it crashed. Plain JavaScript without
 // dependencies, as small as a Node process can be: it lives as long as the server does.
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
 
 /** So many crashes within so long, and it gives up: a service manager, or a person, must look. */
 const most = { crashes: 5, withinMs: 60_000 };
@@ -8,15 +11,19 @@ const backoff = { firstMs: 250, mostMs: 4_000 };
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * What a server says with these exit codes (src/kernel/errors.ts) may be over in a moment, if one has run here already: the data directory or
+ * What a server says with these exit codes (src/kernel/errors.ts) may be over in a moment, if one was ready here before: the data directory or
  * the port still being given up by the one that crashed, a database that is away. At a first start they are told at once.
  */
 const passing = [3, 4, 6];
 
-/** Where the server finds the end of a pipe that lasts as long as this process. */
+/** Where the server finds the end of a pipe that lasts as long as this process, and says that it is ready. */
 const lifeline = 3;
 
-const isCrash = ({ code, signal }, hasRun) => signal !== null || code === 1 || (hasRun && passing.includes(code));
+/** An exception before any server was ready would come again: the operator reads it once, not five times. */
+function isCrash({ code, signal, wasReady }, hasRun) {
+  if (signal !== null) return true;
+  return hasRun && (code === 1 || (!wasReady && passing.includes(code)));
+}
 
 /** Runs the server until it ends by itself or is stopped; does not return. */
 export async function superviseServer({ node, argv, env, cannotRun }) {
@@ -32,25 +39,33 @@ export async function superviseServer({ node, argv, env, cannotRun }) {
     });
   }
   let endedBy;
-  for (let isFirst = true; ; isFirst = false) {
+  let hasRun = false;
+  for (;;) {
+    const killsBefore = memoryKills();
     // Here is the place for listening sockets that outlive a server: opened once, handed to each as further descriptors.
     const stdio = ['inherit', 'inherit', 'inherit', 'pipe'];
     child = spawn(node, argv, {
       stdio,
       env: { ...env, QUARTERDECK_PARENT: String(lifeline), ...(endedBy && { QUARTERDECK_ENDED_BY: endedBy }) },
     });
-    child.stdio[lifeline].on('error', () => {});
+    let wasReady = false;
+    child.stdio[lifeline]
+      .on('error', () => {})
+      .on('data', () => {
+        wasReady = true;
+        hasRun = true;
+      });
     const ended = await new Promise((resolve) => {
       child.once('error', cannotRun);
-      child.once('exit', (code, signal) => resolve({ code, signal }));
+      child.once('exit', (code, signal) => resolve({ code, signal, wasReady }));
     });
     child = undefined;
-    if (asked || !isCrash(ended, !isFirst)) leave(ended);
+    if (asked || !isCrash(ended, hasRun)) leave(ended);
     const now = performance.now();
     crashedAt.push(now);
     while (now - crashedAt[0] > most.withinMs) crashedAt.shift();
-    endedBy = ended.signal ?? undefined;
-    const how = ended.signal ?? `exit code ${ended.code}`;
+    endedBy = ended.signal === null ? undefined : nameEnd(ended.signal, memoryKills() > killsBefore);
+    const how = endedBy ?? `exit code ${ended.code}`;
     if (crashedAt.length >= most.crashes) {
       process.stderr.write(
         `quarterdeck: the server crashed ${most.crashes} times within a minute, last with ${how}; not starting it again\n`,
@@ -67,9 +82,25 @@ export async function superviseServer({ node, argv, env, cannotRun }) {
   }
 }
 
-/** As the server did. */
+/** A full heap aborts; the kernel kills for memory with the signal that people kill with, and counts it. */
+function nameEnd(signal, isKilledForMemory) {
+  if (signal === 'SIGKILL' && isKilledForMemory) return 'SIGKILL, for want of memory';
+  return signal === 'SIGABRT' ? 'SIGABRT, as a full JavaScript heap does' : signal;
+}
+
+/** How many processes of our cgroup the kernel has killed for memory; 0 where it does not say. */
+function memoryKills() {
+  try {
+    const own = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '/';
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join('/sys/fs/cgroup', own, 'memory.events'), 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** As the server did. The kernel gives process 1 of a container no signal of its own: there the exit code says it. */
 function leave({ code, signal }) {
   for (const name of signals) process.removeAllListeners(name);
   if (signal) process.kill(process.pid, signal);
-  process.exit(code ?? 1);
+  process.exit(code ?? 128 + constants.signals[signal]);
 }

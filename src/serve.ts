@@ -188,9 +188,10 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   stops.push(async () => secrets.close());
   const waker = makeWaker({ db, connection: database.connection, listener });
   stops.push(() => waker.close());
-  const storage = await openStorage(config);
-  stops.push(async () => storage.close());
-  stops.push(await checkStorage(db, storage, config, log));
+  const opened = await openStorage(config);
+  stops.push(async () => opened.close());
+  const { storage, stop: stopChecking } = await checkStorage(db, opened, config, log);
+  stops.push(stopChecking);
   const allow = parseAllow(config.allow_private_cidrs);
   const hold = await openRestoreHold(db, log);
   stops.push(async () => hold.stop());

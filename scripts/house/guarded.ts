@@ -2,13 +2,38 @@ import ts from 'typescript';
 import { lineOf, nodesBelow, type Rule, type Source, treeOf } from './rule.ts';
 
 // An exception in a handler of a socket or server ends the process. Every handler in src/ that strangers can reach goes through
-// `guarded(name, peer, handler)` of src/kernel/faults, or is so small that it cannot throw.
+// `guarded(name, peer, handler)` of src/kernel/faults, or is so small that it cannot throw. The same holds for callbacks: of `finished` and
+// `pipeline`, of `connect`, of DNS lookups, of requests, of a socket's own `setTimeout`, `end`, `write` and `send`.
+//
+// Not covered:
+// - Timers (`setTimeout`, `setInterval`, `setImmediate`, `nextTick`, `queueMicrotask`): their callbacks take no argument that a peer sent, and
+//   there are a hundred. One that reads what a peer left behind is a callback that the reviewer must see; its exception ends the process,
+//   and the parent starts another.
+// - A callback that is passed by a name from another file, and methods of subclasses of streams: `_transform` and `_write`, whose exceptions
+//   node does not catch either. This rule reads one file at a time and knows no types.
+// - `async` callbacks of timers: rule `promises` asks for their `catch`.
 
 const listening = new Set(['on', 'once', 'addListener', 'prependListener', 'prependOnceListener']);
 /** Options of servers and connections that take a function which runs on what the peer sent. */
 const callbackOptions = new Set(['SNICallback', 'ALPNCallback', 'shouldUpgradeCallback', 'clientErrorHandler', 'frameworkErrors']);
 /** Calls that do not throw, whatever state their object is in. */
 const tameCalls = new Set(['destroy', 'abort', 'clearTimeout', 'clearInterval', 'delete', 'resolve', 'reject', 'resume', 'pause']);
+
+/** Functions whose last argument is called with the end of a stream, a connection or a lookup. */
+const callingBack = new Set([
+  'finished',
+  'pipeline',
+  'connect',
+  'createConnection',
+  'lookup',
+  'resolve4',
+  'resolve6',
+  'resolveMx',
+  'resolveTxt',
+]);
+/** Methods whose names others have too: only of what is named as a connection. */
+const callingBackOfPeers = new Set(['setTimeout', 'end', 'write', 'send', 'request', 'get', 'close', 'destroySoon']);
+const peerNames = /^(socket|way|stream|request|response|reply|upstream|http|https|http2|session|peer|connection)$/i;
 
 /** What only the operator and our own programs reach. */
 const inner =
@@ -60,6 +85,21 @@ const isTameFunction = (node: ts.Node) => ts.isArrowFunction(node) && isTame(nod
 const isFunctionLike = (node: ts.Node) =>
   ts.isArrowFunction(node) || ts.isFunctionExpression(node) || ts.isIdentifier(node) || ts.isCallExpression(node);
 
+/** A stream as the last argument is a name too: only a name that this file gives to a function counts. */
+function isCallback(tree: ts.SourceFile, node: ts.Node): boolean {
+  if (!ts.isIdentifier(node)) return ts.isArrowFunction(node) || ts.isFunctionExpression(node);
+  return nodesBelow(tree).some((other) => {
+    if (ts.isFunctionDeclaration(other)) return other.name?.text === node.text;
+    return ts.isVariableDeclaration(other) && other.name.getText() === node.text && ts.isArrowFunction(other.initializer ?? other);
+  });
+}
+
+function callsBack(called: ts.Expression): boolean {
+  if (callingBack.has(nameOf(called))) return true;
+  if (!(ts.isPropertyAccessExpression(called) && callingBackOfPeers.has(called.name.text))) return false;
+  return peerNames.test(nameOf(called.expression).replace(/^#/, ''));
+}
+
 function unguarded(source: Source): { line: number; what: string }[] {
   const tree = treeOf(source);
   const found: { line: number; what: string }[] = [];
@@ -74,6 +114,7 @@ function unguarded(source: Source): { line: number; what: string }[] {
       note(expression.name, `${expression.name.text}(${given[0]!.getText()})`);
     }
     const handler = given.at(-1);
+    if (handler && callsBack(expression) && isCallback(tree, handler) && !isSafe(tree, handler)) note(node, `${nameOf(expression)}()`);
     if (nameOf(expression) === 'createServer' && handler && isFunctionLike(handler) && !isSafe(tree, handler)) note(node, 'createServer');
   }
   return found;
@@ -102,6 +143,13 @@ export const handlersAreGuarded: Rule<Source[]> = {
     at('src/kernel/http/a.ts', 'createServer({}, (request, response) => answer(request, response));'),
     at('src/kernel/http/a.ts', 'createServer({ SNICallback: (name, done) => done(null, find(name)) });'),
     at('src/kernel/http/a.ts', "socket.on('close', () => room.delete(find(socket)));"),
+    at('src/kernel/http/a.ts', 'finished(request, { writable: false }, (error) => look(error));'),
+    at('src/kernel/http/a.ts', 'pipeline(body, target, (error) => { if (error) tell(error.cause.code); });'),
+    at('src/kernel/http/a.ts', 'const socket = tls.connect({ host, port }, () => check(socket.getPeerCertificate()));'),
+    at('src/kernel/dns/a.ts', 'lookup(name, { all: true }, (error, found) => take(found[0].address));'),
+    at('src/kernel/http/a.ts', 'function look(error) { tell(error.cause.code); }\nfinished(request, look);'),
+    at('src/areas/x/planes/a.ts', "this.socket.setTimeout(1_000, () => this.say('421'));"),
+    at('src/areas/x/planes/a.ts', "socket.end('bye', function () { leave(socket); });"),
   ],
   innocent: [
     at('src/areas/x/planes/a.ts', "server.on('secureConnection', guarded('x', undefined, (socket) => takeIn(socket)));"),
@@ -109,6 +157,11 @@ export const handlersAreGuarded: Rule<Source[]> = {
     at('src/areas/x/planes/a.ts', "socket.on('error', () => {}).once('close', () => clearTimeout(timer));"),
     at('src/areas/x/planes/a.ts', "new Promise((resolve, reject) => server.once('error', reject).once('listening', resolve));"),
     at('src/areas/x/planes/a.ts', "way.on('close', () => void socket.destroy());"),
+    at('src/kernel/http/a.ts', "finished(request, guarded('x', request, (error) => look(error)));"),
+    at('src/kernel/http/a.ts', 'await pipeline(body, counted, target);'),
+    at('src/kernel/http/a.ts', 'pipeline(body, target, () => {});'),
+    at('src/areas/x/planes/a.ts', "socket.end('bye', () => socket.destroy());"),
+    at('src/areas/x/planes/a.ts', 'app.db.write((tx) => note(tx, caches.get(key, () => fill(key))));'),
     at('src/kernel/postgres/a.ts', "child.on('exit', () => look(child));"),
   ],
 };

@@ -33,6 +33,14 @@ export function makeMetrics(app: App): Registry {
       this.set(app.listener.hearing ? 1 : 0);
     },
   });
+  new Gauge({
+    name: 'quarterdeck_restore_held',
+    help: '1 while mail, pages and webhooks wait for `quarterdeck admin restore go`, else 0',
+    registers: [registry],
+    collect() {
+      this.set(app.hold.isHeld ? 1 : 0);
+    },
+  });
   measureShares(registry, app);
   measureLoop(registry, app);
   return registry;

@@ -5,42 +5,75 @@ import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
 import { requireStorage } from '../kernel/storage/canary.ts';
 import { fileStorage, type Storage, s3Storage } from '../kernel/storage/index.ts';
+import { endWith } from './end-with.ts';
 
 /** As sentences name it. */
 export const nameStorage = (config: Config): string => config.storage || join(config.data, 'blobs');
 
 const againMs = 10_000;
 
+export interface CheckedStorage {
+  storage: Storage;
+  /** Ends the asking. */
+  stop(): Promise<void>;
+}
+
 /**
  * Refuses a storage that is not this database's. While the storage does not answer the start goes on, since pages do not need it; it is
- * asked every 10 s until it does, and a wrong one ends the server then. Probers and shards read and write no objects, and are not asked.
- * Returns what ends the asking.
+ * asked every 10 s until it does, and before each write. A wrong one ends the server then. Probers and shards read and write no objects,
+ * and are not asked.
  */
-export async function checkStorage(db: Db, storage: Storage, config: Config, log: Logger): Promise<() => Promise<void>> {
-  if (config.roles.every((role) => role === 'prober' || role === 'shard')) return async () => {};
+export async function checkStorage(db: Db, storage: Storage, config: Config, log: Logger): Promise<CheckedStorage> {
+  const asIs = { storage, stop: async () => {} };
+  if (config.roles.every((role) => role === 'prober' || role === 'shard')) return asIs;
   const check = () => requireStorage(db, storage, nameStorage(config));
   try {
     await check();
-    return async () => {};
+    return asIs;
   } catch (error) {
     if (error instanceof Stop) throw error;
     log.warn({ err: error }, 'the storage does not answer, so nothing shows that it is this installation’s; asking again');
   }
+  let isChecked = false;
+  const checkOnce = async () => {
+    if (isChecked) return;
+    await check();
+    isChecked = true;
+    clearInterval(timer);
+  };
   const timer = setInterval(
     () =>
-      check().then(
-        () => clearInterval(timer),
-        (error) => {
-          if (!(error instanceof Stop)) return;
-          clearInterval(timer);
-          log.fatal(error.message);
-          process.kill(process.pid, 'SIGTERM');
-        },
-      ),
+      checkOnce().catch((error) => {
+        if (!(error instanceof Stop)) return;
+        clearInterval(timer);
+        log.fatal(error.message);
+        endWith(error.exitCode);
+      }),
     againMs,
   ).unref();
-  return async () => clearInterval(timer);
+  return { storage: checkedBeforeWrites(storage, checkOnce), stop: async () => clearInterval(timer) };
 }
+
+/** A push that is answered with 201 must not lie in a storage which turns out to be another installation's a moment later. */
+const checkedBeforeWrites = (storage: Storage, check: () => Promise<void>): Storage => ({
+  ...storage,
+  put: async (...given) => {
+    await check();
+    return storage.put(...given);
+  },
+  createUpload: async () => {
+    await check();
+    return storage.createUpload();
+  },
+  append: async (...given) => {
+    await check();
+    return storage.append(...given);
+  },
+  commit: async (...given) => {
+    await check();
+    return storage.commit(...given);
+  },
+});
 
 /** Files below the data directory, or a bucket. */
 export async function openStorage(config: Config): Promise<Storage> {

@@ -33,7 +33,7 @@ async function runServer(config: Config) {
   const [{ beginStart }, { makeLog }] = await Promise.all([import('../boot/begin.ts'), import('../kernel/log.ts')]);
   const log = makeLog(config.log_level);
   endWithFaults();
-  endWithParent();
+  const parent = endWithParent();
   const starting = goOn(config, log, beginStart(config, log));
 
   let since: number | undefined;
@@ -46,14 +46,16 @@ async function runServer(config: Config) {
     starting
       .then((running) => running.stop())
       .then(
-        () => process.exit(0),
+        () => process.exit(), // with the code of an `endWith`, else 0
         (error) => error instanceof Stop || process.exit(1),
       );
   };
-  process.on('SIGINT', end).on('SIGTERM', end);
+  // A terminal that closes is a stop too: by default Node would end at once, and leave PostgreSQL behind.
+  process.on('SIGINT', end).on('SIGTERM', end).on('SIGHUP', end);
 
   const endedBy = fromParent('QUARTERDECK_ENDED_BY');
   const { url, roles: running, app } = await starting;
+  parent?.write('ready');
   // A server that was killed could not write it down itself.
   if (endedBy) tellFault({ kind: 'uncaught', name: 'signal', error: new Error(`the server was ended by ${endedBy}`) });
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
@@ -72,15 +74,16 @@ function fromParent(name: string): string | undefined {
 /**
  * The descriptor is a pipe that ends with our parent. A parent that was killed can start no other server: whoever starts one next must not find
  * us holding the port and the data directory. So we end at once, as if we had been killed too; everything here outlives that.
+ * The other way the parent hears that we are ready: an exception before that would only come again.
  */
-function endWithParent() {
+function endWithParent(): Socket | undefined {
   const lifeline = Number(fromParent('QUARTERDECK_PARENT'));
-  if (!lifeline) return;
+  if (!lifeline) return undefined;
   const ended = () => {
     writeSync(2, 'quarterdeck: the parent process is gone, so this server ends too\n');
     process.exit(exitCodes.fault);
   };
-  new Socket({ fd: lifeline }).on('end', ended).on('error', ended).resume().unref();
+  return new Socket({ fd: lifeline }).on('end', ended).on('error', ended).resume().unref();
 }
 
 /** The state of the process is unknown after such an exception: it ends at once, and its parent starts another. PostgreSQL goes on and is adopted. */

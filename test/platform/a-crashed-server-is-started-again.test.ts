@@ -51,6 +51,7 @@ test('a crashed server is started again, and a stop leaves nothing behind', asyn
   assert.notEqual(await childOf(first.pid), server);
   assert.match(first.said(), /quarterdeck: the server crashed \(SIGKILL\); starting it again in 0\.25 s/);
   await eventually(async () => readFaults(dataDir).some(({ kind, message }) => kind === 'uncaught' && message.includes('SIGKILL')));
+  assert.match(checkFaults(dataDir)[0]!.says, /^the server crashed once in 7 days by SIGKILL, last at/);
 
   // A server without its parent ends too, and the next start has the port, the directory and its PostgreSQL at once.
   const orphan = (await childOf(first.pid))!;
@@ -61,14 +62,15 @@ test('a crashed server is started again, and a stop leaves nothing behind', asyn
   await eventually(isServing, { withinMs: 60_000 });
   assert.equal(await postgresOf(dataDir), database);
 
+  // A terminal that closes stops it as SIGTERM does.
   const last = (await childOf(second.pid))!;
-  process.kill(second.pid, 'SIGTERM');
+  process.kill(second.pid, 'SIGHUP');
   assert.deepEqual(await second.ended, [0, null]);
   assert.equal(isAlive(last), false);
   assert.equal(await postgresOf(dataDir), undefined);
 });
 
-test('five crashes within a minute end the parent; a refusal ends it at once', async (t) => {
+test('five crashes within a minute end the parent; a refusal, or an exception of the first start, ends it at once', async (t) => {
   const { dir } = await scratch(t);
   const crashing = startParent(t, dir, {});
   const killed = new Set<number>();
@@ -82,6 +84,11 @@ test('five crashes within a minute end the parent; a refusal ends it at once', a
   assert.deepEqual(await crashing.ended, [1, null]);
   assert.equal(killed.size - 1, 5);
   assert.match(crashing.said(), /the server crashed 5 times within a minute, last with SIGSEGV; not starting it again/);
+
+  const throwing = "if (process.env.QUARTERDECK_PARENT) setImmediate(() => { throw new Error('deliberate: at the start') })";
+  const faulty = startParent(t, dir, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(throwing)}` });
+  assert.deepEqual(await faulty.ended, [1, null]);
+  assert.equal(faulty.said().match(/Error: deliberate: at the start/g)?.length, 1, faulty.said());
 
   const refused = startParent(t, dir, { QUARTERDECK_LISTEN: 'nowhere' });
   assert.deepEqual(await refused.ended, [9, null]);
@@ -102,5 +109,5 @@ test('an exception that nothing caught ends the server, and is told after the re
   const numbers = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${env.QUARTERDECK_METRICS_TOKEN}` } });
   assert.match(await numbers.text(), /quarterdeck_faults_total\{kind="uncaught",handler=""\} 1/);
   const [told] = checkFaults(dataDir);
-  assert.match(told!.says, /the server ended 1 times in 7 days by an exception, last at .*: deliberate: nothing catches it/);
+  assert.match(told!.says, /the server crashed once in 7 days by an exception, last at .*: deliberate: nothing catches it/);
 });

@@ -50,10 +50,12 @@ export async function restoreGo({ db }: Session, o: Shown & { yes?: true }) {
     );
   }
   if (!(o.yes || (await isAgreed()))) throw new Stop(exitCodes.refused, 'nothing was sent; give --yes to let it go');
-  await db.write(async (tx) => {
-    await endHold(tx);
+  const isEnded = await db.write(async (tx) => {
+    if ((await endHold(tx)) === 0) return false;
     await audit(tx, operator(installation), 'installation.restore.go', { id: hold.restored_at }, { waiting });
+    return true;
   });
+  if (!isEnded) throw new Stop(exitCodes.refused, 'another `quarterdeck admin restore go` has just let everything go');
   if (o.json) return printJson({ held: true, waiting });
   console.log('everything goes from now on');
 }

@@ -1,3 +1,4 @@
+import { heldSentence } from '../../kernel/backup/restore-hold.ts';
 import { task } from '../../kernel/jobs/index.ts';
 import { examineWhoeverIsDue } from './engine/doctor/report.ts';
 import { tellStaleAlerts } from './engine/walk/silent-senders.ts';
@@ -28,6 +29,8 @@ export const examineDaily = task('oncall.examine', { everySeconds: 3_600, deadli
 export const heartbeat = task('oncall.heartbeat', { everySeconds: 30, deadlineSeconds: 30 }, async ({ app, log, signal }) => {
   const url = app.config.heartbeat_url;
   if (!url) return;
+  // No incident would page anybody: the watcher outside must notice, also while no page waits yet.
+  if (app.hold.isHeld) return log.error(`${heldSentence}; the heartbeat is withheld`);
   const late = await beatHeart(app.db, url, signal);
   if (late) log.error(late, 'pages are late, so the heartbeat is withheld');
 });

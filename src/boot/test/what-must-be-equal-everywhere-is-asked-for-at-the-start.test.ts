@@ -10,10 +10,12 @@ import { rotateStep, type Step } from '../../admin/key/rotate-key.ts';
 import type { Session } from '../../admin/session.ts';
 import { areas } from '../../areas/index.ts';
 import { listServers } from '../../kernel/data/servers.ts';
+import { run } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { keyFile, readKeys, writeKeys } from '../../kernel/secrets.ts';
-import { adoptStorage } from '../../kernel/storage/canary.ts';
-import { fileStorage } from '../../kernel/storage/index.ts';
+import { adoptStorage, requireStorage } from '../../kernel/storage/canary.ts';
+import { fileStorage, type Storage } from '../../kernel/storage/index.ts';
+import { checkStorage } from '../storage.ts';
 
 const refusedWith = (exitCode: number, sentence: RegExp) => (error: unknown) => {
   assert.ok(error instanceof Stop, String(error));
@@ -47,6 +49,47 @@ test('a server whose storage is another one is refused with a sentence', async (
   await storage.remove('installation/id');
   await adoptStorage(first.app.db, storage);
   await (await start()).stop();
+});
+
+test('one storage becomes the installation’s, also after a kill and between two first starts', async (t) => {
+  const { app } = await quarterdeck(t);
+  const [one, two] = [await fileStorage(join(await directory(t), 'one')), await fileStorage(join(await directory(t), 'two'))];
+  const require = (storage: Storage) => requireStorage(app.db, storage, 'it');
+
+  // Killed after the object was written, before that was noted: the next start notes it.
+  const id = await adoptStorage(app.db, one);
+  await app.db.write((tx) => run(tx)`update kernel.storage_canary set is_written = false`);
+  await require(one);
+  await assert.rejects(require(two), refusedWith(exitCodes.configuration, /it is not the storage of this database/));
+  assert.equal(await two.stat('installation/id'), undefined);
+
+  // Two servers with two storages start on an empty database in the same moment.
+  for (let round = 0; round < 5; round++) {
+    for (const storage of [one, two]) await storage.remove('installation/id');
+    await app.db.write((tx) => run(tx)`delete from kernel.storage_canary`);
+    const outcomes = await Promise.allSettled([require(one), require(two)]);
+    assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], `round ${round}, after ${id}`);
+  }
+});
+
+test('a storage that was away at the start takes nothing before it is known to be the right one', async (t) => {
+  const { app } = await quarterdeck(t);
+  const behind = await fileStorage(join(await directory(t), 'blobs'));
+  let isAway = true;
+  const open: Storage['open'] = async (key) => (isAway ? Promise.reject(new Error('it does not answer')) : behind.open(key));
+  const { storage, stop } = await checkStorage(app.db, { ...behind, open }, app.config, app.log);
+  t.after(stop);
+
+  await assert.rejects(storage.put('blob', Buffer.from('bytes')), /it does not answer/);
+  isAway = false;
+  const isStrange = refusedWith(exitCodes.configuration, /is not the storage of this database/);
+  await assert.rejects(storage.put('blob', Buffer.from('bytes')), isStrange);
+  await assert.rejects(storage.createUpload(), isStrange);
+  assert.equal(await behind.stat('blob'), undefined);
+
+  await adoptStorage(app.db, behind);
+  await storage.put('blob', Buffer.from('bytes'));
+  assert.equal((await behind.stat('blob'))?.size, 5);
 });
 
 test('a new database does not take over the storage of another installation', async (t) => {

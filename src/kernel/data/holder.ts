@@ -14,9 +14,11 @@ export interface Holder extends ProcessMark {
   /** Numbers of processes mean something only within one. */
   pidNamespace: string;
   hasOsLock: boolean;
+  /** Device and inode of the directory: a copy has others. Empty: not said. */
+  directory: string;
 }
 
-export async function describeSelf(known: Pick<Holder, 'instance' | 'hasOsLock'>): Promise<Holder> {
+export async function describeSelf(known: Pick<Holder, 'instance' | 'hasOsLock' | 'directory'>): Promise<Holder> {
   const mark = (await markOf(process.pid)) ?? { pid: process.pid, started: '' };
   return { ...mark, ...known, host: hostname(), boot: await bootId(), pidNamespace: await pidNamespace() };
 }
@@ -54,7 +56,7 @@ export async function readHolder(path: string): Promise<FoundHolder | undefined>
 }
 
 function parseHolder(text: string): Holder {
-  const unknown = { instance: '', pid: 0, started: '', host: '', boot: '', pidNamespace: 'unknown', hasOsLock: false };
+  const unknown = { instance: '', pid: 0, started: '', host: '', boot: '', pidNamespace: 'unknown', hasOsLock: false, directory: '' };
   try {
     return { ...unknown, ...(JSON.parse(text) as Partial<Holder>) };
   } catch {

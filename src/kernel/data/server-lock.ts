@@ -40,7 +40,8 @@ export async function takeServerLock(dataDir: string, options: LockOptions = {})
   const path = join(dataDir, 'server.holder');
   const attempt = await tryOsLock(join(dataDir, 'server.lock'));
   const lock = attempt.is === 'taken' ? attempt.lock : undefined;
-  const own = await describeSelf({ instance: randomUUID(), hasOsLock: lock !== undefined });
+  const { dev, ino } = await stat(dataDir);
+  const own = await describeSelf({ instance: randomUUID(), hasOsLock: lock !== undefined, directory: `${dev} ${ino}` });
   if (attempt.is === 'held') throw alreadyRunning(dataDir, await namedHolder(path), own);
   const taking: Taking = { onWait: () => {}, renewMs: 5_000, staleMs: 30_000, ...options, dataDir, path, own };
   try {
@@ -96,18 +97,27 @@ const linkIfFree = (from: string, to: string): Promise<boolean> =>
     },
   );
 
+/** A snapshot or a copy carries the name of a holder that uses the original. Believed only if both have OS locks, and on one machine. */
+const isOfOriginal = (holder: Holder, own: Holder): boolean =>
+  own.hasOsLock && holder.hasOsLock && holder.boot === own.boot && holder.directory !== '' && holder.directory !== own.directory;
+
+/** A live holder writes twice in this time. */
+const watchedRenewals = 2;
+
 /**
  * `fileTime` is the present as this file system's clock tells it, which may be another machine's. A holder of another machine that wrote
- * within the last 30 s is watched until it writes again, and lives, or until the 30 s are over, and it is gone.
+ * within the last 30 s is watched until it writes again, and lives, or until the 30 s are over, and it is gone. One that wrote before is
+ * watched for 10 s: the clock may have been set forward a moment ago.
  */
 async function isGone(taking: Taking, found: FoundHolder, fileTime: number): Promise<boolean> {
-  const { own, path, staleMs, onWait } = taking;
+  const { own, path, staleMs, renewMs, onWait } = taking;
+  if (isOfOriginal(found.holder, own)) return true;
   if (await isVisiblyGone(found.holder)) return true;
   if (isSameSpace(found.holder, own)) return false;
   // On one machine its OS lock would have kept us out.
   if (own.hasOsLock && found.holder.hasOsLock && found.holder.boot === own.boot) return true;
-  const leftMs = staleMs - Math.max(0, fileTime - found.writtenAt);
-  if (leftMs > 0) onWait(`a server on ${found.holder.host} used ${taking.dataDir} a moment ago; waiting to see whether it still runs`);
+  const leftMs = Math.max(staleMs - Math.max(0, fileTime - found.writtenAt), renewMs * watchedRenewals);
+  onWait(`a server on ${found.holder.host} used ${taking.dataDir}; waiting ${Math.ceil(leftMs / 1_000)} s to see whether it still runs`);
   for (const until = performance.now() + leftMs; performance.now() < until; await sleep(Math.min(200, staleMs / 10))) {
     const now = await readHolder(path);
     if (!now) return true;

@@ -39,7 +39,8 @@ export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>)
         if (reply !== undefined || ++strangers >= mostStrangers) settle(reply);
       }),
     );
-    socket.connect(server.port, server.address, (error?: Error) => (error ? settle(undefined) : socket.send(query)));
+    const ask = (error?: Error) => (error ? settle(undefined) : socket.send(query));
+    socket.connect(server.port, server.address, guarded('dns.udp.connect', peer, ask));
     return () => void socket.close();
   });
 

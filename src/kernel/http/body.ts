@@ -74,10 +74,11 @@ export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Bu
     if (come.push(chunk) >= chunksAhead) request.pause();
     news.resolve();
   });
-  const unwatch = finished(request, { writable: false }, (error) => {
+  const tellEnd = guarded('http.body.end', request, (error: Error | undefined | null) => {
     end = { error };
     news.resolve();
   });
+  const unwatch = finished(request, { writable: false }, tellEnd);
   request.on('data', take);
   try {
     for (;;) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { type Db, row, run, type Tx } from '../db/index.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import type { Storage } from './storage.ts';
@@ -13,6 +13,8 @@ const key = 'installation/id';
 const CanaryRow = Type.Object({ id: Type.String(), is_written: Type.Boolean() });
 
 const findCanary = (tx: Tx) => row(tx, CanaryRow)`select id, is_written from kernel.storage_canary`;
+
+const lockCanary = (tx: Tx) => row(tx, CanaryRow)`select id, is_written from kernel.storage_canary for update`;
 
 const insertCanary = (tx: Tx, id: string) => run(tx)`insert into kernel.storage_canary (id) values (${id}) on conflict (one) do nothing`;
 
@@ -27,15 +29,27 @@ async function readObject(storage: Storage): Promise<string | undefined> {
 export async function requireStorage(db: Db, storage: Storage, name: string): Promise<void> {
   const known = await db.read(findCanary);
   const shown = await readObject(storage);
-  if (shown !== undefined && shown === known?.id) return;
+  if (shown !== undefined && shown === known?.id) return noteWritten(db, known);
   // Another server that starts at this moment may have made both since we looked.
   const canary = known ?? (shown === undefined ? await makeCanary(db) : await db.read(findCanary));
-  if (shown !== undefined && shown === canary?.id) return;
+  if (shown !== undefined && shown === canary?.id) return noteWritten(db, canary);
   if (shown !== undefined || canary === undefined) throw foreign(name);
-  if (canary.is_written && (await readObject(storage)) !== canary.id) throw strange(name);
-  await storage.put(key, Buffer.from(canary.id));
-  await db.write(markWritten);
+  await markStorage(db, storage, name);
 }
+
+/** A start that was killed, and a restore, leave an object that is not noted: until it is, another storage would be taken too. */
+async function noteWritten(db: Db, { is_written }: Static<typeof CanaryRow>): Promise<void> {
+  if (!is_written) await db.write(markWritten);
+}
+
+/** Under the row's lock: of two servers that start with two storages, the second finds that the first has marked its own. */
+const markStorage = (db: Db, storage: Storage, name: string): Promise<void> =>
+  db.write(async (tx) => {
+    const { id, is_written } = (await lockCanary(tx))!;
+    if (is_written && (await readObject(storage)) !== id) throw strange(name);
+    await storage.put(key, Buffer.from(id));
+    await markWritten(tx);
+  });
 
 /** What a start would refuse it for; nothing is written. */
 export async function judgeStorage(db: Db, storage: Storage, name: string): Promise<string | undefined> {

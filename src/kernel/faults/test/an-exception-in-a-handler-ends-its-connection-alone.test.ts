@@ -49,7 +49,7 @@ test('an exception in a handler ends its own connection, and the operator hears 
   assert.equal(finding!.verdict, 'warn');
   assert.match(
     finding!.says,
-    /1 exceptions in 7 days ended the connection that caused them, in test\.request, last at .*deliberate, at \/now/,
+    /one exception in 7 days ended the connection that caused it, in test\.request, last at .*deliberate, at \/now/,
   );
 });
 
@@ -60,7 +60,17 @@ test('the doctor tells of a server that ended, for a week', () => {
   assert.equal(told!.verdict, 'warn');
   assert.match(
     told!.says,
-    /^the server ended 1 times in 7 days by an exception, last at 2026-01-10T.*: x is not a function; look in its log/,
+    /^the server crashed once in 7 days by an exception, last at 2026-01-10T.*: x is not a function; look in its log/,
   );
   assert.equal(judgeFaults([ended], Date.UTC(2026, 0, 18))[0]!.verdict, 'ok');
+
+  // A signal is no exception, and is called by its name.
+  const by = (how: string) => ({ at: at(10), kind: 'uncaught' as const, name: 'signal', message: `the server was ended by ${how}` });
+  const says = (...some: (typeof ended)[]) => judgeFaults(some, Date.UTC(2026, 0, 12))[0]!.says;
+  assert.match(says(by('SIGKILL')), /^the server crashed once in 7 days by SIGKILL, last at 2026-01-10T[^;]*Z; look .*who ended it$/);
+  assert.match(says(by('SIGKILL, for want of memory')), /by SIGKILL, for want of memory, last at .*; give it more memory; look in its log/);
+  assert.match(
+    says(ended, by('SIGKILL'), by('SIGKILL')),
+    /^the server crashed 3 times in 7 days \(once by an exception; 2 times by SIGKILL\), last at [^;]*Z; look in its log, and report it$/,
+  );
 });

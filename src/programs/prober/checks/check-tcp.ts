@@ -81,10 +81,10 @@ function converse(socket: Socket, target: TcpTarget, leftMs: number, answer: Gro
       new GuardFailure('connection_reset', 'firstByte', `${host} closed the connection before the end`, { cause });
     const onError = guarded('prober.checks.check-tcp.onError', socket, (error: Error) => end(() => reject(gone(error))));
     const onClose = guarded('prober.checks.check-tcp.onClose', socket, () => end(() => reject(gone())));
-    const sent = (error?: Error | null) => {
+    const sent = guarded('prober.checks.check-tcp.sent', socket, (error?: Error | null) => {
       if (error) onError(error);
       else if (expected.length === 0) end(() => resolve(true));
-    };
+    });
 
     if (expected.length > 0) socket.on('data', onData).on('end', onEnd);
     socket.on('error', onError).on('close', onClose);

@@ -81,5 +81,8 @@ export const answersAt = (path: string): Promise<boolean> =>
       'error',
       guarded('clusters.process.dial.error', socket, () => tell(false)),
     );
-    socket.setTimeout(2_000, () => tell(false));
+    socket.setTimeout(
+      2_000,
+      guarded('clusters.process.dial.timeout', socket, () => tell(false)),
+    );
   });

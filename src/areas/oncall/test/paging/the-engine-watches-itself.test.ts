@@ -72,6 +72,11 @@ test('the heartbeat is withheld while a page is late', async (t) => {
   const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
   await beat();
   assert.equal(watcher.beats, 1, 'a moment is not late');
+  const { hold } = app;
+  Object.assign(app, { hold: { isHeld: true } });
+  await beat();
+  assert.equal(watcher.beats, 1, 'since a restore nothing leaves, so nobody would be paged');
+  Object.assign(app, { hold });
   await clock.advance('61s');
   await beat();
   assert.equal(watcher.beats, 1);

@@ -175,5 +175,6 @@ const read = (fd: number, buffer: Buffer, length: number, position: number) =>
 const write = (response: ServerResponse, bytes: Buffer) =>
   new Promise<number>((resolve, reject) => {
     const begun = performance.now();
-    response.write(bytes, (error) => (error ? reject(new CallerGone()) : resolve(bytes.length / (performance.now() - begun))));
+    const tell = (error?: Error | null) => (error ? reject(new CallerGone()) : resolve(bytes.length / (performance.now() - begun)));
+    response.write(bytes, guarded('registry.oci.send.written', response, tell));
   });
