@@ -1,7 +1,7 @@
 import type { Op, OpSpec } from '../../contract/common.ts';
 import type { Permission } from '../../contract/permissions.ts';
 import type { App } from '../kernel/app.ts';
-import type { Tx } from '../kernel/db/index.ts';
+import { type Tx, withoutReachingOut } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, remembered } from './idempotency.ts';
@@ -24,7 +24,7 @@ export interface Ctx {
   require(id: string, permission?: Permission): void;
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** One transaction holding the change, its audit row, and the answer to an Idempotency-Key. It begins by reading the caller's rights
-   *  again: what `ctx` tells of them outside may be over. Nothing outside the database is changed before its first statement is answered.
+   *  again: what `ctx` tells of them outside may be over. Nothing outside the database is asked inside it: its locks would be held meanwhile, and in tests it fails.
    *  `revokes`: the topics that it takes rights away from. */
   write<T>(work: (tx: Tx) => Promise<T>, options?: { revokes?: readonly string[] }): Promise<T>;
 }
@@ -108,7 +108,7 @@ const writing =
   (call: Call, acting: Acting): Ctx['write'] =>
   async (work, { revokes = [] } = {}) => {
     const { app, spec, idempotent } = call;
-    const act = (tx: Tx) => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx));
+    const act = (tx: Tx) => withoutReachingOut(tx, () => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx)));
     const { principal } = acting;
     if (!principal) return app.db.write(act);
     if (!revokes.length && principal.isLikelyUnchanged()) {

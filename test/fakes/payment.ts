@@ -16,6 +16,8 @@ export interface FakePayment {
   /** Addresses of its other customers. */
   taken: Set<string>;
   be(health: Health): void;
+  /** From now on every request is left unanswered, until what this returns is called. */
+  hold(): { asked: Promise<void>; release(): void };
 }
 
 /** A payment provider's adapter, as QUARTERDECK_PAYMENT_URL expects it. */
@@ -25,7 +27,11 @@ export async function fakePayment(t: TestContext): Promise<FakePayment> {
   const inactive = new Set<string>();
   const taken = new Set<string>();
 
+  let gate: { open: Promise<void>; ask(): void } | undefined;
+
   const server = http.createServer(async (request, response) => {
+    gate?.ask();
+    await gate?.open;
     if (health === 'gone') return request.socket.destroy();
     if (health === 'failing') return response.writeHead(500).end();
     if (health === 'nonsense') return response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
@@ -33,7 +39,8 @@ export async function fakePayment(t: TestContext): Promise<FakePayment> {
     if (request.method === 'GET' && !what)
       return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ active: !inactive.has(slug) }));
     if (request.method === 'PUT' && what === 'billing-email') {
-      const { email } = (await json(request)) as { email: string };
+      const { email } = (await json(request).catch(() => ({ email: '' }))) as { email: string };
+      if (!email) return request.socket.destroy(); // the caller gave up
       if (taken.has(email)) return response.writeHead(409).end();
       billing.set(slug, email);
       return response.writeHead(204).end();
@@ -46,5 +53,23 @@ export async function fakePayment(t: TestContext): Promise<FakePayment> {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, billing, inactive, taken, be: (next) => (health = next) };
+  const hold = () => {
+    const open = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    gate = { open: open.promise, ask: asked.resolve };
+    const release = () => {
+      gate = undefined;
+      open.resolve();
+    };
+    t.after(release);
+    return { asked: asked.promise, release };
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    billing,
+    inactive,
+    taken,
+    be: (next) => (health = next),
+    hold,
+  };
 }

@@ -83,7 +83,7 @@ test('bodies without a login leave room for those with one, from however many ad
   const qd = await quarterdeck(t, { env: { QUARTERDECK_BODY_MEMORY: '32' } });
   const { bodies } = qd.app;
   // The largest that anybody may send without a login, to /token, each a moment before its end.
-  const held = Array.from({ length: 1_000 }, (_, n) => bodies.open({ address: `2001:db8:0:${n.toString(16)}/64` }));
+  const held = Array.from({ length: 1_000 }, (_, n) => bodies.open({ address: `2001:db8:${n.toString(16)}::/48` }));
   assert.ok(
     held.some((each) => !each.take(65_536)),
     'at last there is no room for more of them',

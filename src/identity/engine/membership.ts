@@ -3,8 +3,10 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
 import { audit, auditEach } from '../audit.ts';
 import { topics } from '../principal.ts';
+import { rightsOf } from '../rights.ts';
 import { dropRights } from '../rights-lock.ts';
 import { most } from '../rules/most.ts';
+import { givableRoles } from '../rules/roles.ts';
 import {
   type Account,
   deleteLeftAccounts,
@@ -32,10 +34,11 @@ export async function requirePlace(tx: Tx, org: string): Promise<void> {
     conflict(`the organization has ${most.members} members and open invitations, the most there can be; remove or withdraw one first`);
 }
 
-/** Gives a member of a locked organization another role than theirs. */
+/** Gives a member of a locked organization another role than theirs. Their open invitations to roles that they may not give any more end. */
 export async function changeMemberRole(tx: Tx, by: Acting, member: Member, role: OrganizationRole): Promise<Member> {
   await requireAnotherOwner(tx, by.org, member, 'be demoted');
   await updateRoleOf(tx, by.org, member.id, role);
+  await endUngivableInvitations(tx, by, member.id);
   await audit(tx, by, 'organization.member.update', member, { from: member.role, to: role });
   await dropRights(tx, by.app.caches, by.org, topics.user(by.org, member.id));
   return { ...member, role };
@@ -52,19 +55,23 @@ export async function endMembership(
 ): Promise<void> {
   await requireAnotherOwner(tx, by.org, member, deed);
   await deleteMember(tx, by.org, member.id);
-  await endInvitationsBy(tx, by, member);
+  await endInvitationsBy(tx, by, member.id, []);
   await lockAccount(tx, member.id);
   await leaveAccount(tx, member.id, by.org);
   await audit(tx, by, 'organization.member.remove', member, { email: member.email, role: member.role, ...changed });
   await dropRights(tx, by.app.caches, by.org, topics.user(by.org, member.id));
 }
 
-/** A link that a former member sent, perhaps to themselves, lets nobody in. */
-async function endInvitationsBy(tx: Tx, by: Acting, { id: inviter }: Member): Promise<void> {
-  const ended = await deleteInvitationsBy(tx, by.org, inviter);
+/** Ends the open invitations of a member but for those to `givable` roles: else a link, perhaps sent to themselves, outlives their rights. */
+async function endInvitationsBy(tx: Tx, by: Acting, inviter: string, givable: readonly OrganizationRole[]): Promise<void> {
+  const ended = await deleteInvitationsBy(tx, by.org, inviter, givable);
   const told = ended.map(({ id, email }) => ({ id, detail: { email, invitedBy: inviter } }));
   if (told.length) await auditEach(tx, by, 'organization.invitation.delete', told);
 }
+
+/** Of a member of a locked organization who has just lost rights: an invitation gives no role that its sender may not give any more. */
+export const endUngivableInvitations = async (tx: Tx, by: Acting, inviter: string): Promise<void> =>
+  endInvitationsBy(tx, by, inviter, givableRoles((await rightsOf(tx, by.org, inviter)) ?? new Map()));
 
 /** Makes somebody a member of a locked organization at once, which only the operator can: `place` names it to them. */
 export async function addMember(tx: Tx, by: Acting, newcomer: { email: string; role: OrganizationRole }, place: string): Promise<Account> {

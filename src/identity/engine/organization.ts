@@ -1,6 +1,5 @@
 import type { Tx } from '../../kernel/db/index.ts';
 import { audit, operator } from '../audit.ts';
-import type { Payment } from '../payment.ts';
 import { topics } from '../principal.ts';
 import { dropRights } from '../rights-lock.ts';
 import { insertMember } from '../store/members.ts';
@@ -16,6 +15,7 @@ import {
   updatePayment,
 } from '../store/organizations.ts';
 import type { Acting } from './acting.ts';
+import { type AgreedBilling, BillingChanged } from './billing.ts';
 import { ensureAccount } from './membership.ts';
 
 export interface NewOrganization {
@@ -46,14 +46,11 @@ export interface ContactsChange {
   securityEmail?: string;
 }
 
-/**
- * Changes whom to write to in a locked organization. The payment provider is asked first and under the lock: it may refuse, and what we
- * store is then what it knows.
- */
-export async function changeContacts(tx: Tx, by: Acting, org: OrgRow, change: ContactsChange, payment: Payment): Promise<ContactsRow> {
+/** Changes whom to write to in a locked organization. A new billing address is one that `agreeOnBilling` has told the payment provider. */
+export async function changeContacts(tx: Tx, by: Acting, org: OrgRow, change: ContactsChange, agreed: AgreedBilling): Promise<ContactsRow> {
   const before = await contactsOf(tx, org.id);
   if (!Object.keys(change).length) return before;
-  if (change.billingEmail && change.billingEmail !== before.billing_email) await payment.setBillingEmail(org, change.billingEmail);
+  if (change.billingEmail !== undefined && before.billing_email !== agreed.insteadOf) throw new BillingChanged();
 
   const after = await updateContacts(tx, org.id, {
     billing_email: change.billingEmail ?? before.billing_email,

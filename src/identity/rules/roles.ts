@@ -1,4 +1,4 @@
-import { type OrganizationRole, reservedPermissions } from '../../../contract/permissions.ts';
+import { type OrganizationRole, organizationRoles, reservedPermissions } from '../../../contract/permissions.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import { builtinRole, covers, type Grants, grantsOf, isPermission } from './grants.ts';
 
@@ -29,3 +29,9 @@ export function requireHolding(held: Grants, role: OrganizationRole) {
   if (!covers(held, grantsOf([{ role, resourceIds: [] }], {})))
     forbidden(`only those who hold the role ${role} can give it or take it away`);
 }
+
+/** The roles that a member who holds this much can invite others to. */
+export const givableRoles = (held: Grants): OrganizationRole[] =>
+  held.get('organization.member.admin') === '*'
+    ? organizationRoles.filter((role) => covers(held, grantsOf([{ role, resourceIds: [] }], {})))
+    : [];

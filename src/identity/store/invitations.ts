@@ -40,9 +40,10 @@ export const insertInvitation = async (tx: Tx, org: string, i: NewInvitation) =>
 export const deleteInvitation = (tx: Tx, org: string, id: string) =>
   run(tx)`delete from identity.invitation where org_id = ${org} and id = ${id}`;
 
-/** Those that a member made and that are still open. */
-export const deleteInvitationsBy = (tx: Tx, org: string, user: string): Promise<InvitationRow[]> => rows(tx, InvitationRow)`
-  delete from identity.invitation where org_id = ${org} and invited_by = ${user} returning ${columns}`;
+/** Those that a member made and that are still open, but for these roles. */
+export const deleteInvitationsBy = (tx: Tx, org: string, user: string, except: readonly string[]): Promise<InvitationRow[]> =>
+  rows(tx, InvitationRow)`
+    delete from identity.invitation where org_id = ${org} and invited_by = ${user} and role <> all(${except}::text[]) returning ${columns}`;
 
 export const deleteInvitationsFor = (tx: Tx, org: string, email: string) =>
   run(tx)`delete from identity.invitation where org_id = ${org} and lower(email) = lower(${email})`;

@@ -6,7 +6,7 @@ import { isTrusted } from './proxies.ts';
 
 /** Where requests come from. Nothing else here looks at an address of a caller, or at what a proxy says of one. */
 export interface Peers {
-  /** Whose requests are counted together: an address of IPv4, or the /64 of one of IPv6. */
+  /** Whose requests are counted together: an address of IPv4, or the /48 of one of IPv6. */
   of(request: IncomingMessage): string;
   /** Whether the operator's own proxy brought it, whose word counts. */
   isProxied(request: IncomingMessage): boolean;
@@ -42,7 +42,7 @@ export function makePeers(trustedProxies: string[]): Peers {
     return known;
   };
   return {
-    of: (request) => household(lastStranger(request, trusts)),
+    of: (request) => siteOf(lastStranger(request, trusts)),
     isProxied,
     isSecure: (request) =>
       (request.socket as TLSSocket).encrypted === true ||
@@ -75,11 +75,19 @@ function addressOf(text: string): string | undefined {
   return ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address) ? address : undefined;
 }
 
-/** One subscriber line has 2⁶⁴ addresses of IPv6: they count as one. */
-function household(peer: string): string {
+/**
+ * One customer of a provider has at most a /48 of IPv6 (RFC 6177), which tunnel brokers give away: it counts as one. By /64, its holder would
+ * have 65,536 shares. Customers who have less of a common /48 share its bounds, as people behind one address of IPv4 do.
+ */
+function siteOf(peer: string): string {
   if (peer === '') return peer; // a unix socket
   const address = ipaddr.process(peer);
-  return address instanceof ipaddr.IPv6 ? `${address.parts.slice(0, 4).join(':')}/64` : address.toString();
+  return address instanceof ipaddr.IPv6
+    ? `${address.parts
+        .slice(0, 3)
+        .map((part) => part.toString(16))
+        .join(':')}::/48`
+    : address.toString();
 }
 
 const lastOf = (request: IncomingMessage, name: string) => String(request.headers[name]).split(',').pop()!.trim().toLowerCase();

@@ -41,9 +41,13 @@ test('an address is read in every form that proxies write, and nothing else is o
   assert.equal(said('made up, 10.0.0.2'), '10.0.0.2');
 });
 
-test('one line of IPv6 is one place', () => {
+test('one site of IPv6 is one place: a /48 has one share, not 65,536', () => {
   assert.equal(direct.of(request('2001:db8:1:2::7')), direct.of(request('2001:db8:1:2:ffff::9')));
-  assert.notEqual(direct.of(request('2001:db8:1:2::7')), direct.of(request('2001:db8:1:3::7')));
+  const shares = new Set(Array.from({ length: 256 }, (_, n) => direct.of(request(`2001:db8:1:${(n * 257).toString(16)}::7`))));
+  assert.equal(shares.size, 1);
+  assert.equal(direct.of(request('2001:db8:1:2::7')), '2001:db8:1::/48');
+  assert.equal(behind.of(request('10.0.0.1', '2001:db8:1:2::7')), '2001:db8:1::/48');
+  assert.notEqual(direct.of(request('2001:db8:1:2::7')), direct.of(request('2001:db8:2:2::7')));
   assert.equal(direct.of(request('fe80::1%eth0')), direct.of(request('fe80::2')));
   assert.equal(direct.of(request('::ffff:203.0.113.9')), '203.0.113.9');
 });

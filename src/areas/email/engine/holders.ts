@@ -13,7 +13,8 @@ export const lostWithDisk =
 
 /**
  * Counts the mail that waits for a data directory whose servers are away, and gives it up after 24 hours: its sender is told, rather than waiting
- * for ever. Mail that a clock which was set back would keep goes on. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
+ * for ever. Mail that a clock which was set back would keep goes on. Each portion is one transaction; a directory that comes back
+ * keeps the mail that was not given up before.
  */
 export async function followHolders({ db, log, config }: App, signal: AbortSignal): Promise<void> {
   await db.write(store.mendTimes);
@@ -23,11 +24,17 @@ export async function followHolders({ db, log, config }: App, signal: AbortSigna
   await db.write(store.countHeldAway);
   for (const node of await db.read(store.findGone)) {
     let lost = 0;
-    for (let failed = portion; failed > 0 && !signal.aborted; lost += failed) failed = await db.write((tx) => failPortion(tx, node));
-    await db.write((tx) => store.freeArrivals(tx, node));
-    // Without S3 its segments are its content of 30 days, which is there again when the directory is.
-    if (hasS3) await db.write((tx) => store.forgetSegments(tx, node));
-    log.error({ node, recipients: lost }, 'mail on the disk of a server that is gone was given up, and its senders are told');
+    for (let failed = portion; failed > 0 && !signal.aborted; lost += failed)
+      failed = await db.write(async (tx) => ((await store.lockGone(tx, node)) ? failPortion(tx, node) : 0));
+    const isGone = await db.write(async (tx) => {
+      if (signal.aborted || !(await store.lockGone(tx, node))) return false;
+      await store.freeArrivals(tx, node);
+      // Without S3 its segments are its content of 30 days, which is there again when the directory is.
+      if (hasS3) await store.forgetSegments(tx, node);
+      return true;
+    });
+    if (isGone || lost > 0)
+      log.error({ node, recipients: lost }, 'mail on the disk of a server that is gone was given up, and its senders are told');
   }
   await db.write(store.countHeldAway);
   await db.write(store.forgetHolders);

@@ -74,6 +74,10 @@ export const findGone = async (tx: Tx): Promise<string[]> =>
       select h.node from email.holder h where h.away_seconds >= ${givenUpAfter} and exists (select from email.held_away a where a.node = h.node)`
   ).map(({ node }) => node);
 
+/** Keeps such a directory from coming back until this transaction ends. False: it is back already. */
+export const lockGone = async (tx: Tx, node: string): Promise<boolean> =>
+  (await run(tx)`select from email.holder where node = ${node} and away_seconds >= ${givenUpAfter} for update`) > 0;
+
 const LostRow = Type.Object({ org_id: Type.String(), message_id: Type.String(), address: Type.String() });
 
 /** Recipients whose mail was on such a directory, some of them: they have failed. Messages are locked first, as everywhere. */
@@ -122,4 +126,6 @@ export async function mendTimes(tx: Tx): Promise<void> {
      where r.done_at is null and r.run_at > ${now} + case when r.state = 'queued' then ${aMoment} else ${longestWait} end
        and not exists (select from email.message m where m.id = r.message_id and m.scheduled_at >= r.run_at)`;
   await run(tx)`update email.arrival set run_at = ${now} where run_at > ${now} + ${aMoment}`;
+  // A disk is not heard of in the future: until that time came, a dead one would look alive.
+  await run(tx)`update email.holder set seen_at = ${now} where seen_at > ${now} + ${awayAfter}`;
 }

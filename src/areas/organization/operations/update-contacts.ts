@@ -1,4 +1,5 @@
 import { organization } from '../../../../contract/organization.ts';
+import { agreeOnBilling } from '../../../identity/engine/billing.ts';
 import { changeContacts } from '../../../identity/engine/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
@@ -6,8 +7,10 @@ import type { OpenOrganization } from '../open.ts';
 import { contactsView } from '../views/organization.ts';
 
 export const updateContacts = operation(organization.updateContacts, async ({ ctx, body }, { payment }: OpenOrganization) =>
-  ctx.write(async (tx) => {
-    const org = await lockOrg(tx, ctx.org);
-    return ok(contactsView(await changeContacts(tx, ctx, org, body, payment)));
-  }),
+  agreeOnBilling(ctx.app, payment, ctx.principal.org, body.billingEmail, (agreed) =>
+    ctx.write(async (tx) => {
+      const org = await lockOrg(tx, ctx.org);
+      return ok(contactsView(await changeContacts(tx, ctx, org, body, agreed)));
+    }),
+  ),
 );

@@ -6,6 +6,7 @@ import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { markKnown } from '../../../../kernel/http/connections.ts';
 import { type Plane, refuseInJson } from '../../../../kernel/http/plane.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { exchangeRegistration } from '../../engine/exchange.ts';
@@ -90,6 +91,7 @@ function makeAuthentication({ app, principals }: JoinDoor) {
     const principal = await found;
     if (!principal)
       throw new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
+    markKnown(request); // many honest nodes may come from behind one address
     const { allowed, resetSeconds } = rate.take(principal.id);
     if (!allowed) throw tooMany('too many nodes join with this registration token at once', resetSeconds);
     return principal;

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import http from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
@@ -66,4 +69,30 @@ test('a registration token admits nodes until it is disabled, expires or is revo
   for (const bad of [undefined, 'qd_node_nonsense', owner.key]) assert.equal((await exchange(bad)).status, 401);
   assert.equal((await fetch(`${url}/join/v1`)).status, 405);
   assert.equal((await anonymous.get('/clusters/prod/registration-tokens')).status, 401);
+});
+
+test('a connection with a good registration token is known, one with a wrong token stays anonymous', async (t) => {
+  const { owner, url } = await quarterdeck(t, { env: { QUARTERDECK_METRICS_TOKEN: 'scrape' } });
+  await readyCluster(owner, { name: 'prod' });
+  const { token } = (await owner.post('/clusters/prod/registration-tokens', { name: 'pool a' })).body;
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ask = async (method: string, path: string, headers: Record<string, string> = {}) => {
+    const [answer] = (await once(http.request(url + path, { method, agent, headers }).end(), 'response')) as [http.IncomingMessage];
+    return { status: answer.statusCode, body: await text(answer) };
+  };
+  const exchange = async (key: string) => (await ask('POST', '/join/v1', { authorization: `Bearer ${key}` })).status;
+  const anonymous = async () =>
+    Number(
+      /^quarterdeck_http_connections\{kind="anonymous"\} (\d+)$/m.exec(
+        (await ask('GET', '/metrics', { authorization: 'Bearer scrape' })).body,
+      )?.[1],
+    );
+
+  const before = await anonymous();
+  assert.ok(before >= 1, 'this one');
+  assert.equal(await exchange(`${token.slice(0, -1)}!`), 401);
+  assert.equal(await anonymous(), before);
+  assert.equal(await exchange(token), 201);
+  assert.equal(await anonymous(), before - 1);
 });

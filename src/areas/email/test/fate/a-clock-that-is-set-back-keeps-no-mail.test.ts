@@ -40,3 +40,15 @@ test('after the clock was set back by two days mail goes on, and what has a time
   await qd.perform(watchHolders);
   assert.deepEqual(await namesOf(sql`state = 'queued' and run_at > kernel.now() + interval '19 hours'`), ['scheduled']);
 });
+
+test('a disk that was heard of at a time which a set-back clock has not reached yet counts as away', async (t) => {
+  const { qd } = await mailScene(t, {});
+  const { db } = qd.app;
+  await db.write((tx) => tx.query(sql`insert into email.holder (node, seen_at) values ('dead', kernel.now() + interval '2 days')`));
+  const awaySeconds = async () =>
+    (await db.read((tx) => tx.query(sql`select away_seconds from email.holder where node = 'dead'`))).rows[0]!['away_seconds'];
+  await qd.perform(watchHolders);
+  await qd.clock.advance('2m');
+  await qd.perform(watchHolders);
+  assert.equal(await awaySeconds(), 120);
+});

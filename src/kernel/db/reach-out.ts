@@ -1,0 +1,47 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
+import { isOfDatabase } from './socket.ts';
+import type { Tx } from './transaction.ts';
+
+// A transaction that acts for a caller holds the locks of the caller's rights. If it waits for another server, it holds them as long as that
+// server likes, and a revocation is refused after 3 s. So another server is asked before the transaction, or in a job after it. Tests find a
+// transaction that does otherwise by node's own notes of every way out of the process.
+
+const waysOut = ['net.client.socket', 'udp.socket', 'http.client.request.start', 'undici:request:create'];
+
+interface Watched {
+  isOver: boolean;
+  reachedOut?: Error;
+}
+
+const watched = new AsyncLocalStorage<Watched | undefined>();
+let isSubscribed = false;
+
+function subscribeOnce(): void {
+  if (isSubscribed) return;
+  isSubscribed = true;
+  for (const way of waysOut) subscribe(way, (message) => note(way, message));
+}
+
+function note(way: string, message: unknown): void {
+  const work = watched.getStore();
+  if (!work || work.isOver || isOfDatabase((message as { socket?: object }).socket)) return;
+  work.reachedOut ??= new Error(`a transaction reaches outside the database (${way}); ask before it begins, or in a job after it`);
+}
+
+/** In tests: fails work that reaches outside the database. In production it is the work alone. */
+export async function withoutReachingOut<T>({ checksRows }: Tx, work: () => Promise<T>): Promise<T> {
+  if (!checksRows) return work();
+  subscribeOnce();
+  const mine: Watched = { isOver: false };
+  try {
+    const result = await watched.run(mine, work);
+    if (mine.reachedOut) throw mine.reachedOut;
+    return result;
+  } finally {
+    mine.isOver = true;
+  }
+}
+
+/** A question outside the database that a transaction may wait for, because its time limit is far below 3 s. The caller names the limit. */
+export const askBriefly = <T>(ask: () => Promise<T>): Promise<T> => watched.run(undefined, ask);
