@@ -83,12 +83,12 @@ const isLogin = (code: number) => code === 530 || code === 534 || code === 535 |
 
 /**
  * What the numbers say against a hard bounce, whatever the words are: a login or a sequence of commands, a full mailbox (5.2.2), a size,
- * a network (Microsoft's 5.4.3xx too: it has retried, and its DNS may have failed), a conversion, or a rule with a number of its own. 5.7.1 and a few more stand beside "no such user" and "takes no mail" too.
+ * a network, a conversion, or a rule with a number of its own. 5.7.1 and a few more stand beside "no such user" and "takes no mail" too.
  */
 const isContradicted = ({ code = 550, enhanced = '' }: Refusal): boolean =>
   isLogin(code) ||
   code === 503 ||
-  /^5\.(?:2\.[23]|3\.4|4\.(?:[2367]|3\d\d)|5\.[123]|6\.\d+|7\.(?!(?:0|1|17|18|27)$)\d+)$/.test(enhanced);
+  /^5\.(?:2\.[23]|3\.4|4\.[2367]|5\.[123]|6\.\d+|7\.(?!(?:0|1|17|18|27)$)\d+)$/.test(enhanced);
 
 /** RFC 5321 says 552 of a full mailbox. Some servers say it of whom they do not know, in plain words. */
 const isFullByCode = ({ code }: Refusal, text: string): boolean => code === 552 && !isGone(text);
@@ -103,8 +103,8 @@ const isAtConnect = (stage: string) => stage === 'connect' || stage === 'ehlo' |
 const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (code !== undefined && code < 500);
 
 /** RFC 7504: 521 and 556 are for hosts that take no mail; some say 521 for whatever they dislike, with another code beside it. */
-const isNoMailHost = ({ code, enhanced = '5.3.2', stage }: Refusal) =>
-  code === 556 || (code === 521 && !isAtData(stage) && /^5\.(?:[035]\.[02]|1\.10)$/.test(enhanced));
+const isNoMailHost = ({ code, enhanced, stage }: Refusal) =>
+  isTelling(enhanced) && (code === 556 || (code === 521 && !isAtData(stage) && /^5\.(?:3\.[02]|1\.10)$/.test(enhanced ?? '')));
 
 /** RFC 7293: 5.7.17 speaks of the mailbox, unlike its neighbours; 5.7.1 stands beside whatever a table of addresses says, also "no such user". */
 const isUnrelated = (refusal: Refusal, text: string) =>
@@ -116,15 +116,12 @@ const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === tru
 function saysMoreThanCode(refusal: Refusal, text: string): boolean {
   const { enhanced, stage } = refusal;
   const isRecipients = stage === 'rcpt' || (stage === '' && enhanced === '5.7.1' && answersRecipient(refusal, text));
-  if (!isRecipients || (enhanced !== '5.7.1' && enhanced !== '5.2.1')) return false;
+  if (!isRecipients || !/^5\.(?:7\.[01]|2\.1)$/.test(enhanced ?? '')) return false;
   return !said.policy.test(text) && !/unavailable|not (?:available|accept)|address rejected\.?(?: \(|$)/.test(text);
 }
 
 /** Microsoft numbers its rules from 5.7.500 on, and says "access denied" of a recipient for any of them. */
 const isRuleOfTheirs = ({ enhanced }: Refusal) => /^5\.7\.\d{3}$/.test(enhanced ?? '');
-
-/** Microsoft's 5.4.3xx end its retries: 5.4.310 says that a domain does not exist, and a DNS that failed for a day is said in the same way. */
-const isMicrosoftsRouting = ({ enhanced }: Refusal) => /^5\.4\.3\d\d$/.test(enhanced ?? '');
 
 /** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
 function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
@@ -158,7 +155,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   // 5.2.1 is a mailbox that takes no mail: words that may mean another do not turn it into one that is not there.
   if (enhanced === '5.2.1' && !isGone(text)) return undefined;
   // A domain that is not there is a fact of the DNS: who has seen the message says it no less surely.
-  if (said.unknownHost.test(text) && !isMicrosoftsRouting(refusal)) return recipients('BadDomain');
+  if (said.unknownHost.test(text)) return recipients('BadDomain');
   if (isUnknown) return judgeUnknown(refusal, text);
   // OpenSMTPD says 524 of an address that it does not know, MessageLabs 542; 5.2.4 without it is a list that went wrong.
   if (code === 524 || code === 542) return recipients('InvalidRecipient');
@@ -200,6 +197,7 @@ const byEnhanced: Record<string, Judgement> = {
   '2.3': contents('MessageTooLarge'),
   '3.2': recipients('BadDomain'),
   '3.4': contents('MessageTooLarge'),
+  '7.13': later('InactiveMailbox'),
   // RFC 7293: the mailbox or its domain belongs to somebody else now.
   '7.17': recipients('InvalidRecipient'),
   '7.18': recipients('InvalidRecipient'),

@@ -2,9 +2,9 @@ import { any } from './fold.ts';
 import { removedRecipient, unknownRecipient } from './languages.ts';
 
 export const suspended = any(
-  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|\blocked|\bclosed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
+  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|\blocked|\bclosed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant|inactivity)/,
   /\b(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
-  /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)/,
+  /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily |now )?(?:disabled|inactive|suspended)|accountdisabled/,
   /no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user/,
   /user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)/,
   /has been (?:disabled|suspended|deactivated)|vdelivermail: account is locked|archived recipient|destinataire archiv/,
@@ -12,12 +12,12 @@ export const suspended = any(
 );
 
 const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|subscriber|customer|local[- ]?part)";
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|subscriber|customer|person|employee|local[- ]?part)";
 
 /** The mailbox was there, and was taken away for good. A name that is taken off a list, and a connection that is closed, are not that. */
 export const removed = any(
   new RegExp(
-    `${box}s?\\b(?:(?!connection|session|channel|\\bmessage|\\blist)[^.;]){0,60}\\b(?:closed|deleted|removed(?! from)|terminated|cancell?ed|erased|purged|retired|decommissioned|no longer (?:exists?|exist|in use|valid|here|with us))\\b`,
+    `${box}s?\\b(?:(?!connection|session|channel|\\bmessage|\\blist|temporar|\\bwill be|\\bmust)[^.;]){0,60}\\b(?:closed(?! for)|deleted|removed(?! from)|terminated|cancell?ed|erased|purged|retired|decommissioned|no longer (?:exists?|in use|valid|here|with us|on (?:this |the |our )?(?:server|system)))\\b`,
   ),
   /\b(?:closed|deleted|removed|terminated|cancell?ed|retired|former) (?:e-?mail )?(?:mail ?box|account|user|recipient|address|employee)\b/,
   removedRecipient,
@@ -47,7 +47,7 @@ export const unknownUser = any(
   /user ?-?unkn?own|unkn?own[ -]?user|\b(?:bad|no such|unknown)_(?:recipient|user|mailbox)|\brcpt (?:to )?[<(]?@[>)]? (?:does not exist|unknown|not found)|no record of (?:this|that|such|the|a|any) |unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid(?! (?:command|argument|parameter))|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed|retired)\\b|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid(?! (?:command|argument|parameter))|not recogni[sz]ed|not known|not here|not ok|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed(?! from)|retired)\\b|no longer (?:valid|exists?|in use|on (?:this |the |our )?(?:server|system)|available|works|employed|accepts|with|here|has an? )|missing home)`,
   ),
   new RegExp(
     `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|wrong|unresolvable|not recognized)[ :-]{1,3}(?:a |an |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,

@@ -139,15 +139,14 @@ export const tooQuick = any(
  * follows it, that is meant.
  */
 export const deniedRecipient = any(
-  // cPanel says of whom it cannot route to that "the account or domain may not exist", and what else it might be.
-  /unrout(?:e)?able address|the account or domain may not exist|recipient address(?:es)? rejected ?: access denied/,
+  /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied/,
   /requested action not taken: mailbox unavailable(?![^;]{0,40}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy))/,
   /mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
 
-/** Yahoo looks for the mailbox after the dot, and says of one that is not there what cannot be said of the message. */
-export const noAccount = any(/this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found/);
+/** Yahoo and Domino look for the mailbox after the dot, and say of one that is not there what cannot be said of the message. */
+export const noAccount = any(/this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found/, /not (?:listed|found|present) in [^.;]{0,40}(?:directory|address ?book)/);
 
 /** About our address, its name, or what is thought of it. */
 export const blocked = any(
@@ -237,7 +236,9 @@ export const aboutUs = any(
 export const besidesUnknown = any(
   /\b(?:safe|permitted|allowed|approved|trusted|known) ?-?senders?\b|\bfor the sender\b|\bpassword\b|\bmaintenance\b|\bmigrat(?:ed|ing|ion)\b/,
   /\b(?:mailbox |mail |home )server (?:was |is )?(?:not found|unknown|down|unavailable)|\brecipient (?:count|list header)|\bsaid: 4\d\d\b/,
-  /\bcommand (?:not|is not|unknown)|\bcommand\b[^.;]{0,10}\bunknown|\bnot authori[sz]ed to send\b|\bunder maintenance\b/,
+  // cPanel names a missing account, a block list and a missing DNS entry in one breath.
+  /\btry (?:again )?later\b|\bmay not exist\b[^;]{0,60}\bblack ?listed/,
+  /\bcommand (?:not|is not|unknown)|\bcommand\b[^.;]{0,10}\bunknown|\bnot (?:allowed|permitted|authori[sz]ed) to (?:send|post)\b|\bunder maintenance\b/,
 );
 
 /** Beside 5.1.x: of us, of our connection, of a rule, or of a moment. */
