@@ -61,7 +61,9 @@ export function classify(given: Refusal): Judgement {
   if (judged.bounceType !== 'hard') return judged;
   // A server that was not asked about the recipient yet, or that says "later", has said nothing of them that stays.
   if (isTooEarly) return isLater(refusal) ? later('TransientFailure') : ours('PolicyRelated');
-  return isContradicted(refusal) || isFullByCode(refusal, text) || said.besidesUnknown.test(text) ? judge('infrastructure', judged.class, 'undetermined') : judged;
+  return isContradicted(refusal) || isFullByCode(refusal, text) || said.besidesUnknown.test(text)
+    ? judge('infrastructure', judged.class, 'undetermined')
+    : judged;
 }
 
 /** Relays quote the reply of the server behind them, and qmail writes its code in brackets: it says more than none, or than X.0.0. */
@@ -86,9 +88,7 @@ const isLogin = (code: number) => code === 530 || code === 534 || code === 535 |
  * a network, a conversion, or a rule with a number of its own. 5.7.1 and a few more stand beside "no such user" and "takes no mail" too.
  */
 const isContradicted = ({ code = 550, enhanced = '' }: Refusal): boolean =>
-  isLogin(code) ||
-  code === 503 ||
-  /^5\.(?:2\.[23]|3\.4|4\.[2367]|5\.[123]|6\.\d+|7\.(?!(?:0|1|17|18|27)$)\d+)$/.test(enhanced);
+  isLogin(code) || code === 503 || /^5\.(?:2\.[23]|3\.4|4\.[2367]|5\.[123]|6\.\d+|7\.(?!(?:0|1|17|18|27)$)\d+)$/.test(enhanced);
 
 /** RFC 5321 says 552 of a full mailbox. Some servers say it of whom they do not know, in plain words. */
 const isFullByCode = ({ code }: Refusal, text: string): boolean => code === 552 && !isGone(text);

@@ -75,4 +75,3 @@ export const unknownUser = any(
   unknownRecipient,
   removed,
 );
-

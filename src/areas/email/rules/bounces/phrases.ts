@@ -16,10 +16,7 @@ const mostJudged = 3_000;
  * block list is what its refusal means, so it becomes a word; any other link is left out.
  */
 export const normalize = (text: string): string =>
-  stripAddresses(
-    fold(text.slice(0, 2 * mostJudged).toLowerCase())
-      .replace(/https?:\/\/[^\s<>"')]{1,500}/g, readLink),
-  )
+  stripAddresses(fold(text.slice(0, 2 * mostJudged).toLowerCase()).replace(/https?:\/\/[^\s<>"')]{1,500}/g, readLink))
     .replace(/\\?[’‘`´']/g, "'")
     .replace(/(?<=\w)\.(?=\w)/g, '_')
     .replace(/\s+/g, ' ')
@@ -146,7 +143,10 @@ export const deniedRecipient = any(
 );
 
 /** Yahoo and Domino look for the mailbox after the dot, and say of one that is not there what cannot be said of the message. */
-export const noAccount = any(/this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found/, /not (?:listed|found|present) in [^.;]{0,40}(?:directory|address ?book)/);
+export const noAccount = any(
+  /this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found/,
+  /not (?:listed|found|present) in [^.;]{0,40}(?:directory|address ?book)/,
+);
 
 /** About our address, its name, or what is thought of it. */
 export const blocked = any(
