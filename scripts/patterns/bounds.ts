@@ -14,7 +14,7 @@ const report = (file: string) => `src/areas/email/rules/report/${file}.ts`;
 
 export const bounds: Bound[] = [
   {
-    files: /^src\/areas\/email\/rules\/bounces\/(phrases|languages)\.ts$/,
+    files: /^src\/areas\/email\/rules\/bounces\/(phrases|languages|mailbox|fold)\.ts$/,
     characters: 3_000,
     by: { file: 'src/areas/email/rules/bounces/phrases.ts', words: '.slice(0, mostJudged)' },
     why: 'each looks at most 60 characters ahead of a word; replies are judged by `normalize`',

@@ -1,35 +1,54 @@
+import { fold } from './fold.ts';
+
 // The words for a recipient, a sender and an address that nobody knows, as servers say them in other languages than English.
-// Endings are left open where a language bends its words.
+// Endings are left open where a language bends its words. Texts and patterns are folded, so a word stands here once, with its marks.
 
 const recipients =
-  'nutzer|empf(?:ä|ae)nger|empfangsadresse|adressat|postfach|konto|adresse|direcci[oó]n|compte|bo[iî]te aux lettres|cuenta|buz[oó]n|casella|utente|caixa (?:postal|de correio)|usuario|utilizador|usu[áa]rio|destinat[áaă]r|destinataire|utilisateur|u[żz]ytkownik|odbiorc|skrzynk|gebruiker|ontvanger|användare|mottagare|bruger|modtage|bruker|mottaker|käyttäj|vastaanottaj|uživatel|příjemce|adresát|schránk|felhasználó|címzett|postafiók|kullanıcı|alıcı|utilizator|adressen|adres';
+  'nutzer|empf(?:ä|ae)nger|empfangsadresse|adressat|postfach|konto|konta|adresse|dirección|indirizzo|endereço|compte|boîte aux lettres|boîte mail|cuenta|conta\\b|buzón|casella|utente|caixa (?:postal|de correio)|usuario|utilizador|usuário|destinatár|destinatar|destinataire|utilisateur|abonné|użytkownik|odbiorc|skrzynk|gebruiker|ontvanger|postvak|användare|mottagare|bruger|modtage|postkasse|bruker|mottaker|käyttäj|vastaanottaj|postilaatikko|uživatel|příjemce|adresát|schránk|felhasználó|címzett|postafiók|kullanıcı|alıcı|posta kutusu|utilizator|korisnik|primatelj|adressen|adres';
 const senders =
-  'absender|exp[ée]diteur|[ée]metteur|mittente|remitente|remetente|nadawc|odes[íi]latel|avsänd|afsender|avsender|afzender|lähettäj|feladó|gönderen|expeditor|отправител|送信者|差出人|发件人|寄件人|보낸 사람|발신자';
+  'absender|expéditeur|émetteur|mittente|remitente|remetente|nadawc|odesílatel|avsänd|afsender|avsender|afzender|lähettäj|feladó|gönderen|expeditor|отправител|送信者|差出人|发件人|寄件人|보낸 사람|발신자';
 const unknown =
-  "unbekannt|nicht (?:mehr )?(?:bekannt|gefunden|vorhanden|registriert|gültig)|existiert nicht|inconnu|introuvable|inexist|invalide|n'existe (?:pas|plus)|desconhecid|desconocid|no encontrad|não encontrad|no existe|n[ãa]o existe|sconosciut|inesistente|non esiste|non trovat|niezna|nie istnieje|onbekend|bestaat niet|okänd|finns inte|ukendt|findes ikke|ukjent|finnes ikke|tuntemat|ei ole olemassa|neznám|neexist|nem létezik|ismeretlen|bulunamadı|bilinmeyen|mevcut değil|necunoscut|nu există";
+  "unbekannt|nicht (?:mehr )?(?:bekannt|gefunden|vorhanden|registriert|gültig)|existiert nicht|ung(?:ü|ue)ltig|inconnu|introuvable|inexist|inesistent|invalide|n'existe (?:pas|plus)|n'est (?:pas|plus) (?:valide|connu)|desconhecid|desconocid|no encontrad|não encontrad|no (?:es )?válid|não (?:é )?válid|inválid|no existe|não existe|sconosciut|non esiste|non trovat|non valid|errat[oa]|niezna|nieprawidłow|nie istnieje|nie znaleziono|onbekend|ongeldig|bestaat niet|okänd|finns inte|ukendt|findes ikke|ukjent|finnes ikke|tuntemat|ei ole olemassa|neznám|neexist|nem létezik|ismeretlen|bulunamadı|bilinmeyen|mevcut değil|geçersiz|(?:^| )yok(?![a-z])|necunoscut|nu există|ne postoji|nepoznat";
+const removed =
+  'gel(?:ö|oe)scht|geschlossen|supprim|clôtur|ferm[ée]e? (?:définitivement|par)|résilié|eliminad|borrad|cerrad|dad[ao] de baja|dado de baixa|excluíd|removid|apagad|encerrad|cancellat|eliminat|rimoss|chius[ao]|usunięt|zlikwidowan|skasowan|verwijderd|opgeheven|borttagen|raderat|slettet|nedlagt|poistettu|zrušen|smazán|törölt|megszűnt|silin|kapatıl|șters|obrisan';
 
 /** There is no such mailbox. */
-export const unknownRecipient = new RegExp(
-  [
-    // "Empfänger: unbekannter Fehler" speaks of an error.
-    `(?:${recipients})[^.;]{0,30}(?:${unknown})(?![^\\s.;]{0,4} (?:fehler|erreur|error|errore|erro|błąd|fel|fejl|feil|fout|virhe|chyba|hiba|hata)(?![a-z]))`,
-    `(?:${unknown})[^\\s.;]{0,6} (?:${recipients})`,
-    `(?:pas d'|aucun|n'a pas de|nessun|kein|no existe|no hay)[^\\s.;]{0,2} ?(?:ning[uú]n |este |ese |dich[oa] )?(?:${recipients}|persona\\b)`,
-    // Of a directory that does not list them.
-    '(?:pas|non) r[ée]pertori[ée]|nicht (?:im|in der|in dem) [^.;]{0,30}(?:verzeichnis|adressbuch)|no (?:figura|aparece|consta|está) en (?:el|la) [^.;]{0,20}(?:directorio|libreta)|non (?:presente|elencat[oa]|trovat[oa]) n[^.;]{0,30}(?:rubrica|elenco|directory)|não (?:consta|listado|está listado)[^.;]{0,20}diret[óo]rio',
-    'hat (?:das|die|unsere?) (?:unternehmen|firma|haus) verlassen|nicht mehr (?:im unternehmen|bei uns|in unserem haus)',
-    'a quitt[ée]|ne travaille plus|ne fait plus partie|ya no trabaja|ya no existe|já não trabalha|não trabalha mais|non lavora più|non è più (?:attiv|valid)[oa]',
-    '(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)',
-    '(?:адрес|пользовател|ящик|абонент|получател)[^.;]{0,40}(?:не существует|не найден|не зарегистр|неизвест)|так(?:ого|ой) (?:ящик|пользовател|адрес|абонент)',
-    '(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)',
-    '(?:사용자|수신자|받는 사람|메일박스|계정)[^.;]{0,15}(?:찾을 수 없|존재하지 않)',
-  ].join('|'),
-);
+const unknownParts = [
+  // "Empfänger: unbekannter Fehler" speaks of an error.
+  `(?:${recipients})[^.;]{0,30}(?:${unknown})(?![^\\s.;]{0,4} (?:fehler|erreur|error|errore|erro|błąd|fel|fejl|feil|fout|virhe|chyba|hiba|hata)(?![a-z]))`,
+  `(?:${unknown})[^\\s.;]{0,6} (?:${recipients})`,
+  `(?:pas d'|aucun|n'a pas de|nessun|kein|no existe|no hay|nie ma (?:takiego|takiej|tego)|brak (?:takiego|takiej)?|nincs ilyen|nema (?:tog|takvog)|böyle bir|det finns ingen|geen)[^\\s.;]{0,2} ?(?:ningún |este |ese |dich[oa] |tel(?:le)? |e-?mail ?-?)?(?:${recipients}|persona\\b)`,
+  // Of a directory that does not list them.
+  '(?:pas|non) répertorié|nicht (?:im|in der|in dem) [^.;]{0,30}(?:verzeichnis|adressbuch)|no (?:figura|aparece|consta|está) en (?:el|la) [^.;]{0,20}(?:directorio|libreta)|non (?:presente|elencat[oa]|trovat[oa]) n[^.;]{0,30}(?:rubrica|elenco|directory)|não (?:consta|listado|está listado)[^.;]{0,20}diretório',
+  'hat (?:das|die|unsere?) (?:unternehmen|firma|haus) verlassen|nicht mehr (?:im unternehmen|bei uns|in unserem haus)',
+  'a quitté|ne travaille plus|ne fait plus partie|ya no trabaja|ya no existe|já não trabalha|não trabalha mais|non lavora più|non è più (?:attiv|valid)[oa]',
+  '(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)',
+  '(?:адрес|пользовател|ящик|абонент|получател|учетн)[^.;]{0,40}(?:не существует|не найден|не зарегистр|неизвест)|так(?:ого|ой) (?:почтов\\S{1,4} )?(?:ящик|пользовател|адрес|абонент|получател)',
+  '(?:用户|用戶|邮箱|信箱|收件人|帳號|账号|地址)[^。]{0,10}(?:不存在|无效|未找到)',
+  '(?:사용자|수신자|받는 사람|메일박스|계정)[^.;]{0,15}(?:찾을 수 없|존재하지 않)',
+];
+export const unknownRecipient = new RegExp(fold(unknownParts.join('|')));
+
+/** The mailbox was there, and is there no more. */
+const removedParts = [
+  `(?:${recipients})[^.;]{0,40}(?:${removed})`,
+  `(?:${removed})[^\\s.;]{0,6} (?:${recipients})`,
+  '(?:адрес|пользовател|ящик|абонент|учетн)[^.;]{0,30}(?:удал[её]н|закрыт)',
+  '(?:用户|用戶|邮箱|信箱|帳號|账号)[^。]{0,10}(?:已删除|已被删除|已注销|已刪除)',
+  '(?:アカウント|アドレス|メールボックス)[^。]{0,10}(?:削除|解約)|(?:사용자|계정)[^.;]{0,10}(?:삭제|탈퇴)',
+];
+export const removedRecipient = new RegExp(fold(removedParts.join('|')));
 
 /** It is our sender that is not known, in the same words. */
-export const unknownSender = new RegExp(
-  `(?:${senders})[^.;。]{0,40}(?:${unknown}|не существует|не найден|неизвест|存在しません|不明|不存在|존재하지 않)|(?:${unknown})[^\\s.;]{0,6} (?:${senders})`,
-);
+const senderParts = `(?:${senders})[^.;。]{0,40}(?:${unknown}|не существует|не найден|неизвест|存在しません|不明|不存在|존재하지 않)|(?:${unknown})[^\\s.;]{0,6} (?:${senders})`;
+export const unknownSender = new RegExp(fold(senderParts));
 
 /** It is our network address that is not liked. */
-export const networkAddress = /adresse ip|ip-?adres|direcci[oó]n ip|indirizzo ip|endereço ip|adres ip|ip-адрес|ip地址|ipアドレス/;
+export const networkAddress = /adresse ip|ip-?adres|direccion ip|indirizzo ip|endereco ip|adres ip|ip-адрес|ip地址|ipアドレス/;
+
+/** The mailbox has no room. */
+const fullParts = [
+  `(?:${recipients}|speicher|quota|cuota)[^.;]{0,40}(?:\\bvoll\\b|(?:ü|ue)berfüllt|(?:ü|ue)berschritten|\\bplein|saturé|dépassé|\\bllen[ao]|excedid|\\bpien[ao]\\b|\\bchei[ao]\\b|esaurit|przepełnion|pełn[aey]|\\bvol\\b|\\bfullt?\\b|fyldt|täynnä|plná|přepln|megtelt|betelt|\\bdolu\\b|dolmuş|plină|puna\\b)`,
+  'zu ?viele (?:e-?)?mails|quota dépassé|переполнен|переповнен|закончилось место|已满|已滿|容量|いっぱい|용량',
+];
+export const fullInOtherLanguages = new RegExp(fold(fullParts.join('|')));

@@ -1,11 +1,12 @@
-import { networkAddress, unknownRecipient, unknownSender } from './languages.ts';
+import { any, fold } from './fold.ts';
+import { fullInOtherLanguages, networkAddress, unknownSender } from './languages.ts';
 
 /**
  * What servers say, in the words of many of them and in several languages, kept by what it means. None names a host, an address or a file.
  * Texts are in lower case, with single spaces, straight quotes, an `@` where an address was, and `_` for dots within words (`normalize`). Each pattern looks a bounded
- * way ahead, so that no text takes long to judge.
+ * way ahead, so that no text takes long to judge. The words for a mailbox and its states stand in `mailbox.ts`.
  */
-const any = (...patterns: RegExp[]): RegExp => new RegExp(patterns.map(({ source }) => `(?:${source})`).join('|'));
+export * from './mailbox.ts';
 
 /** So much of a text is judged: replies are shorter, and what comes later in a notice is advice. */
 const mostJudged = 3_000;
@@ -15,12 +16,7 @@ const mostJudged = 3_000;
  * block list is what its refusal means, so it becomes a word; any other link is left out.
  */
 export const normalize = (text: string): string =>
-  stripAddresses(
-    text
-      .slice(0, 2 * mostJudged)
-      .toLowerCase()
-      .replace(/https?:\/\/[^\s<>"')]{1,500}/g, readLink),
-  )
+  stripAddresses(fold(text.slice(0, 2 * mostJudged).toLowerCase()).replace(/https?:\/\/[^\s<>"')]{1,500}/g, readLink))
     .replace(/\\?[’‘`´']/g, "'")
     .replace(/(?<=\w)\.(?=\w)/g, '_')
     .replace(/\s+/g, ' ')
@@ -58,6 +54,7 @@ export const full = any(
   /too many messages (?:in|on) (?:the|this|their) mailbox|number of messages in[^.;]{0,30}mailbox|has exhausted/,
   /space available in|容量|いっぱい|переполнен|已满|space has been used up|too much mail data|no space left|quota depasse/,
   /depassement de quota|cuota excedida/,
+  fullInOtherLanguages,
   /(?:over|reached|beyond|above) (?:the |their |its |his |her |your )?(?:allowed |maximum |disk |storage |mail ?box |user )*quota|disk quota/,
   /(?:does ?n[o']?t|do ?n[o']?t|does not) have enough (?:\w+ )?(?:space|storage|room)/,
 );
@@ -70,29 +67,11 @@ export const tooLarge = any(
   /\b(?:line|line length|header) limit exceeded|taille (?:maximale|maximum|limite)|(?:message|taille)[^.;]{0,20}trop (?:gros|grand|volumineux)/,
 );
 
-export const suspended = any(
-  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|\blocked|\bclosed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
-  /\b(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
-  /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)/,
-  /no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user/,
-  /user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)/,
-  /has been (?:disabled|suspended|deactivated)|vdelivermail: account is locked|archived recipient|destinataire archiv/,
-  /(?:аккаунт|ящик|учетная запись)[^.;]{0,30}(?:заблокирован|отключ)|is terminated|unavailable or access denied|temporar(?:y|ily) locked|user not active/,
-);
-
-/** Sentences of servers' replies. Without their code, a report has lost which command they answered. */
-export const repliesSentence = any(/user unknown|the e-?mail account that you tried to reach/);
-
 /** Notices for people that name several causes do not say which it was. */
 export const unsure = any(
   /\b(?:may|might) (?:not (?:exist|be|have)|no longer|be (?:unknown|invalid|misspelled))|es posible que|puede que|pode n[aã]o|talvez|il se peut/,
   /potrebbe|möglicherweise|mogelijk|być może|może nie|kanske|возможно|можливо|可能不|可能性があ|かもしれ/,
   /(?:possible|likely|common) (?:reasons?|causes?)|(?:one|any|some) of (?:the following|these) (?:reasons?|causes?)|mögliche (?:gründe|ursachen)|(?:causes|raisons) possibles/,
-);
-
-/** Nobody is meant but the mailbox, whatever else is said of it. */
-export const plainlyUnknown = any(
-  /user unknown|unknown user|no such (?:user|recipient|mailbox|person)|does(?:n't| not) exist|user not found|no mailbox|unknown recipient|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
 );
 
 export const moved = any(
@@ -121,6 +100,9 @@ export const brokenThere = any(
   /procmail: |could ?n[o']?t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
   /temporar(?:y|ily) (?:lookup )?(?:fail|error)|but will deliver to|upstream (?:error|server)|can ?not (?:open|write|append|lock) |(?:permanent|temporary) (?:error|failure) (?:while|when|in) (?!deliver)/,
 );
+
+/** A host did not take the connection: the network says it, and no server. */
+export const refusedConnection = any(/connection (?:was )?refused|connection timed out|socket error/);
 
 /** It was tried until nobody wanted to try any more. */
 export const givenUp = any(
@@ -154,27 +136,23 @@ export const tooQuick = any(
  * follows it, that is meant.
  */
 export const deniedRecipient = any(
-  // cPanel says of whom it cannot route to that "the account or domain may not exist", and what else it might be.
-  /unrout(?:e)?able address|the account or domain may not exist|recipient address(?:es)? rejected ?: access denied/,
+  /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied/,
   /requested action not taken: mailbox unavailable(?![^;]{0,40}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy))/,
   /mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
 
-/** Yahoo looks for the mailbox after the dot, and says of one that is not there what cannot be said of the message. */
-export const noAccount = any(/this user does ?n[o']?t have an? \S{1,80} account/);
-
-/** Whoever speaks of an invalid recipient answers the command that named it, also where a report has lost which one it was. */
-export const answersRecipient = any(
-  /\b(?:invalid|no such|unknown) recipients?\b(?! domain)|\bmailbox (?:was )?not found\b|\brecipient (?:unknown|not found)\b/,
-  /\bno such person\b|\b(?:bad|unknown)_recipient\b/,
+/** Yahoo and Domino look for the mailbox after the dot, and say of one that is not there what cannot be said of the message. */
+export const noAccount = any(
+  /this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found/,
+  /not (?:listed|found|present) in [^.;]{0,40}(?:directory|address ?book)/,
 );
 
 /** About our address, its name, or what is thought of it. */
 export const blocked = any(
-  /spamhaus|spamcop|barracuda|\bsorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list/,
+  /spamhaus|spamcop|barracudacentral|\bsorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list/,
   /deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host\b(?! name))|banned|unsolicited/,
-  /is (?:currently )?listed|(?<!not )listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|cloudmark|ironport|proofpoint|invaluement/,
+  /is (?:currently )?listed|(?<!not )listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|invaluement/,
   /uceprotect|njabl|\bordb/,
   /(?:client|host|server|ip|ips|sender|connection|address|mail from|site|domain|network|you|messages?)\b[^.;]{0,60}(?:\bblocked\b|\bblacklisted|\bis blocked)/,
   /blocked (?:by|using|for|because|due|from)/,
@@ -196,6 +174,12 @@ export const blocked = any(
   networkAddress,
   /\b(?:bad|invalid) (?:helo|ehlo)\b|\b(?:helo|ehlo)\b[^.;]{0,40}(?:does ?n[o']?t exist|not found|unknown|invalid|rejected)/,
 );
+
+/** Makers of filters: their names stand below whatever their products refuse. */
+export const filterMaker = any(/barracuda|cloudmark|ironport|proofpoint|mimecast|messagelabs|mailcontrol|trendmicro|sophos/);
+
+/** Words of a block that other words outweigh. */
+export const weaklyBlocked = any(/\bblocked\b|\bip ?[=:] ?\[?\d|\bblock(?:ed)?[ -]?(?:senders?|rule|entry)\b/);
 
 export const badSender = any(
   /sender (?:address |domain |verify |email |e-mail )?(?:rejected|refused|denied|blocked|unknown|verify failed|verification|not (?:allowed|accepted|found|valid|exist|permitted)|is (?:invalid|not)|does(?: not|n't) (?:exist|resolve))/,
@@ -252,49 +236,15 @@ export const aboutUs = any(
 export const besidesUnknown = any(
   /\b(?:safe|permitted|allowed|approved|trusted|known) ?-?senders?\b|\bfor the sender\b|\bpassword\b|\bmaintenance\b|\bmigrat(?:ed|ing|ion)\b/,
   /\b(?:mailbox |mail |home )server (?:was |is )?(?:not found|unknown|down|unavailable)|\brecipient (?:count|list header)|\bsaid: 4\d\d\b/,
-  /\bcommand (?:not|is not|unknown)|\bcommand\b[^.;]{0,10}\bunknown|\bnot authori[sz]ed to send\b|\bunder maintenance\b/,
+  // cPanel names a missing account, a block list and a missing DNS entry in one breath.
+  /\btry (?:again )?later\b|\bmay not exist\b[^;]{0,60}\bblack ?listed/,
+  /\bcommand (?:not|is not|unknown)|\bcommand\b[^.;]{0,10}\bunknown|\bnot (?:allowed|permitted|authori[sz]ed) to (?:send|post)\b|\bunder maintenance\b/,
 );
 
 /** Beside 5.1.x: of us, of our connection, of a rule, or of a moment. */
 export const besidesCode = any(
   /\b(?:from you|your (?:address|client|mail client|connection|message|e-?mail)|connections?|message (?:was )?(?:rejected|refused|blocked)|by (?:a |the |our |local )*(?:rules?|filters?|scanner)|helo|ehlo|smtp auth\w*)\b/,
   /\b(?:temporarily|try(?:ing)? (?:again|later)|busy|no more|too (?:many|much)|being migrated|spam ?trap)\b/,
-);
-
-const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|subscriber|customer|local[- ]?part)";
-
-/** There is no such mailbox. */
-export const unknownUser = any(
-  /user ?-?unkn?own|unkn?own[ -]?user|\b(?:bad|no such|unknown)_(?:recipient|user|mailbox)|\brcpt (?:to )?[<(]?@[>)]? (?:does not exist|unknown|not found)|no record of (?:this|that|such|the|a|any) |unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
-  /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
-  new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid(?! (?:command|argument|parameter))|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed|retired)\\b|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|missing home)`,
-  ),
-  new RegExp(
-    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|wrong|unresolvable|not recognized)[ :-]{1,3}(?:a |an |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
-  ),
-  new RegExp(`${box} (?:[<(]?@[>)]?:? )?(?:is |was )?(?:currently )?(?:unavailable(?! to)|unavaiable|not available|not accepted)`),
-  /(?:is ?n[o']?t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
-  /not (?:our|a) (?:customer|user|subscriber)/,
-  /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by (?:that|this) name|\bhere\b|with (?:that|this) |of that name|found|at this|available|registered)/,
-  /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from\b)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
-  /(?:does ?n[o']?t|do ?n[o']?t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
-  // Not a gateway, a route or a server for them.
-  /(?:could ?n[o']?t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)(?:(?!gateway|route|server|\bhost|exchanger|relay|\bpath|\bdns|\bmx\b)[^.;]){0,40}(?:user|recipient|mailbox|account|alias|@)/,
-  /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
-  /is not (?:an active|a known|a user|(?:at|on) this (?!list|white)|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
-  /recipient ?not ?found|recip(?:ient)?not(?:found|exist)|resolver_adr_(?!ambiguous|reciplimit)/,
-  /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid(?! (?:command|argument|parameter))|unverified|no such|\(|$)/,
-  /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
-  /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
-  /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|\buser @?[^.;]{0,20} ?has left\b|address no longer (?:accepts|valid|exists|active|in use)/,
-  /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
-  /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
-  /there is no one at|spectator does not exist|can't accept user|rejected recipients/,
-  /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n[o']?t exist|does not exist|unknown)/,
-  /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(| @| giving up|$)/,
-  unknownRecipient,
 );
 
 /** There is no such domain. */

@@ -23,8 +23,8 @@ export function judgeReply(reply: Said): Verdict {
   if (code < 500) return judgeLater(reply);
   // "Bad sequence of commands": the session went wrong, whatever the message is.
   if (code === 503) return later('ProtocolErrors');
-  // RFC 5321 4.5.3.1.10: "too many recipients" in an old spelling. It has never meant that there is no such mailbox.
-  if (code === 552 && stage === 'rcpt') return later('QuotaIssues');
+  // RFC 5321 4.5.3.1.10: "too many recipients" in an old spelling, unless the words plainly say that there is no such mailbox.
+  if (code === 552 && stage === 'rcpt' && classify(reply).bounceType !== 'hard') return later('QuotaIssues');
   if (reply.bySmartHost && (stage === 'auth' || isLogin(code) || said.relaying.test(said.normalize(text))))
     return later('BadConfiguration');
   return classify(reply);

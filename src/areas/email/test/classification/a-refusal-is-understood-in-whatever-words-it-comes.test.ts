@@ -65,14 +65,31 @@ const gone = `
 550 bob non répertorié dans l'annuaire
 550 Benutzer nicht im Verzeichnis aufgeführt
 550 5.1.4 Recipient address reserved by RFC 2606
-550 The account or domain may not exist, or it is blacklisted
 550 unknown base user bob
 550 5.0.350 Remote server returned an error -> 550 5.1.1 User unknown
 550 No such person at this address
 550 BAD_RECIPIENT - see https://help.example/why
 550 Rcpt <bob@far.example> does not exist
 550 5.4.4 Host or domain name not found
-550 5.1.1 <bob@far.example> User unknown; check the address that you gave after MAIL FROM`;
+550 5.1.1 <bob@far.example> User unknown; check the address that you gave after MAIL FROM
+550 No such recipient - Barracuda
+550 The mailbox has been closed
+550 Closed account
+550 bob was inactive for years, this mailbox was deleted
+550 5.2.1 The account is deactivated or no longer exists
+550 This account was terminated
+550 recipient no longer on this server
+550 5.7.0 <bob@far.example>: address invalid
+550 RCPT User <bob@far.example> not OK
+550 5.4.310 DNS domain far.example does not exist
+552 5.1.1 user does not exist
+550 Postfach geloescht
+550 Le compte a ete supprime
+550 La cuenta fue eliminada
+550 Nie ma takiego konta
+550 Nincs ilyen felhasznalo
+550 Indirizzo inesistente
+550 Ящик удалён`;
 
 /** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
 const alive = `
@@ -161,7 +178,21 @@ const alive = `
 550 User's mailbox server not found
 550 5.1.1 Too much mail from you
 550 5.1.1 mailbox busy
-550 5.1.1 Refused by local rule 7`;
+550 5.1.1 Refused by local rule 7
+550 The account or domain may not exist, or it is blacklisted
+550 Requested action not taken: mailbox unavailable. Try again later
+550 The account is suspended and will be deleted next month
+550 Mailbox temporarily closed
+550 Ask for the address to be removed from the list
+550 This list does not exist for strangers; you are not allowed to post
+550 Local mailbox bob@far.example is unavailable: account is disabled
+550 5.4.312 Message expired, DNS query failed
+556 Permanent error
+550 Envelope blocked - User Entry
+554 IP=192.0.2.9 - A problem occurred. Ask your postmaster
+550 zu viele Mails im Postfach
+550 Skrzynka jest przepelniona
+552 Requested mail action aborted`;
 
 function hardness(line: string): { reply: boolean; report: boolean } {
   const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
@@ -182,3 +213,36 @@ for (const line of linesOf(alive))
   test(`suppresses nobody: ${line}`, () => {
     assert.deepEqual(hardness(line), { reply: false, report: false });
   });
+
+/** In a report that lost which command was answered: only words of an answer to RCPT decide. */
+const withoutCommand: [diagnostic: string, type: string][] = [
+  ['550 No Such User Here', 'hard'],
+  ['550 Not accepted: invalid mailbox. Local mailbox bob@far.example is unavailable: user not found', 'hard'],
+  ['550 5.7.1 No such user!', 'hard'],
+  ['550 5.7.1 No such user, by our policy', 'block'],
+  ['550 failed for one recipient (bob@far.example:550 5.1.1 User unknown)', 'hard'],
+  ['550 sorry, nobody of that name (#5.1.1)', 'hard'],
+  ['550 failed for one recipient (bob@far.example:550 5.7.1 spam)', 'block'],
+  // Gateways quote this of any command.
+  ['550 <bob@far.example>... User unknown', 'undetermined'],
+  ['550 User unknown, or it may be misspelled; it may not exist', 'undetermined'],
+  ['554 IP=192.0.2.9 - A problem occurred', 'block'],
+  ['connect to far.example[192.0.2.9]:25: Connection refused', 'soft'],
+];
+
+for (const [diagnostic, type] of withoutCommand)
+  test(`without its command: ${diagnostic}: ${type}`, () => {
+    const [said] = readReport(dsn({ address: 'bob@far.example', status: '5.0.0', diagnostic })).recipients;
+    assert.equal(said!.bounceType, type);
+  });
+
+test('a server that refuses before anything was asked refuses us', () => {
+  for (const stage of ['connect', 'ehlo'])
+    for (const text of ['No', 'A problem occurred', 'user unknown'])
+      assert.equal(judgeReply({ code: 554, text, stage }).bounceType, 'block');
+});
+
+test('Domino says after the message that the directory does not list the recipient', () => {
+  const judged = judgeReply({ code: 554, text: 'User bob (bob@far.example) not listed in Domino Directory', stage: 'dot' });
+  assert.equal(judged.bounceType, 'hard');
+});

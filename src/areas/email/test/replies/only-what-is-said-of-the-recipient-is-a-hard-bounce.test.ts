@@ -45,6 +45,9 @@ const samples: [line: string, stage: string, verdict: string][] = [
   ['421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred', 'mail', 'later RateLimited'],
   ['450 4.2.1 The user you are trying to contact is receiving mail at a rate that … too many messages', 'rcpt', 'later RateLimited'],
   ['451 4.3.0 Temporary lookup failure', 'rcpt', 'later TransientFailure'],
+  ['552 5.1.1 user does not exist', 'rcpt', 'hard InvalidRecipient'],
+  ['552 Too many recipients', 'rcpt', 'later QuotaIssues'],
+  ['552 5.1.1 The mailbox has reached its quota', 'rcpt', 'later QuotaIssues'],
   ['554 No thanks', 'rcpt', 'undetermined Uncategorized'],
 ];
 
@@ -77,7 +80,7 @@ const anySaid = fc.record({
   bySmartHost: fc.boolean(),
 });
 
-test('whatever is said: 4xx is never final, hard is the recipient’s alone, 5.7 never hard by its code alone but for an owner who changed, 552 at RCPT never final', () => {
+test('whatever is said: 4xx is never final, hard is the recipient’s alone, 5.7 never hard by its code alone but for an owner who changed, 552 at RCPT final only for plain words', () => {
   fc.assert(
     fc.property(anySaid, ({ enhanced: detail, ...rest }) => {
       const enhanced = detail === undefined ? undefined : `${Math.floor(rest.code / 100)}.${detail[0]}.${detail[1]}`;
@@ -87,7 +90,9 @@ test('whatever is said: 4xx is never final, hard is the recipient’s alone, 5.7
       // RFC 7293: whoever was meant has the address or the domain no more.
       const isPolicy = enhanced?.startsWith('5.7.') && enhanced !== '5.7.17' && enhanced !== '5.7.18';
       if (rest.code >= 500 && isPolicy) assert.notEqual(judgeReply({ ...rest, text: '', enhanced }).bounceType, 'hard');
-      if (rest.code === 552 && rest.stage === 'rcpt') assert.equal(judged.bounceType, undefined);
+      // A full mailbox, or too many recipients: only words that speak of no mailbox make it another thing.
+      if (rest.code === 552 && rest.stage === 'rcpt' && judged.bounceType !== undefined)
+        assert.deepEqual([judged.bounceType, /exist|unknown|no (?:such|mailbox)/i.test(rest.text)], ['hard', true]);
     }),
     { numRuns: 2000 },
   );
