@@ -93,7 +93,9 @@ const watches = new Set<Watch>();
 function serve(socket: Socket): void {
   const own = new Map<number, Watch>();
   const tell = (answer: KineAnswer) => socket.write(`${JSON.stringify(answer)}\n`);
-  createInterface({ input: socket }).on('line', async (line) => {
+  const lines = createInterface({ input: socket });
+  lines.on('error', () => {}); // readline repeats the socket's errors: a killed apiserver must not end kine
+  lines.on('line', async (line) => {
     const request = JSON.parse(line) as KineRequest;
     const { id, op, key = '', from = 0 } = request;
     if (op === 'watch') {
@@ -140,6 +142,7 @@ async function read(key: string, isList: boolean): Promise<Omit<KineAnswer, 'id'
 /** One after the other, whoever writes: rows become visible in the order of their revisions. */
 async function write({ key, value, expected }: KineRequest): Promise<Omit<KineAnswer, 'id'>> {
   const client = await pool.connect();
+  let isBroken = true;
   try {
     await client.query('begin');
     await client.query(`lock table kine in share row exclusive mode`);
@@ -147,6 +150,7 @@ async function write({ key, value, expected }: KineRequest): Promise<Omit<KineAn
     const before = rows[0]?.deleted === 0 ? rows[0] : undefined;
     if (expected !== undefined && Number(before?.id ?? 0) !== expected) {
       await client.query('rollback');
+      isBroken = false;
       return { isConflict: true, rows: before ? [shown(before)] : [] };
     }
     const { rows: made } = await client.query<Found>(
@@ -161,10 +165,11 @@ async function write({ key, value, expected }: KineRequest): Promise<Omit<KineAn
       ],
     );
     await client.query('commit');
+    isBroken = false;
     void tellWatches();
     return { revision: Number(made[0]!.id), rows: made.map(shown) };
   } finally {
-    client.release();
+    client.release(isBroken); // an aborted transaction must not reach the next write
   }
 }
 

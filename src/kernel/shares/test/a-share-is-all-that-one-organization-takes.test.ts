@@ -169,12 +169,17 @@ test('large bodies leave the last eighth of the memory to small ones', () => {
 
 test('whatever is begun for somebody counts for them, also after it has waited', async () => {
   const seen: string[] = [];
-  const work = (org: string) =>
+  let resumeA = () => {};
+  const work = (org: string, wait: (done: () => void) => void) =>
     onBehalf({ org, act: 'x' }, async () => {
-      await new Promise((resolve) => setTimeout(resolve, org === 'a' ? 5 : 1));
+      await new Promise<void>(wait);
       seen.push(`${org}=${currentBehalf().org}`);
+      resumeA();
     });
-  await Promise.all([work('a'), work('b')]);
+  const a = work('a', (done) => {
+    resumeA = done; // B resumes A, so the order hangs on no timer
+  });
+  await Promise.all([a, work('b', (done) => void setTimeout(done, 1))]);
   assert.deepEqual(seen, ['b=b', 'a=a']);
   assert.equal(currentBehalf().org, '');
 });

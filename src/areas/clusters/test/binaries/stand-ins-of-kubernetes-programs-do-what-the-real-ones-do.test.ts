@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
+import net from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
@@ -41,6 +42,20 @@ function start(t: TestContext, path: string, args: string[], env: Record<string,
   return { child, said };
 }
 
+/** A client of kine that closes before it reads its answer, as a killed apiserver does. A second client shows that kine has answered. */
+async function closeWithUnreadAnswer(socketPath: string): Promise<void> {
+  const request = `${JSON.stringify({ id: 1, op: 'read', key: '/registry/health' })}\n`;
+  const [closing, witness] = [net.connect(socketPath).pause(), net.connect(socketPath)];
+  await Promise.all([once(closing, 'connect'), once(witness, 'connect')]);
+  await new Promise((resolve) => closing.write(request, resolve));
+  for (let answers = 0; answers < 3; answers++) {
+    witness.write(request);
+    await once(witness, 'data');
+  }
+  closing.destroy();
+  witness.destroy();
+}
+
 async function endOf({ child, said }: { child: ChildProcess; said: { text: string } }) {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   return { code: child.exitCode, text: said.text };
@@ -72,6 +87,8 @@ test('stand-ins of Kubernetes’ programs take the real flags, know who asks, ke
   const endpoint = `postgres://${user}:${encodeURIComponent(String(password))}@localhost/${database}?host=${host}&port=${dbPort ?? 5432}&search_path=cluster_a`;
   assert.match((await endOf(start(t, join(bin, 'kine'), ['--listen-address', `unix://${socket}`]))).text, /KINE_ENDPOINT/);
   const kine = start(t, join(bin, 'kine'), ['--listen-address', `unix://${socket}`], { KINE_ENDPOINT: endpoint });
+
+  await eventually(() => closeWithUnreadAnswer(socket).then(() => true));
 
   const args = [
     `--etcd-servers=unix://${socket}`,
