@@ -69,7 +69,7 @@ export const registryOps = {
     errors: {
       400: 'a bad slug, or an unknown region',
       402: 'the organization has no active payment method',
-      409: 'the slug is taken or reserved, or the organization has 100 registries',
+      409: 'the slug is taken or reserved, or the organization has 1,000 registries',
     },
   }),
   getRegistry: op({

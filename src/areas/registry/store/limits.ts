@@ -18,7 +18,7 @@ async function isFull(tx: Tx, { kind, owner, most, of }: Bound): Promise<boolean
   return (await row(tx, Type.Object({ full: Type.Boolean() }))`select exists (select from ${of} offset ${most - 1} limit 1) as full`)!.full;
 }
 
-export const mostRegistries = 100;
+export const mostRegistries = 1_000;
 /** Registries of an organization. */
 export const hasAllRegistries = (tx: Tx, org: string): Promise<boolean> =>
   isFull(tx, { kind: 'registries', owner: org, most: mostRegistries, of: sql`registry.registry where org_id = ${org}` });
