@@ -160,7 +160,7 @@ test('a limit holds for requests at once, for every kind that has one', async (t
     },
     {
       what: 'registries',
-      most: 100,
+      most: 1_000,
       table: 'registry.registry',
       unique: { slug: "'clone' || n" },
       make: (n) => owner.post('/registry/registries', { slug: `images-${n}` }),
