@@ -93,7 +93,9 @@ const watches = new Set<Watch>();
 function serve(socket: Socket): void {
   const own = new Map<number, Watch>();
   const tell = (answer: KineAnswer) => socket.write(`${JSON.stringify(answer)}\n`);
-  createInterface({ input: socket }).on('line', async (line) => {
+  const lines = createInterface({ input: socket });
+  lines.on('error', () => {}); // an apiserver that was killed: readline tells the socket's error once more
+  lines.on('line', async (line) => {
     const request = JSON.parse(line) as KineRequest;
     const { id, op, key = '', from = 0 } = request;
     if (op === 'watch') {
