@@ -26,7 +26,7 @@ export async function isAllowed(cluster: Cluster, user: User, attributes: Attrib
 /** The name that a list is narrowed to. Only the node authorizer asks for it: nobody else's selector is read before they may list. */
 function selectedNameOf({ verb, resource, query }: Asked): string | undefined {
   const isList = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
-  return isList && resource ? nameAskedFor(readSelector('', query.get('fieldSelector') ?? '', resource.kind)) : undefined;
+  return isList && resource ? nameAskedFor(readSelector('', query.get('fieldSelector') ?? '', resource)) : undefined;
 }
 
 export async function authorize(cluster: Cluster, user: User, asked: Asked, inside?: Tx): Promise<void> {

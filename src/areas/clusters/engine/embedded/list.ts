@@ -16,7 +16,7 @@ export interface Wanted {
 }
 
 export function readWanted({ asked: { resource, namespace, query } }: Call): Wanted {
-  const selector = readSelector(query.get('labelSelector') ?? '', query.get('fieldSelector') ?? '', resource!.kind);
+  const selector = readSelector(query.get('labelSelector') ?? '', query.get('fieldSelector') ?? '', resource!);
   return { resource: resource!, namespace: resource!.isNamespaced && namespace !== '' ? namespace : undefined, selector };
 }
 

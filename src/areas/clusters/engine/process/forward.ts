@@ -138,7 +138,7 @@ function tryTarget(exchange: Exchange, tries: number): void {
       const mayTryAgain = !isSent || mayRepeat(exchange);
       request.off('data', sent).off('end', sent).unpipe(onward);
       if (mayTryAgain && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
-      else refuse(forwarding, request, response, away());
+      else refuse(forwarding, request, response, mayTryAgain ? away() : outcomeUnknown());
     }),
   );
 }
@@ -192,13 +192,17 @@ export function pourInto(answer: IncomingMessage, caller: Writable): void {
 
 const away = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
 
+/** It may have been done. Kubernetes' clients would do it again if they were told after how long, whatever its method. */
+const outcomeUnknown = () =>
+  new ApiError(503, 'ServiceUnavailable', 'the apiserver that had this request ended before it answered; it may have been done');
+
 /** In Kubernetes' words; its clients try again by themselves when they are told after how long. */
 function refuse({ figures }: Forwarding, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   const refusal = error instanceof ApiError ? error : unavailableError('the request could not be handed on');
   if (refusal.code >= 500) figures.errors++;
   if (response.headersSent || response.destroyed) return void response.destroy();
   const text = JSON.stringify(statusOf(refusal));
-  const seconds = refusal.details?.retryAfterSeconds ?? (refusal.code === 503 ? 1 : undefined);
+  const seconds = refusal.details?.retryAfterSeconds;
   response
     .writeHead(refusal.code, {
       'Content-Type': 'application/json',

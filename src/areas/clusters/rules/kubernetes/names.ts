@@ -56,7 +56,7 @@ export function validateMeta(object: KubeObject): Cause[] {
   return causes.slice(0, 20);
 }
 
-/** Of a namespace: those that its subresource `finalize` writes. */
+/** Of a namespace: those that it came with, or that its subresource `finalize` writes. */
 export const validateFinalizers = ({ kind, spec }: KubeObject): Cause[] =>
   (kind === 'Namespace' ? textsOf(spec?.['finalizers']) : [])
     .filter((finalizer) => !isLabelKey(finalizer))

@@ -27,11 +27,11 @@ export interface Selectable {
   fields: Readonly<Record<string, string>>;
 }
 
-export function readSelector(labelText: string, fieldText: string, kind: string): Selector {
+export function readSelector(labelText: string, fieldText: string, { kind, group }: { kind: string; group: string }): Selector {
   requireSelectorLength(labelText);
   requireSelectorLength(fieldText);
   const fields = readFields(fieldText);
-  for (const { field } of fields) requireField(field, kind);
+  for (const { field } of fields) requireField(field, kind, group);
   return { labels: readLabels(labelText), fields };
 }
 
@@ -54,9 +54,14 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
 /** Kinds that are always empty take any of theirs: nothing would match. */
 const isOfEmptyKind = (field: string) => field.startsWith('spec.') || field.startsWith('status.');
 
-function requireField(field: string, kind: string): void {
+/** Each of an event's two groups knows only its own names of what both show. */
+const isOfCoreEvents = (field: string) => ['reportingComponent', 'source'].includes(field) || field.startsWith('involvedObject.');
+const isOfNewEvents = (field: string) => field === 'reportingController' || field.startsWith('regarding.');
+
+function requireField(field: string, kind: string, group: string): void {
   const isKnown = alwaysSelectable.includes(field) || (selectable[kind]?.includes(field) ?? isOfEmptyKind(field));
-  if (!isKnown) throw badRequest(`field label not supported: ${field}`);
+  const isOfOther = kind === 'Event' && (group === '' ? isOfNewEvents(field) : isOfCoreEvents(field));
+  if (!isKnown || isOfOther) throw badRequest(`field label not supported: ${field}`);
 }
 
 /** What selectors can see of an object. */

@@ -18,7 +18,16 @@ test('what Kubernetes’ own suite asks of namespaces, events and bindings', asy
   assert.deepEqual(finalized.body.spec.finalizers, finalizers);
   const wrong = { ...finalized.body, spec: { finalizers: ['a b'] } };
   assert.equal((await call('PUT', '/api/v1/namespaces/kept/finalize', wrong)).status, 422);
+  assert.equal((await call('PUT', '/api/v1/namespaces/kept/finalize', { ...made, spec: { finalizers: [] } })).status, 409, 'it is stale');
+  const changed = await call('PUT', '/api/v1/namespaces/kept', { metadata: { name: 'kept' }, spec: { finalizers: ['example.com/other'] } });
+  assert.deepEqual(changed.body.spec.finalizers, finalizers, 'another way than the subresource changes none');
   assert.equal((await call('DELETE', '/api/v1/namespaces/kept')).status, 200);
+
+  // One that comes with finalizers keeps them beside Kubernetes' own.
+  const own = await call('POST', '/api/v1/namespaces', { metadata: { name: 'own' }, spec: { finalizers: ['example.com/fake'] } });
+  assert.deepEqual(own.body.spec.finalizers, ['example.com/fake', 'kubernetes'], own.text);
+  const bad = await call('POST', '/api/v1/namespaces', { metadata: { name: 'bad' }, spec: { finalizers: ['a b'] } });
+  assert.equal(bad.status, 422, bad.text);
 
   // However many wait for their finalizers, the next one goes.
   for (let n = 0; n < 12; n++) {
@@ -60,6 +69,17 @@ test('what Kubernetes’ own suite asks of namespaces, events and bindings', asy
   for (const selector of ['reportingController=test-controller', 'regarding.name=n1', 'regarding.kind=Node,reason=Test'])
     assert.equal(await count(events, selector), 1, selector);
   assert.equal(await count(core, 'source=other'), 0);
+  for (const [path, selector] of [
+    [core, 'regarding.name=n1'],
+    [core, 'reportingController=test-controller'],
+    [events, 'involvedObject.name=n1'],
+    [events, 'reportingComponent=test-controller'],
+    [events, 'source=test-controller'],
+  ] as const) {
+    const refused = await call('GET', `${path}?fieldSelector=${encodeURIComponent(selector)}`);
+    assert.equal(refused.status, 400, `${path} ${selector}`);
+    assert.match(refused.body.message, /field label not supported/);
+  }
 
   // A binding that left out what is filled in is changed with and without it.
   const subject = { kind: 'User', name: 'anna' };

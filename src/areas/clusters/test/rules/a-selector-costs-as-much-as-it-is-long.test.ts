@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import { readSelector } from '../../rules/kubernetes/selectors.ts';
 import { ApiError } from '../../rules/kubernetes/status.ts';
 
+const nodes = { kind: 'Node', group: '' };
+
 const refused = (labels: string, fields: string) => {
   try {
-    readSelector(labels, fields, 'Node');
+    readSelector(labels, fields, nodes);
   } catch (error) {
     assert.ok(error instanceof ApiError && error.code === 400, String(error));
     return true;
@@ -50,7 +52,7 @@ test('a selector costs as much as it is long', () => {
   assert.equal(refused(Array.from({ length: 100 }, (_, n) => `a${n}`).join(), ''), false);
   assert.equal(refused('', `metadata.name=${'a'.repeat(8_192)}`), true);
 
-  const { labels } = readSelector(' a = b, c!=d ,e in (f , g),h notin (i),!j, k,l>5,m == n', '', 'Node');
+  const { labels } = readSelector(' a = b, c!=d ,e in (f , g),h notin (i),!j, k,l>5,m == n', '', nodes);
   assert.deepEqual(
     labels.map(({ key, operator, values }) => [key, operator, ...values]),
     [
@@ -67,7 +69,7 @@ test('a selector costs as much as it is long', () => {
   for (const wrong of ['a=b=c', 'a b', '=a', 'a!b', 'a in b', 'a in (b', 'a in (b)c', 'a>x', 'a=-b', 'a,,b', 'in (a)', 'a/b/c', 'a)'])
     assert.equal(refused(wrong, ''), true, wrong);
 
-  const { fields } = readSelector('', String.raw`metadata.name = a\,b\=c\\ ,metadata.namespace!=d,metadata.name==e`, 'Node');
+  const { fields } = readSelector('', String.raw`metadata.name = a\,b\=c\\ ,metadata.namespace!=d,metadata.name==e`, nodes);
   assert.deepEqual(fields, [
     { field: 'metadata.name', value: 'a,b=c\\', isEqual: true },
     { field: 'metadata.namespace', value: 'd', isEqual: false },

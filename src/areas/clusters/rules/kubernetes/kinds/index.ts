@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { validateFinalizers } from '../names.ts';
 import type { Json, KubeObject } from '../object.ts';
 import { textOf, textsOf } from '../object.ts';
 import { type Cause, forbiddenValue, invalidValue, requiredValue } from '../status.ts';
@@ -94,9 +95,12 @@ const secret: Kind = {
 const namespace: Kind = {
   prepare: (object, before) => {
     object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
-    object.spec = before?.spec ?? { finalizers: ['kubernetes'] };
+    // Later only its subresource changes them.
+    const finalizers = textsOf(object.spec?.['finalizers']);
+    object.spec = before?.spec ?? { finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'] };
     object.status = before?.status ?? { phase: 'Active' };
   },
+  validate: validateFinalizers,
 };
 
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
