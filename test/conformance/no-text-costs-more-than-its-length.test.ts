@@ -3,13 +3,28 @@ import { Agent, request } from 'node:http';
 import { test } from 'node:test';
 import type { Op } from '../../contract/common.ts';
 import { contract } from '../../contract/index.ts';
+import { embedded } from '../../src/areas/clusters/test/kubernetes/support.ts';
 import { quarterdeck } from '../harness/index.ts';
-import { doors, measureGrowth, type Pumped, pieces, textsOf } from './pump.ts';
+import { clusterDoors, doors, measureGrowth, type Pumped, pieces, textsOf } from './pump.ts';
 
 // The one test that a measured time decides. It compares CPU of the thread that serves, at n and at 4n, the least of five; and only where one
 // request took so long that a neighbour would notice.
 
 const pump = (piece: string, length: number) => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+
+/** Every text, made of every piece; those whose time grows faster than their length. */
+async function findSlow(texts: Pumped[], ask: (text: Pumped, content: string) => Promise<void>): Promise<string[]> {
+  const slow: string[] = [];
+  for (const text of texts)
+    for (const piece of pieces) {
+      const measured = await measureGrowth((length) => ask(text, `${pump(piece, length)}!`), text.most);
+      if (measured?.isSlow)
+        slow.push(
+          `${text.what}, of ${JSON.stringify(piece)}: ${measured.quarter.toFixed(1)} ms at a quarter, ${measured.whole.toFixed(1)} ms`,
+        );
+    }
+  return slow;
+}
 
 test('a time that grows with the square of a text is found, and one that grows with its length is not', async () => {
   const trailing = (text: string) => text.replace(/ +$/, '');
@@ -43,14 +58,15 @@ test('no text of a request costs more than its length', { timeout: 170_000 }, as
 
   const texts = [...doors(), ...(Object.values(contract) as Op[]).flatMap(textsOf)];
   assert.ok(texts.length > 300, `${texts.length} texts`);
-  const slow: string[] = [];
-  for (const text of texts)
-    for (const piece of pieces) {
-      const measured = await measureGrowth((length) => ask(text, `${pump(piece, length)}!`), text.most);
-      if (measured?.isSlow)
-        slow.push(
-          `${text.what}, of ${JSON.stringify(piece)}: ${measured.quarter.toFixed(1)} ms at a quarter, ${measured.whole.toFixed(1)} ms`,
-        );
-    }
-  assert.deepEqual(slow, []);
+  assert.deepEqual(await findSlow(texts, ask), []);
+});
+
+test('no text of a request to a cluster costs more than its length, before it is known who asks', async (t) => {
+  const { as } = await embedded(t);
+  const stranger = as();
+  const ask = async ({ ask: make }: Pumped, text: string) => {
+    const { method, path, headers } = make(text);
+    await stranger(method, path, undefined, headers).catch(() => {});
+  };
+  assert.deepEqual(await findSlow(clusterDoors(), ask), []);
 });

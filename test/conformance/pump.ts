@@ -109,6 +109,17 @@ export const doors = (): Pumped[] => [
   })),
 ];
 
+/** What strangers send to a Kubernetes cluster. Selectors are read as `a=…=`, which made one pattern begin again at every space. */
+export const clusterDoors = (): Pumped[] => [
+  ...['fieldSelector', 'labelSelector', 'continue', 'resourceVersion'].map((name) => ({
+    what: `${name} of a cluster`,
+    most: 1_000,
+    ask: (text: string) => ({ method: 'GET', path: `/api/v1/nodes?${name}=${encodeURIComponent(`a=${text.slice(0, -1)}=`)}` }),
+  })),
+  { what: 'the path of a cluster', most: 1_000, ask: (text) => ({ method: 'GET', path: `/api/v1/${encodeURIComponent(text)}` }) },
+  ...['authorization', 'accept', 'impersonate-user'].map((name) => header(name, '/api/v1/nodes')),
+];
+
 export interface Measured {
   isSlow: boolean;
   /** Milliseconds of CPU at a quarter of the length and at the whole of it. */
