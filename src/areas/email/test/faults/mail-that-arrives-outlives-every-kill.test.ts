@@ -74,7 +74,7 @@ test('mail that was taken is told of under one id, wherever a server is killed',
     await qd.app.db.write((tx) => run(tx)`update kernel.task set next_at = kernel.now(), lease = null, lease_until = null`);
     const { server, port } = await taking(t, scene, at);
     await deliverAs(port, step);
-    await server.exited;
+    assert.equal((await server.exited).signal, 'SIGKILL', at);
   }
 
   // While one is told, since the endpoint has it and its answer is not read; and while another is read, since the DNS does not answer.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { measureGrowth } from '../../../../../test/conformance/pump.ts';
 import { readStsId, readStsPolicy } from '../../rules/mta-sts.ts';
 
 const policy = (...lines: string[]) => ['version: STSv1', 'mode: enforce', 'max_age: 86400', ...lines].join('\r\n');
@@ -24,9 +25,27 @@ test('a record has one id', () => {
     assert.equal(readStsId([text]), undefined, text);
 });
 
-// Each of these took seconds, once: they would still, and the suite would show it.
+const pieces = [' ', '\t', '\r', ': ', 'a', 'mx:', ' \r'];
+
 test('64 KiB of anything are read, and are no policy', () => {
-  for (const piece of [' ', '\t', '\r', ': ', 'a', 'mx:', ' \r'])
-    assert.equal(readStsPolicy(policy(`${piece.repeat(Math.floor(65_000 / piece.length))}b\rb`)), undefined, JSON.stringify(piece));
+  for (const field of ['', 'mx:'])
+    for (const piece of pieces) {
+      const line = `${field}${piece.repeat(Math.floor(65_000 / piece.length))}b\rb`;
+      assert.equal(readStsPolicy(policy(line)), undefined, JSON.stringify([field, piece]));
+    }
   fc.assert(fc.property(fc.string({ maxLength: 2_000 }), (text) => readStsPolicy(text) === undefined && readStsId([text]) === undefined));
+});
+
+// A field of spaces with a return inside was tried at every split between its name, its value and its end.
+test('the time that a policy takes grows with its length', async () => {
+  for (const field of ['', 'mx:'])
+    for (const piece of pieces) {
+      const read = async (length: number) => void readStsPolicy(policy(`${field}${piece.repeat(Math.ceil(length / piece.length))}b\rb`));
+      const measured = await measureGrowth(read, 1_000);
+      assert.notEqual(
+        measured?.isSlow,
+        true,
+        `${JSON.stringify([field, piece])}: ${measured?.quarter} ms at a quarter, ${measured?.whole} ms`,
+      );
+    }
 });
