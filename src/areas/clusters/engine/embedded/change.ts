@@ -138,8 +138,8 @@ export async function addDefaultAccount(writing: Writing, namespace: string): Pr
   if (!(await writing.find(place))) await writing.put(place, account, undefined);
 }
 
-/** Makes the new object from what is there, inside the transaction. */
-export type Make = (before: KubeObject, tx: Tx) => KubeObject | Promise<KubeObject>;
+/** Makes the new object inside the transaction, and leaves the stored one as it is. `rest` gives others a turn if the object is large. */
+export type Make = (before: KubeObject, tx: Tx, rest: () => Promise<void>) => KubeObject | Promise<KubeObject>;
 
 /** Of objects from this size on others have their turn between two steps of a change. */
 const largeBytes = 65_536;
@@ -155,20 +155,24 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
     async (writing) => {
       const before = await writing.find(place);
       if (!before) throw notFoundError(target.resource, target.name);
-      const turn = () => (before.bytes > largeBytes ? nextTurn() : undefined);
-      const asked = await make(structuredClone(before.object), writing.tx);
-      await turn();
+      if (writing.tx.checksRows) freeze(before.object); // in tests, whoever changes it is found
+      const rest = async () => {
+        if (before.bytes > largeBytes) await nextTurn();
+      };
+      await rest();
+      const asked = await make(before.object, writing.tx, rest);
+      await rest();
       const object = mergeUpdate(target, before.object, asked, manner.subresource);
       if (!manner.subresource) kindOf(object.kind).prepare?.(object, before.object);
       refuseInvalid(target.resource, object, [
         ...validateMeta(object),
         ...(manner.subresource ? validateFinalizers(object) : (kindOf(object.kind).validate?.(object, before.object) ?? [])),
       ]);
-      await turn();
+      await rest();
       await manner.admit?.(writing.tx, object, before.object);
       if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacRoom(writing, target.resource, object);
       if (object.kind === 'Service' && !manner.subresource) await allotAddresses(writing.tx, cluster, object, before.object);
-      return settleUpdate(writing, place, object, before);
+      return settleUpdate(writing, place, object, before, rest);
     },
     { isDryRun: manner.isDryRun, first: place, ...(manner.caller ? { caller: manner.caller } : {}) },
   );
@@ -204,7 +208,8 @@ function mergeUpdate(
   }
   if (subresource === 'status') return withStatus(before, asked, meta);
   if (subresource === 'approval') return withStatus(before, asked, before.metadata);
-  if (subresource === 'finalize') return { ...before, spec: { ...before.spec, finalizers: textsOf(asked.spec?.['finalizers']) } };
+  if (subresource === 'finalize')
+    return { ...before, metadata: { ...before.metadata }, spec: { ...before.spec, finalizers: textsOf(asked.spec?.['finalizers']) } };
   const hasStatus = resource.subresources.some(({ name: one }) => one === 'status');
   if (!hasStatus) return { ...asked, metadata: meta };
   const { status: _status, ...rest } = asked;
@@ -213,16 +218,29 @@ function mergeUpdate(
 
 function withStatus(before: KubeObject, asked: KubeObject, metadata: KubeObject['metadata']): KubeObject {
   const { status: _status, ...rest } = before;
-  return { ...rest, metadata, ...(asked.status ? { status: asked.status } : {}) } as KubeObject;
+  return { ...rest, metadata: { ...metadata }, ...(asked.status ? { status: asked.status } : {}) } as KubeObject;
 }
 
-async function settleUpdate(writing: Writing, place: Place, object: KubeObject, before: Existing): Promise<KubeObject> {
+async function settleUpdate(
+  writing: Writing,
+  place: Place,
+  object: KubeObject,
+  before: Existing,
+  rest: () => Promise<void>,
+): Promise<KubeObject> {
   const isGoing = object.metadata.deletionTimestamp && !object.metadata.finalizers?.length;
   if (isGoing && !(object.kind === 'Namespace')) return writing.remove(place, { object, bytes: before.bytes });
   if (isSame(object, before.object)) return before.object;
+  await rest();
   const made = await writing.put(place, object, before);
   if (object.kind === 'ClusterRole') await addUpRoles(writing);
   return made;
+}
+
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const item of Object.values(value)) freeze(item);
 }
 
 /** Fields may stand in another order. */

@@ -13,7 +13,7 @@ import { readObject } from '../../store/objects.ts';
 import { refuseEscalation } from './authorize.ts';
 import { takeObject } from './body.ts';
 import type { Call, Reply } from './call.ts';
-import { createObject, type DeleteManner, deleteObject, type Manner, placeOf, type Target, updateObject } from './change.ts';
+import { createObject, type DeleteManner, deleteObject, type Make, type Manner, placeOf, type Target, updateObject } from './change.ts';
 import type { Cluster } from './cluster.ts';
 import { answerDocument } from './documents.ts';
 import type { Follower } from './follow.ts';
@@ -107,7 +107,7 @@ async function update(cluster: Cluster, call: Call): Promise<Reply> {
   return write(cluster, call, () => object, warnings);
 }
 
-async function write(cluster: Cluster, call: Call, make: (before: KubeObject) => KubeObject, warnings: string[]): Promise<Reply> {
+async function write(cluster: Cluster, call: Call, make: Make, warnings: string[]): Promise<Reply> {
   const { subresource } = call.asked;
   const manner = { ...readManner(cluster, call), ...(subresource ? { subresource: subresource.name } : {}) };
   const isSigning = call.asked.resource!.kind === 'CertificateSigningRequest' && subresource;
@@ -133,14 +133,15 @@ async function patch(cluster: Cluster, call: Call): Promise<Reply> {
     );
   if (body === undefined || body === null) throw badRequest('the request has no body; send the patch');
   const message = messageNamed(asked.resource!.message);
-  const make = (before: KubeObject): KubeObject => {
+  const make: Make = async (before, _tx, rest) => {
     const shown = inFormOf(asked.resource!, before);
     const patched =
       contentType === patchTypes.json
-        ? applyJsonPatch(shown, body)
+        ? applyJsonPatch(structuredClone(shown), body)
         : contentType === patchTypes.merge
           ? applyMergePatch(shown, body)
           : applyStrategicPatch(shown, body, message);
+    await rest();
     return takeObject(call, patched).object;
   };
   return write(cluster, call, make, []);

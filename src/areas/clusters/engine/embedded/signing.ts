@@ -60,14 +60,14 @@ export function prepareSigning(object: KubeObject, user: User): void {
 
 /** Whoever approves or signs needs a right to the signer of the request as it stands behind the lock: under its name there may have been another
  *  one a moment ago. What is approved comes back signed. */
-export function decideSigning(cluster: Cluster, call: Call, make: (before: KubeObject) => KubeObject): Make {
+export function decideSigning(cluster: Cluster, call: Call, make: Make): Make {
   const { name, subresource } = call.asked;
   const verb = subresource!.name === 'approval' ? 'approve' : 'sign';
-  return async (before, tx) => {
+  return async (before, tx, rest) => {
     const signer = textOf(before.spec?.['signerName']);
     if (!(await mayUseSigner(cluster, call.caller.user, verb, signer, tx)))
       throw forbiddenError(of, name, `user not permitted to ${verb} requests with signerName "${signer}"`);
-    const object = make(before);
+    const object = await make(before, tx, rest);
     object.metadata.name ||= before.metadata.name;
     requireOneDecision(before, object);
     if (subresource!.name !== 'approval') return object;

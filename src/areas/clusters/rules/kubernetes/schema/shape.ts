@@ -65,10 +65,12 @@ function shapeField(judging: Judging, field: Field, value: unknown, path: string
     return value.filter((item) => item !== null).map((item, at) => shapeOne(judging, field.type, item, `${path}[${at}]`));
   }
   if (!isPlain(value)) throw cannot(judging, value, path, `map[string]${field.type}`);
-  const entries = Object.entries(value).filter(([, item]) => item !== null);
-  // It would change the object instead of standing in it.
-  if (entries.some(([name]) => name === '__proto__')) throw badRequest(`${path}: "__proto__" is not taken as a name here; choose another`);
-  return Object.fromEntries(entries.map(([name, item]) => [name, shapeOne(judging, field.type, item, `${path}.${name}`)]));
+  // Assigned, it would change the object instead of standing in it.
+  if (Object.hasOwn(value, '__proto__')) throw badRequest(`${path}: "__proto__" is not taken as a name here; choose another`);
+  const shaped: Json = {};
+  for (const name of Object.keys(value))
+    if (value[name] !== null) shaped[name] = shapeOne(judging, field.type, value[name], `${path}.${name}`);
+  return shaped;
 }
 
 const isZero = (value: unknown) => value === '' || value === false || value === 0;
