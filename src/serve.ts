@@ -123,6 +123,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     peers: app.peers,
     tls,
     slowly,
+    isBusy: app.watch.isBusy,
     connections: new Connections(app.peers, undefined, metrics),
     raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted, slowly })),
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),

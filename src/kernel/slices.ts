@@ -31,6 +31,17 @@ export async function withPause<T>(work: () => Promise<T>): Promise<T> {
   return done;
 }
 
+/** For steps of one long act that holds a lock: called between two, it gives others a turn; while the loop is busy it pauses for as long as the step took. */
+export function makePauses(): () => Promise<void> {
+  let began = performance.now();
+  return async () => {
+    if (isLoopBusy()) await setTimeout(Math.min(mostPauseMs, performance.now() - began));
+    else await setImmediate();
+    goOn();
+    began = performance.now();
+  };
+}
+
 /** A rest lasts so many times as long as the work before it, at most. */
 const rest = { times: 3, mostMs: 1_000 };
 

@@ -22,7 +22,7 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
   const answering: Answering = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {
-    const shard = await startShard({ app, tenants, front: makeFront(app.log, app.peers), binaries, unread });
+    const shard = await startShard({ app, tenants, front: makeFront(app.log, app.peers, { isBusy: app.watch.isBusy }), binaries, unread });
     running = shard;
     return {
       async stop() {

@@ -7,10 +7,14 @@ import { giveBack } from '../give-back.ts';
 
 // Node parses everything that a packet brings at once: 64 KiB hold 2,000 requests, which all begin in one turn of the event loop, ahead of
 // every other connection. Here a connection has one request in hand. Its bytes are given to the parser up to the end of one request; the rest
-// waits, and nothing more is read from the socket, until that request was answered and the event loop has gone round once.
+// waits, and nothing more is read from the socket, until that request was answered and the event loop has gone round once. While the loop is
+// busy the next request waits for some milliseconds: each turn is a step of other connections' requests, and ten thousand wait here.
 
 /** How many pieces of one connection are parsed in one turn: a chunked body can be cut into very small ones. */
 const piecesInATurn = 64;
+
+/** Between two requests that one connection has sent without waiting for an answer, while the event loop is busy. */
+const busyPauseMs = 10;
 
 /** A packet of this size is worth giving back. */
 const largeBytes = 16_384;
@@ -27,6 +31,7 @@ class Connection {
   /** Node's own listener for data. */
   readonly #parse: Parse;
   readonly #handle: RequestListener;
+  readonly #isBusy: () => boolean;
   /** What was read and not parsed yet. Never more than a few packets: the socket is paused meanwhile. */
   #rest: Buffer | undefined;
   /** The request that was begun last. It is in hand until its answer is complete. */
@@ -47,10 +52,11 @@ class Connection {
   /** What is done later is not done in the name of the request that was answered. */
   readonly #inOwnName = AsyncLocalStorage.snapshot();
 
-  constructor(socket: Socket, parse: Parse, handle: RequestListener) {
+  constructor(socket: Socket, parse: Parse, handle: RequestListener, isBusy: () => boolean) {
     this.#socket = socket;
     this.#parse = parse;
     this.#handle = handle;
+    this.#isBusy = isBusy;
     const take = guarded('http.pipelining.data', socket, (packet: Buffer) => this.#hold(packet));
     const resumed = guarded('http.pipelining.resume', socket, () => this.#goOn());
     socket.on('data', take).on('resume', resumed);
@@ -83,13 +89,15 @@ class Connection {
   }
 
   /** Goes on in a later turn, if anything waits. */
-  #goOn(): void {
+  #goOn({ mayPause = false } = {}): void {
     if (this.#isScheduled || (this.#rest === undefined && this.#waiting.length === 0)) return;
     this.#isScheduled = true;
-    setImmediate(() => {
+    const turn = () => {
       this.#isScheduled = false;
       this.#inOwnName(() => this.#takeTurn());
-    });
+    };
+    if (mayPause && this.#isBusy()) setTimeout(turn, busyPauseMs);
+    else setImmediate(turn);
   }
 
   #takeTurn(): void {
@@ -97,7 +105,7 @@ class Connection {
     else if (this.#isInHand()) this.#watch();
     else {
       this.begin(...this.#waiting.shift()!);
-      this.#goOn();
+      this.#goOn({ mayPause: true });
     }
   }
 
@@ -111,7 +119,7 @@ class Connection {
     this.#isWatching = true;
     const goOn = () => {
       this.#isWatching = false;
-      this.#goOn();
+      this.#goOn({ mayPause: true });
     };
     this.#response!.once('close', guarded('http.pipelining.answered', this.#socket, goOn));
   }
@@ -199,7 +207,7 @@ function begunIn(bytes: Buffer, before: number): number {
 }
 
 /** Lets each connection of a server have one request in hand. */
-export function paceRequests(handle: RequestListener) {
+export function paceRequests(handle: RequestListener, isBusy: () => boolean = () => false) {
   const connections = new WeakMap<Socket, Connection>();
   return {
     listener: ((request, response) => {
@@ -215,7 +223,7 @@ export function paceRequests(handle: RequestListener) {
         if (!parse) return;
         socket.removeListener('data', parse);
         // Node sees that somebody listens, and hands the bytes to us instead of to its parser.
-        connections.set(socket, new Connection(socket, parse, handle));
+        connections.set(socket, new Connection(socket, parse, handle, isBusy));
       };
       const stop = (_: Error, socket: Duplex) => connections.get(socket as Socket)?.stop();
       server.on(

@@ -31,6 +31,8 @@ export interface ServerOptions {
   connections?: Connections;
   /** Who is told to ask less often is told so by it. */
   slowly?: SlowRefusals;
+  /** Whether the event loop has much to do. */
+  isBusy?: () => boolean;
 }
 
 const nodeOptions = {
@@ -50,7 +52,7 @@ const buildValidator = () => () => {
   throw new Error('requests are checked by validate.ts, not by Fastify');
 };
 
-export function makeServer({ log, peers, tls, raw, elsewhere, slowly, connections }: ServerOptions): FastifyInstance {
+export function makeServer({ log, peers, tls, raw, elsewhere, slowly, isBusy, connections }: ServerOptions): FastifyInstance {
   const server: FastifyInstance = Fastify({
     logger: false,
     genReqId: ({ requestId }) => requestId ?? newRequestId(),
@@ -79,7 +81,10 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly, connection
           else refuseEarly(request, response, error);
         }
       };
-      const paced = paceRequests(guarded('http.request', ([{ socket }]) => socket, answer));
+      const paced = paceRequests(
+        guarded('http.request', ([{ socket }]) => socket, answer),
+        isBusy,
+      );
       const made = (
         tls
           ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, paced.listener)

@@ -11,10 +11,11 @@ import { makeServer } from '../server.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-async function serve(t: TestContext, handle: Handle, parsed?: () => void): Promise<{ dial(): Promise<Socket> }> {
+async function serve(t: TestContext, handle: Handle, parsed?: () => void, isBusy = () => false): Promise<{ dial(): Promise<Socket> }> {
   const server = makeServer({
     log: makeLog('silent'),
     peers: makePeers([]),
+    isBusy,
     raw: [
       (request, response) => {
         void handle(request, response);
@@ -163,4 +164,25 @@ test('an empty line that comes in two packets does not let what follows a body b
     assert.equal((await readAnswers(socket, 1 + paths.length)).length, 1 + paths.length);
     assert.ok(most <= 2, `${most} requests were parsed in one turn`);
   }
+});
+
+test('while the event loop is busy, the next of many requests of one connection waits for a moment', async (t) => {
+  let answered = 0;
+  let isBusy = false;
+  const handle: Handle = (request, response) => {
+    answered++;
+    isBusy = answered === 3;
+    echo(request, response);
+  };
+  const { dial } = await serve(t, handle, undefined, () => isBusy);
+  const socket = await dial();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  socket.write(get('/a').repeat(10));
+  const answers = readAnswers(socket, 10);
+  while (answered < 3) await new Promise(setImmediate);
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  assert.equal(answered, 3, 'however many turns the loop makes');
+  isBusy = false;
+  t.mock.timers.tick(10);
+  assert.equal((await answers).length, 10);
 });

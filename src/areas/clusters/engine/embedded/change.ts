@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { nextTurn } from '../../../../kernel/slices.ts';
+import { makePauses } from '../../../../kernel/slices.ts';
 import { newServiceAccount } from '../../rules/kubernetes/built-in.ts';
 import { kindOf } from '../../rules/kubernetes/kinds/index.ts';
 import { completeName, validateFinalizers, validateMeta } from '../../rules/kubernetes/names.ts';
@@ -156,8 +156,9 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
       const before = await writing.find(place);
       if (!before) throw notFoundError(target.resource, target.name);
       if (writing.tx.checksRows) freeze(before.object); // in tests, whoever changes it is found
+      const pause = makePauses();
       const rest = async () => {
-        if (before.bytes > largeBytes) await nextTurn();
+        if (before.bytes > largeBytes) await pause();
       };
       await rest();
       const asked = await make(before.object, writing.tx, rest);

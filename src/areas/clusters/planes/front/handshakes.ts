@@ -5,13 +5,18 @@ import { otherEnd } from '../../../../kernel/http/peer.ts';
 import { makeStrangers, type StrangerBounds } from './strangers.ts';
 
 // A handshake costs the event loop a third of a millisecond, and Node begins all that have come in one turn of the loop: hundreds at once would
-// hold up everybody. So connections wait here, a few begin in each turn, and addresses take turns.
+// hold up everybody. So connections wait here, a few begin in each turn, and addresses take turns. Each turn of the loop is a step of other
+// requests, which take thirty of them: while the loop is busy, handshakes begin one by one with a pause between two.
 
 /** Handshakes that wait or are under way at a listener, and how many begin in a turn of the event loop. */
-const limits = { pending: { inAll: 1_000, perAddress: 250 } satisfies StrangerBounds, perTurn: 4 };
+const limits = { pending: { inAll: 1_000, perAddress: 250 } satisfies StrangerBounds, perTurn: 2, busyPauseMs: 8 };
 
 /** Takes the place of what a TLS server does with each new connection. */
-export function paceHandshakes(server: Server, addressOf: (socket: Socket) => string | undefined): void {
+export function paceHandshakes(
+  server: Server,
+  addressOf: (socket: Socket) => string | undefined,
+  isBusy: () => boolean = () => false,
+): void {
   const [begin, ...others] = server.listeners('connection') as ((socket: Socket) => void)[];
   if (!begin || others.length > 0) throw new Error('the server is no TLS server, or listens to its connections already');
   server.removeListener('connection', begin);
@@ -25,7 +30,8 @@ export function paceHandshakes(server: Server, addressOf: (socket: Socket) => st
   let isDue = false;
   const beginSome = () => {
     isDue = false;
-    for (let n = 0; n < limits.perTurn; n++) {
+    const most = isBusy() ? 1 : limits.perTurn;
+    for (let n = 0; n < most; n++) {
       const next = line.take();
       if (next) begin.call(server, next);
     }
@@ -34,7 +40,8 @@ export function paceHandshakes(server: Server, addressOf: (socket: Socket) => st
   const beginSoon = () => {
     if (isDue || line.isEmpty()) return;
     isDue = true;
-    setImmediate(beginSome);
+    if (isBusy()) setTimeout(beginSome, limits.busyPauseMs);
+    else setImmediate(beginSome);
   };
   // TLS wraps a connection in a socket of its own; both name the same peer.
   const byPeer = new Map<string, Socket>();

@@ -82,9 +82,12 @@ async function listen(
   at: Served['listen'],
   keys: DoorKeys | undefined,
   roomOf: FindRoom,
-  { log, addressOf, connections }: FrontParts,
+  { log, addressOf, connections, isBusy }: FrontParts,
 ): Promise<Server> {
-  const paced = paceRequests(guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(roomOf)));
+  const paced = paceRequests(
+    guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(roomOf)),
+    isBusy,
+  );
   const server = createServer(
     {
       ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
@@ -119,7 +122,7 @@ async function listen(
     'upgrade',
     guarded('clusters.front.upgrade', ([, socket]) => socket, upgrade),
   );
-  paceHandshakes(server, addressOf);
+  paceHandshakes(server, addressOf, isBusy);
   paced.watch(server, 'secureConnection');
   server.on(
     'clientError',
@@ -261,6 +264,8 @@ interface FrontParts {
   addressOf: AddressOf;
   /** Closes the connections of a listener whose callers do not read. */
   connections: () => Connections;
+  /** Whether the event loop has much to do. */
+  isBusy: () => boolean;
 }
 
 /** Who may have how many connections is for the rooms to say. */
@@ -270,9 +275,17 @@ const unbounded = {
   inAll: Number.POSITIVE_INFINITY,
 };
 
-export function makeFront(log: Logger, peers: Peers, { unreadMs = connectionLimits.unreadMs }: Partial<ConnectionLimits> = {}): Front {
+interface FrontOptions extends Partial<ConnectionLimits> {
+  isBusy?: () => boolean;
+}
+
+export function makeFront(
+  log: Logger,
+  peers: Peers,
+  { unreadMs = connectionLimits.unreadMs, isBusy = () => false }: FrontOptions = {},
+): Front {
   const addressOf: AddressOf = (socket) => (peers.isProxied(asCaller(socket)) ? undefined : peers.of(asCaller(socket)));
-  const parts = { log, addressOf, connections: () => new Connections(peers, { unreadMs, ...unbounded }) };
+  const parts = { log, addressOf, connections: () => new Connections(peers, { unreadMs, ...unbounded }), isBusy };
   const shared = makeSharedPort(parts);
   return {
     open: (served) => (served.serverName === undefined ? openOwnPort(served, parts) : shared.open(served, served.serverName)),

@@ -186,10 +186,36 @@ test('a few handshakes begin in a turn of the loop, and addresses take turns', a
   arrive('c', 1);
   assert.equal(begun.length, 0);
   await turnOfLoop();
+  assert.deepEqual(begun, ['a', 'b']);
+  await turnOfLoop();
   assert.deepEqual(begun, ['a', 'b', 'c', 'a'], 'the other addresses do not wait for all of the first one’s');
   for (const socket of many.slice(0, 290)) socket.destroy();
   for (let turn = 0; turn < 10; turn++) await turnOfLoop();
   assert.equal(begun.length, 14, 'a connection that is closed while it waits costs nothing more');
+});
+
+test('while the loop is busy, handshakes begin one by one with a pause between two', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const server = new EventEmitter() as unknown as Server;
+  let begun = 0;
+  server.on('connection', () => void begun++);
+  let isBusy = true;
+  paceHandshakes(
+    server,
+    () => 'a',
+    () => isBusy,
+  );
+  for (let n = 0; n < 10; n++) server.emit('connection', Object.assign(new EventEmitter(), { remoteAddress: 'a', remotePort: n }));
+  for (let turn = 0; turn < 5; turn++) await turnOfLoop();
+  assert.equal(begun, 0, 'however many turns the loop makes');
+  for (let n = 1; n <= 3; n++) {
+    t.mock.timers.tick(8);
+    assert.equal(begun, n);
+  }
+  isBusy = false;
+  t.mock.timers.tick(8);
+  for (let turn = 0; turn < 5; turn++) await turnOfLoop();
+  assert.equal(begun, 10);
 });
 
 const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));
