@@ -58,7 +58,7 @@ class Connection {
     this.#handle = handle;
     this.#isBusy = isBusy;
     const take = guarded('http.pipelining.data', socket, (packet: Buffer) => this.#hold(packet));
-    const resumed = guarded('http.pipelining.resume', socket, () => this.#goOn());
+    const resumed = guarded('http.pipelining.resume', socket, () => this.#goOn({ mayPause: !this.#isInHand() }));
     socket.on('data', take).on('resume', resumed);
     this.#unhear = () => void socket.off('data', take).off('resume', resumed);
   }
