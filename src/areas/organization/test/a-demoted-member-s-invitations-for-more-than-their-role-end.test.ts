@@ -28,7 +28,7 @@ test('a demotion ends the invitations for roles that the demoted member may not 
   assert.equal((await anonymous.post('/organization/invitations/accept', { secret: links.owner.secret })).status, 404);
   assert.deepEqual(await ended(), [[links.owner.id, { email: 'owner@example.com', invitedBy: second.userId }]]);
 
-  // A member invites nobody.
+  // A member may not invite.
   await demote('member');
   assert.deepEqual(await open(), ['another@example.com']);
   assert.equal((await anonymous.post('/organization/invitations/accept', { secret: links.member.secret })).status, 404);

@@ -24,7 +24,7 @@ export const hasAllRegistries = (tx: Tx, org: string): Promise<boolean> =>
   isFull(tx, { kind: 'registries', owner: org, most: mostRegistries, of: sql`registry.registry where org_id = ${org}` });
 
 export const mostKeys = 1_000;
-/** Keys of a registry that somebody minted and nobody has revoked. */
+/** The unrevoked keys of a registry that people minted. */
 export const hasAllKeys = (tx: Tx, registryId: string): Promise<boolean> =>
   isFull(tx, {
     kind: 'keys',

@@ -155,7 +155,7 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
     async (writing) => {
       const before = await writing.find(place);
       if (!before) throw notFoundError(target.resource, target.name);
-      if (writing.tx.checksRows) freeze(before.object); // in tests, whoever changes it is found
+      if (writing.tx.checksRows) freeze(before.object); // in tests, a change of the stored object throws
       const pause = makePauses();
       const rest = async () => {
         if (before.bytes > largeBytes) await pause();

@@ -85,7 +85,7 @@ const ask = async (port: number, method: string, path: string, body = '', type =
 test('what an apiserver does not finish is cut, what it does not begin is said, and another one is tried before anything was sent', async (t) => {
   const { forwarding, port, heard, good, switchTo } = await rig(t);
   const gone = await ask(port, 'POST', '/gone', 'x');
-  // It may have been done: whoever is told after how long does it again.
+  // It may have been done: a client that sees Retry-After sends it again.
   assert.deepEqual([gone.status, gone.headers['retry-after'], JSON.parse(gone.text).kind], [503, undefined, 'Status']);
   assert.equal(JSON.parse(gone.text).details?.retryAfterSeconds, undefined);
   const half = await ask(port, 'GET', '/half');

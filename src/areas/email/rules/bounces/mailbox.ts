@@ -31,7 +31,7 @@ export const quotedOfAnyCommand = any(
   /(?:unknown user|user unknown)[ :]{0,3}[<(]?@/,
 );
 
-/** Nobody is meant but the mailbox, whatever else is said of it. */
+/** These words are about the mailbox alone, whatever else the reply says. */
 export const plainlyUnknown = any(
   /user unknown|unknown user|no such (?:user|recipient|mailbox|person|address|account)|does(?:n't| not) exist|no longer exists?\b|user (?:was |is )?not (?:found|exist)|no mailbox|unknown recipient|mailbox (?:was |is )?not found|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
 );
