@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Op } from '../../contract/common.ts';
 import { openapi } from '../../contract/openapi.ts';
 import { guarded } from '../kernel/faults/guarded.ts';
 import { inOurWords, refuseTarget } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
+import { nextTurn } from '../kernel/slices.ts';
 
 const policy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
@@ -13,7 +15,7 @@ export function docs(server: FastifyInstance, served: Op[], version: string, log
   let text: Buffer | undefined;
   server.get('/api/v1/openapi.json', (_request, reply) => {
     text ??= Buffer.from(JSON.stringify(openapi(served, version)));
-    reply.header('Cache-Control', 'public, max-age=60').type('application/json').send(text);
+    reply.header('Cache-Control', 'public, max-age=60').type('application/json').send(sendLarge(reply, text));
   });
 
   // A server of its own behind these routes, made when somebody first looks: the reference costs 20 MiB that most processes never need.
@@ -30,15 +32,34 @@ export function docs(server: FastifyInstance, served: Op[], version: string, log
   }
 }
 
-/** A script of megabytes is one buffer for all connections: text is copied for each, and kept for as long as it is not read. */
-function shareBytes(): (payload: unknown) => unknown {
+/** Texts of this size are sent in pieces, one in a turn of the event loop. */
+const pieceBytes = 65_536;
+
+/**
+ * The kernel copies a whole answer into the socket's buffer within one call: sixty scripts of megabytes would hold the event loop for 100 ms.
+ * `bytes` belongs to all connections alike.
+ */
+async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    yield bytes.subarray(at, at + pieceBytes);
+    await nextTurn();
+  }
+}
+
+const sendLarge = (reply: FastifyReply, bytes: Buffer): Readable => {
+  reply.header('Content-Length', bytes.length);
+  return Readable.from(inPieces(bytes), { objectMode: false });
+};
+
+/** A script of megabytes is one buffer for all connections: a string is copied for each, and stays in memory until the client has read it. */
+function shareBytes(): (payload: unknown, reply: FastifyReply) => unknown {
   const bytes = new Map<string, Buffer>();
-  return (payload) => {
-    if (typeof payload !== 'string' || payload.length < 65_536) return payload;
+  return (payload, reply) => {
+    if (typeof payload !== 'string' || payload.length < pieceBytes) return payload;
     if (bytes.size > 8) bytes.clear();
     const known = bytes.get(payload) ?? Buffer.from(payload);
     bytes.set(payload, known);
-    return known;
+    return sendLarge(reply, known);
   };
 }
 
@@ -54,7 +75,7 @@ async function reference(log: Logger): Promise<FastifyInstance> {
   });
   inOurWords(pages, log);
   const share = shareBytes();
-  pages.addHook('onSend', (_request, _reply, payload, done) => done(null, share(payload)));
+  pages.addHook('onSend', (_request, reply, payload, done) => done(null, share(payload, reply)));
   await pages.register(scalar, {
     routePrefix: '/docs',
     configuration: {

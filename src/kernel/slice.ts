@@ -21,7 +21,7 @@ function decode(cursor: string): string {
 }
 
 /** Rows that can be large: a slice ends early once the ones before have so many bytes. Stores leave the large part of the others out. */
-export const sliceBytes = 524_288;
+export const sliceBytes = 262_144;
 
 /** In a list by descending id: whether the rows before this one have filled the slice, by the bytes of each. */
 export const isBeyond = (bytes: Sql): Sql =>
