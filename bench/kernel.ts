@@ -13,11 +13,11 @@ import { pino } from 'pino';
 import Type from 'typebox';
 import type { App } from '../src/kernel/app.ts';
 import { type Connection, type Db, openDb, row, run, type Tx } from '../src/kernel/db/index.ts';
+import { makeRefusals } from '../src/kernel/fairness/index.ts';
 import { enqueue, job, makeWaker, startWorker } from '../src/kernel/jobs/index.ts';
 import { listen } from '../src/kernel/listen.ts';
 import { migrate, readMigrations } from '../src/kernel/migrate.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';
-import { makeRefusals } from '../src/kernel/shares/index.ts';
 
 const nothing = job('bench.nothing', {}, async () => {});
 const waits = job('bench.waits', {}, async () => sleep(50));

@@ -29,13 +29,14 @@ import { connectionName, newServerName, noteServer } from './kernel/data/servers
 import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
+import { makeByteBudget, makeFairSemaphore, makeLoopWatch, makeRefusals } from './kernel/fairness/index.ts';
 import { recordFaults } from './kernel/faults/record.ts';
 import { makeGuard, parseAllow } from './kernel/guard/index.ts';
 import { Connections } from './kernel/http/connections.ts';
+import { makeDelayedRefusals } from './kernel/http/delayed-refusals.ts';
 import { makePeers } from './kernel/http/peer.ts';
-import { measurePlanes, servedElsewhere, standPlane } from './kernel/http/plane.ts';
+import { measurePlanes, mountPlane, servedElsewhere } from './kernel/http/plane.ts';
 import { makeServer } from './kernel/http/server.ts';
-import { makeSlowRefusals } from './kernel/http/slow-refusals.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
@@ -43,7 +44,6 @@ import { makeMail, relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
-import { makeByteBudget, makeLoopWatch, makeRefusals, makeTurnstile } from './kernel/shares/index.ts';
 import { version } from './kernel/version.ts';
 
 export interface Running {
@@ -117,15 +117,15 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
   const { roles } = open;
 
   const counted = measurePlanes(metrics);
-  const slowly = makeSlowRefusals(app.watch.isBusy);
+  const delayedRefusals = makeDelayedRefusals(app.watch.isBusy);
   const server = makeServer({
     log,
     peers: app.peers,
     tls,
-    slowly,
+    delayedRefusals,
     isBusy: app.watch.isBusy,
     connections: new Connections(app.peers, undefined, metrics),
-    raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted, slowly })),
+    raw: open.planes.map((plane) => mountPlane(plane, { log, roles, counted, delayedRefusals })),
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });
   readBodies(server, app);
@@ -161,13 +161,13 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)));
   const refusals = makeRefusals(log);
   const watch = makeLoopWatch(
-    (act, ms) => ms >= longMs && log.warn({ act, ms: Math.round(ms) }, 'one piece of work held up everything else'),
+    (operation, ms) => ms >= longMs && log.warn({ act: operation, ms: Math.round(ms) }, 'one piece of work held up everything else'),
   );
   const db = openDb({
     connection: database.connection,
     max: config.database_pool,
     perOrg: shareOf(config.database_pool),
-    besides: shareBesides(config.database_pool),
+    perOrgWhenContended: perOrgWhenContended(config.database_pool),
     patienceMs: options.patienceMs ?? patienceMs,
     watch,
     refused: refusals.of('connections'),
@@ -213,8 +213,8 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     hold,
     peers: makePeers(config.trusted_proxies),
     watch,
-    requests: makeTurnstile({ ...requestShares, refused: refusals.of('requests') }),
-    heavy: makeTurnstile({ ...heavyShares, refused: refusals.of('large bodies') }),
+    requests: makeFairSemaphore({ ...requestShares, onRefused: refusals.of('requests') }),
+    heavy: makeFairSemaphore({ ...heavyShares, onRefused: refusals.of('large bodies') }),
     refusals,
     bodies: makeByteBudget(bodyShares(config.body_memory)),
     log,
@@ -226,7 +226,8 @@ async function openApp(options: ServeOptions, database: Database, address: { url
 
 /** Of the connections, an organization may have two thirds; beside others who have had less, a quarter, or one for each processor. */
 const shareOf = (connections: number) => Math.max(1, Math.floor((connections * 2) / 3));
-const shareBesides = (connections: number) => Math.min(shareOf(connections), Math.max(Math.floor(connections / 4), availableParallelism()));
+const perOrgWhenContended = (connections: number) =>
+  Math.min(shareOf(connections), Math.max(Math.floor(connections / 4), availableParallelism()));
 
 /** As many organizations at once as there are, each with so many requests, and with one body of megabytes. */
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };
@@ -236,7 +237,7 @@ const heavyShares = { slots: Number.POSITIVE_INFINITY, perOrg: 1, waitMs: 10_000
 function bodyShares(mebibytes: number) {
   const total = mebibytes * 2 ** 20;
   const most = { org: total / 2, credential: (total * 3) / 8, address: total / 16 };
-  return { total, most, leaving: { org: 1, credential: 3 / 5 }, together: { address: total / 4 } };
+  return { total, maxPerHolder: most, maxShareOfFree: { org: 1, credential: 3 / 5 }, maxPerKind: { address: total / 4 } };
 }
 
 /** Whoever holds the event loop longer than this is named in the log. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { areas } from '../areas/index.ts';
 import { borrowDatabase, type Database } from '../boot/database.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
-import { type Db, isAway, openDb } from '../kernel/db/index.ts';
+import { type Db, isUnavailable, openDb } from '../kernel/db/index.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
 import { makeLog } from '../kernel/log.ts';
 import { readMigrations } from '../kernel/migrate.ts';
@@ -57,7 +57,7 @@ export async function withDatabase<T>(config: Config, work: (database: Database)
 
 function inOneSentence(error: unknown): unknown {
   if (error instanceof Refusal) return new Stop(exitCodes.refused, error.message, { cause: error });
-  if (isAway(error)) {
+  if (isUnavailable(error)) {
     return new Stop(exitCodes.databaseUnreachable, 'the database does not answer any more; check that it runs, then try again', {
       cause: error,
     });

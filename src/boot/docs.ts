@@ -5,7 +5,7 @@ import { openapi } from '../../contract/openapi.ts';
 import { guarded } from '../kernel/faults/guarded.ts';
 import { inOurWords, refuseTarget } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
-import { nextTurn } from '../kernel/slices.ts';
+import { yieldToLoop } from '../kernel/yielding.ts';
 
 const policy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
@@ -42,7 +42,7 @@ const pieceBytes = 65_536;
 async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     yield bytes.subarray(at, at + pieceBytes);
-    await nextTurn();
+    await yieldToLoop();
   }
 }
 

@@ -110,7 +110,7 @@ function measureLoop(registry: Registry, { watch }: App) {
     registers: [registry],
     collect() {
       this.reset();
-      for (const { org, waiting } of largest(watch.share.figures().resting, (f) => f.waiting)) this.set({ organization: org }, waiting);
+      for (const { org, waiting } of largest(watch.throttle.figures().resting, (f) => f.waiting)) this.set({ organization: org }, waiting);
     },
   });
   new Counter({
@@ -119,7 +119,7 @@ function measureLoop(registry: Registry, { watch }: App) {
     registers: [registry],
     collect() {
       this.reset();
-      this.inc(watch.share.figures().restedSeconds);
+      this.inc(watch.throttle.figures().restedSeconds);
     },
   });
   new Counter({

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../kernel/app.ts';
-import { atMost } from '../kernel/at-most.ts';
+import { boundedTo } from '../kernel/bounded-map.ts';
 import { Refusal } from '../kernel/errors.ts';
 import { rateLimit } from './rate-limit.ts';
 
@@ -36,7 +36,7 @@ export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = to
   const { peers } = app;
   const limit = rateLimit(failuresPerMinute);
   const queue = makeQueue((place) => limit.left(place));
-  const right = new LRUCache<string, true>(atMost(50_000));
+  const right = new LRUCache<string, true>(boundedTo(50_000));
   const refuseWhileTooMany = (place: string) => {
     const seconds = limit.wait(place);
     if (seconds) throw refuse(seconds);

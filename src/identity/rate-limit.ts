@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../kernel/at-most.ts';
+import { boundedTo } from '../kernel/bounded-map.ts';
 
 interface Bucket {
   tokens: number;
@@ -27,7 +27,7 @@ export interface RateLimit {
 
 /** `burst`: how many may come at once after a rest; by default as many as in a minute. */
 export function rateLimit(perMinute: number, monotonic: () => number = () => performance.now(), burst = perMinute): RateLimit {
-  const buckets = new LRUCache<string, Bucket>(atMost(100_000));
+  const buckets = new LRUCache<string, Bucket>(boundedTo(100_000));
   const perMs = perMinute / 60_000;
   const refilled = (subject: string): Bucket => {
     const at = monotonic();

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Op } from '../../contract/common.ts';
 import type { App } from '../kernel/app.ts';
 import { Refusal } from '../kernel/errors.ts';
-import { onBehalf } from '../kernel/shares/index.ts';
+import { runFor } from '../kernel/fairness/index.ts';
 import { audit } from './audit.ts';
 import { rateLimit } from './rate-limit.ts';
 
@@ -26,7 +26,7 @@ export function makeRefusedAudit(app: App) {
     const [path = ''] = request.url.split('?');
     const detail = { operation: spec.id, code: error.code, ...(more > 0 ? { passedOver: more } : {}) };
     const target = { id: `${spec.method} ${path.slice(0, longestTarget)}` };
-    void onBehalf({ org, act: 'audit.refused' }, () => app.db.write((tx) => audit(tx, actor, 'request.refused', target, detail))).catch(
+    void runFor({ org, operation: 'audit.refused' }, () => app.db.write((tx) => audit(tx, actor, 'request.refused', target, detail))).catch(
       (err) => {
         app.log.warn({ err, org, operation: spec.id }, 'a refusal is not on record');
         passedOver.set(org, (passedOver.get(org) ?? 0) + more + 1);

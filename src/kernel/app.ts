@@ -3,6 +3,7 @@ import type { Caches } from './cache.ts';
 import type { Config } from './config.ts';
 import type { Connection, Db } from './db/index.ts';
 import type { Dns } from './dns/index.ts';
+import type { ByteBudget, FairSemaphore, LoopWatch, Refusals } from './fairness/index.ts';
 import type { Guard } from './guard/index.ts';
 import type { Peers } from './http/peer.ts';
 import type { Waker } from './jobs/wake.ts';
@@ -10,7 +11,6 @@ import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import type { ProductMail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
-import type { ByteBudget, LoopWatch, Refusals, Turnstile } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';
 
 /** What every part of a running process leans on. Built once in serve, passed down; there is no global state. */
@@ -37,9 +37,9 @@ export interface App {
   /** Who holds the event loop, and for how long. */
   watch: LoopWatch;
   /** Requests under way, by organization: those beyond its share wait for each other. */
-  requests: Turnstile;
+  requests: FairSemaphore;
   /** The same for what holds the event loop long, such as a body of megabytes. */
-  heavy: Turnstile;
+  heavy: FairSemaphore;
   /** Who was refused because a share was used up. */
   refusals: Refusals;
   /** Bytes in memory that callers make us hold, shared between them. */

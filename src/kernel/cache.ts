@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from './at-most.ts';
+import { boundedTo } from './bounded-map.ts';
 import type { Tx } from './db/index.ts';
 import { run } from './db/index.ts';
 import type { Listener } from './listen.ts';
@@ -112,7 +112,7 @@ class TopicCache<V extends {}> implements DropCache<V> {
     this.sizeOf = bytes ? bytes.of : () => 1;
     this.mostOfTenant = (bytes ? bytes.most : max) / 4;
     this.entries = new LRUCache<string, Entry<V>>({
-      ...(bytes ? { maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : atMost(max)),
+      ...(bytes ? { maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : boundedTo(max)),
       dispose: (entry) => void this.disposed.push(entry),
     });
   }

@@ -78,4 +78,4 @@ export const exitCodes = {
  * else has changed (a policy, a full mailbox, our own settings), so it is tried on; a caller with another way takes that at once. `for now`: the
  * next attempt may pass.
  */
-export type Lasting = 'for good' | 'until mended' | 'for now';
+export type RetryAdvice = 'for good' | 'until mended' | 'for now';

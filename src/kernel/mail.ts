@@ -2,7 +2,7 @@ import type { Transporter } from 'nodemailer';
 import Type from 'typebox';
 import type { App } from './app.ts';
 import { heldSentence, type RestoreHold } from './backup/restore-hold.ts';
-import type { Lasting } from './errors.ts';
+import type { RetryAdvice } from './errors.ts';
 import { GiveUp, job } from './jobs/declare.ts';
 
 /** The product's own mail: pages, invitations, subscriptions. */
@@ -51,9 +51,9 @@ export interface Message {
 
 /** The message did not leave, and why. */
 export class NotDelivered extends Error {
-  readonly lasting: Lasting;
+  readonly lasting: RetryAdvice;
 
-  constructor(sentence: string, lasting: Lasting, options?: { cause?: unknown }) {
+  constructor(sentence: string, lasting: RetryAdvice, options?: { cause?: unknown }) {
     super(sentence, options);
     this.name = 'NotDelivered';
     this.lasting = lasting;
@@ -64,7 +64,7 @@ export class NotDelivered extends Error {
 const maybeMended = /^5\d\d[ -]5\.(?:2\.[12]|3\.[0-35-9]|4|5|7)(?:\.|\b)/;
 
 /** What a relay's refusal of the recipient or the message means. */
-const lastingOf = (code: number, response: string): Lasting =>
+const lastingOf = (code: number, response: string): RetryAdvice =>
   code < 500 ? 'for now' : maybeMended.test(response) ? 'until mended' : 'for good';
 
 export interface RelaySettings {

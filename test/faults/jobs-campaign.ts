@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import type { App } from '../../src/kernel/app.ts';
 import { type Connection, type Db, openDb, run, type Tx } from '../../src/kernel/db/index.ts';
+import { makeRefusals } from '../../src/kernel/fairness/index.ts';
 import {
   cancel,
   clockMoved,
@@ -30,7 +31,6 @@ import {
 import { listen } from '../../src/kernel/listen.ts';
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts';
 import { type EmbeddedPostgres, keepPostgres } from '../../src/kernel/postgres/index.ts';
-import { makeRefusals } from '../../src/kernel/shares/index.ts';
 import { moveClock } from '../../src/kernel/time.ts';
 
 const isWorker = process.argv[2] === 'worker';

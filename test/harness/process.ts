@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { placeIn } from '../../src/kernel/postgres/place.ts';
+import { pathsIn } from '../../src/kernel/postgres/paths.ts';
 import { findPostmaster, shutDown } from '../../src/kernel/postgres/postmaster.ts';
 import { ownPorts } from './own-ports.ts';
 import { settleMigrated } from './postgres.ts';
@@ -32,13 +32,13 @@ export async function scratch(t: TestContext, { isMigrated = false } = {}): Prom
 
 /** The embedded server of a data directory: its pid, or undefined when none runs. */
 export async function postgresOf(dataDir: string): Promise<number | undefined> {
-  const place = await placeIn(dataDir).catch(() => undefined);
+  const place = await pathsIn(dataDir).catch(() => undefined);
   return place && (await findPostmaster(place))?.pid;
 }
 
 async function endPostgres(dataDir: string): Promise<void> {
   const pid = await postgresOf(dataDir);
-  if (pid) await shutDown(pid, (await placeIn(dataDir)).cluster, { fastMs: 3_000, immediateMs: 8_000 });
+  if (pid) await shutDown(pid, (await pathsIn(dataDir)).cluster, { fastMs: 3_000, immediateMs: 8_000 });
 }
 
 export interface ServerProcess {

@@ -19,15 +19,15 @@ for (const path of ['/api/v1/email/send', '/resend/emails'])
       const held = open(holders);
       const end = () => {
         left++;
-        held.end();
+        held.release();
       };
-      return { ...held, end };
+      return { ...held, release: end };
     };
     const waiting = () => heavy.figures().find(({ org }) => org === qd.owner.orgId)?.waiting ?? 0;
 
     const body = JSON.stringify({ from: 'ada@example.com', to: ['bob@far.example'], subject: 'Hello', text: 'x'.repeat(bytes) });
     const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`;
-    await heavy.enter(qd.owner.orgId); // another large one of theirs is read at the moment
+    await heavy.acquire(qd.owner.orgId); // another large one of theirs is read at the moment
     for (let sent = 1; sent <= many; sent++) {
       const socket = connect(Number(new URL(qd.url).port), '127.0.0.1').on('error', () => {});
       socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
@@ -37,6 +37,6 @@ for (const path of ['/api/v1/email/send', '/resend/emails'])
     await eventually(async () => left === many);
     const { total } = bodies.figures();
     assert.ok(total >= many * bytes, `${total} bytes are counted while ${waiting()} bodies wait`);
-    heavy.leave(qd.owner.orgId);
+    heavy.release(qd.owner.orgId);
     await eventually(async () => bodies.figures().total === 0);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { onBehalf } from '../../src/kernel/shares/index.ts';
+import { runFor } from '../../src/kernel/fairness/index.ts';
 import { quarterdeck } from '../harness/index.ts';
 
 test('those that wait, side by side', { concurrency: true }, async (t) => {
@@ -13,7 +13,7 @@ test('those that wait, side by side', { concurrency: true }, async (t) => {
       t.after(() => done.resolve());
       // Its share of twelve, as the requests of one organization that wait for a lock would.
       const hung = Array.from({ length: 8 }, () =>
-        onBehalf({ org: qd.owner.orgId, act: 'test' }, () => qd.app.db.write(() => done.promise)),
+        runFor({ org: qd.owner.orgId, operation: 'test' }, () => qd.app.db.write(() => done.promise)),
       );
       const waiting = qd.owner.get('/tokens');
       for (let i = 0; i < 20; i++) assert.equal((await other.get('/tokens')).status, 200);
@@ -66,16 +66,16 @@ test('bodies in memory have a share for each organization, and another’s still
   const qd = await quarterdeck(t, { env: { QUARTERDECK_BODY_MEMORY: '32' } });
   const other = await qd.organization('other');
   const held = qd.app.bodies.open({ org: qd.owner.orgId, credential: 'another token of theirs' });
-  assert.equal(held.take(8 * 2 ** 20), true);
+  assert.equal(held.reserve(8 * 2 ** 20), true);
   const more = qd.app.bodies.open({ org: qd.owner.orgId, credential: 'a third one' });
-  assert.equal(more.take(6 * 2 ** 20), true);
+  assert.equal(more.reserve(6 * 2 ** 20), true);
   const refused = await qd.owner.post('/oncall/services', { name: 'shop' });
   assert.equal(refused.status, 503);
   assert.match(refused.body.error, /too many bytes of yours/);
   assert.equal((await other.post('/oncall/services', { name: 'shop' })).status, 201);
-  held.end();
+  held.release();
   assert.equal((await qd.owner.post('/oncall/services', { name: 'shop' })).status, 201);
-  more.end();
+  more.release();
   assert.deepEqual(qd.app.bodies.figures(), { total: 0, orgs: [] }, 'nothing stays counted of bodies that were answered');
 });
 
@@ -85,20 +85,20 @@ test('bodies without a login leave room for those with one, from however many ad
   // The largest that anybody may send without a login, to /token, each a moment before its end.
   const held = Array.from({ length: 1_000 }, (_, n) => bodies.open({ address: `2001:db8:${n.toString(16)}::/48` }));
   assert.ok(
-    held.some((each) => !each.take(65_536)),
+    held.some((each) => !each.reserve(65_536)),
     'at last there is no room for more of them',
   );
   assert.equal((await qd.owner.post('/oncall/services', { name: 'shop' })).status, 201);
-  for (const each of held) each.end();
-  assert.ok(bodies.open({ address: '203.0.113.1' }).take(65_536));
+  for (const each of held) each.release();
+  assert.ok(bodies.open({ address: '203.0.113.1' }).reserve(65_536));
 });
 
 test('nobody rests for the sake of somebody without a login: the event loop’s time is counted for organizations alone', async (t) => {
   const qd = await quarterdeck(t);
-  const { share } = qd.app.watch;
+  const { throttle: share } = qd.app.watch;
   const spent = new Set<string>();
-  const { spend } = share;
-  share.spend = (org, ms) => {
+  const { charge: spend } = share;
+  share.charge = (org, ms) => {
     spent.add(org);
     spend(org, ms);
   };

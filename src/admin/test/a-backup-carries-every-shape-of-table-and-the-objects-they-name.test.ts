@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { fakeS3 } from '../../../test/fakes/s3.ts';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
 import { mayRemoveStored } from '../../kernel/backup/backup-lock.ts';
-import { type Connection, isAway } from '../../kernel/db/index.ts';
+import { type Connection, isUnavailable } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { openRing } from '../../kernel/secrets.ts';
@@ -171,10 +171,10 @@ test('a backup whose connection is cut says so and leaves nothing, in the middle
       },
     },
   });
-  await assert.rejects(whileObjects, isAway);
+  await assert.rejects(whileObjects, isUnavailable);
 
   await sqlOn(connection, `insert into depot.entry select 1, repeat('x', 1000), 1, '1 s', 1, '{}', '{}' from generate_series(1, 20000)`);
   const [whileRows] = await Promise.allSettled([backup(options), cut(`query like 'copy%' and state = 'active'`, 20_000)]);
-  assert.ok(whileRows.status === 'rejected' && isAway(whileRows.reason), 'it was cut in the middle');
+  assert.ok(whileRows.status === 'rejected' && isUnavailable(whileRows.reason), 'it was cut in the middle');
   assert.deepEqual((await readdir(directory)).sort(), ['blobs', 'data']);
 });

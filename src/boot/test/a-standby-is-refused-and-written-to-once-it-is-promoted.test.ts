@@ -14,7 +14,7 @@ import { mintKey } from '../../identity/token-format.ts';
 import { openDb } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { type EmbeddedConnection, keepPostgres } from '../../kernel/postgres/index.ts';
-import { placeIn } from '../../kernel/postgres/place.ts';
+import { pathsIn } from '../../kernel/postgres/paths.ts';
 import { sql } from '../../kernel/sql.ts';
 
 /** As a server has them that others follow; who follows needs no less than that. */
@@ -25,7 +25,7 @@ async function replicatedPair(t: TestContext) {
   const [first, second] = [await scratch(t, { isMigrated: true }), await scratch(t)];
   await (await keepPostgres({ dataDir: first.dataDir, settings })).stop(); // from here on its WAL is good for others
   await mkdir(join(second.dataDir, 'postgres'), { recursive: true });
-  const [ahead, behind] = [(await placeIn(first.dataDir)).cluster, (await placeIn(second.dataDir)).cluster];
+  const [ahead, behind] = [(await pathsIn(first.dataDir)).cluster, (await pathsIn(second.dataDir)).cluster];
   await appendFile(join(ahead, 'pg_hba.conf'), 'local replication all scram-sha-256\n');
   await promisify(execFile)('cp', ['-a', ahead, behind]);
   await writeFile(join(behind, 'standby.signal'), '');

@@ -102,7 +102,7 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       admit(spec, request, reply, found);
     });
     // Whoever is refused asks again at once, for as long as that costs them nothing.
-    const rest = found && refusal ? app.watch.takeTurn({ org: found.org.id, act: spec.id }) : undefined;
+    const rest = found && refusal ? app.watch.takeTurn({ org: found.org.id, operation: spec.id }) : undefined;
     if (rest) void rest.then(() => done(refusal));
     else done(refusal);
   };

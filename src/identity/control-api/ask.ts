@@ -4,9 +4,9 @@ import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
 import { codesOf } from '../../../contract/error-codes.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { addressShare } from '../../kernel/http/stranger.ts';
+import { resume, runFor, type WorkContext } from '../../kernel/fairness/index.ts';
+import { addressKey } from '../../kernel/http/anonymous-caller.ts';
 import { type Check, checker } from '../../kernel/http/validate.ts';
-import { type Behalf, goOn, onBehalf } from '../../kernel/shares/index.ts';
 import { authorize, context } from '../context.ts';
 import { idempotentRequest } from '../idempotency.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
@@ -45,28 +45,33 @@ export const askOperation = (
   checks: Checks,
   request: FastifyRequest,
 ): Promise<AnyAnswer> => {
-  const behalf = behalfOf(app, request, operation, urgent);
-  const door = doorOf(operation.spec, behalf);
+  const context = contextOf(app, request, operation, urgent);
+  const door = doorOf(operation.spec, context);
   const answer = async () => {
     const asked = admitAgain(operation.spec, request);
     if (asked) await asked;
     return answerRequest(app, operation, checks, request);
   };
   const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, door, answer) : answer());
-  const pass = () => app.requests.pass(door, () => onBehalf(behalf, answerInTurn, app.watch));
-  return request.held ? request.held.during(pass) : pass();
+  const pass = () => app.requests.run(door, () => runFor(context, answerInTurn, app.watch));
+  return request.held ? request.held.holdWhile(pass) : pass();
 };
 
 /** Whose share a request uses: its organization's, or without a login its address's. */
-function behalfOf({ peers }: App, { principal, raw }: FastifyRequest, { spec, isUrgent }: Operation<undefined>, urgent: Rates): Behalf {
+function contextOf(
+  { peers }: App,
+  { principal, raw }: FastifyRequest,
+  { spec, isUrgent }: Operation<undefined>,
+  urgent: Rates,
+): WorkContext {
   const { id: act } = spec;
-  if (!principal) return { org: addressShare(peers, raw), act, isAside: true };
+  if (!principal) return { org: addressKey(peers, raw), operation: act, isSystem: true };
   const { org, user } = principal;
-  return { org: org.id, act, isUrgent: isUrgent === true && user !== undefined && urgent.take(org.id, user.id).allowed };
+  return { org: org.id, operation: act, isUrgent: isUrgent === true && user !== undefined && urgent.take(org.id, user.id).allowed };
 }
 
 /** Alerts and what is urgent have doors of their own: whatever else an organization does at the same time, they come in. */
-const doorOf = ({ id, unlimited }: Op, { org, isUrgent }: Behalf) => (unlimited ? `${org} ${id}` : isUrgent ? `${org} urgent` : org);
+const doorOf = ({ id, unlimited }: Op, { org, isUrgent }: WorkContext) => (unlimited ? `${org} ${id}` : isUrgent ? `${org} urgent` : org);
 
 const longestRestMs = 2_000;
 
@@ -75,13 +80,13 @@ const longestRestMs = 2_000;
  * then rests for as long as that took, so that it has half of the time at most.
  */
 export async function takeTime<T>({ heavy }: App, door: string, work: () => Promise<T>): Promise<T> {
-  await heavy.enter(door);
-  goOn();
+  await heavy.acquire(door);
+  resume();
   const since = performance.now();
   try {
     return await work();
   } finally {
-    setTimeout(heavy.leave, Math.min(performance.now() - since, longestRestMs), door).unref();
+    setTimeout(heavy.release, Math.min(performance.now() - since, longestRestMs), door).unref();
   }
 }
 

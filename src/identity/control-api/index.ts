@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { type BodySize, bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { onBehalf } from '../../kernel/shares/index.ts';
+import { runFor } from '../../kernel/fairness/index.ts';
 import { isOpen } from '../context.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { makeRefusedAudit } from '../refused.ts';
@@ -36,7 +36,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
     ({ principal, body }: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
       const isUnread = body === undefined || body instanceof LargeBody;
       if (principal && isUnread && error instanceof Refusal && unusable.has(error.status))
-        onBehalf({ org: principal.org.id, act }, () => unreadable(app, principal, error.message), app.watch).catch((err) =>
+        runFor({ org: principal.org.id, operation: act }, () => unreadable(app, principal, error.message), app.watch).catch((err) =>
           app.log.warn({ err }, 'what could not be read is not on record'),
         );
       done();

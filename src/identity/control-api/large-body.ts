@@ -1,5 +1,5 @@
 import { type JsonLimits, readJson, readJsonInSteps } from '../../kernel/http/json.ts';
-import { inSlices } from '../../kernel/slices.ts';
+import { runYielding } from '../../kernel/yielding.ts';
 
 /** Bodies beyond it wait for a turn of their organization before anybody reads them. */
 const largeBytes = 262_144;
@@ -15,7 +15,7 @@ export class LargeBody {
   }
 
   read(): Promise<unknown> {
-    return inSlices(readJsonInSteps(this.#bytes, this.#limits));
+    return runYielding(readJsonInSteps(this.#bytes, this.#limits));
   }
 }
 

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { BodySize } from '../../../contract/body-size.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
+import type { ByteReservation, Holders } from '../../kernel/fairness/index.ts';
 import { holdUntilAnswered, readBody } from '../../kernel/http/body.ts';
 import { hasBody } from '../../kernel/http/discard.ts';
-import type { HeldBytes, Holders } from '../../kernel/shares/index.ts';
 import { readUnlessLarge } from './large-body.ts';
 
 const totalMs = 30_000;
@@ -44,7 +44,7 @@ async function parseBody(app: App, request: FastifyRequest, payload: Parameters<
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
   // Whoever is known pays for the reading, too.
-  if (request.principal) app.watch.resume({ org: request.principal.org.id, act: spec.id });
+  if (request.principal) app.watch.resume({ org: request.principal.org.id, operation: spec.id });
   return readUnlessLarge(bytes, bodySize);
 }
 
@@ -60,7 +60,7 @@ const holdersOf = (app: App, { principal, raw }: FastifyRequest): Holders =>
 declare module 'fastify' {
   interface FastifyRequest {
     /** The bytes of its body, while it is answered. */
-    held: HeldBytes | undefined;
+    held: ByteReservation | undefined;
   }
   interface FastifyContextConfig {
     /** What the operation reads at most. */

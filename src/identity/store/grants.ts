@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { isBeyond, type Slice } from '../../kernel/slice.ts';
+import { isBeyond, type Pagination } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const GrantRow = Type.Object({
@@ -12,13 +12,13 @@ const GrantRow = Type.Object({
 });
 export type GrantRow = Static<typeof GrantRow>;
 
-/** `is_beyond`: without its resources, see `sliceBytes`. */
+/** `is_beyond`: without its resources, see `maxListBytes`. */
 const ListedRow = Type.Object({ ...GrantRow.properties, is_beyond: Type.Boolean() });
 
 const columns = sql`id, user_id, role, resource_ids, created_at`;
 
 /** Everybody's, or one member's. Two statements, so that each has the index that it needs: a member has a hundred at most. */
-export const listGrants = (tx: Tx, org: string, subject: string | null, { limit, after }: Slice) => {
+export const listGrants = (tx: Tx, org: string, subject: string | null, { limit, after }: Pagination) => {
   const whose = subject === null ? sql`` : sql` and user_id = ${subject}`;
   return rows(tx, ListedRow)`
     select id, user_id, role, case when is_beyond then '{}' else resource_ids end as resource_ids, created_at, is_beyond

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { OrganizationRole } from '../../../contract/permissions.ts';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import type { Slice } from '../../kernel/slice.ts';
+import type { Pagination } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 
 export const Role = Type.Unsafe<OrganizationRole>({ type: 'string' });
@@ -44,7 +44,7 @@ export const ownersOf = (tx: Tx, org: string, most: number): Promise<Member[]> =
    where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit ${most}`;
 
 /** The newest account first. */
-export const listMembers = (tx: Tx, org: string, { limit, after }: Slice): Promise<Member[]> => rows(tx, MemberRow)`
+export const listMembers = (tx: Tx, org: string, { limit, after }: Pagination): Promise<Member[]> => rows(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
    where m.org_id = ${org} and (${after}::text is null or m.user_id < ${after}) order by m.user_id desc limit ${limit + 1}`;
 

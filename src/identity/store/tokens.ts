@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { isBeyond, type Slice } from '../../kernel/slice.ts';
+import { isBeyond, type Pagination } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 import type { RoleUse } from '../rules/grants.ts';
 import type { Line } from '../rules/line.ts';
@@ -22,14 +22,14 @@ const TokenRow = Type.Object({
 export type TokenRow = Static<typeof TokenRow>;
 
 const { ceilings: _, ...shown } = TokenRow.properties;
-/** Without what bounds it, which nobody is shown; `is_beyond` without its scope: see `sliceBytes`. */
+/** Without what bounds it, which nobody is shown; `is_beyond` without its scope: see `maxListBytes`. */
 const ListedRow = Type.Object({ ...shown, is_beyond: Type.Boolean() });
 export type ListedToken = Static<typeof ListedRow>;
 
 const columns = sql`id, name, start, enabled, scope, ceilings, minters, created_at, expires_at, last_request`;
 
 /** All of somebody's, or only a token of theirs and what it minted. */
-export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Slice) => rows(tx, ListedRow)`
+export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Pagination) => rows(tx, ListedRow)`
   select id, name, start, enabled, case when is_beyond then '[]' else scope end as scope, minters, created_at, expires_at, last_request, is_beyond
     from (select *, ${isBeyond(sql`octet_length(scope::text)`)} as is_beyond from identity.token
            where org_id = ${org} and user_id = ${user} and (${after}::text is null or id < ${after})

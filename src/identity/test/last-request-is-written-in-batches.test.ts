@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import type { App } from '../../kernel/app.ts';
-import { DatabaseAway, run } from '../../kernel/db/index.ts';
+import { DatabaseUnavailable, run } from '../../kernel/db/index.ts';
 import { lastRequests } from '../last-request.ts';
 
 test('lastRequest is written for all tokens at once, and shows in the list', async (t) => {
@@ -16,7 +16,7 @@ test('lastRequest is written for all tokens at once, and shows in the list', asy
       ...app.db,
       write: async (work: never) => {
         writes++;
-        if (away) throw new DatabaseAway(new Error('cut'));
+        if (away) throw new DatabaseUnavailable(new Error('cut'));
         return app.db.write(work);
       },
     },
@@ -42,7 +42,7 @@ test('lastRequest is written for all tokens at once, and shows in the list', asy
   await clock.advance('1h');
   away = true;
   requests.used(owner.tokenId);
-  await assert.rejects(requests.flush(), DatabaseAway);
+  await assert.rejects(requests.flush(), DatabaseUnavailable);
   away = false;
   await requests.flush();
   assert.ok((await last(owner)) > first);

@@ -10,6 +10,6 @@ test('whoever is known pays for the reading of a body, also of one that nobody c
   const answer = await fetch(`${qd.url}/api/v1/tokens`, { method: 'POST', headers, body: '{"name": "no end' });
   assert.equal(answer.status, 400);
 
-  const named = mock.calls.map(({ arguments: [behalf] }) => `${behalf.org} ${behalf.act}`);
+  const named = mock.calls.map(({ arguments: [context] }) => `${context.org} ${context.operation}`);
   assert.ok(named.includes(`${owner.orgId} createToken`), named.join(', '));
 });

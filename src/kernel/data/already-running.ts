@@ -1,13 +1,13 @@
 import { exitCodes, Stop } from '../errors.ts';
-import { type Holder, isSameSpace } from './holder.ts';
+import { isSameNamespace, type LockHolder } from './lock-holder.ts';
 
 const remedy = 'stop that one first, or give this one another directory with QUARTERDECK_DATA';
 
 /** One sentence for a data directory that another server uses. */
-export function alreadyRunning(dataDir: string, holder: Holder | undefined, own: Holder): Stop {
+export function alreadyRunning(dataDir: string, holder: LockHolder | undefined, own: LockHolder): Stop {
   if (!holder || holder.pid === 0) return new Stop(exitCodes.alreadyRunning, `Quarterdeck is already running on ${dataDir}; ${remedy}`);
   const { pid, host } = holder;
-  if (isSameSpace(holder, own)) return alreadyRunningHere(pid);
+  if (isSameNamespace(holder, own)) return alreadyRunningHere(pid);
   return new Stop(
     exitCodes.alreadyRunning,
     `Quarterdeck is already running on ${dataDir} as pid ${pid} of ${host}, in another container or on another machine; ${remedy}`,

@@ -4,7 +4,7 @@ import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { alreadyRunning } from './already-running.ts';
-import { describeSelf, type FoundHolder, type Holder, isSameSpace, isVisiblyGone, readHolder } from './holder.ts';
+import { describeSelf, type FoundHolder, hasEnded, isSameNamespace, type LockHolder, readHolder } from './lock-holder.ts';
 import { tryOsLock } from './os-lock.ts';
 
 // One data directory with an embedded PostgreSQL has one server. Two mechanisms, both always in use:
@@ -32,7 +32,7 @@ export interface LockOptions {
 interface Taking extends Required<LockOptions> {
   dataDir: string;
   path: string;
-  own: Holder;
+  own: LockHolder;
 }
 
 /** Throws a sentence that names the holder if there is one. */
@@ -61,10 +61,10 @@ export async function takeServerLock(dataDir: string, options: LockOptions = {})
 }
 
 /** The lock is taken a moment before its holder writes its name; what stands there until then may be of a holder that is gone. */
-async function namedHolder(path: string): Promise<Holder | undefined> {
+async function namedHolder(path: string): Promise<LockHolder | undefined> {
   for (const until = performance.now() + 1_000; ; await sleep(20)) {
     const found = await readHolder(path);
-    if ((found && !(await isVisiblyGone(found.holder))) || performance.now() > until) return found?.holder;
+    if ((found && !(await hasEnded(found.holder))) || performance.now() > until) return found?.holder;
   }
 }
 
@@ -98,7 +98,7 @@ const linkIfFree = (from: string, to: string): Promise<boolean> =>
   );
 
 /** A snapshot or a copy carries the name of a holder that uses the original. Believed only if both have OS locks, and on one machine. */
-const isOfOriginal = (holder: Holder, own: Holder): boolean =>
+const isOfOriginal = (holder: LockHolder, own: LockHolder): boolean =>
   own.hasOsLock && holder.hasOsLock && holder.boot === own.boot && holder.directory !== '' && holder.directory !== own.directory;
 
 /** A live holder writes twice in this time. */
@@ -112,8 +112,8 @@ const watchedRenewals = 2;
 async function isGone(taking: Taking, found: FoundHolder, fileTime: number): Promise<boolean> {
   const { own, path, staleMs, renewMs, onWait } = taking;
   if (isOfOriginal(found.holder, own)) return true;
-  if (await isVisiblyGone(found.holder)) return true;
-  if (isSameSpace(found.holder, own)) return false;
+  if (await hasEnded(found.holder)) return true;
+  if (isSameNamespace(found.holder, own)) return false;
   // On one machine its OS lock would have kept us out.
   if (own.hasOsLock && found.holder.hasOsLock && found.holder.boot === own.boot) return true;
   const leftMs = Math.max(staleMs - Math.max(0, fileTime - found.writtenAt), renewMs * watchedRenewals);

@@ -1,5 +1,5 @@
 /** The database cannot be asked right now. Operations answer 502 or 503 with it, as their area says. */
-export class DatabaseAway extends Error {
+export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super('the database cannot be reached', { cause });
     this.name = 'DatabaseAway';
@@ -7,7 +7,7 @@ export class DatabaseAway extends Error {
 }
 
 /** The database is there, but this organization has more under way than its share of connections lets through in time. */
-export class DatabaseBusy extends DatabaseAway {
+export class DatabaseBusy extends DatabaseUnavailable {
   constructor(cause: unknown) {
     super(cause);
     this.name = 'DatabaseBusy';
@@ -16,7 +16,7 @@ export class DatabaseBusy extends DatabaseAway {
 }
 
 /** The database answers, but has no room left to write. */
-export class DatabaseFull extends DatabaseAway {
+export class DatabaseFull extends DatabaseUnavailable {
   constructor(cause: unknown) {
     super(cause);
     this.name = 'DatabaseFull';
@@ -25,7 +25,7 @@ export class DatabaseFull extends DatabaseAway {
 }
 
 /** The database answers, and gave this up: it took too long, or a row that it needs was held by somebody else for too long. */
-export class DatabaseSlow extends DatabaseAway {
+export class DatabaseSlow extends DatabaseUnavailable {
   readonly isLocked: boolean;
 
   constructor(cause: unknown) {
@@ -40,8 +40,8 @@ export class DatabaseSlow extends DatabaseAway {
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
 /** Connection lost, refused, timed out, shutting down or out of slots: the caller may try again later. */
-export function asAway(error: unknown): DatabaseAway | undefined {
-  if (error instanceof DatabaseAway) return error;
+export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
+  if (error instanceof DatabaseUnavailable) return error;
   const code = codeOf(error);
   if (code === '53100') return new DatabaseFull(error);
   if (code === '57014' || code === '55P03') return new DatabaseSlow(error);
@@ -63,14 +63,14 @@ export function asAway(error: unknown): DatabaseAway | undefined {
     /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable|not currently accepting connections/.test(
       message,
     );
-  return lost ? new DatabaseAway(error) : undefined;
+  return lost ? new DatabaseUnavailable(error) : undefined;
 }
 
 /** For connections outside the pool. */
-export const isAway = (error: unknown): boolean => asAway(error) !== undefined;
+export const isUnavailable = (error: unknown): boolean => asUnavailable(error) !== undefined;
 
 /** Deadlock, serialization failure, unique and foreign key violations. */
-export const worthAnotherTry: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23503']);
+export const isRetryable: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23503']);
 
 /** Class 22: a value that the column cannot hold; class 23: one that breaks a rule. Whoever wrote several at once writes the others without it. */
 export const isAboutData = (error: unknown): boolean => /^2[23]/.test(codeOf(error));

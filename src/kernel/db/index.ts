@@ -1,4 +1,4 @@
-export { DatabaseAway, DatabaseBusy, DatabaseFull, DatabaseSlow, isAboutData, isAway, isUniqueViolation } from './errors.ts';
+export { DatabaseBusy, DatabaseFull, DatabaseSlow, DatabaseUnavailable, isAboutData, isUnavailable, isUniqueViolation } from './errors.ts';
 export { eachHost, hostOf } from './hosts.ts';
 export { type Connection, type Db, type DbOptions, openDb } from './pool.ts';
 export { askBriefly, withoutReachingOut } from './reach-out.ts';

@@ -1,9 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
-import { type Behalf, Crowded, currentBehalf, house, type LoopWatch, makeTurnstile, type Turnstile } from '../shares/index.ts';
-import { asAway, codeOf, DatabaseBusy, DatabaseFull, DatabaseSlow, worthAnotherTry } from './errors.ts';
-import { gatheringSocket } from './socket.ts';
-import { makeNotes, type Notes, type Slots, type Tx, workOn } from './transaction.ts';
+import {
+  currentContext,
+  type FairSemaphore,
+  type LoopWatch,
+  makeFairSemaphore,
+  systemContext,
+  TenantThrottled,
+  type WorkContext,
+} from '../fairness/index.ts';
+import { asUnavailable, codeOf, DatabaseBusy, DatabaseFull, DatabaseSlow, isRetryable } from './errors.ts';
+import { coalescingSocket } from './socket.ts';
+import { makeTransactionState, runTransaction, type Slots, type TransactionState, type Tx } from './transaction.ts';
 import { types } from './types.ts';
 
 export type Connection = Pick<pg.ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl' | 'connectionString'>;
@@ -21,7 +29,7 @@ export interface Db {
   /** Milliseconds since a statement failed because the database's disk was full; infinite: none has. */
   sinceFull(): number;
   /** Who has a connection and who waits for one, by organization. */
-  turns: Turnstile;
+  turns: FairSemaphore;
   end(): Promise<void>;
 }
 
@@ -33,7 +41,7 @@ export interface DbOptions {
   /** How many of them one organization may have at once. Default: all. */
   perOrg?: number;
   /** And how many while others ask for some as well: the database's processors are fewer than its connections. Default: as many as else. */
-  besides?: number;
+  perOrgWhenContended?: number;
   watch?: LoopWatch | undefined;
   /** Told of each organization that waited in vain for a connection. */
   refused?: (org: string) => void;
@@ -58,44 +66,46 @@ const limits = {
 export function openDb(options: DbOptions): Db {
   const { pool, end } = openPool(options);
   const connect = makeConnect(pool, options.patienceMs ?? 0);
-  const { max = defaultMax, perOrg = max, besides = perOrg, watch, refused, checkRows: checksRows = false } = options;
-  const turns = makeTurnstile({ slots: max, perOrg, besides, ...(refused ? { refused } : {}) });
+  const { max = defaultMax, perOrg = max, perOrgWhenContended = perOrg, watch, refused, checkRows: checksRows = false } = options;
+  const turns = makeFairSemaphore({ slots: max, perOrg, perOrgWhenContended, ...(refused ? { onRefused: refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
-  const notes = (lent?: Slots) => makeNotes(checksRows, watch, lent);
+  const notes = (lent?: Slots) => makeTransactionState(checksRows, watch, lent);
   const wakers: ((channel: string) => void)[] = [];
   let slots: Slots | undefined;
   let fullAt = Number.NEGATIVE_INFINITY;
 
   const tellAll = (acts: readonly (() => void)[]) => tellEach(acts, options.onError);
-  const tellCommitted = (noted: Notes) => {
+  const tellCommitted = (noted: TransactionState) => {
     noted.end = 'committed';
     tellAll([...noted.after, ...[...noted.marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
   };
-  const tellFailed = (noted: Notes, isKnown: boolean) => {
+  const tellFailed = (noted: TransactionState, isKnown: boolean) => {
     noted.end = isKnown ? 'failed' : 'in doubt';
     tellAll(noted.failed.map((act) => () => act(isKnown)));
   };
 
   /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
-  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, noted: Notes): Promise<T> => {
-    if (unit?.getStore()?.isOver === false && currentBehalf() !== house)
+  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, noted: TransactionState): Promise<T> => {
+    if (unit?.getStore()?.isOver === false && currentContext() !== systemContext)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
-    const behalf = currentBehalf();
-    const rest = watch?.takeTurn(behalf);
+    const context = currentContext();
+    const rest = watch?.takeTurn(context);
     if (rest) await rest;
-    const { org } = behalf;
-    const turn = takeTurn(turns, behalf);
+    const { org } = context;
+    const turn = takeTurn(turns, context);
     if (turn) await turn;
     const client = await connect().catch((error) => {
-      turns.leave(org);
+      turns.release(org);
       throw error;
     });
     let broken: Error | undefined;
     let result: T;
     try {
-      result = await around(client, () => (unit ? noticed(unit, () => workOn(client, noted, work)) : workOn(client, noted, work)));
+      result = await around(client, () =>
+        unit ? noticed(unit, () => runTransaction(client, noted, work)) : runTransaction(client, noted, work),
+      );
     } catch (error) {
-      const away = asAway(error);
+      const away = asUnavailable(error);
       if (away instanceof DatabaseFull) fullAt = performance.now();
       const reason = away ?? error;
       // A statement that was given up leaves its connection as good as it was.
@@ -104,7 +114,7 @@ export function openDb(options: DbOptions): Db {
       throw reason;
     } finally {
       client.release(broken);
-      turns.leave(org);
+      turns.release(org);
     }
     tellCommitted(noted);
     return result;
@@ -160,9 +170,9 @@ async function noticed<T>(unit: AsyncLocalStorage<Unit>, work: () => Promise<T>)
 
 const defaultMax = 8;
 
-const takeTurn = (turns: Turnstile, { org, isAside, isUrgent }: Behalf): Promise<void> | undefined =>
-  turns.enter(org, isAside, isUrgent)?.catch((error) => {
-    throw error instanceof Crowded ? new DatabaseBusy(error) : error;
+const takeTurn = (turns: FairSemaphore, { org, isSystem, isUrgent }: WorkContext): Promise<void> | undefined =>
+  turns.acquire(org, isSystem, isUrgent)?.catch((error) => {
+    throw error instanceof TenantThrottled ? new DatabaseBusy(error) : error;
   });
 
 function openPool({ connection, max = defaultMax, settings, onError }: DbOptions) {
@@ -179,7 +189,7 @@ function openPool({ connection, max = defaultMax, settings, onError }: DbOptions
     max,
     idleTimeoutMillis: 60_000,
     pipeline: true,
-    stream: gatheringSocket,
+    stream: coalescingSocket,
     types,
     options: startupOptions(settings),
     application_name: 'quarterdeck',
@@ -251,13 +261,13 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
       await nextRelease((isPatient ? patient : latest) - at);
       // Whoever came while it was opened has another opened.
       const isMine = failure !== before && failure !== undefined && failure.since >= patient;
-      if (!isPatient && isMine && isAllInUse(pool)) throw asAway(failure!.error) ?? failure!.error;
+      if (!isPatient && isMine && isAllInUse(pool)) throw asUnavailable(failure!.error) ?? failure!.error;
     }
     const since = performance.now();
     const opens = pool.totalCount < pool.options.max && pool.idleCount <= pool.waitingCount; // else only this one waited in vain
     return pool.connect().catch((error) => {
       if (opens) fail(error, since);
-      throw asAway(error) ?? error;
+      throw asUnavailable(error) ?? error;
     });
   };
 }
@@ -272,7 +282,7 @@ interface Manner {
   /** After a failure, on a connection that still answers; gives the reason why it cannot be used any more. */
   undo(client: pg.ClientBase): Promise<Error | undefined>;
   /** Whether nothing is left of a unit of work that ended with this error. */
-  isUndone(noted: Notes, error: unknown): boolean;
+  isUndone(noted: TransactionState, error: unknown): boolean;
 }
 
 /** Each statement is a transaction of its own: what came before the one that failed may have changed something. */
@@ -306,14 +316,19 @@ const inTransaction: Manner = {
  * What a deadlock's victim did is undone, so it may simply be run again. So may what lost a race for a name, or refers to what was deleted
  * this moment: the second time it sees what the winner did.
  */
-async function tryAgain<T>({ isUndone }: Manner, act: (noted: Notes) => Promise<T>, makeNoted: () => Notes, onError?: OnError): Promise<T> {
+async function tryAgain<T>(
+  { isUndone }: Manner,
+  act: (noted: TransactionState) => Promise<T>,
+  makeNoted: () => TransactionState,
+  onError?: OnError,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const noted = makeNoted();
     try {
       return await act(noted);
     } catch (error) {
       if (codeOf(error) === '40P01') onError?.(new Error(`a deadlock: ${(error as { detail?: string }).detail ?? ''}`, { cause: error }));
-      if (attempt >= 3 || !worthAnotherTry.has(codeOf(error)) || !isUndone(noted, error)) throw error;
+      if (attempt >= 3 || !isRetryable.has(codeOf(error)) || !isUndone(noted, error)) throw error;
     }
   }
 }

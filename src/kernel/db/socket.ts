@@ -6,7 +6,7 @@ const ofDatabase = new WeakSet<object>();
 export const isOfDatabase = (socket: object | undefined): boolean => socket !== undefined && ofDatabase.has(socket);
 
 /** What is written in one turn of the event loop leaves together: statements that do not wait for each other are one round trip. */
-export function gatheringSocket(): Socket {
+export function coalescingSocket(): Socket {
   const socket = new Socket();
   ofDatabase.add(socket);
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { currentBehalf, type LoopWatch } from '../shares/index.ts';
+import { currentContext, type LoopWatch } from '../fairness/index.ts';
 import { type Sql, statement } from '../sql.ts';
 import { codeOf } from './errors.ts';
 
@@ -30,11 +30,11 @@ export interface Slot {
   lease: string;
   leaseSeconds: number;
   begin(job: { id: number; key: string; payload: unknown; requestId: string | undefined; runAt: string }): void;
-  giveBack(isKnown?: boolean): void;
+  release(isKnown?: boolean): void;
 }
 
 /** What hangs on a transaction's COMMIT. */
-export interface Notes {
+export interface TransactionState {
   after: (() => void)[];
   failed: ((isKnown: boolean) => void)[];
   marked: Set<string>;
@@ -47,7 +47,7 @@ export interface Notes {
   /** How it ended, once that was told: a statement that was on its way when another part failed answers later than this. */
   end: 'committed' | 'failed' | 'in doubt' | undefined;
 }
-export const makeNotes = (checksRows: boolean, watch?: LoopWatch, slots?: Slots): Notes => ({
+export const makeTransactionState = (checksRows: boolean, watch?: LoopWatch, slots?: Slots): TransactionState => ({
   after: [],
   failed: [],
   marked: new Set(),
@@ -60,12 +60,12 @@ export const makeNotes = (checksRows: boolean, watch?: LoopWatch, slots?: Slots)
 });
 
 /** To be told at its end; at once if that is over. */
-const hearCommit = (noted: Notes, act: () => void) => void (noted.end === 'committed' ? act() : noted.after.push(act));
-const hearFailure = (noted: Notes, act: (isKnown: boolean) => void) =>
+const hearCommit = (noted: TransactionState, act: () => void) => void (noted.end === 'committed' ? act() : noted.after.push(act));
+const hearFailure = (noted: TransactionState, act: (isKnown: boolean) => void) =>
   void (noted.end === 'failed' || noted.end === 'in doubt' ? act(noted.end === 'failed') : noted.failed.push(act));
 
 /** Does the work on this connection. What part of it is still under way when another has failed cannot reach whoever has it next. */
-export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function runTransaction<T>(client: pg.ClientBase, noted: TransactionState, work: (tx: Tx) => Promise<T>): Promise<T> {
   const tx = onClient(client, noted);
   let over = false;
   try {
@@ -88,14 +88,14 @@ export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: 
   }
 }
 
-function onClient(client: pg.ClientBase, noted: Notes): Tx {
+function onClient(client: pg.ClientBase, noted: TransactionState): Tx {
   const { marked, checksRows, watch, slots } = noted;
   return {
     checksRows,
     slots,
     query: async (piece) => {
       const result = await client.query(statement(piece));
-      watch?.resume(currentBehalf());
+      watch?.resume(currentContext());
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
     afterCommit: (act) => hearCommit(noted, act),
@@ -105,4 +105,4 @@ function onClient(client: pg.ClientBase, noted: Notes): Tx {
 }
 
 /** Speaks on a connection whose transaction is the caller's own, such as a backup's snapshot; what hangs on COMMIT never runs. */
-export const txOn = (client: pg.Client): Tx => onClient(client, makeNotes(false));
+export const txOn = (client: pg.Client): Tx => onClient(client, makeTransactionState(false));

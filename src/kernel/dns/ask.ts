@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { Crowded, currentBehalf, type Turnstile } from '../shares/index.ts';
+import { currentContext, type FairSemaphore, TenantThrottled } from '../fairness/index.ts';
 import type { DnsAnswer, DnsRecord } from './index.ts';
 import { decodeReply, encodeQuery, type Question, type Reply } from './message.ts';
 import { exchangeTcp, exchangeUdp, type Server } from './transport.ts';
@@ -13,7 +13,7 @@ export interface Asking {
   /** By performance.now(): for everything together. */
   until: number;
   /** Questions under way, by organization. */
-  turns: Turnstile;
+  turns: FairSemaphore;
   signal?: AbortSignal | undefined;
   /** In a turn that is free, or not at all. */
   atOnce?: boolean | undefined;
@@ -26,20 +26,20 @@ export type Asked = { reply: Reply; server: Server } | { failure: 'servfail' | '
  * own doing that nobody answered.
  */
 export async function askServers(question: Question, asking: Asking): Promise<Asked> {
-  const { org } = currentBehalf();
-  if (asking.atOnce && !asking.turns.enterAtOnce(org)) return crowded;
-  const turn = asking.atOnce ? undefined : asking.turns.enter(org);
+  const { org } = currentContext();
+  if (asking.atOnce && !asking.turns.tryAcquire(org)) return crowded;
+  const turn = asking.atOnce ? undefined : asking.turns.acquire(org);
   try {
     await turn;
   } catch (error) {
-    if (error instanceof Crowded) return crowded;
+    if (error instanceof TenantThrottled) return crowded;
     throw error;
   }
   try {
     const asked = await askInTurn(question, asking);
     return turn && 'failure' in asked && asked.failure === 'timeout' ? { ...asked, isCrowded: true } : asked;
   } finally {
-    asking.turns.leave(org);
+    asking.turns.release(org);
   }
 }
 

@@ -1,8 +1,8 @@
+import { currentContext, makeFairSemaphore } from '../fairness/index.ts';
 import { type Allow, nothing, unlessAborted } from '../guard/index.ts';
-import { currentBehalf, makeTurnstile } from '../shares/index.ts';
 import { type Asking, resolveName } from './ask.ts';
+import { makeDnsCache } from './cache.ts';
 import { nameOf, type Question } from './message.ts';
-import { rememberAnswers } from './remembered.ts';
 import { findServers } from './servers.ts';
 import { askSource } from './source.ts';
 
@@ -58,8 +58,8 @@ const tries = 2;
 export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs = 2_000, mostMs = 8_000 }: DnsOptions = {}): Dns {
   const resolvers = findServers(servers);
   const isTrusted = servers.length > 0;
-  const remember = rememberAnswers();
-  const turns = makeTurnstile({ slots: 256, perOrg: 128, mostWaiting: 2_000, waitMs: mostMs });
+  const remember = makeDnsCache();
+  const turns = makeFairSemaphore({ slots: 256, perOrg: 128, maxWaitingPerOrg: 2_000, waitMs: mostMs });
 
   const resolve = (question: Question, { signal, atOnce }: Pick<Asking, 'signal' | 'atOnce'>) => {
     const asking: Asking = {
@@ -76,7 +76,7 @@ export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs 
   };
   /** Others may wait for the same answer: nobody's signal ends it for them. */
   const lookup = (question: Question, atOnce?: boolean) =>
-    remember(`${question.type} ${question.name}`, () => resolve(question, { atOnce }), currentBehalf().org);
+    remember(`${question.type} ${question.name}`, () => resolve(question, { atOnce }), currentContext().org);
 
   const lookupAtSource = async (question: Question, signal: AbortSignal | undefined) => {
     const find = (name: string, type: DnsType) => lookup({ name, type });

@@ -1,5 +1,5 @@
+import type { FairSemaphore } from '../fairness/index.ts';
 import { type Allow, decide } from '../guard/index.ts';
-import type { Turnstile } from '../shares/index.ts';
 import { askServers, followAliases } from './ask.ts';
 import type { DnsAnswer, DnsType } from './index.ts';
 import type { Question } from './message.ts';
@@ -9,7 +9,7 @@ export interface Sources {
   lookup(name: string, type: DnsType): Promise<DnsAnswer>;
   allow: Allow;
   port: number;
-  turns: Turnstile;
+  turns: FairSemaphore;
   signal?: AbortSignal | undefined;
 }
 

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import type { DetailedPeerCertificate, SecureContext, TLSSocket } from 'node:tls';
 import { type Address, readAddress } from './address.ts';
+import type { ConnectionPool } from './connection-pool.ts';
 import type { Connector } from './connector.ts';
 import { deadline } from './deadline.ts';
 import { failureOf, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import type { Host } from './host.ts';
-import type { KeptConnections } from './kept.ts';
-import { type Judges, pin } from './pin.ts';
+import { type AddressPolicy, resolveAllowed } from './resolve-allowed.ts';
 import { secure, type TlsOptions } from './secure.ts';
 
 /** How long each part of a connection took. A part that did not happen is absent. */
@@ -29,10 +29,10 @@ export interface Connection<S extends Socket = Socket> {
   readonly certificate: DetailedPeerCertificate | null;
 }
 
-export interface Dialer extends Judges {
+export interface Dialer extends AddressPolicy {
   readonly connector: Connector;
   readonly sharedContext: () => SecureContext;
-  readonly kept: KeptConnections;
+  readonly kept: ConnectionPool;
 }
 
 const slow: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connect_timeout' | 'timeout', sentence: string]> = {
@@ -69,7 +69,7 @@ export async function dial(
   };
 
   try {
-    const pinned = await timed('resolve', () => pin(dialer, use, host, signal));
+    const pinned = await timed('resolve', () => resolveAllowed(dialer, use, host, signal));
     const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, until, signal));
     // From here on somebody else's reset can arrive at any moment, also between two owners of the socket.
     socket.on('error', () => {});

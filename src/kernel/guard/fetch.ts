@@ -5,8 +5,8 @@ import { type Connection, type Dialer, dial } from './dial.ts';
 import { type FailureKind, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import { checkedHeaders, checkedMethod, exchange } from './exchange.ts';
 import { parseTarget } from './host.ts';
-import { checkUnasked } from './pin.ts';
 import { headersElsewhere, isRedirect, type Message, redirected } from './redirect.ts';
+import { checkBeforeLookup } from './resolve-allowed.ts';
 import { type GuardResponse, type Hop, respond } from './response.ts';
 import type { TlsOptions } from './secure.ts';
 
@@ -123,7 +123,7 @@ async function oneHop(
   signal: AbortSignal,
 ) {
   const { host, port, secure, url } = message.target;
-  checkUnasked(dialer, use, host, port);
+  checkBeforeLookup(dialer, use, host, port);
   progress.phase = 'resolve';
   const onPhase = (phase: Phase, ms: number) => {
     progress.phase =

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type Allow, nothing, parseAllow } from './allow.ts';
+import { makeConnectionPool } from './connection-pool.ts';
 import { type Connector, tcpConnector } from './connector.ts';
 import { type Connection, type Dialer, type DialOptions, dial, upgrade } from './dial.ts';
 import { type FetchOptions, guardedFetch } from './fetch.ts';
 import { checkedPort, parseHost, parseTarget } from './host.ts';
-import { makeKeptConnections } from './kept.ts';
-import { checkUnasked } from './pin.ts';
+import { checkBeforeLookup } from './resolve-allowed.ts';
 import { dnsResolver, type Resolver, systemResolver } from './resolver.ts';
 import type { GuardResponse } from './response.ts';
 import { sharedContext, type TlsOptions } from './secure.ts';
@@ -49,11 +49,11 @@ export function makeGuard(options: GuardOptions = {}): Guard {
     connector: options.connector ?? tcpConnector,
     allowPort: options.allowPort ?? (() => true),
     sharedContext: sharedContext(),
-    kept: makeKeptConnections(),
+    kept: makeConnectionPool(),
   };
   const checked = (use: string, raw: string, port: number) => {
     const host = parseHost(raw);
-    checkUnasked(dialer, use, host, checkedPort(port));
+    checkBeforeLookup(dialer, use, host, checkedPort(port));
     return host;
   };
   return {
@@ -64,7 +64,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
     startTls: async (open, host, dialing = {}) => upgrade(dialer, open, parseHost(host), dialing, dialing.tls ?? {}),
     checkUrl: (use, url) => {
       const target = parseTarget(url);
-      checkUnasked(dialer, use, target.host, target.port);
+      checkBeforeLookup(dialer, use, target.host, target.port);
     },
     checkHost: (use, host, port) => void checked(use, host, port),
   };
@@ -90,7 +90,7 @@ export type { Connection, DialOptions, Phases } from './dial.ts';
 export { type FailureKind, GuardFailure, GuardRefusal, type Phase, type RefusalKind } from './errors.ts';
 export { checkedHeaders } from './exchange.ts';
 export type { FetchOptions, Timeouts } from './fetch.ts';
-export { bothersMail, mailPort } from './mail-port.ts';
+export { isForeignMailServer, mailPort } from './mail-port.ts';
 export { type Answer, checkedServer, dnsResolver, type Resolver } from './resolver.ts';
 export type { GuardResponse, Hop } from './response.ts';
 export type { TlsOptions } from './secure.ts';

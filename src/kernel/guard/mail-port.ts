@@ -8,7 +8,7 @@ export const mailPort = 25;
  * Whether a connection would bother somebody else's mail server. An address that is not public was opened by the operator, or is refused
  * for that reason already: behind it is their own mail server.
  */
-export function bothersMail(use: string, host: string, port: number): boolean {
+export function isForeignMailServer(use: string, host: string, port: number): boolean {
   if (port !== mailPort) return false;
   const verdict = decide(nothing, use, host);
   return verdict.allowed || verdict.class === 'unreadable';

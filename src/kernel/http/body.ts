@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { Refusal } from '../errors.ts';
+import type { ByteBudget, ByteReservation, Holders } from '../fairness/index.ts';
 import { guarded } from '../faults/guarded.ts';
-import { giveBack } from '../give-back.ts';
 import { GrowingBuffer } from '../growing-buffer.ts';
-import type { ByteBudget, HeldBytes, Holders } from '../shares/index.ts';
+import { releaseBuffer } from '../release-buffer.ts';
 import { discard, hasBody } from './discard.ts';
 
 export interface BodyLimits {
@@ -13,13 +13,13 @@ export interface BodyLimits {
   /** The whole body must be here by then: a slow sender holds a connection, never a worker. */
   totalMs: number;
   /** In whose name its bytes are kept while they are: see `holdUntilAnswered`. */
-  held: HeldBytes;
+  held: ByteReservation;
 }
 
 /** What a request makes us keep counts for its sender until it has its answer, or is gone and nothing is done with it (`during`). */
-export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): HeldBytes {
+export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): ByteReservation {
   const held = bodies.open(holders);
-  response.once('close', guarded('http.body.close', response, held.end));
+  response.once('close', guarded('http.body.close', response, held.release));
   return held;
 }
 
@@ -49,7 +49,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: 
     };
     const onData = guarded('http.body.onData', request, (chunk: Buffer) => {
       if (body.length + chunk.length > maxBytes) finish(tooLarge(maxBytes));
-      else if (!held.take(chunk.length)) finish(noRoom());
+      else if (!held.reserve(chunk.length)) finish(noRoom());
       else body.add(chunk);
     });
     const onEnd = guarded('http.body.onEnd', request, () => finish());
@@ -84,7 +84,7 @@ export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Bu
     for (;;) {
       for (let chunk = come.shift(); chunk; chunk = come.shift()) {
         yield chunk;
-        giveBack(chunk);
+        releaseBuffer(chunk);
       }
       if (end?.error) throw end.error;
       if (end) return;

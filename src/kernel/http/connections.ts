@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { atMost } from '../at-most.ts';
+import { boundedTo } from '../bounded-map.ts';
 import { guarded } from '../faults/guarded.ts';
 import { asCaller, type Peers } from './peer.ts';
 
@@ -76,7 +76,7 @@ export class Connections {
   readonly #all = new Set<Tracked>();
   readonly #anonymous = new Set<Tracked>();
   readonly #byAddress = new Map<string, Set<Tracked>>();
-  readonly #knownAddresses = new LRUCache<string, true>(atMost(10_000));
+  readonly #knownAddresses = new LRUCache<string, true>(boundedTo(10_000));
   readonly #closed: Counter<'reason'> | undefined;
 
   constructor(peers: Peers, limits: ConnectionLimits = connectionLimits, registry?: Registry) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { currentContext, watchLoop } from '../fairness/index.ts';
 import { guarded } from '../faults/guarded.ts';
-import { currentBehalf, watchLoop } from '../shares/index.ts';
 
 /** Whether one was announced. */
 export const hasBody = ({ headers: { 'content-length': length = '0', 'transfer-encoding': encoding } }: IncomingMessage): boolean =>
@@ -14,7 +14,7 @@ export function discard(request: IncomingMessage) {
   if (request.complete || discarded.has(request) || !hasBody(request)) return;
   discarded.add(request);
   // Who is refused very often shares its turns with itself. Whoever it says it is was not checked: so it is its address, or who it is known to be.
-  const sender = currentBehalf().org;
+  const sender = currentContext().org;
   let left = linger.maxBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();
   request.once('close', () => clearTimeout(timer));

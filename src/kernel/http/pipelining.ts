@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { guarded } from '../faults/guarded.ts';
-import { giveBack } from '../give-back.ts';
+import { releaseBuffer } from '../release-buffer.ts';
 
 // Node parses everything that a packet brings at once: 64 KiB hold 2,000 requests, which all begin in one turn of the event loop, ahead of
 // every other connection. Here a connection has one request in hand. Its bytes are given to the parser up to the end of one request; the rest
@@ -145,7 +145,7 @@ class Connection {
       }
     }
     this.#rest = undefined;
-    if (packet.length >= largeBytes) giveBack(packet);
+    if (packet.length >= largeBytes) releaseBuffer(packet);
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.#socket.resume();

@@ -4,11 +4,11 @@ import { Refusal } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
-import { isPassing, refuseAway } from './away.ts';
+import { type DelayedRefusals, noDelay } from './delayed-refusals.ts';
 import { discard, hasBody } from './discard.ts';
 import { QuickCounter } from './quick-counter.ts';
 import { hsts } from './request-id.ts';
-import { neverSlow, type SlowRefusals } from './slow-refusals.ts';
+import { isTemporary, refuseTemporarily } from './temporary-failure.ts';
 
 // The one frame for protocols that speak raw HTTP on the main port: the registry's /v2 and /token, the agents of uptime, status pages.
 // A plane says which requests are its own, answers them, and refuses in its protocol's words. The frame does the rest: who serves it,
@@ -68,7 +68,7 @@ export function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, respo
 }
 
 /** Aborted when the caller goes away before it has the whole answer. */
-export function untilCallerLeaves(response: ServerResponse): AbortSignal {
+export function abortWhenCallerLeaves(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once(
     'close',
@@ -80,7 +80,7 @@ export function untilCallerLeaves(response: ServerResponse): AbortSignal {
 /** What an error means to a caller, when the plane itself knows nothing better. */
 export function refusalFor(error: unknown, request: IncomingMessage): Refusal {
   if (error instanceof Refusal) return error;
-  if (isPassing(error)) return refuseAway(error);
+  if (isTemporary(error)) return refuseTemporarily(error);
   const named = request.requestId ? `, and tell the operator this request id: ${request.requestId}` : '';
   return new Refusal(503, 'internal', `something went wrong on our side; try again${named}`, { cause: error });
 }
@@ -100,15 +100,15 @@ export function refuseInJson(request: IncomingMessage, response: ServerResponse,
     .end(body);
 }
 
-export interface Frame {
+export interface PlaneOptions {
   log: Logger;
   roles: ReadonlySet<Role>;
   counted: PlaneMetrics;
-  slowly?: SlowRefusals;
+  delayedRefusals?: DelayedRefusals;
 }
 
 /** Stands a plane on the main port, or its refusal where another process serves it. */
-export function standPlane(plane: Plane, { log, roles, counted, slowly = neverSlow }: Frame): RawHandler {
+export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals = noDelay }: PlaneOptions): RawHandler {
   const count = counted.of(plane.name);
   const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
 
@@ -131,7 +131,7 @@ export function standPlane(plane: Plane, { log, roles, counted, slowly = neverSl
       discard(request);
       count(response.statusCode);
     };
-    if (!slowly.hold(refusal, () => orCut(request, response, answer))) answer();
+    if (!delayedRefusals.delay(refusal, () => orCut(request, response, answer))) answer();
   };
 
   /** What fails while it refuses costs this connection; told later, nobody else would catch it. */

@@ -5,9 +5,10 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { Refusal } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
-import { isPassing, refuseAway } from './away.ts';
+import { asAnonymousCaller } from './anonymous-caller.ts';
 import { cutAfterAnswer } from './body.ts';
 import type { Connections } from './connections.ts';
+import { type DelayedRefusals, noDelay } from './delayed-refusals.ts';
 import { discard } from './discard.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
@@ -16,8 +17,7 @@ import { paceRequests } from './pipelining.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
 import { buildSerializer } from './serializers.ts';
-import { neverSlow, type SlowRefusals } from './slow-refusals.ts';
-import { forStrangers } from './stranger.ts';
+import { isTemporary, refuseTemporarily } from './temporary-failure.ts';
 
 export interface ServerOptions {
   log: Logger;
@@ -30,7 +30,7 @@ export interface ServerOptions {
   /** Bounds its connections. */
   connections?: Connections;
   /** Who is told to ask less often is told so by it. */
-  slowly?: SlowRefusals;
+  delayedRefusals?: DelayedRefusals;
   /** Whether the event loop has much to do. */
   isBusy?: () => boolean;
 }
@@ -52,7 +52,7 @@ const buildValidator = () => () => {
   throw new Error('requests are checked by validate.ts, not by Fastify');
 };
 
-export function makeServer({ log, peers, tls, raw, elsewhere, slowly, isBusy, connections }: ServerOptions): FastifyInstance {
+export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, isBusy, connections }: ServerOptions): FastifyInstance {
   const server: FastifyInstance = Fastify({
     logger: false,
     genReqId: ({ requestId }) => requestId ?? newRequestId(),
@@ -62,7 +62,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly, isBusy, co
     return503OnClosing: false,
     schemaController: { compilersFactory: { buildSerializer, buildValidator } },
     serverFactory: (handler) => {
-      const take = forStrangers(peers, (request, response) => {
+      const take = asAnonymousCaller(peers, (request, response) => {
         cutAfterAnswer(request, response);
         for (const takeRaw of raw) if (takeRaw(request, response)) return;
         handler(request, response);
@@ -121,12 +121,12 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly, isBusy, co
     guardHeaders(request, reply);
     done();
   });
-  inOurWords(server, log, elsewhere, slowly);
+  inOurWords(server, log, elsewhere, delayedRefusals);
   return server;
 }
 
 /** Whatever is refused, by us or by Fastify, leaves in one shape; what nobody foresaw is told to the operator alone. */
-export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, slowly: SlowRefusals = neverSlow) {
+export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, delayedRefusals: DelayedRefusals = noDelay) {
   server.setNotFoundHandler((request, reply) => {
     const refusal = elsewhere?.() ?? noSuchOperation(request);
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
@@ -155,7 +155,7 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
         reply.raw.destroy(); // Fastify, which would catch it, has gone on by then
       }
     };
-    if (!slowly.hold(refusal, sayLater)) say();
+    if (!delayedRefusals.delay(refusal, sayLater)) say();
   });
 }
 
@@ -191,7 +191,7 @@ const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
 
 function asRefusal(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal {
   if (error instanceof Refusal) return error;
-  if (isPassing(error)) return refuseAway(error, request.routeOptions.config.away);
+  if (isTemporary(error)) return refuseTemporarily(error, request.routeOptions.config.away);
   const theirs = asFastifyRefused(error, request, elsewhere);
   if (theirs) return theirs;
   return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {

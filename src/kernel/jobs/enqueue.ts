@@ -72,7 +72,7 @@ async function insertBorn(tx: Tx, { job: { lane, kind }, key, payload, org, requ
     beginLater(tx, { slot, key, stored, ...(requestId === undefined ? {} : { requestId }) }, born);
     return born !== undefined;
   } catch (error) {
-    slot.giveBack();
+    slot.release();
     throw error;
   }
 }
@@ -94,7 +94,7 @@ export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<
       );
     return inserted.length;
   } catch (error) {
-    for (const slot of births) slot?.giveBack();
+    for (const slot of births) slot?.release();
     throw error;
   }
 }
@@ -113,8 +113,8 @@ interface Birth extends Pick<WantedJob, 'key' | 'requestId'> {
 function beginLater(tx: Tx, { slot, key, requestId, stored }: Birth, made: { id: number; run_at: string } | undefined): void {
   if (made) {
     tx.afterCommit(() => slot.begin({ id: made.id, key, payload: stored && JSON.parse(stored), requestId, runAt: made.run_at }));
-    tx.afterFailure(slot.giveBack);
-  } else slot.giveBack();
+    tx.afterFailure(slot.release);
+  } else slot.release();
 }
 
 /** As JSON: of lists PostgreSQL would look at the lengths, and plan anew for every statement. */

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
-import { makeNudge, type Nudge } from './nudge.ts';
+import { type InterruptibleSleep, makeInterruptibleSleep } from './interruptible-sleep.ts';
 import type { ClaimedJob, ClaimFrom } from './store.ts';
 
 export interface LaneOptions {
@@ -31,7 +31,7 @@ export interface LaneOptions {
 /** What a lane knows of itself while it runs. */
 export interface LaneState extends LaneOptions {
   names: string[];
-  rest: Nudge;
+  rest: InterruptibleSleep;
   running: Set<Promise<void>>;
   stopping: boolean;
   /** The last claim failed, and the log says so already. */
@@ -85,7 +85,7 @@ export function makeLaneState(options: LaneOptions): LaneState {
   return {
     ...options,
     names: [...options.kinds.keys()],
-    rest: makeNudge(),
+    rest: makeInterruptibleSleep(),
     running: new Set(),
     runningOf: new Map(),
     stopping: false,

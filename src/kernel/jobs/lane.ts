@@ -45,13 +45,13 @@ export function startLane(options: LaneOptions): LaneLoop {
     lookAtAll: () => {
       lane.sawAllAt = -Infinity;
       expectJobs(lane);
-      lane.rest.nudge();
+      lane.rest.wake();
     },
     stop: () => {
       lane.stopping = true;
       clearTimeout(lane.sharing);
       clearTimeout(lane.gathering);
-      lane.rest.nudge();
+      lane.rest.wake();
       return ended;
     },
     idle: async () => {
@@ -91,7 +91,7 @@ function hearWake(lane: LaneState): void {
     return;
   }
   const ms = lane.lookedAt + lane.shareMs - performance.now();
-  if (ms <= 0) lane.rest.nudge();
+  if (ms <= 0) lane.rest.wake();
   else if (!lane.stopping) lane.sharing ??= setTimeout(answerWakes, ms, lane);
 }
 
@@ -102,7 +102,7 @@ function expectJobs(lane: LaneState): void {
 
 function answerWakes(lane: LaneState): void {
   lane.sharing = undefined;
-  lane.rest.nudge();
+  lane.rest.wake();
 }
 
 /** Returns how long to sleep, 0 to go on at once. */
@@ -253,7 +253,7 @@ function replaceNow(lane: LaneState): void {
   clearTimeout(lane.gathering);
   lane.gathering = undefined;
   lane.ended = 0;
-  lane.rest.nudge();
+  lane.rest.wake();
 }
 
 /** So many that were lost with their connection are asked for by name; what is beyond waits until its lease lapses. */
@@ -279,7 +279,7 @@ function takeSlot(lane: LaneState, kind: string, org: string | undefined): Slot 
       lane.giveBack([job], takenAt);
       resolve();
     },
-    giveBack: (isKnown = true) => {
+    release: (isKnown = true) => {
       if (!isKnown && lane.unanswered.length < mostUnanswered) lane.unanswered.push({ lease, since: takenAt });
       resolve();
     },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
-import { DatabaseAway, type Db, type Tx } from '../db/index.ts';
-import { house, onBehalf } from '../shares/index.ts';
+import { DatabaseUnavailable, type Db, type Tx } from '../db/index.ts';
+import { runFor, systemContext } from '../fairness/index.ts';
 import { LeaseLost, type ReadyTask, Stopping } from './declare.ts';
 import { sentenceOf } from './outcome.ts';
 import { renewTasks, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';
@@ -51,8 +51,8 @@ async function failureOfRun({ app }: TaskSite, leased: LeasedTask): Promise<unkn
   }, deadlineSeconds * 1000);
   try {
     signal.throwIfAborted();
-    await onBehalf(
-      { ...house, act: name },
+    await runFor(
+      { ...systemContext, operation: name },
       () => leased.task.run({ app, signal, log: app.log.child({ task: name }) }, undefined),
       app.watch,
     );
@@ -74,7 +74,7 @@ async function recordOutcome(site: TaskSite, leased: LeasedTask, failure: unknow
         log.warn({ task: name }, 'a task was lost while it ran: its lease lapsed');
       return;
     } catch (error) {
-      if (!(error instanceof DatabaseAway)) return log.error({ err: error, task: name }, 'the outcome of a task cannot be recorded');
+      if (!(error instanceof DatabaseUnavailable)) return log.error({ err: error, task: name }, 'the outcome of a task cannot be recorded');
       await sleep(250);
     }
   } while (performance.now() < leased.sureUntil && !site.closed);

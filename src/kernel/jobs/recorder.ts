@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAway, type Db } from '../db/index.ts';
+import { DatabaseUnavailable, type Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import type { Verdict } from './lease.ts';
 import type { LeasedJob } from './leased-jobs.ts';
@@ -64,7 +64,7 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
       }
       if (busy === entries.length) await sleep(busyRetryMs);
     } catch (error) {
-      if (error instanceof DatabaseAway) {
+      if (error instanceof DatabaseUnavailable) {
         waiting.unshift(...entries);
         await sleep(awayRetryMs);
       } else if (entries.length > 1) {

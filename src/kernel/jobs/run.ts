@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/schema';
 import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
-import { house, onBehalf } from '../shares/index.ts';
+import { runFor, systemContext } from '../fairness/index.ts';
 import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
 import type { LeasedJob } from './leased-jobs.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
@@ -63,7 +63,7 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
     await withinDeadline(
       declared,
       abort,
-      runFor(app, declared, job, () => declared.run(run as JobRun<never>, undefined)),
+      runInContext(app, declared, job, () => declared.run(run as JobRun<never>, undefined)),
     );
     return finished ? undefined : { is: 'done' };
   } catch (error) {
@@ -87,8 +87,8 @@ function noteEnd(leased: LeasedJob, hasEnded: boolean): void {
   if (hasEnded) leased.sureUntil = Number.POSITIVE_INFINITY;
 }
 
-const runFor = <T>({ watch }: App, { kind, lane }: ReadyJob, { org_id }: LeasedJob['job'], work: () => T): T =>
-  onBehalf(org_id ? { org: org_id, act: kind, isUrgent: lane === 'page' } : { ...house, act: kind }, work, watch);
+const runInContext = <T>({ watch }: App, { kind, lane }: ReadyJob, { org_id }: LeasedJob['job'], work: () => T): T =>
+  runFor(org_id ? { org: org_id, operation: kind, isUrgent: lane === 'page' } : { ...systemContext, operation: kind }, work, watch);
 
 async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortController, ended: Promise<unknown>) {
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
-import { makeGate } from './begin-gate.ts';
 import { type ReadyTask, Stopping } from './declare.ts';
+import { type InterruptibleSleep, makeInterruptibleSleep } from './interruptible-sleep.ts';
 import { type LeasedTask, leasedTask, releaseTask, renewLeases, runTask, type TaskSite } from './leased-task.ts';
-import { makeNudge, type Nudge } from './nudge.ts';
+import { makeStartLimiter } from './start-limiter.ts';
 import { claimTasks, ensureTasks, type TaskState } from './task-store.ts';
 import { clockMoved } from './wake.ts';
 
@@ -27,8 +27,8 @@ interface KnownTask {
 
 interface Tasks extends TaskSite {
   known: KnownTask[];
-  rest: Nudge;
-  begin: ReturnType<typeof makeGate>;
+  rest: InterruptibleSleep;
+  begin: ReturnType<typeof makeStartLimiter>;
   /** Each has its row in the database. */
   ensured: boolean;
   /** The last look failed, and the log says so already. */
@@ -54,8 +54,8 @@ export function startTasks({ app, db, tasks: declared, renewEveryMs }: TasksOpti
     app,
     db,
     known: declared.map((task) => ({ task, woken: false, seen: undefined, run: undefined, ended: Promise.resolve() })),
-    rest: makeNudge(),
-    begin: makeGate(mostBeginning, beginningMs),
+    rest: makeInterruptibleSleep(),
+    begin: makeStartLimiter(mostBeginning, beginningMs),
     ensured: false,
     away: false,
     stopping: false,
@@ -69,7 +69,7 @@ export function startTasks({ app, db, tasks: declared, renewEveryMs }: TasksOpti
     stop: async (graceMs) => {
       tasks.stopping = true;
       stopHearing();
-      tasks.rest.nudge();
+      tasks.rest.wake();
       await ended;
       await endRuns(tasks, graceMs);
       tasks.closed = true;
@@ -85,12 +85,12 @@ function hearWakes({ app: { waker }, known, rest }: Tasks): () => void {
     waker.hear(mine.task.name, () => {
       mine.woken = true;
       mine.seen = undefined;
-      rest.nudge();
+      rest.wake();
     }),
   );
   const lookAgain = () => {
     for (const mine of known) mine.woken ||= mine.run !== undefined; // it compared with a time that is no more
-    rest.nudge();
+    rest.wake();
   };
   const stops = [...wakes, waker.hear(clockMoved, lookAgain)];
   return () => {
@@ -157,7 +157,7 @@ function beginRun(tasks: Tasks, mine: KnownTask, leased: LeasedTask): void {
     .begin(() => runTask(tasks, leased))
     .finally(() => {
       mine.run = undefined;
-      if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.nudge(); // else the next look is soon enough
+      if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.wake(); // else the next look is soon enough
     });
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { notUsable } from '../data/directory.ts';
 import { role } from './initialize.ts';
-import { exists, type Place, placeIn, refuseOthers } from './place.ts';
+import { exists, type PostgresPaths, pathsIn, refuseOthers } from './paths.ts';
 import { findPostmaster, type Postmaster } from './postmaster.ts';
 
 /** How to reach the embedded server; every field is named, so that no PG* variable of the environment has a say. */
@@ -16,7 +16,7 @@ export interface EmbeddedConnection {
 }
 
 /** Undefined while the server has not said yet where its socket is. */
-export async function connectionTo(place: Place, server: Postmaster): Promise<EmbeddedConnection | undefined> {
+export async function connectionTo(place: PostgresPaths, server: Postmaster): Promise<EmbeddedConnection | undefined> {
   if (server.socketDir === '') return undefined;
   const password = (await readFile(place.password, 'utf8')).trim();
   return { host: server.socketDir, port: server.port, user: role, password, database: 'quarterdeck', ssl: false };
@@ -24,7 +24,7 @@ export async function connectionTo(place: Place, server: Postmaster): Promise<Em
 
 /** For commands beside a running Quarterdeck: how to reach its server, or undefined when none answers here. */
 export async function connectRunning(dataDir: string): Promise<EmbeddedConnection | undefined> {
-  const place = await placeIn(dataDir).catch(() => undefined);
+  const place = await pathsIn(dataDir).catch(() => undefined);
   if (!place || !(await exists(place.dir))) return undefined;
   await refuseOthers(place.dir);
   const server = await findPostmaster(place);

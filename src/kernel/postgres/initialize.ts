@@ -3,9 +3,9 @@ import { chown, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
 import { forInitdb, type Identity } from '../programs/identity.ts';
-import { lastWord } from '../programs/log-file.ts';
+import { lastLine } from '../programs/log-file.ts';
 import { makingName } from './leftovers.ts';
-import type { Place } from './place.ts';
+import type { PostgresPaths } from './paths.ts';
 import type { Software } from './software.ts';
 
 /** The role that owns everything; there is no other. */
@@ -15,7 +15,7 @@ export const role = 'quarterdeck';
  * Makes the cluster beside its final name, forces it to disk, and only then gives it the name. A kill at any moment leaves either
  * nothing of that name or a whole cluster with its password; two starts at once both make one, and the first rename wins.
  */
-export async function initialize(place: Place, software: Software, identity: Identity): Promise<void> {
+export async function initialize(place: PostgresPaths, software: Software, identity: Identity): Promise<void> {
   const making = makingName(place.cluster);
   const password = `${making}.password`;
   const maker = await forInitdb(identity);
@@ -56,13 +56,13 @@ async function syncDirectory(dir: string): Promise<void> {
   }
 }
 
-async function initdb(place: Place, software: Software, identity: Identity, args: string[]): Promise<void> {
+async function initdb(place: PostgresPaths, software: Software, identity: Identity, args: string[]): Promise<void> {
   const child = identity.spawn(software.initdb, args, { cwd: place.dir, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr?.on('data', (chunk) => (said += chunk));
   const failure = await new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('close', (code) => resolve(code === 0 ? undefined : lastWord(withoutCleaning(said))));
+    child.once('close', (code) => resolve(code === 0 ? undefined : lastLine(withoutCleaning(said))));
   });
   if (failure === undefined) return;
   throw new Stop(exitCodes.dataDirectory, `PostgreSQL could not make its data directory in ${place.dir}: ${failure}`);

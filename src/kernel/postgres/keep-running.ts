@@ -4,7 +4,7 @@ import { boundLog } from '../programs/log-file.ts';
 import type { EmbeddedConnection } from './connection.ts';
 import type { Log } from './events.ts';
 import { takeLock } from './keeper-lock.ts';
-import type { Place } from './place.ts';
+import type { PostgresPaths } from './paths.ts';
 import { isPostmaster, shutDown } from './postmaster.ts';
 import { dropSocketDir } from './socket.ts';
 
@@ -21,7 +21,7 @@ export interface EmbeddedPostgres {
 }
 
 export interface Held {
-  place: Place;
+  place: PostgresPaths;
   pid: number;
   connection: EmbeddedConnection;
   /** The connection whose session holds the keeper's lock. */

@@ -8,10 +8,10 @@ import type { PostgresEvent } from './events.ts';
 import { type EmbeddedPostgres, keepRunning } from './keep-running.ts';
 import { takeLock } from './keeper-lock.ts';
 import { judgeEnd, type Launched, launch } from './launch.ts';
-import { patience } from './patience.ts';
-import { type Place, settleIn } from './place.ts';
+import { type PostgresPaths, preparePaths } from './paths.ts';
 import { findPostmaster } from './postmaster.ts';
 import { holdForAdopted, waitForLock } from './postmaster-lock.ts';
+import { timeouts } from './timeouts.ts';
 
 export interface KeepOptions {
   dataDir: string;
@@ -26,7 +26,7 @@ export interface KeepOptions {
 
 /** The lock of a data directory, which is made if it is missing. */
 export async function lockDataDirectory(dataDir: string, options?: LockOptions): Promise<ServerLock> {
-  const place = await settleIn(dataDir);
+  const place = await preparePaths(dataDir);
   try {
     return await takeServerLock(place.dataDir, options);
   } catch (error) {
@@ -48,7 +48,7 @@ export async function keepPostgres(options: KeepOptions): Promise<EmbeddedPostgr
 }
 
 async function keepLocked(options: KeepOptions, released = () => {}): Promise<EmbeddedPostgres> {
-  const place = await settleIn(options.dataDir);
+  const place = await preparePaths(options.dataDir);
   try {
     return await findOrStart(place, options, released);
   } catch (error) {
@@ -60,10 +60,14 @@ async function keepLocked(options: KeepOptions, released = () => {}): Promise<Em
  * Every turn looks at what is there now and takes one step, so it does not matter who started the server, what was killed when,
  * or whether another start is doing the same at this moment: the lock decides, and only the lock.
  */
-async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptions, released: () => void): Promise<EmbeddedPostgres> {
+async function findOrStart(
+  place: PostgresPaths,
+  { settings, log = () => {} }: KeepOptions,
+  released: () => void,
+): Promise<EmbeddedPostgres> {
   const began = performance.now();
   const elapsed = () => performance.now() - began;
-  const beTolerant = patience(place, log);
+  const beTolerant = timeouts(place, log);
   let launched: Launched | undefined;
 
   for (;;) {

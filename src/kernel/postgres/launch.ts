@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OsLock } from '../data/os-lock.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { chooseIdentity, giveTo } from '../programs/identity.ts';
-import { boundLog, lastWord, logSince, sizeOf, withLogOpen } from '../programs/log-file.ts';
+import { boundLog, lastLine, logSince, sizeOf, withLogOpen } from '../programs/log-file.ts';
 import type { Log } from './events.ts';
 import { initialize } from './initialize.ts';
 import { dropLeftovers } from './leftovers.ts';
-import { clusterState, type Place } from './place.ts';
+import { clusterState, type PostgresPaths } from './paths.ts';
 import { dropStalePid, survivors } from './postmaster.ts';
 import { stillUsed } from './postmaster-lock.ts';
 import { serverArguments } from './settings.ts';
@@ -28,7 +28,7 @@ export interface Launched {
  * handed to the server and all its processes: it holds until the last of them is gone.
  */
 export async function launch(
-  place: Place,
+  place: PostgresPaths,
   settings: Record<string, string> | undefined,
   log: Log,
   lock: OsLock | undefined,
@@ -41,7 +41,7 @@ export async function launch(
 }
 
 async function launchLocked(
-  place: Place,
+  place: PostgresPaths,
   settings: Record<string, string> | undefined,
   log: Log,
   lock: OsLock | undefined,
@@ -84,7 +84,7 @@ async function launchLocked(
 }
 
 /** Looks at why a server ended before it answered. Returns when starting again may help, throws when it cannot. */
-export async function judgeEnd(place: Place, launched: Launched, waitedMs: number): Promise<void> {
+export async function judgeEnd(place: PostgresPaths, launched: Launched, waitedMs: number): Promise<void> {
   const said = await logSince(place.log, launched.logOffset);
   // Another start was quicker; its server will be found.
   if (said.split('\n').some((line) => line.includes('lock file "') && line.includes('" already exists')) && waitedMs < 30_000) return;
@@ -93,5 +93,5 @@ export async function judgeEnd(place: Place, launched: Launched, waitedMs: numbe
     if (waitedMs < 30_000) return void (await sleep(50));
     throw stillUsed(place, await survivors(place.cluster));
   }
-  throw new Stop(exitCodes.dataDirectory, `PostgreSQL did not start on ${place.cluster}: ${lastWord(said)}; more is in ${place.log}`);
+  throw new Stop(exitCodes.dataDirectory, `PostgreSQL did not start on ${place.cluster}: ${lastLine(said)}; more is in ${place.log}`);
 }

@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type OsLock, tryOsLock } from '../data/os-lock.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import type { Log } from './events.ts';
-import type { Place } from './place.ts';
+import type { PostgresPaths } from './paths.ts';
 import { survivors } from './postmaster.ts';
 
 // PostgreSQL itself tells two servers on one cluster apart by process numbers and shared memory, and so not across namespaces. The lock
 // `postgres.lock` is inherited by the postmaster and all its processes: while one of them lives, wherever that is, no other is started.
 
-const pathOf = ({ dataDir }: Place) => join(dataDir, 'postgres.lock');
+const pathOf = ({ dataDir }: PostgresPaths) => join(dataDir, 'postgres.lock');
 
 const patienceMs = { visible: 30_000, invisible: 2_000 };
 
 /** For a server that is about to be started; undefined where there are no locks. Waits for processes of a server that was killed. */
-export async function waitForLock(place: Place, log: Log): Promise<OsLock | undefined> {
+export async function waitForLock(place: PostgresPaths, log: Log): Promise<OsLock | undefined> {
   const began = performance.now();
   let isTold = false;
   for (;;) {
@@ -32,18 +32,18 @@ export async function waitForLock(place: Place, log: Log): Promise<OsLock | unde
 }
 
 /** An adopted server holds its lock already, unless an older release started it: then we hold it as long as we keep that server. */
-export async function holdForAdopted(place: Place): Promise<OsLock | undefined> {
+export async function holdForAdopted(place: PostgresPaths): Promise<OsLock | undefined> {
   const attempt = await tryOsLock(pathOf(place));
   return attempt.is === 'taken' ? attempt.lock : undefined;
 }
 
-export const stillUsed = ({ cluster }: Place, pids: readonly number[]): Stop =>
+export const stillUsed = ({ cluster }: PostgresPaths, pids: readonly number[]): Stop =>
   new Stop(
     exitCodes.databaseUnreachable,
     `processes of a PostgreSQL that was killed still use ${cluster}${pids.length ? ` (pids ${pids.join(', ')})` : ''}; end them and start again`,
   );
 
-const usedElsewhere = ({ cluster }: Place): Stop =>
+const usedElsewhere = ({ cluster }: PostgresPaths): Stop =>
   new Stop(
     exitCodes.alreadyRunning,
     `a PostgreSQL in another container or namespace still uses ${cluster}; stop that container, or give this server another directory with QUARTERDECK_DATA`,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isAlive } from '../programs/process.ts';
-import type { Place } from './place.ts';
+import type { PostgresPaths } from './paths.ts';
 
 /** A live server, as its postmaster.pid tells it. */
 export interface Postmaster {
@@ -14,20 +14,20 @@ export interface Postmaster {
 }
 
 /** The server that holds this cluster now, or undefined. Its socket directory is empty while it has not opened one yet. */
-export async function findPostmaster(place: Place): Promise<Postmaster | undefined> {
+export async function findPostmaster(place: PostgresPaths): Promise<Postmaster | undefined> {
   const [pid, , , port, socketDir] = (await pidFile(place)).split('\n');
   if (!(Number(pid) > 0 && (await isPostmaster(Number(pid), place.cluster)))) return undefined;
   return { pid: Number(pid), port: Number(port) || 5432, socketDir: socketDir ?? '' };
 }
 
-const pidFile = (place: Place): Promise<string> => readFile(join(place.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+const pidFile = (place: PostgresPaths): Promise<string> => readFile(join(place.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
 
 /**
  * A postmaster.pid that names a dead process is left alone: PostgreSQL looks for survivors of that server before it replaces the
  * file. Only a number that now belongs to another program is taken away, because PostgreSQL would refuse for as long as that one
  * runs. It is taken aside first and looked at again: a competing start may have put a live server's file there since we read it.
  */
-export async function dropStalePid(place: Place): Promise<void> {
+export async function dropStalePid(place: PostgresPaths): Promise<void> {
   const judged = await pidFile(place);
   const pid = Number(judged.split('\n')[0]);
   if (!(pid > 0) || !isAlive(pid) || (await isPostmaster(pid, place.cluster))) return;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { exitCodes, Stop } from '../errors.ts';
 import { giveTo, type Identity } from '../programs/identity.ts';
 import { makingName } from './leftovers.ts';
-import { exists, type Place } from './place.ts';
+import { exists, type PostgresPaths } from './paths.ts';
 
 /** PostgreSQL's programs, ready to run: libraries linked, readable by whoever runs them. */
 export interface Software {
@@ -32,7 +32,7 @@ function packaged(): string {
  * necessary: a read-only node_modules whose links the package's install script never made, and a clone that the user
  * PostgreSQL runs as cannot enter.
  */
-export async function prepareSoftware(place: Place, identity: Identity): Promise<Software> {
+export async function prepareSoftware(place: PostgresPaths, identity: Identity): Promise<Software> {
   const native = packaged();
   const reachable = (await identity.mayRead(join(native, 'share'))) && (await identity.mayRead(join(native, 'bin', 'postgres')));
   return programs(reachable && (await makeReady(native)) ? native : await copied(native, place, identity));
@@ -60,7 +60,7 @@ async function makeReady(native: string): Promise<boolean> {
 }
 
 /** Made aside and renamed, so that a copy which has the name is whole. */
-async function copied(native: string, place: Place, identity: Identity): Promise<string> {
+async function copied(native: string, place: PostgresPaths, identity: Identity): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string };
   const wanted = join(place.dir, `software-${version}`);
   if (await exists(wanted)) {

@@ -66,7 +66,7 @@ export async function logSince(path: string, offset: number): Promise<string> {
 }
 
 /** The line that says why: the last FATAL or PANIC, else the last line at all (the dynamic linker speaks without a level). */
-export function lastWord(text: string): string {
+export function lastLine(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const fatal = lines.findLast((line) => /\b(FATAL|PANIC):/.test(line));
   return (fatal?.replace(/^.*?\b(FATAL|PANIC):\s*/, '') ?? lines.at(-1) ?? 'it said nothing').trim();

@@ -85,7 +85,7 @@ export abstract class Connection {
   }
 
   /** Ends it at once for another connection: what is said last leaves, and the client is not waited for. */
-  sendAway() {
+  evict() {
     this.send(421, '4.7.0 the server is busy, and you have not sent mail yet or send none; come again');
     this.socket.destroySoon();
   }

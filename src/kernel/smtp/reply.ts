@@ -1,5 +1,5 @@
 import { Refusal } from '../errors.ts';
-import { isPassing } from '../http/away.ts';
+import { isTemporary } from '../http/temporary-failure.ts';
 
 /** What is said to a client instead of what it asked for. The code of RFC 3463 stands before the sentence. */
 export class Reply extends Error {
@@ -15,7 +15,7 @@ export class Reply extends Error {
 /** What a refusal of the house means in SMTP. 4xx keeps the message at the client, which comes again. */
 export function replyFor(error: unknown): Reply {
   if (error instanceof Reply) return error;
-  if (isPassing(error)) return new Reply(451, '4.3.0', 'we cannot take mail at this moment; try again in a while');
+  if (isTemporary(error)) return new Reply(451, '4.3.0', 'we cannot take mail at this moment; try again in a while');
   if (!(error instanceof Refusal)) return new Reply(451, '4.3.0', 'something went wrong on our side; try again in a while');
   const { status, code, message } = error;
   // Paused sending and a used-up quota end: what the client keeps is sent then.

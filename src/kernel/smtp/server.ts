@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tl
 import type { Certificate } from '../certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
-import type { Room, Seat } from './room.ts';
+import type { ConnectionSlot, ConnectionSlots } from './connection-slots.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
 
@@ -13,7 +13,7 @@ export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'i
   /** TLS from the first byte. */
   isSecure: boolean;
   /** Connections are counted before anything is done for them. Servers may share it. */
-  room: Room;
+  room: ConnectionSlots;
   placeOf(socket: Socket): string;
   /** What is under way when we stop may take this long. */
   stopMs: number;
@@ -43,14 +43,14 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
   let isStopping = false;
   let allLeft = () => {};
 
-  const begin = (socket: Socket, seat: Seat): Session => {
+  const begin = (socket: Socket, seat: ConnectionSlot): Session => {
     const session = new Session(socket, options.isSecure, {
       ...options,
       secureContext: () => context,
       isStopping: () => isStopping,
-      proved: seat.prove,
+      proved: seat.markKnown,
       left: (left) => {
-        seat.leave();
+        seat.release();
         sessions.delete(left);
         if (sessions.size === 0) allLeft();
       },
@@ -60,17 +60,17 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
   };
   const takeIn = (socket: Socket) => {
     let session: Session | undefined;
-    const seat = options.room.enter(options.placeOf(socket), {
+    const seat = options.room.acquire(options.placeOf(socket), {
       // Before there is a session, it is in the middle of a handshake.
-      sendAway: () => (session ? session.sendAway() : socket.destroy()),
+      evict: () => (session ? session.evict() : socket.destroy()),
       isBusy: () => session?.isBusy ?? false,
-      isAtWork: () => session?.isAmidMessage ?? false,
+      isAmidMessage: () => session?.isAmidMessage ?? false,
     });
     if (!seat) return refuse(socket, options.isSecure);
     const beginSession = (readySocket: Socket) => {
       session = begin(readySocket, seat);
     };
-    if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave: seat.leave, begin: beginSession });
+    if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave: seat.release, begin: beginSession });
     else beginSession(socket);
   };
   const listener: Server = createServer(

@@ -19,7 +19,7 @@ import { Reply, replyFor } from './reply.ts';
 import * as words from './words.ts';
 
 /** Whoever came in by one connection, and what the door does with what they say. What is thrown is told to them. */
-export interface Visit {
+export interface SessionHandler {
   /** Before the greeting. */
   begin(): void;
   /** Undefined: nobody logs in here. */
@@ -46,7 +46,7 @@ export interface SessionOptions extends ConnectionOptions {
   greetAfterMs: number;
   /** Commands of one connection since its last message that was taken. */
   mostCommands: number;
-  open(session: Session): Visit;
+  open(session: Session): SessionHandler;
   isStopping(): boolean;
   /** It has logged in, or a message of it was accepted: connections that did neither go first when the door is full. */
   proved(): void;
@@ -66,7 +66,7 @@ export class Session extends Connection {
   /** What EHLO or HELO named; undefined before. */
   helo: string | undefined;
   readonly #options: SessionOptions;
-  readonly #visit: Visit;
+  readonly #visit: SessionHandler;
   #isReady = false;
   #greeting: NodeJS.Timeout | undefined;
   #isLoggedIn = false;

@@ -21,7 +21,7 @@ export interface Spool {
   /** Whether `store` has something to close or to hand over. */
   readonly isDue: boolean;
   /** The bytes of one; undefined when they are gone, or on another machine. */
-  read(place: Place): Promise<Readable | undefined>;
+  read(place: SpoolPosition): Promise<Readable | undefined>;
   /** Closes what is full or old, and makes objects of segments that are files of this machine: also those of processes that are gone,
    *  which nobody has touched for long. */
   store(telling: Telling, untouchedSince: Date): Promise<void>;
@@ -29,7 +29,7 @@ export interface Spool {
 }
 
 export interface Appended {
-  places: Place[];
+  places: SpoolPosition[];
   written: Promise<void>;
   /** Nobody wants them after all: the next ones are written in their place. Before anything else is appended. */
   takeBack(): Promise<void>;
@@ -43,7 +43,7 @@ export interface Telling {
   stored(key: string): Promise<void>;
 }
 
-export interface Place {
+export interface SpoolPosition {
   key: string;
   offset: number;
   bytes: number;
@@ -169,7 +169,7 @@ async function createLasting(place: string): Promise<FileHandle> {
 }
 
 /** One behind the other. */
-function placesFrom(key: string, offset: number, bodies: readonly Buffer[]): Place[] {
+function placesFrom(key: string, offset: number, bodies: readonly Buffer[]): SpoolPosition[] {
   let at = offset;
   return bodies.map(({ length: bytes }) => {
     const place = { key, offset: at, bytes };
@@ -206,7 +206,7 @@ export const openUnstored = (folder: string, key: string): Promise<FileHandle | 
 
 const fileOf = (folder: string, key: string) => path.join(folder, encodeURIComponent(key));
 
-async function readPlace(storage: Storage, folder: string, { key, offset, bytes }: Place): Promise<Readable | undefined> {
+async function readPlace(storage: Storage, folder: string, { key, offset, bytes }: SpoolPosition): Promise<Readable | undefined> {
   const file = await openUnstored(folder, key);
   if (file) return file.createReadStream({ start: offset, end: offset + bytes - 1 });
   return (await storage.open(key, { offset, length: bytes }))?.stream;

@@ -2,7 +2,7 @@ import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { type Body, MiB, pump } from './body.ts';
 import { StorageFull, StorageUnavailable } from './errors.ts';
-import { syncIfFree, syncInTurn } from './in-turn.ts';
+import { syncFairly, syncIfFree } from './fair-disk.ts';
 import type { Listed } from './storage.ts';
 
 /** Two of these a body: many bodies at once must not add up. */
@@ -82,7 +82,7 @@ export function lastingDirectories(root: string) {
 
 export async function syncDirectory(directory: string): Promise<void> {
   await using handle = await fs.open(directory, 'r');
-  await syncInTurn(() => handle.sync());
+  await syncFairly(() => handle.sync());
 }
 
 /** Files below a directory as keys, in the byte order of whole keys; directories that cannot hold a wanted one are not read. */

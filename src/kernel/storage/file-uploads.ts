@@ -4,8 +4,8 @@ import { type Body, MiB, verify } from './body.ts';
 import { typed, unlessMissing, writeFrom } from './disk.ts';
 import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
+import { syncFairly } from './fair-disk.ts';
 import { type FileTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
-import { syncInTurn } from './in-turn.ts';
 import { isUploadId } from './keys.ts';
 import type { AppendOptions, Storage } from './storage.ts';
 
@@ -65,7 +65,7 @@ async function commitUpload(
   if (expected.digest !== undefined)
     await verify(file.createReadStream({ start: 0, highWaterMark: MiB, autoClose: false }), expected.digest);
   // After a failed sync the kernel may have dropped the dirty pages and call the next sync a success: this upload is lost.
-  await syncInTurn(() =>
+  await syncFairly(() =>
     file.datasync().catch(async (error) => {
       await fs.rm(uploadPath(tree, id), { force: true });
       throw error;

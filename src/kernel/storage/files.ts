@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { type Body, digesting, MiB } from './body.ts';
 import { typed, unlessMissing, walk, writeFrom } from './disk.ts';
 import { RangeUnsatisfiable } from './errors.ts';
+import { readFairly, syncFairly } from './fair-disk.ts';
 import { type FileTree, makeTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
 import { fileUploads } from './file-uploads.ts';
-import { readInTurn, syncInTurn } from './in-turn.ts';
 import type { ByteRange, Opened, Stat, Storage } from './storage.ts';
 
 /** Objects are files below a directory; what is not finished is in its `.uploads`. */
@@ -37,7 +37,7 @@ async function putFile(tree: FileTree, key: string, body: Body, expected?: strin
     await using file = await fs.open(staged, 'wx', 0o600);
     const size = await writeFrom(file, 0, content, 'drop');
     const digest = content.finish();
-    await syncInTurn(() => file.datasync());
+    await syncFairly(() => file.datasync());
     await placeFile(tree, staged, target);
     return { size, digest };
   } catch (error) {
@@ -53,7 +53,7 @@ async function lastingFile(tree: FileTree, key: string): Promise<string> {
 }
 
 async function openFile(place: string, range?: ByteRange): Promise<Opened | undefined> {
-  const [file, stat] = await readInTurn(async () => {
+  const [file, stat] = await readFairly(async () => {
     const opened = await unlessMissing(fs.open(place, 'r'));
     try {
       return [opened, await opened?.stat()] as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
-import { DatabaseAway, openDb, run } from '../db/index.ts';
+import { DatabaseUnavailable, openDb, run } from '../db/index.ts';
 
 after(stopOwnServer);
 
@@ -84,7 +84,7 @@ test('all who wait hear of it when none can be opened', async (t) => {
   });
   const answers = await Promise.allSettled([ask(db), ask(db), ask(db)]);
   assert.deepEqual(
-    answers.map((answer) => answer.status === 'rejected' && answer.reason instanceof DatabaseAway),
+    answers.map((answer) => answer.status === 'rejected' && answer.reason instanceof DatabaseUnavailable),
     [true, true, true],
   );
   await letGo();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal } from '../errors.ts';
-import { cutSlice, sliceOf } from '../slice.ts';
+import { paginate, paginationOf } from '../pagination.ts';
 
 const id = fc.stringMatching(/^[a-z]{3}_[0-9A-Z]{26}$/);
 
@@ -14,10 +14,10 @@ test('slice after slice gives everything once, in order, and then no cursor', ()
       let cursor: string | undefined;
       for (let slices = 0; ; slices++) {
         assert.ok(slices <= all.length, 'it never ends');
-        const slice = sliceOf({ limit, ...(cursor ? { cursor } : {}) });
+        const slice = paginationOf({ limit, ...(cursor ? { cursor } : {}) });
         const from = slice.after === null ? 0 : all.findIndex((x) => x < slice.after!);
         // As a store does: one more than asked for.
-        const { items, cursor: next } = cutSlice(from < 0 ? [] : all.slice(from, from + slice.limit + 1), slice, (x) => x);
+        const { items, cursor: next } = paginate(from < 0 ? [] : all.slice(from, from + slice.limit + 1), slice, (x) => x);
         assert.ok(items.length <= limit);
         seen.push(...items);
         if (!next) break;
@@ -30,9 +30,9 @@ test('slice after slice gives everything once, in order, and then no cursor', ()
 });
 
 test('a cursor that we did not make is refused', () => {
-  const made = cutSlice(['tok_1', 'tok_2'], { limit: 1, after: null }, (x) => x).cursor!;
-  assert.equal(sliceOf({ cursor: made }).after, 'tok_1');
-  assert.deepEqual(sliceOf({}), { limit: 1000, after: null });
+  const made = paginate(['tok_1', 'tok_2'], { limit: 1, after: null }, (x) => x).cursor!;
+  assert.equal(paginationOf({ cursor: made }).after, 'tok_1');
+  assert.deepEqual(paginationOf({}), { limit: 1000, after: null });
   for (const cursor of [
     '',
     ' ',
@@ -46,7 +46,7 @@ test('a cursor that we did not make is refused', () => {
     'A'.repeat(600),
   ]) {
     assert.throws(
-      () => sliceOf({ cursor }),
+      () => paginationOf({ cursor }),
       (error) =>
         error instanceof Refusal && error.status === 400 && /the cursor is not one of ours; start again without it/.test(error.message),
       cursor,

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fakeSmtp } from '../../../test/fakes/smtp.ts';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { eventually } from '../../../test/harness/process.ts';
-import type { Lasting } from '../errors.ts';
+import type { RetryAdvice } from '../errors.ts';
 import { enqueue, jobAdmin } from '../jobs/index.ts';
 import { type Message, NotDelivered, relayMail, sendMail } from '../mail.ts';
 import { sql } from '../sql.ts';
@@ -12,7 +12,7 @@ import { sql } from '../sql.ts';
 const message: Message = { org: 'org_1', to: 'ada@example.com', subject: 'Grüße', text: 'Hello.\n.\nBye.', id: 'page 7/α' };
 const from = 'quarterdeck@cloud.example';
 
-const notDelivered = (sentence: RegExp, lasting: Lasting) => (error: unknown) => {
+const notDelivered = (sentence: RegExp, lasting: RetryAdvice) => (error: unknown) => {
   assert.ok(error instanceof NotDelivered, String(error));
   assert.match(error.message, sentence);
   assert.equal(error.lasting, lasting, error.message);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inSlices, withRest } from '../slices.ts';
 import { mapInSteps } from '../steps.ts';
+import { runAtQuarterLoad, runYielding } from '../yielding.ts';
 
 test('work in slices comes to the same, and others have their turn between two of them', async () => {
   const items = Array.from({ length: 5_000 }, (_, i) => i);
@@ -11,7 +11,7 @@ test('work in slices comes to the same, and others have their turn between two o
     timer = setImmediate(count);
   };
   let timer = setImmediate(count);
-  const doubled = await inSlices(mapInSteps(items, (i) => 2 * i));
+  const doubled = await runYielding(mapInSteps(items, (i) => 2 * i));
   clearImmediate(timer);
   assert.deepEqual(
     doubled,
@@ -22,7 +22,7 @@ test('work in slices comes to the same, and others have their turn between two o
 
 test('a rest ends at once when the task is to end', async () => {
   const stop = new AbortController();
-  const over = withRest(stop.signal, async () => {
+  const over = runAtQuarterLoad(stop.signal, async () => {
     const until = performance.now() + 50;
     while (performance.now() < until);
     stop.abort();

@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { Dns } from '../../../kernel/dns/index.ts';
-import { Crowded } from '../../../kernel/shares/index.ts';
+import { TenantThrottled } from '../../../kernel/fairness/index.ts';
 import { wallClock } from '../../../kernel/wall-clock.ts';
 
 // DANE for mail servers (RFC 7672): the DNS, signed, says which certificate a host shows. Believed only where the resolver vouches for it.
@@ -16,10 +16,11 @@ export interface Tlsa {
 /** What the DNS says of a host's certificate. `unknown`: it did not answer, and an attacker may be why, so the host is not used. */
 export type TlsaFinding = { kind: 'none' } | { kind: 'records'; records: Tlsa[] } | { kind: 'unknown'; sentence: string };
 
-/** Throws `Crowded` when whoever asks has used up its questions: that is nothing between the host and anybody else, and nobody waits for it. */
+/** Throws `TenantThrottled` when whoever asks has used up its questions: that is nothing between the host and anybody else, and nobody waits for it. */
 export async function findTlsa(dns: Dns, host: string, port: number): Promise<TlsaFinding> {
   const answer = await dns.lookup(`_${port}._tcp.${host}`, 'TLSA', { atOnce: true });
-  if (answer.isCrowded) throw new Crowded(`what certificate ${host} must show is asked when a question of this organization’s is answered`);
+  if (answer.isCrowded)
+    throw new TenantThrottled(`what certificate ${host} must show is asked when a question of this organization’s is answered`);
   if (answer.outcome === 'servfail' || answer.outcome === 'timeout') {
     return { kind: 'unknown', sentence: `what certificate ${host} must show could not be looked up (TLSA)` };
   }

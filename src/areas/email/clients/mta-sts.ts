@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../kernel/at-most.ts';
+import { boundedTo } from '../../../kernel/bounded-map.ts';
 import type { Dns } from '../../../kernel/dns/index.ts';
 import type { Guard, TlsOptions } from '../../../kernel/guard/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
@@ -38,9 +38,9 @@ const retryMs = 5 * 60_000;
  * policy's server away later gains nothing; a domain whose policy was never read is sent to as if it had none.
  */
 export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds): (domain: string) => Promise<Enforced> {
-  const policies = new LRUCache<string, Remembered>(atMost(10_000));
+  const policies = new LRUCache<string, Remembered>(boundedTo(10_000));
   /** Until when. It is asked for only once the DNS has said that there is one, so whoever failed, the domain is to blame. */
-  const failed = new LRUCache<string, number>(atMost(10_000));
+  const failed = new LRUCache<string, number>(boundedTo(10_000));
 
   const fetchPolicy = async (domain: string): Promise<StsPolicy | undefined> => {
     const url = `https://mta-sts.${domain}${port === 443 ? '' : `:${port}`}/.well-known/mta-sts.txt`;

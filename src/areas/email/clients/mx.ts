@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../kernel/at-most.ts';
+import { boundedTo } from '../../../kernel/bounded-map.ts';
 import type { Dns, DnsAnswer } from '../../../kernel/dns/index.ts';
-import { makeCrowd } from '../../../kernel/shares/index.ts';
+import { makeKeyedLimit } from '../../../kernel/fairness/index.ts';
 
 export interface MxHost {
   name: string;
@@ -62,9 +62,9 @@ export interface RouteNeeds {
 }
 
 export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNeeds): Routes {
-  const routes = new LRUCache<string, Known>(atMost(remembered));
+  const routes = new LRUCache<string, Known>(boundedTo(remembered));
   const asked = new Map<string, Promise<Route>>();
-  const lookups = makeCrowd(mostLookups);
+  const lookups = makeKeyedLimit(mostLookups);
   const holding = (place: string) => {
     const found = routes.get(place);
     return found !== undefined && found.until > now() ? found.route : undefined;
@@ -87,7 +87,7 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNee
       const place = `${org} ${domain}`;
       const found = known(domain, org) ?? asked.get(place);
       if (found !== undefined) return found;
-      const leave = lookups.enter(org);
+      const leave = lookups.acquire(org);
       if (!leave) return undefined;
       const underWay = ask(domain, org).finally(() => {
         asked.delete(place);

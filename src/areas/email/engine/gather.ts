@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../kernel/app.ts';
 import { isAboutData } from '../../../kernel/db/index.ts';
-import { currentBehalf, onBehalf, together } from '../../../kernel/shares/index.ts';
+import { batchContext, currentContext, runFor } from '../../../kernel/fairness/index.ts';
 
 interface Waiting<I, O> {
   item: I;
@@ -24,8 +24,8 @@ export interface GatherOptions<I> {
 const mostAtOnce = 200;
 
 function callerAlone(): readonly string[] {
-  const { org, isAside } = currentBehalf();
-  return [isAside ? '' : org];
+  const { org, isSystem } = currentContext();
+  return [isSystem ? '' : org];
 }
 
 /**
@@ -45,7 +45,7 @@ export function gatherCalls<I, O>(
   const actOn = async (batch: Waiting<I, O>[]): Promise<void> => {
     try {
       const orgs = batch.flatMap((each) => each.orgs);
-      const results = await onBehalf(together(name, orgs), () => act(batch.map(({ item }) => item)), watch);
+      const results = await runFor(batchContext(name, orgs), () => act(batch.map(({ item }) => item)), watch);
       batch.forEach(({ resolve }, n) => {
         resolve(results[n]!);
       });

@@ -4,8 +4,8 @@ import type { Principal } from '../../../identity/principal.ts';
 import type { RateLimit } from '../../../identity/rate-limit.ts';
 import type { App } from '../../../kernel/app.ts';
 import { invalid } from '../../../kernel/errors.ts';
-import { nextTurn } from '../../../kernel/slices.ts';
 import { now } from '../../../kernel/time.ts';
+import { yieldToLoop } from '../../../kernel/yielding.ts';
 import { showMailbox } from '../rules/address.ts';
 import { limits } from '../rules/limits.ts';
 import { checkDraft, composeMessage, type Draft, type EmailSend } from './compose/index.ts';
@@ -52,7 +52,7 @@ export async function handIn({ intake, domains, used }: HandIn, bodies: readonly
     const { id: domainId } = await requireDomain(domains, principal, draft.from.domain);
     const { content, messageId } = await composeMessage(draft, { where: nameOf(i), date: scheduled[i] });
     submissions.push({ ...describe(principal, draft, bodies[i]!.tags, scheduled[i]), domainId, messageId, content });
-    await nextTurn(); // a hundred small ones are many milliseconds too
+    await yieldToLoop(); // a hundred small ones are many milliseconds too
   }
   const idempotency = idempotencyKey === undefined ? {} : { idempotency: { key: idempotencyKey, fingerprint: await fingerprint(bodies) } };
   return intake.take({ submissions, ...idempotency });
@@ -97,7 +97,7 @@ async function addValue(hash: Hash, value: unknown): Promise<void> {
   if (typeof value === 'string') {
     hash.update(`"${value.length}:`);
     for (let at = 0; at < value.length; at += slice) {
-      if (at > 0) await nextTurn();
+      if (at > 0) await yieldToLoop();
       hash.update(Buffer.from(value.slice(at, at + slice), 'utf16le')); // half a character is as good as a whole one here
     }
     return;

@@ -1,6 +1,6 @@
 import MailComposer from 'nodemailer/lib/mail-composer/index.js';
 import type { App } from '../../../kernel/app.ts';
-import type { Lasting } from '../../../kernel/errors.ts';
+import type { RetryAdvice } from '../../../kernel/errors.ts';
 import { headerIdOf, type Mail, type Message, NotDelivered } from '../../../kernel/mail.ts';
 import { makeIds, now } from '../../../kernel/time.ts';
 import { makeBodyHash } from '../clients/dkim.ts';
@@ -74,7 +74,7 @@ async function attempt(options: OwnMailOptions, from: string, domain: store.OwnD
 }
 
 /** Only a refusal of the recipient is for good: a full mailbox, a policy or a block list may let the next attempt pass. */
-const lastingOf = (outcome: Outcome): Lasting =>
+const lastingOf = (outcome: Outcome): RetryAdvice =>
   outcome.kind !== 'bounced' ? 'for now' : outcome.bounceType === 'hard' ? 'for good' : 'until mended';
 
 const compose = (from: string, { to, subject, text, html, headers }: Message, messageId: string, at: string): Promise<Buffer> =>

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import type { Slice } from '../../../kernel/slice.ts';
+import type { Pagination } from '../../../kernel/pagination.ts';
 import { sql } from '../../../kernel/sql.ts';
 
 const SuppressionRow = Type.Object({
@@ -11,7 +11,10 @@ const SuppressionRow = Type.Object({
 });
 export type SuppressionRow = Static<typeof SuppressionRow>;
 
-export const listSuppressionRows = (tx: Tx, org: string, { limit, after }: Slice): Promise<SuppressionRow[]> => rows(tx, SuppressionRow)`
+export const listSuppressionRows = (tx: Tx, org: string, { limit, after }: Pagination): Promise<SuppressionRow[]> => rows(
+  tx,
+  SuppressionRow,
+)`
   select id, address, reason, created_at from email.suppression
    where org_id = ${org} and ${after === null ? sql`true` : sql`id < ${after}`} order by id desc limit ${limit + 1}`;
 

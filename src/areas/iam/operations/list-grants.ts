@@ -2,14 +2,14 @@ import { iam } from '../../../../contract/iam.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import * as store from '../../../identity/store/grants.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
-import { cutSlice, sliceOf } from '../../../kernel/slice.ts';
+import { paginate, paginationOf } from '../../../kernel/pagination.ts';
 import { grantView } from '../views/grant.ts';
 
 export const listGrants = operation(iam.listGrants, async ({ ctx, query }) =>
   ctx.read(async (tx) => {
     const custom = await customRoles(tx, ctx.org);
-    const slice = sliceOf(query);
-    const { items, cursor } = cutSlice(
+    const slice = paginationOf(query);
+    const { items, cursor } = paginate(
       await store.listGrants(tx, ctx.org, query.subject ?? null, slice),
       slice,
       (g) => g.id,

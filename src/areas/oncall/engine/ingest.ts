@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { inSlices, withPause } from '../../../kernel/slices.ts';
+import { runWithPause, runYielding } from '../../../kernel/yielding.ts';
 import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
 import { type Attachment, attach, type CountChange, countChanges, type Known, mostOccurrences } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
@@ -47,7 +47,7 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   if (target?.begun)
     await target.begun.write(told, insertFresh); // an incident that opens is made with its counts
   else [inserted] = await Promise.all([insertFresh(), noteAll(tx, org, told, from.now)]);
-  const changes = await inSlices(countChanges(known, result, inserted, target?.id));
+  const changes = await runYielding(countChanges(known, result, inserted, target?.id));
   await react(tx, org, changes, result, target);
   const over = [...new Set(result.ended.map(({ alert }) => alert.fingerprint))];
   await inPortions(over, (some) => alerts.forgetOldOccurrences(tx, org, from, some, mostOccurrences));
@@ -63,7 +63,7 @@ async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) =>
   if (list.length <= portion) return list.length ? [...((await act(list)) ?? [])] : [];
   const results: R[] = [];
   for (let i = 0; i < list.length; i += portion) {
-    const some = await withPause(() => act(list.slice(i, i + portion)));
+    const some = await runWithPause(() => act(list.slice(i, i + portion)));
     // One by one: what very many occurrences of an alert give is more than a call takes as arguments.
     for (const result of some ?? []) results.push(result);
   }
@@ -72,12 +72,12 @@ async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) =>
 
 /** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
 async function settled(tx: Tx, org: string, known: Known[], delivered: readonly Delivered[], now: string): Promise<Attachment> {
-  const first = await inSlices(attach(known, delivered, now));
+  const first = await runYielding(attach(known, delivered, now));
   const touched = new Set([...first.refired, ...first.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])));
   if (!touched.size) return first;
   const closed = new Set((await incidents.lockIncidents(tx, org, [...touched])).filter((i) => i.status === 'resolved').map((i) => i.id));
   return closed.size
-    ? inSlices(
+    ? runYielding(
         attach(
           known.map((k) => ({ ...k, closed: k.closed || closed.has(k.incidentId) })),
           delivered,

@@ -1,6 +1,6 @@
 // What becomes of a page after it was handed over: the provider tells, or the person answers.
 import type { Tx } from '../../../kernel/db/index.ts';
-import type { Lasting } from '../../../kernel/errors.ts';
+import type { RetryAdvice } from '../../../kernel/errors.ts';
 import { channels, pageAsSubject } from '../rules/channels.ts';
 import * as pages from '../store/pages.ts';
 import { note } from '../store/timeline.ts';
@@ -8,7 +8,7 @@ import { failPage, retryPage } from './page.ts';
 
 interface Undelivered {
   sentence: string;
-  lasting: Lasting;
+  lasting: RetryAdvice;
 }
 
 /** The provider says that it arrived. */

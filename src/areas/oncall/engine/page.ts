@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import type { Lasting } from '../../../kernel/errors.ts';
+import type { RetryAdvice } from '../../../kernel/errors.ts';
 import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
@@ -151,7 +151,7 @@ export async function failPage(tx: Tx, org: string, pageId: string, sentence: st
 }
 
 /** Handed over, and lost on the way for now: it goes out once more. */
-export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, lasting: Lasting): Promise<void> {
+export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, lasting: RetryAdvice): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
   const seconds = retryAfter(page.attempts);

@@ -1,5 +1,5 @@
 import { invalid } from '../../../kernel/errors.ts';
-import { nextTurn } from '../../../kernel/slices.ts';
+import { yieldToLoop } from '../../../kernel/yielding.ts';
 import { fingerprintOf, mostAlerts, type Sent } from '../rules/alerts.ts';
 import { judgeAlert } from '../rules/judge-alert.ts';
 
@@ -26,7 +26,7 @@ export async function judgeAlerts(given: unknown, name: 'alerts' | ''): Promise<
   const judged: Judged = { alerts: [], left, rejected: 0, problems: [] };
   const occurrences = new Map<string, number>();
   for (const [n, i] of kept.entries()) {
-    if (n % sliceLength === sliceLength - 1) await nextTurn();
+    if (n % sliceLength === sliceLength - 1) await yieldToLoop();
     const where = name ? `${name}.${i}` : String(i);
     const looked = judgeAlert(given[i], where);
     if ('problem' in looked) {
@@ -53,7 +53,7 @@ async function cutToLimit(given: readonly unknown[]): Promise<{ kept: number[]; 
   const firing: number[] = [];
   const resolved: number[] = [];
   for (let i = 0; i < given.length && firing.length < mostAlerts; i++) {
-    if (i % (sliceLength * 20) === sliceLength * 20 - 1) await nextTurn();
+    if (i % (sliceLength * 20) === sliceLength * 20 - 1) await yieldToLoop();
     if ((given[i] as { status?: unknown } | null)?.status !== 'resolved') firing.push(i);
     else if (resolved.length < mostAlerts) resolved.push(i);
   }

@@ -2,8 +2,8 @@ import type { OpenCtx } from '../../../identity/context.ts';
 import type { Principal } from '../../../identity/principal.ts';
 import type { App } from '../../../kernel/app.ts';
 import { invalid, Refusal, unavailable } from '../../../kernel/errors.ts';
-import { inSlices } from '../../../kernel/slices.ts';
 import type { Steps } from '../../../kernel/steps.ts';
+import { runYielding } from '../../../kernel/yielding.ts';
 import { shareService } from '../../services/index.ts';
 import type { Delivery } from '../rules/alerts.ts';
 import { longestRepeat, silentAfter } from '../rules/silence.ts';
@@ -56,7 +56,7 @@ export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: str
       const service = shared ?? unavailable('the service of this alert source is gone');
       if (rejected) await recordProblem(tx, org, sourceId, problems[0]!, rejected);
       const delivery = {
-        ...(await inSlices(read(judged, source.now, silentAfter(source.now, source.repeat_seconds)))),
+        ...(await runYielding(read(judged, source.now, silentAfter(source.now, source.repeat_seconds)))),
         rejected: { count: rejected, problems },
       };
       const { firing, resolved, repeatSeconds } = await ingest(

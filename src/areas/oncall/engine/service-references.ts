@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, type Job, job, moveOrEnqueue } from '../../../kernel/jobs/index.ts';
-import { withRest } from '../../../kernel/slices.ts';
+import { runAtQuarterLoad } from '../../../kernel/yielding.ts';
 import { publicChanged, shareService } from '../../services/index.ts';
 import { renamePublic, renameUnresolved, type SliceOfService, unresolvedOf } from '../store/incidents.ts';
 import { detachPolicy } from '../store/policies.ts';
@@ -38,7 +38,7 @@ export const renameJob: Job<{ serviceId: string; lastName?: string }, unknown> =
     for (let after: string | null | undefined; after !== null; ) {
       signal.throwIfAborted();
       const slice: SliceOfService = { serviceId, after: after ?? null, limit: atOnce };
-      after = await withRest(signal, () => db.write((tx) => renameSlice(tx, org!, slice, lastName)));
+      after = await runAtQuarterLoad(signal, () => db.write((tx) => renameSlice(tx, org!, slice, lastName)));
     }
   },
 );

@@ -1,6 +1,6 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { cutSlice, sliceOf } from '../../../kernel/slice.ts';
+import { paginate, paginationOf } from '../../../kernel/pagination.ts';
 import { listServices } from '../../services/index.ts';
 import { examineServices } from '../engine/doctor/examine.ts';
 import { findReport } from '../store/doctor.ts';
@@ -8,8 +8,8 @@ import { diagnosisView, reportView } from '../views/doctor.ts';
 
 export const examineOncall = operation(oncall.examineOncall, async ({ ctx, query }) =>
   ctx.read(async (tx) => {
-    const slice = sliceOf({ limit: 50, ...query });
-    const { items, cursor } = cutSlice(await listServices(tx, ctx.org, ctx.visible, slice), slice, (s) => s.id);
+    const slice = paginationOf({ limit: 50, ...query });
+    const { items, cursor } = paginate(await listServices(tx, ctx.org, ctx.visible, slice), slice, (s) => s.id);
     const { at, examined } = await examineServices(tx, ctx.app, ctx.org, items);
     // It tells of the whole organization, so it is for those who see all of it.
     const report = ctx.visible === '*' ? await findReport(tx, ctx.org) : undefined;

@@ -1,7 +1,7 @@
 // The channels by which people are paged, in one table. Steps ask it where a page goes, previews what would keep it from arriving,
 // saving asks what a rule needs, and sending why a page cannot go out. How each channel sends stands in clients/channels.
 import { channelNames } from '../../../../contract/oncall/channels.ts';
-import type { Lasting } from '../../../kernel/errors.ts';
+import type { RetryAdvice } from '../../../kernel/errors.ts';
 
 export { channelNames };
 export type ChannelName = (typeof channelNames)[number];
@@ -129,7 +129,7 @@ export function refusalOf(wanted: readonly ChannelName[], reach: Reach): { statu
 }
 
 /** Why a page by this channel is not even tried. */
-export function failureOf(channel: ChannelName, reach: Reach, person: string): { sentence: string; lasting: Lasting } | undefined {
+export function failureOf(channel: ChannelName, reach: Reach, person: string): { sentence: string; lasting: RetryAdvice } | undefined {
   const missing = channels[channel].needs.find((need) => need.failure && !need.isMet(reach));
   return missing && { sentence: missing.failure!(person), lasting: missing.mayMend ? 'until mended' : 'for good' };
 }

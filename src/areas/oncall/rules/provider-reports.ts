@@ -1,14 +1,14 @@
-import type { Lasting } from '../../../kernel/errors.ts';
+import type { RetryAdvice } from '../../../kernel/errors.ts';
 
 /** Codes of Twilio after which the same message may still go through. */
 const temporary = new Set([20429, 30001, 30008]);
 /** Codes that are not about the message: the account is suspended, the phone is switched off or out of reach. */
 const mended = new Set([20005, 30002, 30003]);
 
-export const lastingOfCode = (code: number | undefined): Lasting =>
+export const lastingOfCode = (code: number | undefined): RetryAdvice =>
   temporary.has(code ?? 0) ? 'for now' : mended.has(code ?? 0) ? 'until mended' : 'for good';
 
-export type Report = { is: 'delivered' } | { is: 'failed'; lasting: Lasting; sentence: string } | { is: 'underway' };
+export type Report = { is: 'delivered' } | { is: 'failed'; lasting: RetryAdvice; sentence: string } | { is: 'underway' };
 
 /** What the provider's report about a message means. */
 export function messageReport(status: string, code: number | undefined): Report {

@@ -1,6 +1,6 @@
 // Who is on call at an instant: one rotation and its overrides, computed from an anchor. Nothing is stored when a shift changes,
 // so nothing can be late or missed; and the calendar feed, the preview and paging ask the same function.
-import { onward } from '../../../kernel/onward.ts';
+import { assertProgress } from '../../../kernel/assert-progress.ts';
 import { type Span, spansOf, substitutions } from './substitutions.ts';
 
 export interface Handoff {
@@ -184,7 +184,7 @@ interface Piece {
 /** The rotation's own shifts between two instants. Each covers a date of its own, which bounds how many there are. */
 function rotationBetween(rotation: Rotation, from: number, to: number): Piece[] {
   const pieces: Piece[] = [];
-  const moveOn = onward(`the rotation in ${rotation.timezone}`, Math.ceil((to - from) / dayMs) + nearby.length);
+  const moveOn = assertProgress(`the rotation in ${rotation.timezone}`, Math.ceil((to - from) / dayMs) + nearby.length);
   for (let at = from; at < to; ) {
     moveOn(at);
     const shift = rotationShift(rotation, at);

@@ -1,5 +1,5 @@
 // The way of an incident through its policy: which step fires next, and when. Times are milliseconds of the product's clock.
-import { onward } from '../../../kernel/onward.ts';
+import { assertProgress } from '../../../kernel/assert-progress.ts';
 
 export interface Target {
   kind: 'schedule' | 'user';
@@ -57,7 +57,7 @@ export function advance(policy: Policy, walk: Walk, reached: boolean, now: numbe
 
 /** For whoever goes a walk in one loop: called before each step, it holds that none is repeated and that they come to an end. */
 export function stepByStep({ name, repeat, steps }: Policy): (walk: Walk) => void {
-  const moveOn = onward(`the walk through ${name}`, steps.length * (repeat + 1));
+  const moveOn = assertProgress(`the walk through ${name}`, steps.length * (repeat + 1));
   return ({ next }) => moveOn(next!.pass * steps.length + next!.step);
 }
 

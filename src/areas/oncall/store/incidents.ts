@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
-import type { Slice } from '../../../kernel/slice.ts';
+import type { Pagination } from '../../../kernel/pagination.ts';
 import { type Sql, sql, type Visible } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import type { CountChange } from '../rules/attach.ts';
@@ -59,7 +59,7 @@ export type Status = IncidentRow['status'];
  * Newest first; without a status, those that are not resolved. Of each status, and of each service for whoever sees only some, the
  * newest are read by an index of their own: it costs what is shown, however many there are.
  */
-export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined, { limit, after }: Slice) => {
+export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined, { limit, after }: Pagination) => {
   const services = visible === '*' ? sql`(select null) v(id)` : sql`unnest(${[...visible]}::text[]) v(id)`;
   const ofService = visible === '*' ? sql`true` : sql`i.service_id = v.id`;
   return rows(tx, IncidentRow)`

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { tooMany } from '../../../identity/attempts.ts';
 import { audit } from '../../../identity/audit.ts';
 import type { App } from '../../../kernel/app.ts';
-import { atMost } from '../../../kernel/at-most.ts';
+import { boundedTo } from '../../../kernel/bounded-map.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal, unreachable } from '../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../kernel/guard/index.ts';
@@ -63,7 +63,7 @@ export function makeOidc(app: App, clock: Clock): Oidc {
 /** An ID token used as a password stands for one key: coming back with it within the hour finds that key again, also when the token
  *  itself is over by then (GitHub's lives 5 minutes, a build longer), and also when it was revoked. */
 function loginByToken(app: App, exchange: Oidc['exchange'], check: (token: string) => Promise<void>): ForeignLogin {
-  const seen = new LRUCache<string, true>(atMost(10_000));
+  const seen = new LRUCache<string, true>(boundedTo(10_000));
   return {
     takes: ({ username }) => username === 'oidc' || (username?.startsWith('oidc+') ?? false),
     open: async ({ username = '', password }, asked) => {

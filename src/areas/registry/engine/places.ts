@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../kernel/at-most.ts';
+import { boundedTo } from '../../../kernel/bounded-map.ts';
 import { looksLikeDigest } from '../rules/names.ts';
 import { topics } from '../rules/topics.ts';
 import { otherSpelling } from '../rules/upstreams.ts';
@@ -38,7 +38,7 @@ export function makePlaces({ app, settings }: Engine): Places {
   const blobs = app.caches.make<BlobRow>({ max: 50_000 });
   // A digest has one body for ever, so bodies need no dropping, only a bound; who may see one was asked before.
   const bodies = new LRUCache<string, Buffer>({ maxSize: 32 * MiB, sizeCalculation: (body) => body.length + 200 });
-  const touched = new LRUCache<string, number>(atMost(50_000));
+  const touched = new LRUCache<string, number>(boundedTo(50_000));
 
   const places: Places = {
     repository: (registryId, name) =>

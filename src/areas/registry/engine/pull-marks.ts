@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import { house, onBehalf } from '../../../kernel/shares/index.ts';
+import { runFor, systemContext } from '../../../kernel/fairness/index.ts';
 import { markPulled } from '../store/manifests.ts';
 
 /** Notes that somebody pulled a manifest, for retention: at most one note a manifest and minute, many in one statement, since retention
@@ -16,7 +16,7 @@ export function makePullMarks(app: App): (manifestId: number) => void {
     if (noted.peek(String(id))) return;
     void noted.get(String(id), async () => ({ value: { pulled: true }, topics: [] }));
     // Of everybody, so nobody's: who happens to be the first pays for none of the others.
-    if (waiting.size === 0) setTimeout(() => onBehalf(house, flush), 1_000).unref();
+    if (waiting.size === 0) setTimeout(() => runFor(systemContext, flush), 1_000).unref();
     waiting.add(id);
   };
 }

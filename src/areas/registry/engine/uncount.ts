@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { type Job, job, moveOrEnqueue } from '../../../kernel/jobs/index.ts';
-import { withRest } from '../../../kernel/slices.ts';
+import { runAtQuarterLoad } from '../../../kernel/yielding.ts';
 import { indexBounds } from '../rules/manifest.ts';
 import { listersAfter, uncount, uncountIndexes } from '../store/content.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
@@ -23,7 +23,7 @@ export const uncountJob: Job<{ repositoryId: number; digest: string }, unknown> 
         for (let after: number | undefined = 0; after !== undefined; ) {
           signal.throwIfAborted();
           const from: number = after;
-          const listers = await withRest(signal, () =>
+          const listers = await runAtQuarterLoad(signal, () =>
             db.write(async (tx) => {
               const found = await listersAfter(tx, repositoryId, listed, from);
               await uncount(

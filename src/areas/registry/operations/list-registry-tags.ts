@@ -1,15 +1,15 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { cutSlice, sliceOf } from '../../../kernel/slice.ts';
+import { paginate, paginationOf } from '../../../kernel/pagination.ts';
 import { findRepository } from '../engine/find-registry.ts';
 import * as images from '../store/images.ts';
 import { tagView } from '../views/image.ts';
 
 export const listRegistryTags = operation(registry.listRegistryTags, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {
-    const slice = sliceOf(query);
+    const slice = paginationOf(query);
     const repository = await findRepository(tx, ctx, params.slug, query.repo);
-    const { items, cursor } = cutSlice(await images.tagsOf(tx, repository.id, slice), slice, (t) => t.name);
+    const { items, cursor } = paginate(await images.tagsOf(tx, repository.id, slice), slice, (t) => t.name);
     return ok({ tags: items.map(tagView), ...(cursor ? { cursor } : {}) });
   }),
 );

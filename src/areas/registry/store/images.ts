@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
-import type { Slice } from '../../../kernel/slice.ts';
+import type { Pagination } from '../../../kernel/pagination.ts';
 import { mostContentBytes } from '../rules/manifest.ts';
 import { sizeOfRepository, tagsOfRepository } from './figures.ts';
 
@@ -15,7 +15,7 @@ const RepositoryListRow = Type.Object({
 export type RepositoryListRow = Static<typeof RepositoryListRow>;
 
 /** What each holds was counted when it was pushed. */
-export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Slice) => rows(tx, RepositoryListRow)`
+export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Pagination) => rows(tx, RepositoryListRow)`
   select r.name, r.created_at,
          ${tagsOfRepository} as tag_count, ${sizeOfRepository} as size_bytes
     from registry.repository r
@@ -25,7 +25,7 @@ export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit,
 const TagListRow = Type.Object({ name: Type.String(), digest: Type.String(), manifest_size: Type.Integer(), updated_at: Type.String() });
 export type TagListRow = Static<typeof TagListRow>;
 
-export const tagsOf = (tx: Tx, repositoryId: number, { limit, after }: Slice) => rows(tx, TagListRow)`
+export const tagsOf = (tx: Tx, repositoryId: number, { limit, after }: Pagination) => rows(tx, TagListRow)`
   select t.name, m.digest, m.size as manifest_size, t.updated_at
     from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and (${after}::text is null or t.name > ${after})

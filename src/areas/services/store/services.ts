@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import type { Slice } from '../../../kernel/slice.ts';
+import type { Pagination } from '../../../kernel/pagination.ts';
 import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 
 const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
 export type ServiceRow = Static<typeof ServiceRow>;
 
 /** The newest first; without a slice, all of them. */
-export const listServices = (tx: Tx, org: string, visible: Visible, slice?: Slice) => rows(tx, ServiceRow)`
+export const listServices = (tx: Tx, org: string, visible: Visible, slice?: Pagination) => rows(tx, ServiceRow)`
   select id, name, created_at from services.service
    where org_id = ${org} and ${isVisible(visible, sql`id`)} ${slice?.after ? sql`and id < ${slice.after}` : sql``}
    order by id desc limit ${slice ? slice.limit + 1 : null}`;

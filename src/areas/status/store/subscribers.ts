@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import type { Slice } from '../../../kernel/slice.ts';
+import type { Pagination } from '../../../kernel/pagination.ts';
 import { sql } from '../../../kernel/sql.ts';
 
 const SubscriberRow = Type.Object({
@@ -34,7 +34,7 @@ export const countSubscribers = async (tx: Tx, org: string, pageIds: readonly st
     ).map((c) => [c.page_id, c.n]),
   );
 
-export const listSubscribers = (tx: Tx, org: string, pageId: string, { limit, after }: Slice) => rows(tx, SubscriberRow)`
+export const listSubscribers = (tx: Tx, org: string, pageId: string, { limit, after }: Pagination) => rows(tx, SubscriberRow)`
   select ${columns} from status.subscriber
    where org_id = ${org} and page_id = ${pageId} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
 

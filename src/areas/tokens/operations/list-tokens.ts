@@ -3,16 +3,16 @@ import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
 import { tokensOf } from '../../../identity/store/tokens.ts';
-import { cutSlice, sliceOf } from '../../../kernel/slice.ts';
+import { paginate, paginationOf } from '../../../kernel/pagination.ts';
 import { tokenView } from '../views/token.ts';
 
 export const listTokens = operation(
   tokens.listTokens,
   async ({ ctx, query }) =>
     ctx.read(async (tx) => {
-      const slice = sliceOf(query);
+      const slice = paginationOf(query);
       const above = ctx.principal.scopes.length ? ctx.principal.id : undefined;
-      const { items, cursor } = cutSlice(
+      const { items, cursor } = paginate(
         await tokensOf(tx, ctx.org, ctx.user.id, above, slice),
         slice,
         (t) => t.id,

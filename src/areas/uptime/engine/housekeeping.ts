@@ -1,4 +1,4 @@
-import { DatabaseAway, type Db } from '../../../kernel/db/index.ts';
+import { DatabaseUnavailable, type Db } from '../../../kernel/db/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { prune } from '../store/instances.ts';
 import { dropOldFailures, dropPartition, dropSurplusFailures, makeAhead, outlived } from '../store/partitions.ts';
@@ -17,7 +17,7 @@ export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): 
       .write((tx) => dropPartition(tx, waiting[0]!))
       .then(
         () => true,
-        (error) => (error instanceof DatabaseAway ? false : Promise.reject(error)),
+        (error) => (error instanceof DatabaseUnavailable ? false : Promise.reject(error)),
       );
     if (dropped) waiting.shift();
     else if (++refusals >= mostRefusals)

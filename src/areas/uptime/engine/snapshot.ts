@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { nextTurn } from '../../../kernel/slices.ts';
+import { yieldToLoop } from '../../../kernel/yielding.ts';
 import { namedServices } from '../../services/index.ts';
 import { addMonitor, families, type Snapshot } from '../rules/export-families.ts';
 import { writePieces } from '../rules/export-text.ts';
@@ -21,7 +21,7 @@ export async function gatherSnapshot(read: Read, org: string): Promise<Snapshot>
     found = await read((tx) => readPortion(tx, org, after, snapshot));
     // Ids only grow, and so does this one: monitors that are made meanwhile cannot keep it going for long.
     after = found.at(-1)?.id ?? after;
-    await nextTurn();
+    await yieldToLoop();
   } while (found.length === portion);
   return snapshot;
 }
@@ -52,6 +52,6 @@ async function readPortion(tx: Tx, org: string, after: string, snapshot: Snapsho
 export async function* writeSnapshot(snapshot: Snapshot): AsyncGenerator<string> {
   for (const piece of writePieces(families(snapshot))) {
     yield piece;
-    await nextTurn();
+    await yieldToLoop();
   }
 }

@@ -1,13 +1,13 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { cutSlice, sliceOf } from '../../../kernel/slice.ts';
+import { paginate, paginationOf } from '../../../kernel/pagination.ts';
 import { maintenanceOf } from '../store/maintenance.ts';
 import { maintenanceView } from '../views/maintenance.ts';
 
 export const listMaintenance = operation(uptime.listMaintenance, async ({ ctx, query }) => {
-  const slice = sliceOf(query);
+  const slice = paginationOf(query);
   return ctx.read(async (tx) => {
-    const { items, cursor } = cutSlice(await maintenanceOf(tx, ctx.org, ctx.visible, slice), slice, (m) => m.id);
+    const { items, cursor } = paginate(await maintenanceOf(tx, ctx.org, ctx.visible, slice), slice, (m) => m.id);
     return ok({ maintenance: items.map(maintenanceView), ...(cursor ? { cursor } : {}) });
   });
 });

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import type { Slice } from '../../../kernel/slice.ts';
+import type { Pagination } from '../../../kernel/pagination.ts';
 import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 
 const MaintenanceRow = Type.Object({
@@ -17,7 +17,7 @@ const columns = sql`id, service_id, title, starts_at, ends_at, created_at`;
 /** Availability looks no further back. */
 const keptDays = 400;
 
-export const maintenanceOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Slice) => rows(tx, MaintenanceRow)`
+export const maintenanceOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Pagination) => rows(tx, MaintenanceRow)`
   select ${columns} from uptime.maintenance
    where org_id = ${org} and ends_at > kernel.now() - make_interval(days => ${keptDays}) and ${isVisible(visible, sql`service_id`)}
      and (${after}::text is null or id < ${after})

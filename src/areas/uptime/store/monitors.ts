@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import type { Slice } from '../../../kernel/slice.ts';
+import type { Pagination } from '../../../kernel/pagination.ts';
 import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 import { MonitorRow, monitorColumns, Sealed, storedTarget } from './monitor-row.ts';
 
@@ -31,7 +31,7 @@ const watched = sql`${monitorColumns}, m.sealed, s.state, s.since,
 /** By its own id or by its service's: whoever reaches a service reaches what watches it. */
 const reached = (visible: Visible) => sql`(${isVisible(visible, sql`m.id`)} or ${isVisible(visible, sql`m.service_id`)})`;
 
-export const monitorsOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Slice) => rows(tx, WatchedRow)`
+export const monitorsOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Pagination) => rows(tx, WatchedRow)`
   select ${watched} where m.org_id = ${org} and m.deleted_at is null and ${reached(visible)} and (${after}::text is null or m.id < ${after})
    order by m.id desc limit ${limit + 1}`;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { exitCodes, Stop } from '../../errors.ts';
-import { describeSelf } from '../holder.ts';
+import { describeSelf } from '../lock-holder.ts';
 import { tryOsLock } from '../os-lock.ts';
 import { takeServerLock } from '../server-lock.ts';
 

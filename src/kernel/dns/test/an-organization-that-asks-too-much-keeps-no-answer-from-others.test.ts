@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeDns } from '../../../../test/fakes/dns.ts';
-import { onBehalf } from '../../shares/index.ts';
+import { runFor } from '../../fairness/index.ts';
 import { type DnsAnswer, makeDns } from '../index.ts';
 
 test('an organization that has used up its questions keeps no answer from another that asks the same', async (t) => {
   const fake = await fakeDns(t, { 'example.com': { MX: [{ preference: 10, exchange: 'mx.example.com' }] } });
   const dns = makeDns({ servers: [fake.address], mostMs: 1_000 });
-  const ask = (org: string, name: string) => onBehalf({ org, act: 'test' }, () => dns.lookup(name, 'MX'));
+  const ask = (org: string, name: string) => runFor({ org, operation: 'test' }, () => dns.lookup(name, 'MX'));
   // As many as it may have under way, at name servers that say nothing.
   const silent = Array.from({ length: 128 }, (_, at) => `silent${at}.example`);
   for (const name of silent) fake.zone[name] = 'silence';
@@ -22,7 +22,7 @@ test('an organization that has used up its questions keeps no answer from anothe
 test('a question that never left says so, and nothing of the name', async (t) => {
   const fake = await fakeDns(t, {});
   const dns = makeDns({ servers: [fake.address], mostMs: 300 });
-  const ask = (org: string, name: string, atOnce = false) => onBehalf({ org, act: 'test' }, () => dns.lookup(name, 'MX', { atOnce }));
+  const ask = (org: string, name: string, atOnce = false) => runFor({ org, operation: 'test' }, () => dns.lookup(name, 'MX', { atOnce }));
   const silent = Array.from({ length: 129 }, (_, at) => `silent${at}.example`);
   for (const name of silent) fake.zone[name] = 'silence';
   const waiting = silent.slice(1).map((name) => ask('org_a', name));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeDns } from '../../../../test/fakes/dns.ts';
+import { makeDnsCache } from '../cache.ts';
 import { type DnsAnswer, makeDns } from '../index.ts';
-import { rememberAnswers } from '../remembered.ts';
 
 test('answers are remembered as long as they hold, also that there is nothing', async (t) => {
   const fake = await fakeDns(t, { 'example.com': { A: ['192.0.2.1'] }, 'broken.example.com': 'servfail' });
@@ -21,7 +21,7 @@ test('answers are remembered as long as they hold, also that there is nothing', 
 });
 
 test('what is remembered is counted as large as it is', async () => {
-  const remember = rememberAnswers();
+  const remember = makeDnsCache();
   const large = (name: string): DnsAnswer => {
     const data = { usage: 3, selector: 0, matchingType: 0, certificate: Buffer.alloc(60_000) };
     const records = [{ type: 'TLSA' as const, name, ttl: 3_600, data }];

@@ -6,9 +6,9 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { assertCostsItsBytes, flood, hasStopped, held, inOneByteChunks } from '../../../../test/harness/one-byte-chunks.ts';
+import { makeByteBudget } from '../../fairness/index.ts';
 import { gather } from '../../growing-buffer.ts';
 import { makeLog } from '../../log.ts';
-import { makeByteBudget } from '../../shares/index.ts';
 import { readBody } from '../body.ts';
 import { discard } from '../discard.ts';
 import { makePeers } from '../peer.ts';
@@ -37,7 +37,7 @@ async function reading(t: TestContext, read: (request: IncomingMessage) => Promi
 const limits = {
   maxBytes: 100_000,
   totalMs: 120_000,
-  held: makeByteBudget({ total: 1e9, most: { org: 1e9, credential: 1e9, address: 1e9 } }).open({}),
+  held: makeByteBudget({ total: 1e9, maxPerHolder: { org: 1e9, credential: 1e9, address: 1e9 } }).open({}),
 };
 const sent = (body: string) => ({ method: 'POST', path: '/', headers: {}, body });
 const bodies = (connections: number, bytes: number) =>

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { DatabaseAway } from '../../db/index.ts';
+import { DatabaseUnavailable } from '../../db/index.ts';
 import { Refusal } from '../../errors.ts';
 import { makeLog } from '../../log.ts';
 import type { Role } from '../../roles.ts';
 import { makePeers } from '../peer.ts';
-import { frameHeaders, measurePlanes, type Plane, type PlaneHandler, refuseInJson, standPlane, untilCallerLeaves } from '../plane.ts';
+import { abortWhenCallerLeaves, frameHeaders, measurePlanes, mountPlane, type Plane, type PlaneHandler, refuseInJson } from '../plane.ts';
 import { makeServer } from '../server.ts';
 
 interface Options {
@@ -35,7 +35,7 @@ async function standing(t: TestContext, handle: PlaneHandler, { roles = ['regist
   };
   const frame = { log, roles: new Set(roles), counted: measurePlanes(registry) };
   // The operator's proxy says whether TLS carried a request.
-  const server = makeServer({ log: makeLog('silent'), peers: makePeers(['127.0.0.1']), raw: [standPlane(plane, frame)] });
+  const server = makeServer({ log: makeLog('silent'), peers: makePeers(['127.0.0.1']), raw: [mountPlane(plane, frame)] });
   t.after(() => server.close());
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
   return {
@@ -108,7 +108,7 @@ test('what lies ready is sent by itself, counted and refused like all else; the 
 
 test('what nobody foresaw is a 503 that names the request; a database that is away says when to come back', async (t) => {
   const { url } = await standing(t, (request) => {
-    if (request.url === '/plane/away') return Promise.reject(new DatabaseAway(new Error('gone')));
+    if (request.url === '/plane/away') return Promise.reject(new DatabaseUnavailable(new Error('gone')));
     throw new TypeError('a secret of ours');
   });
   const failed = await fetch(`${url}/plane`);
@@ -147,7 +147,7 @@ test('a handler hears that its caller has left, and nobody is told of a failure 
   const left = Promise.withResolvers<unknown>();
   const begun = Promise.withResolvers<void>();
   const { url, counted } = await standing(t, async (_request, response) => {
-    const gone = untilCallerLeaves(response);
+    const gone = abortWhenCallerLeaves(response);
     begun.resolve();
     await once(gone, 'abort');
     left.resolve(gone.reason);

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { Refusal } from '../../errors.ts';
 import { makeLog } from '../../log.ts';
+import { makeDelayedRefusals, refusalDelay } from '../delayed-refusals.ts';
 import { makePeers } from '../peer.ts';
-import { measurePlanes, type Plane, standPlane } from '../plane.ts';
+import { measurePlanes, mountPlane, type Plane } from '../plane.ts';
 import { makeServer } from '../server.ts';
-import { makeSlowRefusals, slowness } from '../slow-refusals.ts';
 
 const tooMany = new Refusal(429, 'rate_limited', 'too many');
 
@@ -14,23 +14,23 @@ test('whoever asks too often is told so later while the loop is busy, up to a bo
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let isBusy = false;
   let told = 0;
-  const { hold } = makeSlowRefusals(() => isBusy);
+  const { delay } = makeDelayedRefusals(() => isBusy);
   const say = () => void told++;
-  assert.equal(hold(tooMany, say), false);
+  assert.equal(delay(tooMany, say), false);
   isBusy = true;
-  assert.equal(hold(new Refusal(401, 'unauthenticated', 'who are you?'), say), false);
-  for (let n = 0; n < slowness.most; n++) assert.equal(hold(tooMany, say), true);
-  assert.equal(hold(tooMany, say), false, 'no more are held');
+  assert.equal(delay(new Refusal(401, 'unauthenticated', 'who are you?'), say), false);
+  for (let n = 0; n < refusalDelay.maxPending; n++) assert.equal(delay(tooMany, say), true);
+  assert.equal(delay(tooMany, say), false, 'no more are held');
   assert.equal(told, 0);
-  t.mock.timers.tick(slowness.ms);
-  assert.equal(told, slowness.most);
-  assert.equal(hold(tooMany, say), true, 'those who were told leave room');
+  t.mock.timers.tick(refusalDelay.ms);
+  assert.equal(told, refusalDelay.maxPending);
+  assert.equal(delay(tooMany, say), true, 'those who were told leave room');
 });
 
 test('what is told later is the same answer, and one that has left hears nothing', async (t) => {
   const later: (() => void)[] = [];
-  const slowly = { hold: (_: Refusal, say: () => void) => later.push(say) > 0 };
-  const server = makeServer({ log: makeLog('silent'), peers: makePeers([]), raw: [], slowly });
+  const delayedRefusals = { delay: (_: Refusal, say: () => void) => later.push(say) > 0 };
+  const server = makeServer({ log: makeLog('silent'), peers: makePeers([]), raw: [], delayedRefusals });
   server.post('/often', async () => {
     throw new Refusal(429, 'rate_limited', 'too many', { headers: { 'retry-after': '7' } });
   });
@@ -56,7 +56,7 @@ test('what is told later is the same answer, and one that has left hears nothing
 
 test('what goes wrong while somebody is told later costs that connection and nothing else', async (t) => {
   const later: (() => void)[] = [];
-  const slowly = { hold: (_: Refusal, say: () => void) => later.push(say) > 0 };
+  const delayedRefusals = { delay: (_: Refusal, say: () => void) => later.push(say) > 0 };
   const log = makeLog('silent');
   const told = t.mock.method(log, 'error').mock;
   const refuse = () => {
@@ -64,8 +64,10 @@ test('what goes wrong while somebody is told later costs that connection and not
   };
   const handle = () => Promise.reject(tooMany);
   const plane: Plane = { name: 'tried', role: 'api', owns: ({ url }) => url === '/plane', open: () => handle, refuse };
-  const raw = [standPlane(plane, { log, roles: new Set(['api']), counted: measurePlanes(new Registry()), slowly })];
-  const server = makeServer({ log, peers: makePeers([]), raw, slowly });
+  const raw = [
+    mountPlane(plane, { log, roles: new Set(['api']), counted: measurePlanes(new Registry()), delayedRefusals: delayedRefusals }),
+  ];
+  const server = makeServer({ log, peers: makePeers([]), raw, delayedRefusals });
   server.get('/often', async () => {
     throw new Refusal(429, 'rate_limited', 'too many', { headers: { 'retry-after': 'no\nheader' } });
   });

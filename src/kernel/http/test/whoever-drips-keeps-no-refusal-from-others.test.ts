@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { mock, type TestContext, test } from 'node:test';
-import { onBehalf } from '../../shares/index.ts';
+import { runFor } from '../../fairness/index.ts';
 import { discard } from '../discard.ts';
 
 /** A request whose body comes in chunks of this size, one every so often, or whenever it is read. */
@@ -72,7 +72,7 @@ test('whoever drips what nobody wants keeps no refusal from others, nor does who
 test('whoever is refused very often shares its turns with itself: another reads its reason soon', async (t) => {
   moveTimers(t);
   const often = Array.from({ length: 300 }, () => sending(65_536, 60 * 2 ** 20).request);
-  const refuse = (from: string, request: IncomingMessage) => onBehalf({ org: `from ${from}`, act: 'http' }, () => discard(request));
+  const refuse = (from: string, request: IncomingMessage) => runFor({ org: `from ${from}`, operation: 'http' }, () => discard(request));
   for (const request of often) refuse('192.0.2.1', request);
   for (let i = 0; i < 10; i++) await turn();
   const other = sending(65_536, 5 * 2 ** 20);

@@ -4,16 +4,16 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { currentContext } from '../../fairness/index.ts';
 import { makeLog } from '../../log.ts';
-import { currentBehalf } from '../../shares/index.ts';
 import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
 
 /** Says to each request whose share it uses, before and after it has waited for something. */
 async function askTwice(t: TestContext, trustedProxies: string[], senders: (string | undefined)[]) {
   const raw = (_request: http.IncomingMessage, response: http.ServerResponse) => {
-    const before = currentBehalf().org;
-    void nextTurn().then(() => response.end(`${before}, ${currentBehalf().org}`));
+    const before = currentContext().org;
+    void nextTurn().then(() => response.end(`${before}, ${currentContext().org}`));
     return true;
   };
   const server = makeServer({ log: makeLog('silent'), peers: makePeers(trustedProxies), raw: [raw] });

@@ -13,10 +13,10 @@ import { settleMigrated } from '../../../../test/harness/postgres.ts';
 import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import type { App } from '../../app.ts';
 import { type Connection, openDb, run } from '../../db/index.ts';
+import { makeRefusals } from '../../fairness/index.ts';
 import { listen } from '../../listen.ts';
 import { migrate, readMigrations } from '../../migrate.ts';
 import { keepPostgres } from '../../postgres/index.ts';
-import { makeRefusals } from '../../shares/index.ts';
 import { moveClock } from '../../time.ts';
 import { clockMoved, type Job, makeWaker, startWorker, type Task, type Worker, type WorkerOptions, wake } from '../index.ts';
 

@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { chooseIdentity, giveTo } from '../../programs/identity.ts';
-import { placeIn } from '../place.ts';
+import { pathsIn } from '../paths.ts';
 import { prepareSoftware } from '../software.ts';
 import { isRoot, keep, query, scratch, uidOf } from './support.ts';
 
@@ -19,7 +19,7 @@ test('root starts postgres as nobody, and as the owner of data that another user
   assert.notEqual((await stat(dataDir)).uid, 65534, 'only what is PostgreSQL’s is given away');
   await first.stop();
 
-  const place = await placeIn(dataDir);
+  const place = await pathsIn(dataDir);
   await giveTo(
     {
       ...(await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster })),
@@ -59,7 +59,7 @@ test('where nobody cannot go, postgres runs in a user namespace, and back', {
 test('programs in a clone that nobody cannot enter are run from a copy', { skip }, async (t) => {
   const { dataDir } = await scratch(t, { isForPrograms: true });
   await mkdir(join(dataDir, 'postgres'), { recursive: true });
-  const place = await placeIn(dataDir);
+  const place = await pathsIn(dataDir);
   const nobody = await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster });
   assert.equal(nobody.kind, 'user');
   await chown(place.dir, 65534, 65534);

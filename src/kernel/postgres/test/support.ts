@@ -10,7 +10,7 @@ import { settleMigrated } from '../../../../test/harness/postgres.ts';
 import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import type { LockOptions } from '../../data/server-lock.ts';
 import { type EmbeddedConnection, type EmbeddedPostgres, keepPostgres } from '../index.ts';
-import { placeIn } from '../place.ts';
+import { pathsIn } from '../paths.ts';
 import { findPostmaster, shutDown } from '../postmaster.ts';
 
 export const isRoot = process.getuid?.() === 0;
@@ -48,7 +48,7 @@ export async function scratch(t: TestContext, options: Scratch = {}): Promise<{ 
 }
 
 async function endServer(dataDir: string): Promise<void> {
-  const place = await placeIn(dataDir).catch(() => undefined);
+  const place = await pathsIn(dataDir).catch(() => undefined);
   const server = place && (await findPostmaster(place));
   if (server) await shutDown(server.pid, place.cluster, { fastMs: 2_000, immediateMs: 8_000 });
 }

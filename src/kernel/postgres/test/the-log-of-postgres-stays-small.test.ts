@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { boundLog, lastWord } from '../../programs/log-file.ts';
+import { boundLog, lastLine } from '../../programs/log-file.ts';
 import { keep, query, scratch } from './support.ts';
 
 test('the log of postgres stays small and holds no statement', async (t) => {
@@ -32,7 +32,7 @@ test('the log of postgres stays small and holds no statement', async (t) => {
 });
 
 test('the last word is the fatal line, or the last one', () => {
-  assert.equal(lastWord('2026 UTC [7] LOG:  starting\n2026 UTC [7] FATAL:  no space\n2026 UTC [7] LOG:  down\n'), 'no space');
-  assert.equal(lastWord('error while loading shared libraries: libpq.so.5\n'), 'error while loading shared libraries: libpq.so.5');
-  assert.equal(lastWord(''), 'it said nothing');
+  assert.equal(lastLine('2026 UTC [7] LOG:  starting\n2026 UTC [7] FATAL:  no space\n2026 UTC [7] LOG:  down\n'), 'no space');
+  assert.equal(lastLine('error while loading shared libraries: libpq.so.5\n'), 'error while loading shared libraries: libpq.so.5');
+  assert.equal(lastLine(''), 'it said nothing');
 });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeRoom } from '../room.ts';
+import { makeConnectionSlots } from '../connection-slots.ts';
 
 /** Guests by name: `a1` is of address `a`. */
 function makeParty(most: { each: number; all: number }) {
-  const room = makeRoom(most);
+  const room = makeConnectionSlots(most);
   const sentAway: string[] = [];
   const enter = (name: string, { isBusy = false, isAtWork = false } = {}) =>
-    room.enter(name[0]!, { sendAway: () => sentAway.push(name), isBusy: () => isBusy, isAtWork: () => isBusy || isAtWork });
+    room.acquire(name[0]!, { evict: () => sentAway.push(name), isBusy: () => isBusy, isAmidMessage: () => isBusy || isAtWork });
   return { room, sentAway, enter };
 }
 
@@ -31,18 +31,18 @@ test('who logged in, or sent a message, goes last, and only while idle', () => {
   const { room, sentAway, enter } = makeParty({ each: 5, all: 3 });
   const first = enter('a1')!;
   const second = enter('b1', { isAtWork: true })!;
-  first.prove();
-  second.prove();
+  first.markKnown();
+  second.markKnown();
   enter('c1');
   enter('d1');
   assert.deepEqual(sentAway, ['c1']);
   const third = enter('e1')!;
-  third.prove();
+  third.markKnown();
   assert.deepEqual(sentAway, ['c1', 'd1']);
   assert.ok(enter('f1'), 'nobody is left but those who are known: the one that is idle goes');
   assert.deepEqual(sentAway, ['c1', 'd1', 'a1']);
-  first.leave();
-  first.prove();
+  first.release();
+  first.markKnown();
   assert.equal(room.size, 3, 'who was sent away is counted once');
 });
 
@@ -51,7 +51,7 @@ test('who waits for our answer stays, and if all do the newcomer is refused', ()
   enter('a1', { isBusy: true });
   const other = enter('b1', { isBusy: true })!;
   assert.equal(enter('c1'), undefined);
-  other.leave();
+  other.release();
   assert.ok(enter('c1'));
   assert.deepEqual(sentAway, []);
 });
@@ -69,10 +69,10 @@ test('who is in the middle of a message stays while another could go', () => {
 
 test('messages that never end do not close the door: an address with many loses its oldest', () => {
   const { sentAway, enter } = makeParty({ each: 4, all: 6 });
-  for (const name of ['h1', 'a1', 'a2', 'a3', 'b1', 'b2']) enter(name, { isAtWork: true })!.prove();
+  for (const name of ['h1', 'a1', 'a2', 'a3', 'b1', 'b2']) enter(name, { isAtWork: true })!.markKnown();
   const newcomer = enter('n1', { isAtWork: true });
   assert.deepEqual(sentAway, ['a1']);
-  newcomer!.prove();
+  newcomer!.markKnown();
   assert.ok(enter('m1', { isAtWork: true }), 'two of a are still more than one of m');
   assert.equal(sentAway.length, 2);
   assert.ok(!sentAway.includes('h1'));
@@ -80,7 +80,7 @@ test('messages that never end do not close the door: an address with many loses 
 
 test('who is at work is sent away for nobody who would have as much', () => {
   const { sentAway, enter } = makeParty({ each: 4, all: 3 });
-  for (const name of ['a1', 'b1', 'c1']) enter(name, { isAtWork: true })!.prove();
+  for (const name of ['a1', 'b1', 'c1']) enter(name, { isAtWork: true })!.markKnown();
   assert.equal(enter('n1'), undefined);
   assert.deepEqual(sentAway, []);
 });

@@ -6,12 +6,12 @@ import { connect as connectTls } from 'node:tls';
 import { makeCertificate } from '../../certificate.ts';
 import type { Logger } from '../../log.ts';
 
-import { makeRoom } from '../room.ts';
+import { makeConnectionSlots } from '../connection-slots.ts';
 import { makeSmtpServer } from '../server.ts';
 
 test('a handshake that does not end is cut off, though bytes of it come', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const room = makeRoom({ each: 10, all: 10 });
+  const room = makeConnectionSlots({ each: 10, all: 10 });
   const server = makeSmtpServer({
     ...{ certificate: makeCertificate('mx.example.com'), isSecure: true, door: 'test', name: 'mx.example.com', room },
     ...{ mostBytes: 1_000, mostCommands: 100, greetAfterMs: 0, idleMs: 300_000, stopMs: 1_000 },

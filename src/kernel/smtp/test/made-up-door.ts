@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import type { Logger } from '../../log.ts';
 import type { Message } from '../message.ts';
-import { Session, type SessionOptions, type Visit } from '../session.ts';
+import { Session, type SessionHandler, type SessionOptions } from '../session.ts';
 
 /** One end of a connection that has no network in it: bytes come in exactly the pieces in which they are given. */
 class Wire extends Duplex {
@@ -50,13 +50,13 @@ const read = async ({ pieces, rest }: Message): Promise<string> => {
 };
 
 /** A session at a door that takes everything, and remembers it. */
-export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<Visit> } = {}) {
+export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<SessionHandler> } = {}) {
   const wire = new Wire();
   const taken: Taken[] = [];
   const counts = { expected: 0, ended: 0, left: 0 };
   let sender = '';
   let to: string[] = [];
-  const visit: Visit = {
+  const visit: SessionHandler = {
     begin: () => {},
     beginMessage: ({ address }) => {
       sender = address;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { fileStorage, type Storage } from '../../storage/index.ts';
-import { makeSpool, type Place, type Spool } from '../index.ts';
+import { makeSpool, type Spool, type SpoolPosition } from '../index.ts';
 
 async function folderFor(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'qd-spool-'));
@@ -16,12 +16,12 @@ async function folderFor(t: TestContext): Promise<string> {
 /** As S3 is: objects are no files of this machine. */
 const remote = (storage: Storage): Storage => ({ ...storage, fileOf: async () => undefined });
 
-async function append(spool: Spool, ...bodies: string[]): Promise<Place[]> {
+async function append(spool: Spool, ...bodies: string[]): Promise<SpoolPosition[]> {
   const { places, written } = spool.append(bodies.map((b) => Buffer.from(b)));
   await written;
   return places;
 }
-const read = async (spool: Spool, place: Place) => {
+const read = async (spool: Spool, place: SpoolPosition) => {
   const stream = await spool.read(place);
   return stream && text(stream);
 };

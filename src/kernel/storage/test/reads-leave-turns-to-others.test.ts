@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { onBehalf } from '../../shares/index.ts';
-import { readInTurn } from '../in-turn.ts';
+import { runFor } from '../../fairness/index.ts';
+import { readFairly } from '../fair-disk.ts';
 
 test('of two hundred transfers that begin together a few read at once, and nobody else waits for the rest', async () => {
   const under = new Map<string, number>();
   const ends: (() => void)[] = [];
   const ask = (org: string) =>
-    onBehalf({ org, act: 'pull' }, () =>
-      readInTurn(async () => {
+    runFor({ org, operation: 'pull' }, () =>
+      readFairly(async () => {
         under.set(org, (under.get(org) ?? 0) + 1);
         await new Promise<void>((resolve) => ends.push(resolve));
         under.set(org, under.get(org)! - 1);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { onBehalf } from '../../shares/index.ts';
-import { syncIfFree, syncInTurn } from '../in-turn.ts';
+import { runFor } from '../../fairness/index.ts';
+import { syncFairly, syncIfFree } from '../fair-disk.ts';
 
 /** Syncs that end when the test says so. */
 function scene() {
@@ -15,8 +15,8 @@ function scene() {
   const all: Promise<void>[] = [];
   return {
     begun,
-    ask: (org: string) => onBehalf({ org, act: 'push' }, () => all.push(syncInTurn(sync(org)))),
-    askIfFree: (org: string) => onBehalf({ org, act: 'push' }, () => syncIfFree(sync(org))),
+    ask: (org: string) => runFor({ org, operation: 'push' }, () => all.push(syncFairly(sync(org)))),
+    askIfFree: (org: string) => runFor({ org, operation: 'push' }, () => syncIfFree(sync(org))),
     endNext: async () => {
       ends.shift()!();
       await setImmediate();
@@ -52,8 +52,8 @@ test('three threads of four sync, the organizations by turns; what may be left i
 test('a sync that fails gives its turn back', async () => {
   for (let i = 0; i < 5; i++)
     await assert.rejects(
-      onBehalf({ org: 'a', act: 'push' }, () => syncInTurn(() => Promise.reject(new Error('EIO')))),
+      runFor({ org: 'a', operation: 'push' }, () => syncFairly(() => Promise.reject(new Error('EIO')))),
       /EIO/,
     );
-  assert.equal(await syncInTurn(async () => 'done'), 'done');
+  assert.equal(await syncFairly(async () => 'done'), 'done');
 });

@@ -2,9 +2,9 @@ import { chmod, lchown, rm } from 'node:fs/promises';
 import http, { type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { App } from '../../../../kernel/app.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
-import { bothersMail, GuardFailure, GuardRefusal } from '../../../../kernel/guard/index.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { GuardFailure, GuardRefusal, isForeignMailServer } from '../../../../kernel/guard/index.ts';
 import { phraseOf, readConnectTarget } from '../../rules/egress.ts';
 
 // What an apiserver dials for its tenants (nodes, services, webhooks) it asks for here, by HTTP CONNECT on a unix socket. The guard judges each.
@@ -45,7 +45,7 @@ export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { s
     if (ways.size >= mostWays) return refuse(socket, 503, `the cluster has ${mostWays} connections open already`);
     ways.add(socket);
     socket.on('close', () => ways.delete(socket));
-    onBehalf({ org, act: 'clusters.egress' }, () => void openWay(app, request.url ?? '', socket, head), app.watch);
+    runFor({ org, operation: 'clusters.egress' }, () => void openWay(app, request.url ?? '', socket, head), app.watch);
   };
   server.on(
     'connect',
@@ -82,7 +82,8 @@ async function openWay({ guard, log }: Pick<App, 'guard' | 'log'>, url: string, 
   const target = readConnectTarget(url);
   if (!target) return refuse(socket, 400, 'the target of CONNECT is not host:port');
   const { host, port } = target;
-  if (bothersMail('node', host, port)) return refuse(socket, 403, `port ${port} is for mail servers among themselves; use another one`);
+  if (isForeignMailServer('node', host, port))
+    return refuse(socket, 403, `port ${port} is for mail servers among themselves; use another one`);
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
   try {

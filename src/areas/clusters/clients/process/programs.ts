@@ -3,7 +3,7 @@ import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Identity } from '../../../../kernel/programs/identity.ts';
-import { boundLog, lastWord, logSince } from '../../../../kernel/programs/log-file.ts';
+import { boundLog, lastLine, logSince } from '../../../../kernel/programs/log-file.ts';
 import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
 import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
@@ -91,7 +91,7 @@ export async function boundLogs(dir: string, limit?: number): Promise<void> {
 
 /** What it said last, for the operator. */
 export const lastWords = async ({ log, logOffset }: ProgramRecord): Promise<string> =>
-  lastWord(await logSince(log, logOffset).catch(() => '')).slice(0, 500);
+  lastLine(await logSince(log, logOffset).catch(() => '')).slice(0, 500);
 
 /** Ends a program and forgets it. Throws if it cannot be ended: then its record stays. */
 export async function endProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {

@@ -68,7 +68,7 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
 
 const mostTries = 20;
 
-/** Reads an object, changes it and writes it back, again if somebody else was faster. `change` returns undefined to leave it as it is;
+/** Reads an object, changes it and writes it back, again if somebody else was faster. `change` returns undefined to leave it is;
  *  `part` is the subresource that is written. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function changeObject(ask: Ask, path: string, change: (object: any) => any, part?: 'status'): Promise<boolean> {

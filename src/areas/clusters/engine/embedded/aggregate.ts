@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../../kernel/slices.ts';
+import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { aggregateRules } from '../../rules/kubernetes/rbac.ts';
 import { forbiddenError } from '../../rules/kubernetes/status.ts';
@@ -37,7 +37,7 @@ interface Role {
 
 async function addUp(writing: Writing, role: Role, roles: Role[]): Promise<boolean> {
   if (!role.object['aggregationRule']) return false;
-  await nextTurn(); // a long list of rules holds up nobody else
+  await yieldToLoop(); // a long list of rules holds up nobody else
   const rules = aggregateRules(
     role.object,
     roles.map(({ object }) => object),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { makePauses } from '../../../../kernel/slices.ts';
+import { makePauses } from '../../../../kernel/yielding.ts';
 import { newServiceAccount } from '../../rules/kubernetes/built-in.ts';
 import { kindOf } from '../../rules/kubernetes/kinds/index.ts';
 import { completeName, validateFinalizers, validateMeta } from '../../rules/kubernetes/names.ts';

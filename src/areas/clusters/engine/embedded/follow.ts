@@ -1,5 +1,5 @@
-import { onBehalf } from '../../../../kernel/shares/index.ts';
-import { nextTurn } from '../../../../kernel/slices.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
+import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { type Selectable, selectableOf } from '../../rules/kubernetes/selectors.ts';
 import { type ChangeRow, listChanges } from '../../store/object-changes.ts';
@@ -91,7 +91,7 @@ async function begin(following: Following): Promise<number> {
     following.isDirty = true;
     if (following.isReading) return;
     following.isReading = true;
-    void onBehalf({ org: cluster.org, act: 'kubernetes watch' }, () => readOn(following));
+    void runFor({ org: cluster.org, operation: 'kubernetes watch' }, () => readOn(following));
   };
   // Heard before the position is read: what commits in between wakes us too.
   const deafen = cluster.app.waker.hear(cluster.channel, look);
@@ -127,7 +127,7 @@ function markAll(following: Following): void {
 
 /** Reads on until nothing is new. Never in the turn of whoever woke us. */
 async function readOn(following: Following): Promise<void> {
-  await nextTurn();
+  await yieldToLoop();
   while (following.isDirty && following.position !== undefined) {
     following.isDirty = false;
     try {
@@ -174,6 +174,6 @@ async function tell({ hearers }: Following, change: Change): Promise<void> {
     hearer.hear(change);
     if (++told < hearersAtOnce && told * change.body.length < bytesAtOnce) continue;
     told = 0;
-    await nextTurn();
+    await yieldToLoop();
   }
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { readAsked } from '../../rules/kubernetes/path.ts';
 import { statusOf } from '../../rules/kubernetes/status.ts';
 import { type HeartbeatRow, listHeartbeatRows } from '../../store/heartbeats.ts';
@@ -76,15 +76,15 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
       );
       serveRequest(serving, request, response, identity);
     },
-    ask: (method, path, body) => onBehalf({ org: cluster.org, act: 'kubernetes' }, () => askInside(serving, method, path, body)),
+    ask: (method, path, body) => runFor({ org: cluster.org, operation: 'kubernetes' }, () => askInside(serving, method, path, body)),
     watch: (path, onEvent) => {
       const own = new AbortController();
       const signal = AbortSignal.any([own.signal, stopping.signal]);
-      void onBehalf({ org: cluster.org, act: 'kubernetes watch' }, () => keepWatching(serving, path, onEvent, signal));
+      void runFor({ org: cluster.org, operation: 'kubernetes watch' }, () => keepWatching(serving, path, onEvent, signal));
       return () => own.abort();
     },
     fullness: () => sayFull(cluster),
-    heartbeats: () => onBehalf({ org: cluster.org, act: 'kubernetes' }, () => app.db.read((tx) => listHeartbeatRows(tx, cluster.id))),
+    heartbeats: () => runFor({ org: cluster.org, operation: 'kubernetes' }, () => app.db.read((tx) => listHeartbeatRows(tx, cluster.id))),
     figures: () => {
       const told = { ...cluster.figures };
       cluster.figures.inflightPeak = cluster.underway;
@@ -106,7 +106,7 @@ export const removeObjects = (tx: Tx, clusterId: string): Promise<void> => remov
 function makeReady(cluster: Cluster): () => Promise<void> {
   let preparing: Promise<void> | undefined;
   return () => {
-    preparing ??= onBehalf({ org: cluster.org, act: 'kubernetes' }, () => prepareCluster(cluster)).catch((error) => {
+    preparing ??= runFor({ org: cluster.org, operation: 'kubernetes' }, () => prepareCluster(cluster)).catch((error) => {
       preparing = undefined;
       throw error;
     });

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { nextTurn } from '../../../../kernel/slices.ts';
+import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { type Compiled, compileRbac } from '../../rules/kubernetes/rbac.ts';
 import { ApiError } from '../../rules/kubernetes/status.ts';
@@ -56,7 +56,7 @@ async function compileChanged(cluster: Cluster, tx: Tx, version: number): Promis
     }
     for (const row of await readChanged(tx, cluster, resource, changed))
       objects.set(keyOf(row), { version: row.version, object: JSON.parse(row.body) as KubeObject });
-    await nextTurn();
+    await yieldToLoop();
   }
   const compiled = compileRbac([...objects.values()].map(({ object }) => object));
   if (!cluster.rbac || cluster.rbac.version <= version) {

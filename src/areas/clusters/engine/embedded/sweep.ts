@@ -1,5 +1,5 @@
-import { onBehalf } from '../../../../kernel/shares/index.ts';
-import { nextTurn } from '../../../../kernel/slices.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
+import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import { isPast, passing } from '../../rules/kubernetes/expiry.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { textsOf } from '../../rules/kubernetes/object.ts';
@@ -50,12 +50,12 @@ export function makeSweeper(cluster: Cluster): Sweeper {
   const course: Course = { after: '', portions: 0 };
   let running: Promise<void> | undefined;
   const run = async () => {
-    await nextTurn(); // never in the turn of whoever asks
+    await yieldToLoop(); // never in the turn of whoever asks
     while (isWanted && !cluster.isStopped) {
       isWanted = false;
       try {
         course.portions = 0;
-        while (!cluster.isStopped && (await sweepOnce(cluster, course))) await nextTurn();
+        while (!cluster.isStopped && (await sweepOnce(cluster, course))) await yieldToLoop();
         if (looks % looksPerPast === 0) await removePast(cluster);
         looks++;
       } catch (error) {
@@ -66,7 +66,7 @@ export function makeSweeper(cluster: Cluster): Sweeper {
   };
   const kick = () => {
     isWanted = true;
-    running ??= onBehalf({ org: cluster.org, act: 'kubernetes sweep' }, run);
+    running ??= runFor({ org: cluster.org, operation: 'kubernetes sweep' }, run);
   };
   const timer = setInterval(kick, lookEveryMs).unref();
   return {
@@ -102,7 +102,7 @@ async function removePast(cluster: Cluster): Promise<void> {
       const last = rows.at(-1);
       if (!last || cluster.isStopped) break;
       after = { namespace: last.namespace, name: last.name };
-      await nextTurn();
+      await yieldToLoop();
     }
   }
 }

@@ -11,7 +11,7 @@ export const isOwnDatabase = (where: Where): boolean => !givenUrl(where);
 /** PostgreSQL's address as kine reads it, with the schema of the cluster. It holds the password: for an environment, never for arguments. */
 export function databaseUrl(where: Where, schema: string, login: DatabaseLogin): string {
   const given = givenUrl(where);
-  // Put behind it as it is: it may name several servers, which no URL of Node's may.
+  // Put behind it is: it may name several servers, which no URL of Node's may.
   if (given) return `${given}${given.includes('?') ? '&' : '?'}search_path=${schema}`;
   const { host = 'localhost', port = 5432, database = '', ssl } = where.connection;
   const isSocket = host.startsWith('/');

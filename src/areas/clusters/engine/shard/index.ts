@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { isAway } from '../../../../kernel/db/index.ts';
+import { isUnavailable } from '../../../../kernel/db/index.ts';
+import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
-import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
-import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { makeInterruptibleSleep } from '../../../../kernel/jobs/interruptible-sleep.ts';
 import type { Binaries } from '../../clients/process/binaries.ts';
 import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { knownSharing } from '../../clients/process/users.ts';
@@ -78,19 +78,19 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
       stopped: false,
     },
   };
-  const nudge = makeNudge();
+  const nudge = makeInterruptibleSleep();
   const endHearing = [clustersDue, clockMoved].map((channel) =>
     app.waker.hear(channel, () => {
       if (channel === clockMoved) forgetTimes(shard);
-      nudge.nudge();
+      nudge.wake();
     }),
   );
   for (const driver of Object.values(drivers))
     await driver.begin(app).catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
   const loop = (async () => {
     while (!shard.stopped) {
-      await onBehalf({ ...house, act: 'clusters.shard' }, () => look(shard, nudge.nudge), app.watch).catch((error) => {
-        if (!isAway(error)) app.log.warn({ err: error }, 'clusters could not be looked after');
+      await runFor({ ...systemContext, operation: 'clusters.shard' }, () => look(shard, nudge.wake), app.watch).catch((error) => {
+        if (!isUnavailable(error)) app.log.warn({ err: error }, 'clusters could not be looked after');
       });
       if (!shard.stopped) await nudge.sleep(lookEveryMs);
     }
@@ -102,7 +102,7 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
       shard.stopped = true;
       stopping.abort();
       for (const end of endHearing) end();
-      nudge.nudge();
+      nudge.wake();
       await loop;
       await stopShard(shard);
     },
@@ -260,7 +260,7 @@ async function guarded(shard: Shard, held: HeldCluster, work: () => Promise<void
   } catch (error) {
     held.failures++;
     held.retryAt = performance.now() + 1000 * retrySeconds(held.failures);
-    if (isAway(error) || shard.stopped) return;
+    if (isUnavailable(error) || shard.stopped) return;
     shard.app.log.warn({ err: error, cluster: held.id, failures: held.failures }, 'a cluster could not be brought to what was asked for');
     await note?.(shard, held, error).catch(() => {}); // the next failure says it
   }

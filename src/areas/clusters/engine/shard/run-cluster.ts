@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { App } from '../../../../kernel/app.ts';
-import { addressShare } from '../../../../kernel/http/stranger.ts';
-import { type Behalf, onBehalf } from '../../../../kernel/shares/index.ts';
+import { runFor, type WorkContext } from '../../../../kernel/fairness/index.ts';
+import { addressKey } from '../../../../kernel/http/anonymous-caller.ts';
 import type { Binaries } from '../../clients/process/binaries.ts';
 import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
@@ -131,8 +131,10 @@ async function openDoor(
 ): Promise<Door> {
   const { host, port: first } = place.listen;
   // A caller that has proven nothing uses its address's share, not that of the cluster's organization.
-  const behalfOf = (request: IncomingMessage, isKnown: boolean): Behalf =>
-    isKnown ? { org: row.org_id, act: 'kubernetes' } : { org: addressShare(app.peers, request), act: 'kubernetes', isAside: true };
+  const contextOf = (request: IncomingMessage, isKnown: boolean): WorkContext =>
+    isKnown
+      ? { org: row.org_id, operation: 'kubernetes' }
+      : { org: addressKey(app.peers, request), operation: 'kubernetes', isSystem: true };
   const open = (port: number) =>
     front.open({
       id: row.id,
@@ -144,14 +146,14 @@ async function openDoor(
       serve: (request, response, { identity, isKnown }) => {
         const served = plane();
         if (!served) return void response.writeHead(503, { 'retry-after': '1' }).end();
-        onBehalf(behalfOf(request, isKnown), () => served.serve(request, response, identity), app.watch);
+        runFor(contextOf(request, isKnown), () => served.serve(request, response, identity), app.watch);
       },
       ...(row.driver === 'process'
         ? {
             talk: (request, socket, head, { identity, isKnown }) => {
               const served = plane();
               if (!served?.talk) return void socket.destroy();
-              onBehalf(behalfOf(request, isKnown), () => served.talk!(request, socket, head, identity), app.watch);
+              runFor(contextOf(request, isKnown), () => served.talk!(request, socket, head, identity), app.watch);
             },
           }
         : {}),

@@ -6,9 +6,9 @@ import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
 import { type Plane, refuseInJson } from '../../../../kernel/http/plane.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { exchangeRegistration } from '../../engine/exchange.ts';
 import type { RegistrationAccess } from '../../engine/join.ts';
 import type { Tenants } from '../../engine/tenants.ts';
@@ -65,8 +65,8 @@ async function answerExchange(
     user: { id: principal.id, email: `registration token ${name}` },
     ...(request.requestId ? { requestId: request.requestId } : {}),
   };
-  const exchanged = await onBehalf(
-    { org, act: 'join' },
+  const exchanged = await runFor(
+    { org, operation: 'join' },
     () =>
       exchangeRegistration(app, tenants, { clusterId, registration: principal.id }, (tx, token) =>
         audit(tx, actor, 'clusters.token.exchange', { id: clusterId }, { joinToken: token, registration: principal.id }),

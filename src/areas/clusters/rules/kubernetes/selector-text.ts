@@ -89,7 +89,7 @@ function readList(
   );
 }
 
-/** A backslash takes the character behind it as it is. */
+/** A backslash takes the character behind it is. */
 function unescaped(): (character: string) => boolean {
   let isEscaped = false;
   return (character) => {

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually, scratch } from '../../../../../test/harness/process.ts';
 import type { App } from '../../../../kernel/app.ts';
+import { makeLoopWatch } from '../../../../kernel/fairness/index.ts';
 import { type GuardOptions, makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
 import { loopback, recorder, somewhere } from '../../../../kernel/guard/test/internet.ts';
 import { makeLog } from '../../../../kernel/log.ts';
-import { makeLoopWatch } from '../../../../kernel/shares/index.ts';
 import { mostWays, startEgress } from '../../clients/process/egress.ts';
 
 async function opened(t: TestContext, options: GuardOptions) {

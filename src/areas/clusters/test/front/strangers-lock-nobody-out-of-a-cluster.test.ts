@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { paceHandshakes } from '../../planes/front/handshakes.ts';
 import { makeStrangers } from '../../planes/front/strangers.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, type Way } from '../support.ts';
@@ -80,7 +80,7 @@ test('strangers lock nobody out of a cluster, and spend none of its organization
     const { read } = app.db;
     const paid = new Set<string>();
     const mock = t.mock.method(app.db, 'read', ((work) => {
-      paid.add(currentBehalf().org);
+      paid.add(currentContext().org);
       return read.call(app.db, work);
     }) as typeof read);
     const paidBy = async (way: Way, status: number) => {
@@ -106,7 +106,7 @@ test('strangers lock nobody out of a cluster, and spend none of its organization
     const { read } = app.db;
     const held = Promise.withResolvers<void>();
     const mock = t.mock.method(app.db, 'read', (async (work) => {
-      if (currentBehalf().org.startsWith('from ')) await held.promise;
+      if (currentContext().org.startsWith('from ')) await held.promise;
       return read.call(app.db, work);
     }) as typeof read);
     const asked = Array.from({ length: 80 }, () => kube({ ...anonymous, token: 'abcdef.0123456789abcdef' }, 'GET', '/api/v1/namespaces'));

@@ -1,7 +1,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { type FromThread, type Reading, type ReadMail, type ReadResult, type ToThread, unreadMail } from './protocol.ts';
 
 /** A question to the DNS: its records, or the code of Node's resolver. */
@@ -135,7 +135,7 @@ export class Thread {
     const { dns: signal, org } = task;
     // What a thread says comes in the name of whoever started it.
     const ask = () => this.#options.resolve(name, rrtype, signal);
-    const answer = await onBehalf({ org, act: 'email.read' }, ask).catch(() => ({ code: 'ETIMEOUT' }));
+    const answer = await runFor({ org, operation: 'email.read' }, ask).catch(() => ({ code: 'ETIMEOUT' }));
     if (!this.#isOver) this.#worker.postMessage({ type: 'dns', id, answer } satisfies ToThread);
   }
 }

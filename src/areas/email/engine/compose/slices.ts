@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { invalid } from '../../../../kernel/errors.ts';
-import { nextTurn } from '../../../../kernel/slices.ts';
+import { yieldToLoop } from '../../../../kernel/yielding.ts';
 
 // Megabytes are worked on in slices, each in a turn of its own, so that nobody else waits for them.
 
@@ -14,7 +14,7 @@ export async function decodeBase64(text: string, field: string): Promise<Buffer[
   const pieces: Buffer[] = [];
   let rest = '';
   for (let at = 0; at < text.length; at += sliceLength) {
-    if (at > 0) await nextTurn();
+    if (at > 0) await yieldToLoop();
     const slice = rest + text.slice(at, at + sliceLength).replaceAll(/[\r\n\t ]+/g, '');
     const isLast = at + sliceLength >= text.length;
     const whole = isLast ? slice.length : slice.length - (slice.length % 4);
@@ -37,7 +37,7 @@ export const pieceByPiece = (pieces: Iterable<Buffer>): Readable =>
   Readable.from(
     (async function* () {
       for (const piece of pieces) {
-        await nextTurn();
+        await yieldToLoop();
         yield piece;
       }
     })(),

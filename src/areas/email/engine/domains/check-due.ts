@@ -1,9 +1,9 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { unlessAborted } from '../../../../kernel/guard/index.ts';
 import { channelNamed, wake } from '../../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { afterAsking, afterCheck, findingOf, type Standing, soonerOf } from '../../rules/domain-state.ts';
 import type { Observation } from '../../rules/observe.ts';
@@ -27,7 +27,9 @@ export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger
   while (!signal.aborted && performance.now() < until) {
     const due = await app.db.read((tx) => store.dueDomains(tx, portion));
     if (!due.length) return;
-    await Promise.all(due.map((domain) => onBehalf({ org: domain.org_id, act: checksDue }, () => checkDomain(app, domain, signal, log))));
+    await Promise.all(
+      due.map((domain) => runFor({ org: domain.org_id, operation: checksDue }, () => checkDomain(app, domain, signal, log))),
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { makeTurnstile } from '../../../../kernel/shares/index.ts';
+import { makeFairSemaphore } from '../../../../kernel/fairness/index.ts';
 
 export interface DkimKey {
   selector: string;
@@ -19,8 +19,8 @@ const makePair = promisify(generateKeyPair);
 
 /** A key takes a core a tenth of a second or so: in a thread of Node's pool, few at once, and one of an organization. */
 export function makeKeyMaker(): (org: string) => Promise<DkimKeys> {
-  const turns = makeTurnstile({ slots: 2, perOrg: 1, mostWaiting: 20, waitMs: 10_000 });
-  return (org) => turns.pass(org, makeKeys);
+  const turns = makeFairSemaphore({ slots: 2, perOrg: 1, maxWaitingPerOrg: 20, waitMs: 10_000 });
+  return (org) => turns.run(org, makeKeys);
 }
 
 /** RSA for everybody, Ed25519 beside it (RFC 8463). Selectors are new each time: what is cached of a deleted domain is not in the way. */

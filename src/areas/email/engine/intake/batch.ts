@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
-import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
 import * as store from '../../store/receiving/intake.ts';
@@ -115,7 +115,7 @@ export function append({ spool }: BatchOptions, batch: Entry[], verdicts: Verdic
   const inline = batch.flatMap(({ prepared }, n) => ('ids' in verdicts[n]! ? prepared.filter((p) => p.inline) : []));
   const { places, written, takeBack } = inline.length
     ? spool.append(inline.map((p) => p.inline!))
-    : { places: [] as Place[], written: Promise.resolve(), takeBack: async () => {} };
+    : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
   written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
   return { placeOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written, takeBack };
 }
@@ -174,7 +174,7 @@ export function makeRows(
   options: Chosen,
   batch: Entry[],
   verdicts: Verdict[],
-  placeOf: ReadonlyMap<Prepared, Place>,
+  placeOf: ReadonlyMap<Prepared, SpoolPosition>,
   { reserved, askedAt }: { reserved: Reserved[]; askedAt: number },
 ): Rows {
   const until = beginsUntil(askedAt);
@@ -227,7 +227,7 @@ type Unborn = Omit<Born, 'id' | 'messageId' | 'at'>;
 
 const bornOf = (
   { submission: { org, domainId }, headerBytes, bodyHash, inline }: Prepared,
-  { address, place, lease, until }: { address: string; place: Place; lease: string; until: number },
+  { address, place, lease, until }: { address: string; place: SpoolPosition; lease: string; until: number },
 ): Unborn => ({
   lease,
   beginsUntil: until,
@@ -258,7 +258,7 @@ const recipientRow = (
 const messageRow = (
   { submission: s, headerBytes, bodyHash }: Prepared,
   id: string,
-  place: Place,
+  place: SpoolPosition,
   own: readonly store.NewRecipient[],
 ): store.NewMessage => ({
   org_id: s.org,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../../kernel/errors.ts';
-import { onBehalf, together } from '../../../../kernel/shares/index.ts';
+import { batchContext, runFor } from '../../../../kernel/fairness/index.ts';
 import type { Handed, Intake, Taken } from '../submission.ts';
 import { acceptAtOnce } from './at-once.ts';
 import { type BatchOptions, type Entry, writeBatch } from './batch.ts';
@@ -41,7 +41,7 @@ export function makeIntake(options: IntakeOptions): Intake {
     isWriting = true;
     for (let batch = line.next(); batch.length > 0; batch = line.next()) {
       const orgs = batch.flatMap(({ handed }) => handed.submissions.map(({ org }) => org));
-      await onBehalf(together('email.intake', orgs), () => writeEach({ ...options, ...remembered }, batch), app.watch);
+      await runFor(batchContext('email.intake', orgs), () => writeEach({ ...options, ...remembered }, batch), app.watch);
       const both = batch.length + line.size;
       if (line.size > 0 && options.queue().isSending) await line.gather(Math.min(both, worthwhile), gatherMs);
     }

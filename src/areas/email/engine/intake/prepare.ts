@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Transform } from 'node:stream';
-import { nextTurn } from '../../../../kernel/slices.ts';
 import type { Storage } from '../../../../kernel/storage/index.ts';
+import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import { hashBody, makeBodyHash } from '../../clients/dkim.ts';
 import type { Submission } from '../submission.ts';
 
@@ -28,7 +28,7 @@ export async function prepare({ app: { storage } }: { app: { storage: Storage } 
   if (Buffer.isBuffer(content)) {
     for (let at = 0; at < content.length; at += slice) {
       meter.add(content.subarray(at, at + slice));
-      await nextTurn(); // nobody waits for all of a large one, nor for a hundred that are not small
+      await yieldToLoop(); // nobody waits for all of a large one, nor for a hundred that are not small
     }
     return { submission, inline: content, bytes: content.length, ...meter.finish() };
   }

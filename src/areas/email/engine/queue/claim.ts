@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { isAway } from '../../../../kernel/db/index.ts';
+import { isUnavailable } from '../../../../kernel/db/index.ts';
+import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
 import { mostOrgs } from '../../../../kernel/jobs/index.ts';
-import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import * as store from '../../store/queue.ts';
 import type { Holdings } from '../holdings.ts';
 import type { Refused } from './fate.ts';
@@ -34,7 +34,7 @@ export function makeClaims({ app }: Pick<QueueOptions, 'app'>, look: () => Promi
     try {
       if ((await look()) === 'more') isAsked = true;
     } catch (error) {
-      if (!isAway(error)) app.log.warn({ err: error }, 'mail that is due could not be claimed');
+      if (!isUnavailable(error)) app.log.warn({ err: error }, 'mail that is due could not be claimed');
     }
   };
   const schedule = (ms: number) => {
@@ -42,7 +42,7 @@ export function makeClaims({ app }: Pick<QueueOptions, 'app'>, look: () => Promi
     if (!stopped) timer = setTimeout(go, ms);
   };
   const go = () => {
-    running ??= onBehalf({ ...house, act: 'email.claim' }, lookOnce, app.watch).finally(() => {
+    running ??= runFor({ ...systemContext, operation: 'email.claim' }, lookOnce, app.watch).finally(() => {
       running = undefined;
       schedule(isAsked ? gatherMs : lookEveryMs);
     });

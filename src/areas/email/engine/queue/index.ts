@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
-import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
 import { storyOf } from '../../rules/simulator.ts';
 import type { Fate } from '../../store/queue.ts';
 import type { Holdings } from '../holdings.ts';
@@ -29,7 +29,7 @@ export interface Born {
   /** When it came under the lease. */
   at: string;
   /** Where the message is, and what signing needs to know of it. */
-  place: Place;
+  place: SpoolPosition;
   headerBytes: number;
   bodyHash: Buffer;
   /** The message itself, if it just came in. */
@@ -122,7 +122,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   const begin = (born: readonly Born[]) => {
     for (const item of born) {
       const kept = held.add(item);
-      void onBehalf({ org: item.org, act: 'email.send' }, () => work(kept), app.watch);
+      void runFor({ org: item.org, operation: 'email.send' }, () => work(kept), app.watch);
     }
   };
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import { isAboutData } from '../../../../kernel/db/index.ts';
-import { onBehalf, together } from '../../../../kernel/shares/index.ts';
+import { batchContext, runFor } from '../../../../kernel/fairness/index.ts';
 import { isSimulated } from '../../rules/simulator.ts';
 import { type Fate, settleRecipients } from '../../store/queue.ts';
 import { judgePosture } from '../posture.ts';
@@ -34,7 +34,7 @@ export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) =
       const fates = batch.map(({ fate }) => fate);
       const orgs = batch.map(({ item }) => item.org);
       try {
-        const rows = await onBehalf(together('email.settle', orgs), () => settleFates(app, fates), app.watch);
+        const rows = await runFor(batchContext('email.settle', orgs), () => settleFates(app, fates), app.watch);
         const done = new Set(rows.map(({ id }) => id));
         for (const fated of batch) settled(fated, !done.has(fated.item.id));
       } catch (error) {

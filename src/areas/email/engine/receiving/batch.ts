@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { DatabaseAway, isAway, type Tx } from '../../../../kernel/db/index.ts';
+import { DatabaseUnavailable, isUnavailable, type Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
-import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { inboundShares, smallBytes } from '../../rules/receiving.ts';
@@ -35,7 +35,7 @@ export const overheadBytes = 1_024;
 export const fullMs = 30_000;
 
 /** The database was asked to COMMIT, and its answer never came: perhaps it was taken. */
-export class InDoubt extends DatabaseAway {}
+export class InDoubt extends DatabaseUnavailable {}
 
 /** Somebody has no room for theirs: each must be judged. */
 class NoRoom extends Error {}
@@ -103,7 +103,7 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
   } catch (error) {
     giveBack();
     if (error instanceof NoRoom) await takeBack();
-    throw isWhole && isAway(error) ? new InDoubt(error) : error;
+    throw isWhole && isUnavailable(error) ? new InDoubt(error) : error;
   }
   const { refusals, rows, beginning, born, segment } = written;
   if (segment !== undefined && !knownSegments.has(segment)) {
@@ -172,7 +172,7 @@ function append(spool: Spool, taken: readonly Arriving[]) {
   const inline = taken.filter(({ content }) => Buffer.isBuffer(content));
   const { places, written, takeBack } = inline.length
     ? spool.append(inline.map(({ content }) => content as Buffer))
-    : { places: [] as Place[], written: Promise.resolve(), takeBack: async () => {} };
+    : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
   written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
   return { placeOf: new Map(inline.map((arriving, n) => [arriving, places[n]!])), segment: places[0]?.key, written, takeBack };
 }
@@ -188,7 +188,7 @@ interface Rows {
 /** A message for each route that it takes: each has an endpoint, and a fate of its own. They share their bytes. */
 function makeRows(
   taken: readonly Arriving[],
-  placeOf: ReadonlyMap<Arriving, Place>,
+  placeOf: ReadonlyMap<Arriving, SpoolPosition>,
   node: string,
   reserve: (org: string) => boolean,
 ): Rows {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
-import { isAway } from '../../../../kernel/db/index.ts';
+import { isUnavailable } from '../../../../kernel/db/index.ts';
+import { makeFairSemaphore, runFor, TenantThrottled } from '../../../../kernel/fairness/index.ts';
 import { clockMoved, mostOrgs } from '../../../../kernel/jobs/index.ts';
-import { Crowded, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/receiving/arrivals.ts';
@@ -63,11 +63,11 @@ export function startReadings(options: ReadingOptions): Readings {
   const held = makeHoldings();
   const turnstiles = sizes.map(({ above, slots }) => ({
     above,
-    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: options.turnMs ?? 600_000 }),
+    turns: makeFairSemaphore({ slots, perOrg: slots / 2, maxWaitingPerOrg: held.room, waitMs: options.turnMs ?? 600_000 }),
   }));
   const freeze = gatherCalls(app, (read: ReadArrival[]) => freezeBatch(options, read), {
     ...{ name: 'email.freeze', paceMs },
-    fallsApart: (error) => !isAway(error),
+    fallsApart: (error) => !isUnavailable(error),
   });
   const freezing = new Set<Promise<unknown>>();
   const turn = { afterOrg: '', isBehind: false };
@@ -85,13 +85,13 @@ export function startReadings(options: ReadingOptions): Readings {
     try {
       const read = () => readArrival(options, reader, arrival);
       const crowded = turnstiles.find(({ above }) => arrival.body_bytes > above);
-      const result = crowded ? await crowded.turns.pass(arrival.org_id, read).catch(unlessCrowded) : await read();
+      const result = crowded ? await crowded.turns.run(arrival.org_id, read).catch(unlessCrowded) : await read();
       if (isStopping) return;
       if (result) await tell(arrival, result);
       else await app.db.write((tx) => store.putBack(tx, [arrival], againSeconds));
     } catch (error) {
       // It is still a row: whoever claims it when the lease lapses goes on.
-      if (!isAway(error)) app.log.warn({ err: error, message: arrival.message_id }, 'mail that arrived could not be told of yet');
+      if (!isUnavailable(error)) app.log.warn({ err: error, message: arrival.message_id }, 'mail that arrived could not be told of yet');
     } finally {
       // What is held when we stop is given back then, with what was read too late.
       if (!isStopping) held.remove(arrival);
@@ -103,7 +103,7 @@ export function startReadings(options: ReadingOptions): Readings {
     if (isStopping) return void giveBack(app, born);
     for (const arrival of born) {
       const kept = held.add(arrival);
-      void onBehalf({ org: arrival.org_id, act: 'email.read' }, () => work(kept), app.watch);
+      void runFor({ org: arrival.org_id, operation: 'email.read' }, () => work(kept), app.watch);
     }
   };
   const claims = makeClaims({ app }, async () => {
@@ -192,7 +192,7 @@ async function readArrival(
 
 /** It waited for its turn in vain, and nobody has looked at it yet. */
 function unlessCrowded(error: unknown): undefined {
-  if (!(error instanceof Crowded)) throw error;
+  if (!(error instanceof TenantThrottled)) throw error;
 }
 
 /** A database that is away is no reason to read it again: it is told of once it is back, unless another process has its lease by then. */
@@ -202,7 +202,7 @@ async function tellWhenThere(tell: () => Promise<unknown>, isStopping: () => boo
       await tell();
       return;
     } catch (error) {
-      if (!isAway(error) || isLate(error) || isStopping()) throw error;
+      if (!isUnavailable(error) || isLate(error) || isStopping()) throw error;
       await sleep(tellAgainMs);
     }
   }

@@ -1,8 +1,8 @@
 import type { SecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../../kernel/at-most.ts';
+import { boundedTo } from '../../../../kernel/bounded-map.ts';
+import { TenantThrottled } from '../../../../kernel/fairness/index.ts';
 import { type Guard, GuardRefusal } from '../../../../kernel/guard/index.ts';
-import { Crowded } from '../../../../kernel/shares/index.ts';
 import { inOrder, type MxHost } from '../../clients/mx.ts';
 import type { Timeouts } from '../../clients/smtp/conversation.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
@@ -24,7 +24,7 @@ export interface Reach {
   brokenTls: LRUCache<string, number>;
 }
 
-export const rememberBrokenTls = () => new LRUCache<string, number>(atMost(10_000));
+export const rememberBrokenTls = () => new LRUCache<string, number>(boundedTo(10_000));
 
 const brokenForMs = 6 * 3_600_000;
 const mostTried = 5;
@@ -50,7 +50,7 @@ export function makeOpener(reach: Reach, hosts: readonly MxHost[], planFor: Plan
         return session;
       } catch (error) {
         // Neither is a reason to shun the host.
-        if (signal.aborted || error instanceof Crowded) throw error;
+        if (signal.aborted || error instanceof TenantThrottled) throw error;
         if (error instanceof GuardRefusal) refusal ??= error;
         else failure ??= error;
         shunned.set(name, reach.clock.now() + shunnedMs);

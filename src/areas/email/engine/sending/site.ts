@@ -1,6 +1,6 @@
+import { runFor, TenantThrottled } from '../../../../kernel/fairness/index.ts';
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import { Crowded, onBehalf } from '../../../../kernel/shares/index.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
 import type { Decision, Session } from '../../clients/smtp/session.ts';
 import { asksForLess, judgeReply } from '../../rules/bounces/reply.ts';
@@ -186,10 +186,10 @@ export class Site implements SlotUser {
     this.#opening += 1;
     let session: Session;
     try {
-      session = await onBehalf({ org, act: 'email.send' }, () => this.#needs.open(this.#needs.signal));
+      session = await runFor({ org, operation: 'email.send' }, () => this.#needs.open(this.#needs.signal));
     } catch (error) {
       this.#opening -= 1;
-      if (error instanceof Crowded) this.#crowded(org, error);
+      if (error instanceof TenantThrottled) this.#crowded(org, error);
       else this.#notOpened(error);
       this.#needs.slots.give(slot);
       return;
@@ -204,7 +204,7 @@ export class Site implements SlotUser {
   }
 
   /** It has used up its share of what opening takes. That is nobody else's matter: whoever else waits here opens in their own name. */
-  #crowded(org: string, { message }: Crowded) {
+  #crowded(org: string, { message }: TenantThrottled) {
     this.#tokens += 1; // nothing was connected
     for (const { settle } of this.#turns.drainOf(org)) settle(this.#wait(crowdedSeconds, { stage: 'here', response: message }, 'ours'));
     queueMicrotask(() => this.serve());

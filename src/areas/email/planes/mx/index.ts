@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
+import { makeByteBudget, makeFairSemaphore, makeKeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
-import { makeByteBudget, makeCrowd, makeTurnstile } from '../../../../kernel/shares/index.ts';
-import { makeRoom, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
+import { makeConnectionSlots, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
 import type { DestinationBook } from '../../engine/receiving/book.ts';
 import type { Reception } from '../../engine/receiving/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
@@ -55,12 +55,12 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
   const open = openVisit({
     ...door,
     placeOf,
-    large: makeTurnstile({ ...largeShares, refused: app.refusals.of('large mail that arrives') }),
-    largeOf: makeCrowd({ each: largeOfAddress, all: Number.POSITIVE_INFINITY }),
+    large: makeFairSemaphore({ ...largeShares, onRefused: app.refusals.of('large mail that arrives') }),
+    largeOf: makeKeyedLimit({ each: largeOfAddress, all: Number.POSITIVE_INFINITY }),
     held: makeByteBudget({
       total: most.bytes.all,
-      most: { org: most.bytes.org, credential: 0, address: most.bytes.address },
-      leaving: { address: 1 / 2 },
+      maxPerHolder: { org: most.bytes.org, credential: 0, address: most.bytes.address },
+      maxShareOfFree: { address: 1 / 2 },
     }),
     pace: rateLimit(config.smtp_inbound_rate * 60, undefined, config.smtp_inbound_rate * 2),
     errors: rateLimit(most.errorsOfAddress),
@@ -78,7 +78,7 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
       mostCommands: most.commands,
       isSecure: false,
     },
-    room: makeRoom({ each: most.connectionsOfAddress, all: most.connections }),
+    room: makeConnectionSlots({ each: most.connectionsOfAddress, all: most.connections }),
     open,
   });
   const unfollow = followConfigured(config, log, (renewed) => server.renew(renewed));

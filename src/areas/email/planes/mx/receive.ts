@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import type { Crowd, Turnstile } from '../../../../kernel/shares/index.ts';
+import type { FairSemaphore, KeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
@@ -16,9 +16,9 @@ export interface Receiving {
   reception: Reception;
   mailHost: string;
   /** Large messages that come in at once; the others wait where they are, and their senders with them. */
-  large: Turnstile;
+  large: FairSemaphore;
   /** Of one address, so many of them: whoever sends them byte by byte must not have all places. */
-  largeOf: Crowd;
+  largeOf: KeyedLimit;
 }
 
 /** Larger ones are handed on while they come in. */
@@ -38,10 +38,10 @@ export async function receiveMessage(
     checkHeader(content.subarray(trace.length), rest === undefined, mailHost);
     if (rest) {
       const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 1 });
-      const leave = largeOf.enter(sender);
+      const leave = largeOf.acquire(sender);
       if (!leave) throw new Reply(451, '4.3.0', 'you send too many large messages at once; send this again in a moment');
       const stored = await large
-        .pass(to[0]!.destination.org, () => reception.store(whole))
+        .run(to[0]!.destination.org, () => reception.store(whole))
         .finally(() => {
           leave();
           whole.destroy();

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { RateLimit } from '../../../../identity/rate-limit.ts';
+import { type ByteBudget, runFor } from '../../../../kernel/fairness/index.ts';
 import { addressOfPeer } from '../../../../kernel/http/peer.ts';
-import { type ByteBudget, onBehalf } from '../../../../kernel/shares/index.ts';
-import { type Expected, type Message, Reply, type Session, type Visit } from '../../../../kernel/smtp/index.ts';
+import { type Expected, type Message, Reply, type Session, type SessionHandler } from '../../../../kernel/smtp/index.ts';
 import type { Destination, DestinationBook } from '../../engine/receiving/book.ts';
 import { readAddress, Unusable } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
@@ -50,7 +50,7 @@ interface State {
 /** One visit a connection: from whom, for whom, and how much of it there may be. */
 export const openVisit =
   (visiting: Visiting) =>
-  (session: Session): Visit => {
+  (session: Session): SessionHandler => {
     const state: State = {
       place: visiting.placeOf(session.socket),
       errors: 0,
@@ -104,10 +104,10 @@ function expectMessage(visiting: Visiting, session: Session, { to, place }: Stat
   return {
     mostBytes,
     gatheredBytes: isReport ? mostBytes : gatheredBytes,
-    hold: held.take,
+    hold: held.reserve,
     end: () => {
       clearTimeout(deadline);
-      held.end();
+      held.release();
     },
   };
 }
@@ -142,8 +142,8 @@ async function takeMessage(visiting: Visiting, session: Session, state: State, m
     ...{ mailFrom: state.mailFrom, remoteIp: addressOfPeer(session.socket), tls },
     helo: showable(session.helo ?? '', 255),
   };
-  const id = await onBehalf(
-    { org, act: 'mail that arrives' },
+  const id = await runFor(
+    { org, operation: 'mail that arrives' },
     () => receiveMessage(visiting, { envelope, to, session: session.id, sender: state.place }, message),
     visiting.app.watch,
   );

@@ -6,12 +6,12 @@ import { reloadShared } from '../../../../identity/rights-lock.ts';
 import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
 import { readJson, readJsonInSteps } from '../../../../kernel/http/json.ts';
 import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
-import { inSlices } from '../../../../kernel/slices.ts';
+import { runYielding } from '../../../../kernel/yielding.ts';
 import { cancelMessage, requireReach } from '../../engine/cancel.ts';
 import { checkDraft, type EmailSend } from '../../engine/compose/index.ts';
 import { type HandIn, handIn, requireRate } from '../../engine/hand-in.ts';
@@ -71,7 +71,7 @@ const unknownKey = () => new Refusal(403, 'unauthenticated', 'the send key is un
 
 /** As one of those that its organization has under way. */
 const inTurn = <T>({ app }: ResendDoor, { org: { id: org } }: Principal, work: () => Promise<T>): Promise<T> =>
-  app.requests.pass(org, () => onBehalf({ org, act: 'resend' }, work, app.watch));
+  app.requests.run(org, () => runFor({ org, operation: 'resend' }, work, app.watch));
 
 async function answerRequest(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   const path = request.url!.split('?', 1)[0]!.slice('/resend/emails'.length);
@@ -154,8 +154,8 @@ async function withBody<T>(
   const held = holdUntilAnswered(app.bodies, { org, credential: principal.id }, response);
   const bytes = await readBody(request, { maxBytes: most.bytes, totalMs: 30_000, held });
   const answer = async () => work(readJson(bytes, most));
-  const answerLarge = () => takeTime(app, org, async () => work(await inSlices(readJsonInSteps(bytes, most))));
-  return held.during(() => inTurn(door, principal, bytes.length <= largeBytes ? answer : answerLarge));
+  const answerLarge = () => takeTime(app, org, async () => work(await runYielding(readJsonInSteps(bytes, most))));
+  return held.holdWhile(() => inTurn(door, principal, bytes.length <= largeBytes ? answer : answerLarge));
 }
 
 const showOne = async ({ app }: ResendDoor, principal: Principal, id: string) =>

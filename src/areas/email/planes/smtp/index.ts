@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Principals } from '../../../../identity/principal.ts';
 import { followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
+import { makeByteBudget, makeFairSemaphore } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
-import { makeByteBudget, makeTurnstile } from '../../../../kernel/shares/index.ts';
-import { makeRoom, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
+import { makeConnectionSlots, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
 import { limits } from '../../rules/limits.ts';
 import { makeLogins } from './logins.ts';
 import { largeShares, type Receiving } from './receive.ts';
@@ -36,7 +36,7 @@ const times = {
  */
 function heldShares(mebibytes: number) {
   const total = mebibytes * 2 ** 19;
-  return { total, most: { org: total, credential: 0, address: 0 }, leaving: { org: 1 / 2 } };
+  return { total, maxPerHolder: { org: total, credential: 0, address: 0 }, maxShareOfFree: { org: 1 / 2 } };
 }
 
 /** Takes mail in by SMTP: with STARTTLS on one port, with TLS from the first byte on another. */
@@ -47,12 +47,12 @@ export async function openSmtpDoor(door: SmtpDoor): Promise<OpenDoor> {
   const logins = makeLogins(app, principals);
   const receiving = {
     ...door,
-    large: makeTurnstile({ ...largeShares, refused: app.refusals.of('large mail') }),
+    large: makeFairSemaphore({ ...largeShares, onRefused: app.refusals.of('large mail') }),
     held: makeByteBudget(heldShares(config.body_memory)),
   };
   const shared = {
     ...{ certificate, log, door: 'submission', name: mailHost, mostBytes: limits.bytes, ...times },
-    room: makeRoom({ each: most.connectionsOfAddress, all: most.connections }),
+    room: makeConnectionSlots({ each: most.connectionsOfAddress, all: most.connections }),
     placeOf: (socket: Socket) => app.peers.of(asCaller(socket)),
     greetAfterMs: 0, // whoever logs in is no stranger, and would only be slower
     mostCommands: Number.POSITIVE_INFINITY,

@@ -3,8 +3,8 @@ import type { Principal, Principals } from '../../../../identity/principal.ts';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import { hashKey, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
+import { makeKeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
-import { makeCrowd } from '../../../../kernel/shares/index.ts';
 import { type Credentials, Reply, type Session } from '../../../../kernel/smtp/index.ts';
 import { accessOf, requireEntitled } from '../../engine/may-send.ts';
 import { makeKeysInUse } from './keys-in-use.ts';
@@ -35,8 +35,8 @@ const wrongLogin = () => new Reply(535, '5.7.8', 'user name and password are no 
 
 export function makeLogins(app: App, principals: Principals): Logins {
   const attempts = makeAttempts(app);
-  const byKey = makeCrowd({ each: connectionsOfKey, all: Number.POSITIVE_INFINITY });
-  const byOrg = makeCrowd({ each: connectionsOfOrg, all: Number.POSITIVE_INFINITY });
+  const byKey = makeKeyedLimit({ each: connectionsOfKey, all: Number.POSITIVE_INFINITY });
+  const byOrg = makeKeyedLimit({ each: connectionsOfOrg, all: Number.POSITIVE_INFINITY });
   const perSecond = app.config.smtp_rate;
   const pace = rateLimit(perSecond * 60, undefined, perSecond);
   const keys = makeKeysInUse(app, principals);
@@ -55,10 +55,10 @@ export function makeLogins(app: App, principals: Principals): Logins {
       const principal = await findPrincipal(session, secret);
       if (!principal || !mayBeNamed(username, secret, principal)) throw wrongLogin();
       requireEntitled(principal);
-      const leaveKey = byKey.enter(principal.id);
+      const leaveKey = byKey.acquire(principal.id);
       if (!leaveKey)
         throw new Reply(421, '4.7.0', `this send key has ${connectionsOfKey} connections already; close some, or use another key`);
-      const leaveOrg = byOrg.enter(principal.org.id);
+      const leaveOrg = byOrg.acquire(principal.org.id);
       if (!leaveOrg) {
         leaveKey();
         throw new Reply(421, '4.7.0', `your organization has ${connectionsOfOrg} connections already; close some`);

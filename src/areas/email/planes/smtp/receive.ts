@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
-import type { ByteBudget, Turnstile } from '../../../../kernel/shares/index.ts';
+import type { ByteBudget, FairSemaphore } from '../../../../kernel/fairness/index.ts';
 import { chainPieces, type Message, unusable } from '../../../../kernel/smtp/index.ts';
 import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
@@ -14,7 +14,7 @@ import { endOfHeader, headerLimits, Malformed } from '../../rules/header.ts';
 export interface Receiving {
   app: App;
   /** Large messages that come in at once; the others wait where they are, and their clients with them. */
-  large: Turnstile;
+  large: FairSemaphore;
   /** What is gathered of messages, in whose name. */
   held: ByteBudget;
   intake: Intake;
@@ -52,7 +52,7 @@ export async function receiveMessage(
         : Buffer.concat([message.header, body]);
     const submission = describe(principal, domain.id, envelope, message, content);
     const take = () => intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });
-    const { messages } = Buffer.isBuffer(content) ? await take() : await large.pass(submission.org, take);
+    const { messages } = Buffer.isBuffer(content) ? await take() : await large.run(submission.org, take);
     return messages[0]!.id;
   } finally {
     if (content && !Buffer.isBuffer(content)) content.stream.destroy(); // whoever did not read it to its end will not come back

@@ -1,6 +1,6 @@
 import { Refusal } from '../../../../kernel/errors.ts';
-import { type Behalf, onBehalf } from '../../../../kernel/shares/index.ts';
-import { Reply, replyFor, type Session, type Visit } from '../../../../kernel/smtp/index.ts';
+import { runFor, type WorkContext } from '../../../../kernel/fairness/index.ts';
+import { Reply, replyFor, type Session, type SessionHandler } from '../../../../kernel/smtp/index.ts';
 import { readAddress, Unusable } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { limits } from '../../rules/limits.ts';
@@ -18,11 +18,11 @@ const mostWrongLogins = 3;
 /** Somebody at the door: who it is, and what it may do next. */
 export const openVisit =
   (receiving: Receiving, logins: Logins) =>
-  (session: Session): Visit => {
+  (session: Session): SessionHandler => {
     const { app } = receiving;
     let login: Login | undefined;
     /** For whom what it says is read. */
-    let behalf: Behalf | undefined;
+    let context: WorkContext | undefined;
     let wrong = 0;
     let timer: NodeJS.Timeout | undefined;
     /** Whom the message is for, by the folded address: each once. */
@@ -38,7 +38,7 @@ export const openVisit =
         try {
           const found = await logins.logIn(session, given);
           login = found;
-          behalf = { org: found.latest().org.id, act: 'smtp submission' };
+          context = { org: found.latest().org.id, operation: 'smtp submission' };
           clearTimeout(timer);
           if (session.isClosed) found.leave();
           await found.principal();
@@ -62,24 +62,24 @@ export const openVisit =
         envelope.set(folded, read.address);
       },
       expectMessage() {
-        const held = receiving.held.open({ org: behalf!.org });
+        const held = receiving.held.open({ org: context!.org });
         const deadline = session.cutAfter(times.messageMs, 'the message did not arrive in time');
         return {
           mostBytes: limits.bytes,
           gatheredBytes,
-          hold: held.take,
+          hold: held.reserve,
           end: () => {
             clearTimeout(deadline);
-            held.end();
+            held.release();
           },
         };
       },
       async takeMessage(message) {
         const principal = await login!.principal();
-        const id = await onBehalf(behalf!, () => receiveMessage(receiving, principal, [...envelope.values()], message), app.watch);
+        const id = await runFor(context!, () => receiveMessage(receiving, principal, [...envelope.values()], message), app.watch);
         return `2.0.0 Ok: queued as ${id}`;
       },
-      takeTurn: () => behalf && app.watch.takeTurn(behalf),
+      takeTurn: () => context && app.watch.takeTurn(context),
       end() {
         clearTimeout(timer);
         login?.leave();

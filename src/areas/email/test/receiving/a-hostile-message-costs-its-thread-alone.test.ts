@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { currentBehalf, onBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext, runFor } from '../../../../kernel/fairness/index.ts';
 import { makeReader, type ReadMail } from '../../clients/reader/index.ts';
 
 const resolve = async () => ({ code: 'ENOTFOUND' });
@@ -117,14 +117,14 @@ test('threads start with the first message, and end when there is nothing to rea
 test('who has many messages whose names never resolve waits for them alone, and in their own name', { timeout: 60_000 }, async () => {
   const askedFor = new Set<string>();
   const slow = async (name: string, _: string, signal: AbortSignal) => {
-    askedFor.add(`${name.includes('silent') ? 'silent' : 'quick'} for ${currentBehalf().org}`);
+    askedFor.add(`${name.includes('silent') ? 'silent' : 'quick'} for ${currentContext().org}`);
     if (name.includes('silent')) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     return { code: 'ENOTFOUND' };
   };
   const reader = makeReader({ resolve: slow, threads: 1, dnsMs: 20_000, messageMs: 60_000 });
   const read = (org: string, host: string) => {
     const reading = { kind: 'mail' as const, raw: Buffer.from(`From: bob@${host}\r\n\r\nx\r\n`), from: { ...from, sender: `bob@${host}` } };
-    return onBehalf({ org, act: 'test' }, () => reader.read(org, { ...reading, mailHost: 'mx.host.example' }));
+    return runFor({ org, operation: 'test' }, () => reader.read(org, { ...reading, mailHost: 'mx.host.example' }));
   };
   for (let n = 0; n < 64; n++) void read('org_a', `silent${n}.example`);
   const began = performance.now();
@@ -162,7 +162,7 @@ test('who asks what somebody else asked in vain asks for themselves', { timeout:
   const asked: (string | null)[] = [];
   const silentOnce = async (name: string, _: string, signal: AbortSignal) => {
     if (name !== 'shared.example') return { code: 'ENOTFOUND' };
-    asked.push(currentBehalf().org);
+    asked.push(currentContext().org);
     if (asked.length === 1) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     return { records: [['v=spf1 ip4:192.0.2.1 -all']] };
   };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { DatabaseAway } from '../../../../kernel/db/index.ts';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { DatabaseUnavailable } from '../../../../kernel/db/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { deliverTo, mxScene } from './mx-scene.ts';
 
 test('mail that was read is told as it was read, however often the database was away when it should be', { timeout: 60_000 }, async (t) => {
@@ -10,9 +10,9 @@ test('mail that was read is told as it was read, however often the database was 
   const write = qd.app.db.write.bind(qd.app.db);
   let tries = 0;
   const away = t.mock.method(qd.app.db, 'write', (async (act) => {
-    if (currentBehalf().act !== 'email.freeze') return write(act);
+    if (currentContext().operation !== 'email.freeze') return write(act);
     tries++;
-    throw new DatabaseAway(new Error('it is away'));
+    throw new DatabaseUnavailable(new Error('it is away'));
   }) as typeof write);
   assert.match(await deliverTo(t, port), /^250 /);
   await eventually(async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeLoopWatch } from '../../../../kernel/shares/index.ts';
+import { makeLoopWatch } from '../../../../kernel/fairness/index.ts';
 import { gatherCalls } from '../../engine/gather.ts';
 import { makeHoldings } from '../../engine/receiving/holdings.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { smtpSink } from '../../../../../test/fakes/smtp-sink.ts';
 import type { Dns } from '../../../../kernel/dns/index.ts';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { makeRoutes } from '../../clients/mx.ts';
 import { mailWorld, memoryDns, mx, outgoing } from './mail-world.ts';
 
@@ -51,7 +51,7 @@ test('whoever has used up their questions opens no session, and keeps nobody els
   let isCrowded = true;
   const lookup: Dns['lookup'] = async (name, type) => {
     const answer = await memory.lookup(name, type);
-    const { org } = currentBehalf();
+    const { org } = currentContext();
     if (type === 'TLSA') assert.match(org, /^org_/, 'it is asked in the name of one who has mail for it');
     return type === 'TLSA' && org === 'org_a' && isCrowded ? { ...answer, outcome: 'timeout', isCrowded: true } : answer;
   };

@@ -66,7 +66,7 @@ test('a session lasts as long as its key', async (t) => {
 
   await t.test('what the intake refuses is told in the words of SMTP', async () => {
     const { Refusal } = await import('../../../../kernel/errors.ts');
-    const { DatabaseAway } = await import('../../../../kernel/db/index.ts');
+    const { DatabaseUnavailable: DatabaseAway } = await import('../../../../kernel/db/index.ts');
     const { secret } = keys.mint();
     const cases: [Error, RegExp][] = [
       [new Refusal(429, 'quota', 'the daily quota is used up'), /^451 4\.7\.1 the daily quota is used up/],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Behalf } from '../../../../kernel/shares/index.ts';
+import type { WorkContext } from '../../../../kernel/fairness/index.ts';
 import { smtpDoor } from '../doors.ts';
 
 test('who talks without pause at the SMTP door rests for others, as they do everywhere else', async (t) => {
@@ -9,9 +9,9 @@ test('who talks without pause at the SMTP door rests for others, as they do ever
   const usual = watch.takeTurn;
   const rested = Promise.withResolvers<void>();
   const acts = new Set<string>();
-  t.mock.method(watch, 'takeTurn', (behalf?: Behalf) => {
-    if (behalf?.org !== 'org_a') return usual(behalf);
-    acts.add(behalf.act);
+  t.mock.method(watch, 'takeTurn', (context?: WorkContext) => {
+    if (context?.org !== 'org_a') return usual(context);
+    acts.add(context.operation);
     return rested.promise;
   });
   const logIn = async (org: string) => {

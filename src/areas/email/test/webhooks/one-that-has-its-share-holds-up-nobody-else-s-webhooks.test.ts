@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { makeDeliverer } from '../../engine/webhooks/deliver.ts';
 
 test('an organization that uses its whole share of the connections holds up nobody else’s webhooks', async (t) => {
   const { app } = await quarterdeck(t);
   const busy = 'org_busy';
   let taken = 0;
-  while (app.db.turns.enterAtOnce(busy)) taken++;
+  while (app.db.turns.tryAcquire(busy)) taken++;
   t.after(() => {
-    for (let n = 0; n < taken; n++) app.db.turns.leave(busy);
+    for (let n = 0; n < taken; n++) app.db.turns.release(busy);
   });
   assert.ok(taken > 0);
 
@@ -23,7 +23,7 @@ test('an organization that uses its whole share of the connections holds up nobo
     const settled = await settle({ id: 0, run, endpointId: 'whk_none', status: 204, error: null, is_last: false });
     return [begun, settled];
   };
-  const told = [busy, 'org_other'].map((org) => onBehalf({ org, act: 'email.deliver-webhook' }, tell));
+  const told = [busy, 'org_other'].map((org) => runFor({ org, operation: 'email.deliver-webhook' }, tell));
   assert.deepEqual(await Promise.all(told), [
     [undefined, undefined],
     [undefined, undefined],

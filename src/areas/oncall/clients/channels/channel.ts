@@ -1,4 +1,4 @@
-import type { Lasting } from '../../../../kernel/errors.ts';
+import type { RetryAdvice } from '../../../../kernel/errors.ts';
 import type { ChannelName } from '../../rules/channels.ts';
 import type { PageWords } from '../../rules/page-mail.ts';
 import type { Account } from '../twilio/client.ts';
@@ -49,11 +49,11 @@ export interface Sent {
 /** The page did not leave, and why. */
 export class PageFailed extends Error {
   /** `for good` and `until mended`: the person's next rule fires at once. `until mended` and `for now`: this page is tried again. */
-  readonly lasting: Lasting;
+  readonly lasting: RetryAdvice;
   /** The provider refused not the page but the organization's account: its words. */
   readonly accountRefused: string | undefined;
 
-  constructor(sentence: string, lasting: Lasting, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
+  constructor(sentence: string, lasting: RetryAdvice, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
     super(sentence, { cause });
     this.name = 'PageFailed';
     this.lasting = lasting;

@@ -1,4 +1,4 @@
-import type { Lasting } from '../../../../kernel/errors.ts';
+import type { RetryAdvice } from '../../../../kernel/errors.ts';
 import { lastingOfCode } from '../../rules/provider-reports.ts';
 import { PageFailed } from '../channels/channel.ts';
 import { TwilioRefusal } from './client.ts';
@@ -15,7 +15,7 @@ export const dislikesCallback = (error: unknown): boolean => error instanceof Tw
  * What a refusal means for the page. One of the account is not about the page: it passes once the credential is set again or the bill is paid.
  * One without a code of Twilio's is some proxy's between us, which knows nothing of the page.
  */
-function lastingOf(refusal: TwilioRefusal): Lasting {
+function lastingOf(refusal: TwilioRefusal): RetryAdvice {
   if (isBroken(refusal) || refusal.code === undefined) return 'until mended';
   return lastingOfCode(refusal.code);
 }

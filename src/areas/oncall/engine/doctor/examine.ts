@@ -1,8 +1,8 @@
 import { membersOf } from '../../../../identity/store/members.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { nextTurn } from '../../../../kernel/slices.ts';
 import { now } from '../../../../kernel/time.ts';
+import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import type { ServiceRow } from '../../../services/index.ts';
 import { type ChannelName, missingFor } from '../../rules/channels.ts';
 import { type Diagnosis, diagnose, foreseenDays, type Problem, type Way, type World } from '../../rules/doctor.ts';
@@ -55,7 +55,7 @@ export async function foreseeShifts(rotas: ReadonlyMap<string, Rota>, at: string
   const schedules = new Map<string, { name: string; shifts: Shift[]; participants: readonly Person[] }>();
   for (const [id, { name, rotation, overrides }] of rotas) {
     schedules.set(id, { name, shifts: shiftsBetween(rotation, overrides, at, until), participants: rotation.participants });
-    await nextTurn();
+    await yieldToLoop();
   }
   return schedules;
 }
@@ -69,7 +69,7 @@ export async function diagnosePolicies(
   for (const { policy_id, steps } of attached) {
     if (diagnoses.has(policy_id)) continue;
     diagnoses.set(policy_id, diagnose({ steps }, world));
-    await nextTurn();
+    await yieldToLoop();
   }
   return diagnoses;
 }

@@ -5,7 +5,7 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Db } from '../../../../kernel/db/index.ts';
 import { enqueueMany, type Job, job } from '../../../../kernel/jobs/index.ts';
 import { NotDelivered } from '../../../../kernel/mail.ts';
-import { cutSlice } from '../../../../kernel/slice.ts';
+import { paginate } from '../../../../kernel/pagination.ts';
 import { now } from '../../../../kernel/time.ts';
 import { listServices } from '../../../services/index.ts';
 import { whenToTell } from '../../rules/doctor.ts';
@@ -36,7 +36,7 @@ async function examineOrganization(db: Db, app: App, org: string, signal: AbortS
     signal.throwIfAborted();
     const slice: { limit: number; after: string | null } = { limit: sliceSize, after };
     const examined = await db.read(async (tx) => {
-      const { items, cursor } = cutSlice(await listServices(tx, org, '*', slice), slice, (s) => s.id);
+      const { items, cursor } = paginate(await listServices(tx, org, '*', slice), slice, (s) => s.id);
       after = cursor ? items.at(-1)!.id : null;
       return (await examineServices(tx, app, org, items)).examined;
     });

@@ -3,7 +3,7 @@ import { memberOf } from '../../../../identity/store/members.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { type Answered, answerPage } from '../../engine/answer-page.ts';
 import { endUndelivered, markDelivered } from '../../engine/page-reports.ts';
 import type { AnswerFor } from '../../engine/pages/answer-for.ts';
@@ -28,8 +28,8 @@ export function twilioCallbacks(server: FastifyInstance, app: App, signers: Sign
     const fields = await signed(request);
     const { org } = request.params;
     // A door of their own: of each message there are several, and a storm's must not keep anybody from answering it.
-    await app.requests.pass(`${org} reports`, () =>
-      onBehalf({ org, act: 'twilio report' }, () => app.db.write((tx) => report(tx, request.params, fields)), app.watch),
+    await app.requests.run(`${org} reports`, () =>
+      runFor({ org, operation: 'twilio report' }, () => app.db.write((tx) => report(tx, request.params, fields)), app.watch),
     );
     return answer.code(204).send();
   });

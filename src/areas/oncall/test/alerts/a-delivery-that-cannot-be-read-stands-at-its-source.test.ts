@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { covered, eventually, made, source, user, ward } from '../support.ts';
 
 test('a delivery that is no JSON, or too large, is refused and stands at its source with the reason', async (t) => {
@@ -22,7 +22,7 @@ test('what stands at the source of a delivery that cannot be read is written at 
   const whose: string[] = [];
   const { write } = app.db;
   app.db.write = (work) => {
-    const { org } = currentBehalf();
+    const { org } = currentContext();
     if (org !== '') whose.push(org); // not what the server does by itself
     return write(work);
   };

@@ -8,8 +8,8 @@ test('a large delivery of alerts waits for no other large body of its organizati
   const { deliver } = await source(qd.owner, qd.url, (await service(qd.owner)).id);
   const delivery = group(Array.from({ length: 1_000 }, (_, i) => alert(`host ${i}`)));
   assert.ok(JSON.stringify(delivery).length > 262_144);
-  await heavy.enter(qd.owner.orgId); // a message of megabytes is read
+  await heavy.acquire(qd.owner.orgId); // a message of megabytes is read
   const answer = await deliver(delivery);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  heavy.leave(qd.owner.orgId);
+  heavy.release(qd.owner.orgId);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db/index.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { made, service } from '../support.ts';
 
 test('an acknowledgement waits for nothing else that its organization does, and rests for nobody', async (t) => {
@@ -14,8 +14,8 @@ test('an acknowledgement waits for nothing else that its organization does, and 
   const over = Promise.withResolvers<void>();
   t.after(() => over.resolve());
   // Its requests have all their places, and whatever else comes rests.
-  const held = Array.from({ length: 8 }, () => qd.app.requests.pass(owner.orgId, () => over.promise));
-  t.mock.method(qd.app.watch.share, 'rest', (org: string) => (org === owner.orgId ? over.promise : undefined));
+  const held = Array.from({ length: 8 }, () => qd.app.requests.run(owner.orgId, () => over.promise));
+  t.mock.method(qd.app.watch.throttle, 'delay', (org: string) => (org === owner.orgId ? over.promise : undefined));
   let isListed = false;
   const listing = owner.get('/oncall/incidents').then(() => (isListed = true));
   const { status, body } = await owner.post(`/oncall/incidents/${id}/acknowledge`, {});
@@ -34,7 +34,7 @@ test('whoever acknowledges without end waits and rests as for anything else; bot
   const acknowledge = (by = owner, path = 'ack') => by.post(`/oncall/incidents/${id}/${path}`, {});
   const over = Promise.withResolvers<void>();
   t.after(() => over.resolve());
-  t.mock.method(qd.app.watch.share, 'rest', (org: string) => (org === owner.orgId ? over.promise : undefined));
+  t.mock.method(qd.app.watch.throttle, 'delay', (org: string) => (org === owner.orgId ? over.promise : undefined));
   let told = 0;
   const flood = Array.from({ length: 150 }, () => acknowledge().then(({ status }) => status === 200 && told++));
   await eventually(async () => told >= 60);
@@ -68,14 +68,14 @@ test('of the connections of its organization an acknowledgement has the next tha
     over.resolve();
   });
   const work = (until: Promise<void>) =>
-    onBehalf({ org: owner.orgId, act: 'oci blob' }, () => qd.app.db.write(() => until)).catch(() => {});
+    runFor({ org: owner.orgId, operation: 'oci blob' }, () => qd.app.db.write(() => until)).catch(() => {});
   const others = [work(first.promise), ...Array.from({ length: 27 }, () => work(over.promise))];
   const { turns } = qd.app.db;
   assert.equal(turns.figures().find(({ org }) => org === owner.orgId)?.waiting, 20);
-  const { enter } = turns;
-  turns.enter = (org, isAside, isUrgent) => {
+  const { acquire: enter } = turns;
+  turns.acquire = (org, isSystem, isUrgent) => {
     if (org === owner.orgId) setImmediate(first.resolve); // once it waits with them, one of them ends
-    return enter(org, isAside, isUrgent);
+    return enter(org, isSystem, isUrgent);
   };
   const acknowledged = owner.post(`/oncall/incidents/${id}/ack`, {});
   assert.equal((await acknowledged).status, 200);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { open, phoneWard } from '../phone-support.ts';
 import { mails } from '../support.ts';
 
@@ -19,7 +19,7 @@ test('whoever answers a page by link, key or text does so at the cost of their o
   const { read, write } = qd.app.db;
   const noting = (perform: typeof read): typeof read => {
     return (work) => {
-      const { org, act, isUrgent } = currentBehalf();
+      const { org, operation: act, isUrgent } = currentContext();
       if (/^ack page|^twilio (key|text)/.test(act)) asked.push({ org, act, isUrgent });
       return perform(work);
     };

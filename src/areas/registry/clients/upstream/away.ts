@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../../kernel/at-most.ts';
+import { boundedTo } from '../../../../kernel/bounded-map.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
 import type { Target } from './client.ts';
@@ -23,7 +23,7 @@ export interface AwayParts {
 const sayAgainMs = 60_000;
 
 export function makeAway({ log, whoAsks, count }: AwayParts): Away {
-  const resting = new LRUCache<string, { until: number; away: UpstreamAway }>(atMost(10_000));
+  const resting = new LRUCache<string, { until: number; away: UpstreamAway }>(boundedTo(10_000));
   const said = new LRUCache<string, true>({ max: 1_000, ttl: sayAgainMs });
 
   return {

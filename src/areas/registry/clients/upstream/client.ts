@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../../kernel/at-most.ts';
+import { boundedTo } from '../../../../kernel/bounded-map.ts';
 import type { Guard, GuardResponse, Timeouts } from '../../../../kernel/guard/index.ts';
 import type { Upstream } from '../../rules/upstreams.ts';
 import { parseChallenge } from '../../rules/www-authenticate.ts';
@@ -41,7 +41,7 @@ export interface UpstreamClientParts {
 }
 
 export function makeUpstreamClient({ guard, loginFor, onRemaining }: UpstreamClientParts): UpstreamClient {
-  const tokens = new LRUCache<string, string>(atMost(5_000));
+  const tokens = new LRUCache<string, string>(boundedTo(5_000));
 
   const send = async (
     { host, endpoint }: Upstream,

@@ -6,7 +6,7 @@ import type { Caches } from '../../../../kernel/cache.ts';
 import type { Db, Tx } from '../../../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../../../kernel/errors.ts';
 import { enqueue, type Job, job } from '../../../../kernel/jobs/index.ts';
-import { withRest } from '../../../../kernel/slices.ts';
+import { runAtQuarterLoad } from '../../../../kernel/yielding.ts';
 import * as keys from '../../store/keys.ts';
 import { hasAllKeys, mostKeys } from '../../store/limits.ts';
 import { insertLogin, type LoginRow, type NewLogin, revokeLogin } from '../../store/logins.ts';
@@ -71,7 +71,7 @@ export const revokeKeysJob: Job<{ registryId: string; ruleId: number }, unknown>
     for (let revoked = atOnce; revoked === atOnce; ) {
       signal.throwIfAborted();
       const portion = () => db.write((tx) => keys.revokeKeysOfRule(tx, org!, { registryId, ruleId, limit: atOnce }));
-      revoked = (await withRest(signal, portion)).length;
+      revoked = (await runAtQuarterLoad(signal, portion)).length;
     }
   },
 );

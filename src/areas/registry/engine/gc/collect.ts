@@ -1,7 +1,7 @@
 import { mayRemoveStored } from '../../../../kernel/backup/backup-lock.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import { withRest } from '../../../../kernel/slices.ts';
+import { runAtQuarterLoad } from '../../../../kernel/yielding.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';
 import { promiseBlob, promisedUntil } from '../../store/promises.ts';
@@ -29,11 +29,11 @@ export async function collect(engine: Engine, signal: AbortSignal, log: Logger, 
   let lastOrg: string | null = null;
   let lastReviewed: string | null = null;
   while (worked < most && !signal.aborted) {
-    const purged: Awaited<ReturnType<typeof purgeDoomed>> = await withRest(signal, () =>
+    const purged: Awaited<ReturnType<typeof purgeDoomed>> = await runAtQuarterLoad(signal, () =>
       db.write((tx) => purgeDoomed(tx, caches, lastOrg)),
     );
     const orgs: string[] = await db.read((tx) => orgsWithDue(tx, lastReviewed, reviewedBetween));
-    const reviewed = await withRest(signal, () => reviewSome(engine, signal, log, orgs, Math.min(reviewedBetween, most - worked)));
+    const reviewed = await runAtQuarterLoad(signal, () => reviewSome(engine, signal, log, orgs, Math.min(reviewedBetween, most - worked)));
     if (!purged && reviewed.count === 0) break;
     worked += (purged?.looked ?? 0) + reviewed.count;
     lastOrg = purged?.org ?? null;

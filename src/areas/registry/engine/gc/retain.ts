@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
-import { inSlices, withRest } from '../../../../kernel/slices.ts';
 import { forEachStep } from '../../../../kernel/steps.ts';
 import { now } from '../../../../kernel/time.ts';
+import { runAtQuarterLoad, runYielding } from '../../../../kernel/yielding.ts';
 import { imagesOf, nameInTags } from '../../rules/attachments.ts';
 import { judge, type ManifestState } from '../../rules/retention.ts';
 import { noteOnceTagged } from '../../store/once-tagged.ts';
@@ -71,7 +71,7 @@ async function retainAll(retaining: Retaining, repositories: AsyncIterable<numbe
  *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. After each it rests for
  *  longer than that took: very many of them leave the machine to those who wait for an answer. */
 const retainIn = ({ engine, signal }: Retaining, governed: Governed, isOver: () => boolean) =>
-  onBehalf({ org: governed.org_id, act: 'registry.retain' }, () => retainFor(engine, signal, governed, isOver), engine.app.watch);
+  runFor({ org: governed.org_id, operation: 'registry.retain' }, () => retainFor(engine, signal, governed, isOver), engine.app.watch);
 
 async function retainFor(engine: Engine, signal: AbortSignal, governed: Governed, isOver: () => boolean) {
   const { db } = engine.app;
@@ -81,10 +81,10 @@ async function retainFor(engine: Engine, signal: AbortSignal, governed: Governed
   // One at least: what was judged must come to something.
   const mayGoOn = () => !signal.aborted && (portions++ === 0 || !isOver());
   for (let i = 0; i < judged.tags.length && mayGoOn(); i += tagsAtOnce)
-    tags += await withRest(signal, () => db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsAtOnce))));
+    tags += await runAtQuarterLoad(signal, () => db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsAtOnce))));
   for (const loose of judged.images) {
     if (!mayGoOn()) break;
-    images += await withRest(signal, () => db.write((tx) => purgeLoose(tx, engine, judged, loose)));
+    images += await runAtQuarterLoad(signal, () => db.write((tx) => purgeLoose(tx, engine, judged, loose)));
   }
   return { registry: judged.governed.slug, repository: judged.governed.name, tags, images };
 }
@@ -121,7 +121,7 @@ async function judgeRepository({ app: { db } }: Engine, governed: Governed, isOv
   if (isOver()) return undefined;
   const here = new Set<string>();
   const named = new Set<string>();
-  await inSlices(
+  await runYielding(
     forEachStep(manifests, (m) => {
       here.add(nameInTags(m.digest));
       for (const image of imagesOf(m)) named.add(image);
@@ -131,7 +131,7 @@ async function judgeRepository({ app: { db } }: Engine, governed: Governed, isOv
   const names = [...named];
   for (let i = 0; i < names.length; i += rowsAtOnce)
     for (const name of await db.read((tx) => imagesHeld(tx, governed.registry_id, names.slice(i, i + rowsAtOnce)))) held.add(name);
-  const gone = await inSlices(judge(governed.retention, place, manifests, states, held.difference(here)));
+  const gone = await runYielding(judge(governed.retention, place, manifests, states, held.difference(here)));
   return { ...gone, governed, held, removed: new Set(gone.tags), states: new Map(states.map((t) => [t.name, t])) };
 }
 type Row<Read extends (...given: never[]) => Promise<unknown[]>> = Awaited<ReturnType<Read>>[number];

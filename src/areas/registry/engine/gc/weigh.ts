@@ -1,5 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
-import { isPassing } from '../../../../kernel/http/away.ts';
+import { isTemporary } from '../../../../kernel/http/temporary-failure.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { countContent, lockUncounted, uncountedAfter } from '../../store/content.ts';
 import { weighSome } from '../quota.ts';
@@ -42,7 +42,7 @@ async function countThese(app: App, log: Logger, ids: number[]): Promise<number>
       return locked.length;
     });
   } catch (error) {
-    if (isPassing(error)) throw error;
+    if (isTemporary(error)) throw error;
     if (ids.length === 1) {
       log.error({ err: error, manifest: ids[0] }, 'the size of an image could not be counted; trying again at the next run');
       return 0;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { giveBack } from '../../../../kernel/give-back.ts';
+import { releaseBuffer } from '../../../../kernel/release-buffer.ts';
 import type { Target } from '../../clients/upstream/client.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
 import { algorithmOf } from '../../rules/names.ts';
@@ -33,7 +33,7 @@ export async function fillCache(upstreams: Upstreams, fill: Fill): Promise<void>
       hash.update(chunk);
       await spool.write(chunk);
       yield chunk;
-      giveBack(chunk);
+      releaseBuffer(chunk);
     }
   }
   try {

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../../kernel/at-most.ts';
+import { boundedTo } from '../../../../kernel/bounded-map.ts';
 import type { Algorithm } from '../../rules/names.ts';
 
 interface Live {
@@ -21,7 +21,7 @@ export interface Hashes {
 }
 
 export function makeHashes(): Hashes {
-  const live = new LRUCache<string, Live>({ ...atMost(10_000), ttl: 24 * 3600 * 1000 });
+  const live = new LRUCache<string, Live>({ ...boundedTo(10_000), ttl: 24 * 3600 * 1000 });
   return {
     begin: (id, algorithm) => void live.set(id, { algorithm, hash: createHash(algorithm), bytes: 0 }),
     through: (id, offset, body) => {

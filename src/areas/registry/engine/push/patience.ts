@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAway, DatabaseBusy } from '../../../../kernel/db/index.ts';
+import { DatabaseBusy, DatabaseUnavailable } from '../../../../kernel/db/index.ts';
 
 const patienceMs = 10_000;
 const pauseMs = 250;
 
 /** Bytes that have come a long way are not thrown away because the database was away for a moment. The work must be safe to do
  *  twice: an answer that got lost may have belonged to a transaction that went through. */
-export const patiently = <T>(work: () => Promise<T>): Promise<T> => tryWhile((error) => error instanceof DatabaseAway, work);
+export const patiently = <T>(work: () => Promise<T>): Promise<T> => tryWhile((error) => error instanceof DatabaseUnavailable, work);
 
 /** The same for work that must not be done twice: only for a connection is waited. A push that is one of many of its organization has its
  *  turn later, instead of being refused. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { isPassing, refuseAway } from '../../../../kernel/http/away.ts';
 import { endAfterBody } from '../../../../kernel/http/body.ts';
 import { hasBody } from '../../../../kernel/http/discard.ts';
 import { refusalFor } from '../../../../kernel/http/plane.ts';
+import { isTemporary, refuseTemporarily } from '../../../../kernel/http/temporary-failure.ts';
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { ImmutableTag } from '../../engine/deletion.ts';
 import { OverQuota } from '../../engine/quota.ts';
@@ -80,7 +80,7 @@ export function asOciError(error: unknown): OciError | undefined {
     return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 416 });
   if ((error as { code?: unknown } | undefined)?.code === '23503')
     return new OciError('UNAVAILABLE', 'the repository is being deleted; try again', { headers: soon, cause: error });
-  if (isPassing(error)) return new OciError('UNAVAILABLE', refuseAway(error).message, { headers: soon, cause: error });
+  if (isTemporary(error)) return new OciError('UNAVAILABLE', refuseTemporarily(error).message, { headers: soon, cause: error });
   if (error instanceof Refusal)
     return new OciError(codes[error.status] ?? (error.status >= 500 ? 'UNAVAILABLE' : 'UNSUPPORTED'), error.message, {
       status: error.status,

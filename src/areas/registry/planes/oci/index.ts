@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { rememberNode } from '../../../../kernel/data/node.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
 import { type Plane, setFrameHeaders } from '../../../../kernel/http/plane.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
 import { makePlaces } from '../../engine/places.ts';
@@ -99,7 +99,7 @@ function readAsked(plane: DataPlane, request: IncomingMessage, response: ServerR
 type Found = ReturnType<Authenticate>;
 type Turn = Promise<void> | undefined;
 
-const behalfOf = ({ org }: Access, { kind }: Route) => ({ org, act: `oci ${kind}` });
+const contextOf = ({ org }: Access, { kind }: Route) => ({ org, operation: `oci ${kind}` });
 
 function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): void | Promise<void> {
   const asked = readAsked(plane, request, response);
@@ -108,7 +108,7 @@ function answerRequest(plane: DataPlane, request: IncomingMessage, response: Ser
   const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
   if (!route || !found || found instanceof Promise) return answerSlowly(asked, found);
   markKnown(request);
-  const rest = plane.app.watch.takeTurn(behalfOf(found, route));
+  const rest = plane.app.watch.takeTurn(contextOf(found, route));
   if (!rest && sendRemembered({ plane, request, response, method, query, access: found }, route)) return;
   return answerSlowly(asked, found, { rest });
 }
@@ -125,8 +125,8 @@ async function answerSlowly(asked: Asked, found: Found, turn?: { rest: Turn }): 
     markKnown(request);
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
     const { requests, watch } = plane.app;
-    const behalf = behalfOf(access, route);
-    const { rest } = turn ?? { rest: watch.takeTurn(behalf) };
+    const context = contextOf(access, route);
+    const { rest } = turn ?? { rest: watch.takeTurn(context) };
     if (rest) {
       await rest;
       access = await plane.authenticate(request); // it may have been revoked meanwhile
@@ -134,8 +134,8 @@ async function answerSlowly(asked: Asked, found: Found, turn?: { rest: Turn }): 
     }
     const call = { plane, request, response, method, query, access };
     const answer = () => handle(call, route);
-    const answerFor = () => onBehalf(behalf, answer, watch);
-    await (lists.has(route.kind) ? requests.pass(`${access.org} lists`, answerFor) : answerFor());
+    const answerFor = () => runFor(context, answer, watch);
+    await (lists.has(route.kind) ? requests.run(`${access.org} lists`, answerFor) : answerFor());
   } catch (error) {
     throw asTold(error);
   }

@@ -81,7 +81,8 @@ export async function putManifest(call: Call, name: string, reference: string): 
   const tags = byDigest ? extra : [reference, ...extra];
   const target = { registryId: place.registryId, name: place.repository };
   const pushed = { digest, body, parsed, tags, by: access.keyId };
-  const repository = (await held.during(() => pushManifest(plane.app, target, pushed, allow(call, name, ['push'])))) ?? unknownName(place);
+  const repository =
+    (await held.holdWhile(() => pushManifest(plane.app, target, pushed, allow(call, name, ['push'])))) ?? unknownName(place);
   plane.metrics.pushes.inc({ registry: repository.slug });
   response.statusCode = 201;
   response.setHeader('Location', `/v2/${name}/manifests/${byDigest || extra.length > 0 ? digest : reference}`);

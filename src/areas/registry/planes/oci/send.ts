@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { LoopWatch } from '../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
-import type { LoopWatch } from '../../../../kernel/shares/index.ts';
-import { readInTurn } from '../../../../kernel/storage/index.ts';
+import { readFairly } from '../../../../kernel/storage/index.ts';
 
 const KiB = 1024;
 
@@ -117,7 +117,7 @@ async function sendInTurns(
     for (let at = 0, turn = 0; at < length; turn ^= 1) {
       const buffer = turns[turn]!.bufferFor(length - at, fast);
       const from = at;
-      reading = readInTurn(async () => {
+      reading = readFairly(async () => {
         if (response.destroyed) throw new CallerGone(); // while it waited
         return read(fd, buffer, Math.min(buffer.length, length - from), start + from);
       });

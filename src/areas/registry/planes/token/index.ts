@@ -31,7 +31,7 @@ async function answerRequest(app: App, request: IncomingMessage, response: Serve
   const opened = login && (await credentials.login(request, login, slugOf(scopes)));
   if (!opened)
     throw new Refusal(401, 'UNAUTHORIZED', login ? wrongLogin : noLogin, { headers: { 'www-authenticate': 'Basic realm="registry"' } });
-  const rest = app.watch.takeTurn({ org: opened.access.org, act: 'token' });
+  const rest = app.watch.takeTurn({ org: opened.access.org, operation: 'token' });
   if (rest) await rest;
   const grants = granted(opened.access, scopes);
   const issued = await credentials.bearers.issue({ hash: opened.hash, keyId: opened.access.keyId, org: opened.access.org, scopes: grants });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DatabaseAway, run } from '../../../../kernel/db/index.ts';
+import { DatabaseUnavailable, run } from '../../../../kernel/db/index.ts';
 import { codeOf, digestOf, registryServer, someBytes } from '../registry-server.ts';
 
 test('a blob that is refused leaves no object, unless nobody knows whether it was', async (t) => {
@@ -51,7 +51,7 @@ test('a blob that is refused leaves no object, unless nobody knows whether it wa
         await write(work);
         await write((tx) => run(tx)`delete from registry.repository_blob`);
         await quota(0);
-        throw new DatabaseAway(new Error('the line was cut'));
+        throw new DatabaseUnavailable(new Error('the line was cut'));
       };
     });
     assert.deepEqual([refused.status, codeOf(refused)], [403, 'DENIED']);

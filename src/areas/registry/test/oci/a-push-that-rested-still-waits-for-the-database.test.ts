@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { DatabaseAway, DatabaseBusy } from '../../../../kernel/db/index.ts';
+import { DatabaseBusy, DatabaseUnavailable } from '../../../../kernel/db/index.ts';
 import { inTurn, patiently } from '../../engine/push/patience.ts';
 
 /** A step of a push that rests for so long each time before it asks the database, which then fails it so often. */
@@ -16,7 +16,7 @@ function step(t: TestContext, restMs: number, failures: Error[]) {
 }
 
 test('a push that rested for longer than it is patient is not refused because the database is away for a moment', async (t) => {
-  assert.equal(await patiently(step(t, 10_001, [new DatabaseAway('restarts')])), 'stored');
+  assert.equal(await patiently(step(t, 10_001, [new DatabaseUnavailable('restarts')])), 'stored');
 });
 
 test('nor because its organization has its turn a moment later', async (t) => {
@@ -24,6 +24,6 @@ test('nor because its organization has its turn a moment later', async (t) => {
 });
 
 test('it waits ten seconds from the first failure on, and no longer', async (t) => {
-  const away = () => new DatabaseAway('gone');
-  await assert.rejects(patiently(step(t, 6_000, [away(), away(), away()])), DatabaseAway);
+  const away = () => new DatabaseUnavailable('gone');
+  await assert.rejects(patiently(step(t, 6_000, [away(), away(), away()])), DatabaseUnavailable);
 });

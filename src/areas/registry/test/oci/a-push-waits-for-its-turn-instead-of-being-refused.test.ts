@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import { type Answer, digestOf, imageOf, pushBlob, registryServer, someBytes } from '../registry-server.ts';
 
 test('a push waits for its turn at the database instead of being refused', async (t) => {
@@ -14,7 +14,7 @@ test('a push waits for its turn at the database instead of being refused', async
     const others: Promise<void>[] = [];
     // The last of them waits as well, and gives up before the push does.
     while (waiting() === 0)
-      others.push(onBehalf({ org: 'org_test', act: 'test' }, () => app.db.read(() => gate.promise), app.watch).catch(() => {}));
+      others.push(runFor({ org: 'org_test', operation: 'test' }, () => app.db.read(() => gate.promise), app.watch).catch(() => {}));
     const answer = act();
     let isOver = false;
     void answer.finally(() => {

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
+import { makeLoopWatch, runFor } from '../../../../kernel/fairness/index.ts';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
-import { makeLoopWatch, onBehalf } from '../../../../kernel/shares/index.ts';
-import { readInTurn } from '../../../../kernel/storage/index.ts';
+import { readFairly } from '../../../../kernel/storage/index.ts';
 import { bufferBounds, makeBuffers, sendStream } from '../../planes/oci/send.ts';
 import { someBytes } from '../registry-server.ts';
 
@@ -105,8 +105,8 @@ test('nothing is read for who left before their turn', async (t) => {
   const turns = Promise.withResolvers<void>();
   const gone = makeReader();
   const file = (await open(join(dir, 'blob'))).createReadStream() as unknown as fs.ReadStream;
-  const [held, transfer] = onBehalf({ org: 'org_gone', act: 'pull' }, () => [
-    Array.from({ length: 4 }, () => readInTurn(() => turns.promise)),
+  const [held, transfer] = runFor({ org: 'org_gone', operation: 'pull' }, () => [
+    Array.from({ length: 4 }, () => readFairly(() => turns.promise)),
     sendStream(file, MiB, { response: gone.response, org: 'org_gone', buffers: makeBuffers(), watch }),
   ]);
   const left = assert.rejects(transfer, CallerGone);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { imageOf, pushImage, registryServer } from '../registry-server.ts';
@@ -20,7 +20,7 @@ test('an organization whose images take long keeps no other from its rules, and 
   const whose: string[] = [];
   const { write } = app.db;
   app.db.write = (work) => {
-    const { org, act } = currentBehalf();
+    const { org, operation: act } = currentContext();
     if (act === 'registry.retain') whose.push(org);
     if (org === 'org_test') minutes++;
     return write(work);

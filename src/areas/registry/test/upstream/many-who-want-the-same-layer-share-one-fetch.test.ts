@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { cached } from '../cached.ts';
 
-test('many who want the same layer share one fetch, and read it as it comes', async (t) => {
+test('many who want the same layer share one fetch, and read it comes', async (t) => {
   const { upstream, pull, bytes } = await cached(t);
   const layer = randomBytes(2_000_000);
   const image = upstream.image('team/app', 'v1', [layer]);

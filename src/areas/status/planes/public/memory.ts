@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import { atMost } from '../../../../kernel/at-most.ts';
+import { boundedTo } from '../../../../kernel/bounded-map.ts';
 import type { DropCache } from '../../../../kernel/cache.ts';
-import { currentBehalf, house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext, runFor, systemContext } from '../../../../kernel/fairness/index.ts';
 import { publicTopic } from '../../../services/index.ts';
 import { loadBoard } from '../../engine/load-board.ts';
 import { statusPageTopic } from '../../rules/addresses.ts';
@@ -83,7 +83,7 @@ export function makeMemory(app: App): Memory {
     running: new Map(),
     unkept: new Map(),
     waiting: new Map(),
-    restUntil: new LRUCache(atMost(10_000)),
+    restUntil: new LRUCache(boundedTo(10_000)),
     stopped: false,
   };
   memory.cache.onDrop(({ slug, page }) => {
@@ -146,9 +146,9 @@ async function readPage({ app, last }: Remembered, slug: string): Promise<Known>
   const readAt = performance.now();
   const before = last.get(slug);
   // What was not read yet is read at the cost of whoever asks for it: anybody may make names up.
-  const org = before?.page?.org ?? currentBehalf().org;
-  const behalf = { org, act: 'status page', isAside: org === house.org };
-  const loaded = await onBehalf(behalf, () => app.db.read((tx) => loadBoard(tx, app, slug)), app.watch);
+  const org = before?.page?.org ?? currentContext().org;
+  const context = { org, operation: 'status page', isSystem: org === systemContext.org };
+  const loaded = await runFor(context, () => app.db.read((tx) => loadBoard(tx, app, slug)), app.watch);
   const isNewest = !before || before.readAt <= readAt;
   if (!loaded) {
     if (isNewest) last.delete(slug);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { publicChanged } from '../../../services/index.ts';
 import { eventually, house, incident, page, publish, read, service, shows } from '../support.ts';
 
@@ -29,7 +29,7 @@ test('a change that shows on every page of an organization takes one connection,
   let all = 0;
   const { read: plainly } = app.db;
   app.db.read = async (work) => {
-    if (currentBehalf().act !== 'status page') return plainly(work); // what the server does by itself
+    if (currentContext().operation !== 'status page') return plainly(work); // what the server does by itself
     most = Math.max(most, ++underWay);
     all++;
     return plainly(work).finally(() => underWay--);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { openStatus } from '../../open.ts';
 import { house, page, read, service } from '../support.ts';
 
@@ -11,7 +11,7 @@ test('a page that was not read yet is read at the cost of whoever asks for it, a
   const whose: string[] = [];
   const { read: plainly } = app.db;
   app.db.read = (work) => {
-    const { act, org } = currentBehalf();
+    const { operation: act, org } = currentContext();
     if (act === 'status page') whose.push(org);
     return plainly(work);
   };

@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid } from '../../../../kernel/errors.ts';
 import { holdUntilAnswered } from '../../../../kernel/http/body.ts';
-import { untilCallerLeaves } from '../../../../kernel/http/plane.ts';
+import { abortWhenCallerLeaves } from '../../../../kernel/http/plane.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import { Batch, type BatchResponse, pollSeconds, SessionRequest, type SessionResponse } from '../../../../protocols/agent.ts';
 import { isStillGood } from '../../engine/agent-registry.ts';
@@ -70,7 +70,7 @@ export async function answerAssignments({ app, changes, opener }: Desk, { reques
   await app.db.read((tx) => refreshSession(tx, by.vantage, instance));
   const since = query.get('since');
   const until = performance.now() + pollSeconds * 1000;
-  const gone = untilCallerLeaves(response); // not the socket's end: many questions come by one
+  const gone = abortWhenCallerLeaves(response); // not the socket's end: many questions come by one
   let over = AbortSignal.any([by.signal, gone]);
   for (;;) {
     const seen = changes.count();

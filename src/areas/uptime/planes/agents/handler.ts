@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { DatabaseAway, DatabaseSlow } from '../../../../kernel/db/index.ts';
+import { DatabaseSlow, DatabaseUnavailable } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { runFor } from '../../../../kernel/fairness/index.ts';
 import type { Plane, PlaneHandler } from '../../../../kernel/http/plane.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { paths } from '../../../../protocols/agent.ts';
 import { answerAssignments, answerResults, answerSession, type Call, type Desk, isClosing } from './answers.ts';
 import type { Identify } from './identify.ts';
@@ -39,7 +39,7 @@ const handleWith =
     if (request.method !== route.method)
       throw new Refusal(405, 'method_not_allowed', `${path} is asked with ${route.method}`, { headers: { allow: route.method } });
     const call: Call = { request, response, by, identify, query: new URLSearchParams(query) };
-    const body = await onBehalf({ org: 'probers', act: path, isAside: true }, () => route.answer(desk, call), desk.app.watch);
+    const body = await runFor({ org: 'probers', operation: path, isSystem: true }, () => route.answer(desk, call), desk.app.watch);
     await sendAnswer(response, body);
   };
 
@@ -62,7 +62,7 @@ function refuseCall(_request: IncomingMessage, response: ServerResponse, error: 
 const asRefusal = (error: unknown): Refusal =>
   error instanceof Refusal
     ? error
-    : error instanceof DatabaseAway
+    : error instanceof DatabaseUnavailable
       ? new Refusal(
           503,
           'unavailable',

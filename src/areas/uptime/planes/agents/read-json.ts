@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Refusal } from '../../../../kernel/errors.ts';
+import type { ByteReservation } from '../../../../kernel/fairness/index.ts';
 import { noRoom, readBody } from '../../../../kernel/http/body.ts';
 import { readJsonInSteps } from '../../../../kernel/http/json.ts';
-import type { HeldBytes } from '../../../../kernel/shares/index.ts';
-import { inSlices } from '../../../../kernel/slices.ts';
+import { runYielding } from '../../../../kernel/yielding.ts';
 
 const unpack = promisify(gunzip);
 
@@ -13,7 +13,7 @@ const unpack = promisify(gunzip);
 const most = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20, values: 200_000 };
 
 /** A JSON body, plain or gzipped, bounded on the wire and unpacked. */
-export async function readJson(request: IncomingMessage, held: HeldBytes): Promise<unknown> {
+export async function readJson(request: IncomingMessage, held: ByteReservation): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/json\s*(;|$)/i.test(type)) throw new Refusal(415, 'unsupported_media_type', 'send the body as application/json');
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
@@ -25,16 +25,16 @@ export async function readJson(request: IncomingMessage, held: HeldBytes): Promi
     );
   const sent = await readBody(request, { maxBytes: encoding === 'gzip' ? most.wire : most.unpacked, totalMs: 30_000, held });
   const bytes = encoding === 'gzip' ? await unpacked(sent, held) : sent;
-  return inSlices(readJsonInSteps(bytes, most));
+  return runYielding(readJsonInSteps(bytes, most));
 }
 
 /** A few KiB unpack to megabytes: those count as well. */
-async function unpacked(sent: Buffer, held: HeldBytes): Promise<Buffer> {
+async function unpacked(sent: Buffer, held: ByteReservation): Promise<Buffer> {
   const bytes = await unpack(sent, { maxOutputLength: most.unpacked }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_BUFFER_TOO_LARGE')
       throw new Refusal(413, 'too_large', `the body is larger than ${most.unpacked} bytes when unpacked`);
     throw new Refusal(400, 'invalid', 'the body is not valid gzip');
   });
-  if (!held.take(bytes.length)) throw noRoom();
+  if (!held.reserve(bytes.length)) throw noRoom();
   return bytes;
 }

@@ -14,11 +14,11 @@ test('what a batch unpacks to counts against the bytes that its sender may have 
   const text = JSON.stringify({ instance, seq: 1, now: 0, degraded: false, results: [] });
   const batch = gzipSync(text.replaceAll(',', `,${' '.repeat(900_000)}`));
   const others = qd.app.bodies.open({ credential: 'tokyo' }); // of the same agent, while they are read
-  assert.equal(others.take(10 * 2 ** 20), true);
+  assert.equal(others.reserve(10 * 2 ** 20), true);
   const refused = await ask('POST', paths.results, batch, gzipped);
   assert.equal(refused.status, 503);
   assert.match(String(refused.body.error), /too many bytes of yours/);
-  others.end();
+  others.release();
   assert.equal((await ask('POST', paths.results, batch, gzipped)).status, 200);
   assert.deepEqual(qd.app.bodies.figures(), { total: 0, orgs: [] });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { caller } from '../../../../../test/harness/index.ts';
-import { DatabaseAway, run } from '../../../../kernel/db/index.ts';
+import { DatabaseUnavailable, run } from '../../../../kernel/db/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { now } from '../../../../kernel/time.ts';
 import { uptime } from '../../index.ts';
@@ -135,7 +135,7 @@ test('a store of metrics that fails is 503 by itself: the monitor can still be r
   const { metricsStore } = own(uptime);
   const { buckets } = metricsStore;
   metricsStore.buckets = async () => {
-    throw new DatabaseAway(new Error('canceling statement due to statement timeout'));
+    throw new DatabaseUnavailable(new Error('canceling statement due to statement timeout'));
   };
   const metrics = await owner.get(`/uptime/monitors/${id}/metrics`);
   assert.deepEqual(

@@ -108,7 +108,7 @@ test('what a killed process had made and not begun is run by another once its le
   const attempts: number[] = [];
   const born = job('born', here, ({ attempt, finishWith }) => finishWith(async () => void attempts.push(attempt)));
   // As a process does it that dies after its COMMIT: nobody begins in the slot.
-  const slot: Slot = { lease: '00000000-0000-4000-8000-000000000001', leaseSeconds: 30, begin: () => {}, giveBack: () => {} };
+  const slot: Slot = { lease: '00000000-0000-4000-8000-000000000001', leaseSeconds: 30, begin: () => {}, release: () => {} };
   app.db.lend({ take: () => slot });
   await app.db.write((tx) => enqueue(tx, born, { key: 'a' }));
   worker([born]);
@@ -133,7 +133,7 @@ test('one whose COMMIT was not answered is retaken by the same worker at its nex
   await app.db.write(async (tx) => {
     // It has committed, and whoever waited for the answer was told that the database is away.
     const taken = tx.slots!.take({ lane: 'page', kind: 'born', org: undefined })!;
-    slot = { ...taken, begin: () => taken.giveBack(false) };
+    slot = { ...taken, begin: () => taken.release(false) };
     await enqueue({ ...tx, slots: { take: () => slot } }, born, { key: 'a' });
   });
   assert.equal(crew.snapshot().lanes.page.running, 0, 'its slot is free');

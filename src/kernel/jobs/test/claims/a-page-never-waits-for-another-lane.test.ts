@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDb } from '../../../db/index.ts';
-import { makeLoopWatch } from '../../../shares/index.ts';
+import { makeLoopWatch } from '../../../fairness/index.ts';
 import { now } from '../../../time.ts';
 import { enqueue, enqueueMany, job, type Lane, lanes } from '../../index.ts';
 import { eventually, workbench } from '../support.ts';
@@ -58,11 +58,11 @@ test('a page does not rest however much of the event loop its organization has h
   defer(() => db.end());
   const rested = new Map<Lane, boolean>();
   const ask = async ({ kind }: { kind: Lane }) => {
-    watch.share.spend('org_a', 101);
-    watch.share.spend('org_b', 1);
-    const before = watch.share.figures().restedSeconds;
+    watch.throttle.charge('org_a', 101);
+    watch.throttle.charge('org_b', 1);
+    const before = watch.throttle.figures().restedSeconds;
     await db.read((tx) => now(tx));
-    rested.set(kind, watch.share.figures().restedSeconds > before);
+    rested.set(kind, watch.throttle.figures().restedSeconds > before);
   };
   const kinds = (['page', 'default'] as const).map((lane) => job(lane, { lane }, () => ask({ kind: lane })));
   worker(kinds, { app: { ...app, watch } });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { makeGate } from '../../begin-gate.ts';
+import { makeStartLimiter } from '../../start-limiter.ts';
 
 const settle = async () => {
   for (let turn = 0; turn < 10; turn++) await setImmediate();
@@ -9,7 +9,7 @@ const settle = async () => {
 
 test('tasks that are due together begin a few at a time, and a long one holds up nobody', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const pass = makeGate(2, 1_000);
+  const pass = makeStartLimiter(2, 1_000);
   const ends: (() => void)[] = [];
   const runs = Array.from({ length: 6 }, () => pass(() => new Promise<void>((end) => ends.push(end))));
   await settle();

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../../kernel/errors.ts';
+import { currentContext, runFor, switchContext, TenantThrottled } from '../../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../../kernel/faults/guarded.ts';
-import { isPassing, refuseAway } from '../../../../../kernel/http/away.ts';
 import { cutAfterAnswer, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
 import { discard, hasBody } from '../../../../../kernel/http/discard.ts';
 import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
-import { becomeBehalf, Crowded, currentBehalf, onBehalf } from '../../../../../kernel/shares/index.ts';
-import { inSlices } from '../../../../../kernel/slices.ts';
+import { isTemporary, refuseTemporarily } from '../../../../../kernel/http/temporary-failure.ts';
+import { runYielding } from '../../../../../kernel/yielding.ts';
 import type { Asked } from '../../../rules/kubernetes/path.ts';
 import { whyEmpty } from '../../../rules/kubernetes/resources.ts';
 import { messageNamed } from '../../../rules/kubernetes/schema/messages.ts';
@@ -56,11 +56,11 @@ export function serveRequest(
     }
   };
   // At a listener it is known whether the connection has proven who it is; until then its address pays.
-  const { isAside, org } = currentBehalf();
-  void onBehalf(isAside && org !== '' ? currentBehalf() : ownBehalf(cluster), work, cluster.app.watch);
+  const { isSystem, org } = currentContext();
+  void runFor(isSystem && org !== '' ? currentContext() : ownContext(cluster), work, cluster.app.watch);
 }
 
-const ownBehalf = (cluster: Cluster) => ({ org: cluster.org, act: 'kubernetes' });
+const ownContext = (cluster: Cluster) => ({ org: cluster.org, operation: 'kubernetes' });
 
 async function answerRequest(serving: Serving, request: IncomingMessage, response: ServerResponse, identity: EmbeddedIdentity | undefined) {
   const { cluster } = serving;
@@ -76,7 +76,7 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
     const accept = (request.headers.accept ?? '').slice(0, 2_000);
     const contentType = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
     // A caller that showed something and was not refused has proven who it is.
-    if (identity || request.headers.authorization) becomeBehalf(ownBehalf(cluster));
+    if (identity || request.headers.authorization) switchContext(ownContext(cluster));
     const body = await readRequestBody(cluster, request, response, asked, contentType);
     const reply = await serving.dispatch({
       asked,
@@ -129,7 +129,7 @@ async function readRequestBody(
   const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, held });
   if (bytes.length === 0) return undefined;
   // Large ones of an organization are read one after the other, so that others have their turn between them.
-  if (bytes.length > largeBytes) return held.during(() => cluster.app.heavy.pass(cluster.org, () => decodeBody(bytes, type, asked)));
+  if (bytes.length > largeBytes) return held.holdWhile(() => cluster.app.heavy.run(cluster.org, () => decodeBody(bytes, type, asked)));
   return decodeBody(bytes, type, asked);
 }
 
@@ -141,7 +141,7 @@ async function decodeBody(bytes: Buffer, type: string, asked: Asked): Promise<un
     throw unsupportedType(
       `the body of the request was in an unknown format - accepted media types include: application/json, application/vnd.kubernetes.protobuf`,
     );
-  return inSlices(readJsonInSteps(bytes, { values: limits.bodyParts }));
+  return runYielding(readJsonInSteps(bytes, { values: limits.bodyParts }));
 }
 
 function decodeProtobuf(bytes: Buffer, asked: Asked): unknown {
@@ -229,9 +229,9 @@ const drained = (response: ServerResponse, signal: AbortSignal) =>
 /** What an error is in Kubernetes' words. */
 export function translate(cluster: Cluster, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof DatabaseBusy || error instanceof Crowded)
+  if (error instanceof DatabaseBusy || error instanceof TenantThrottled)
     return tooMany('your organization has more requests under way than its share; try again in a moment');
-  if (isPassing(error)) return unavailableError(refuseAway(error).message);
+  if (isTemporary(error)) return unavailableError(refuseTemporarily(error).message);
   if (error instanceof Refusal) {
     if (error.status === 413) return tooLarge(error.message);
     if (error.status === 503) return unavailableError(error.message);

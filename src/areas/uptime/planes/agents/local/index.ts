@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type Server } from 'node:http';
 import type { App } from '../../../../../kernel/app.ts';
-import { type PlaneMetrics, standPlane } from '../../../../../kernel/http/plane.ts';
+import { mountPlane, type PlaneMetrics } from '../../../../../kernel/http/plane.ts';
 import type { Logger } from '../../../../../kernel/log.ts';
 import { goneSeconds } from '../../../../../protocols/agent.ts';
 import type { ProberSettings } from '../../../../../protocols/prober-settings.ts';
@@ -71,7 +71,7 @@ function makeLocal(desk: Desk): Local {
     return { ...asLocal(), opens };
   };
   const plane = agentsPlane(desk, 'prober', () => identify);
-  const handle = standPlane(plane, { log, roles: new Set(['prober']), counted: uncounted });
+  const handle = mountPlane(plane, { log, roles: new Set(['prober']), counted: uncounted });
   const local: Local = {
     app,
     log,

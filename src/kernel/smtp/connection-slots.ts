@@ -1,0 +1,107 @@
+/** The connections of a door, over all of its ports: bounded by address and in all. */
+export interface ConnectionSlots {
+  /** Undefined: this address has too many, or everybody here is at work. */
+  acquire(address: string, guest: SlotOwner): ConnectionSlot | undefined;
+  readonly size: number;
+}
+
+/** A connection that may have to go for another one. */
+export interface SlotOwner {
+  /** Ends it at once, with 421 where that can be said. */
+  evict(): void;
+  /** It waits for our answer: what it handed over may be accepted already. */
+  isBusy(): boolean;
+  /** It is busy, or in the middle of a message, from its first recipient on. */
+  isAmidMessage(): boolean;
+}
+
+export interface ConnectionSlot {
+  /** It has logged in, or a message of it was accepted. */
+  markKnown(): void;
+  release(): void;
+}
+
+interface TakenSlot {
+  address: string;
+  guest: SlotOwner;
+}
+
+/**
+ * A full room makes place for a newcomer. The connections without a login or an accepted message go first: of the address that has the most of
+ * them, the oldest, and one in the middle of a message only if there is no other. Then the one that has been idle the longest goes. If all are at
+ * work, an address that has at least two more than the newcomer's loses its oldest: messages that never end do not close the door either.
+ */
+export function makeConnectionSlots(most: { each: number; all: number }): ConnectionSlots {
+  const counts = new Map<string, number>();
+  /** In the order in which they came. */
+  const strangers = new Set<TakenSlot>();
+  const strangersOf = new Map<string, number>();
+  /** In the order of their last login or message. */
+  const known = new Set<TakenSlot>();
+
+  const forgetStranger = (taken: TakenSlot) => {
+    if (strangers.delete(taken)) addTo(strangersOf, taken.address, -1);
+  };
+  const leave = (taken: TakenSlot) => {
+    if (!strangers.has(taken) && !known.has(taken)) return;
+    forgetStranger(taken);
+    known.delete(taken);
+    addTo(counts, taken.address, -1);
+  };
+  const makePlace = (newcomer: string): boolean => {
+    const isFree = ({ guest }: TakenSlot) => !guest.isBusy();
+    const isIdle = ({ guest }: TakenSlot) => !guest.isAmidMessage();
+    const most = (counts.get(newcomer) ?? 0) + 1;
+    const goes =
+      findEvictable(strangers, strangersOf, isIdle) ??
+      findEvictable(strangers, strangersOf, isFree) ??
+      [...known].find(isIdle) ??
+      findEvictable(known, counts, (taken) => isFree(taken) && counts.get(taken.address)! > most);
+    if (!goes) return false;
+    leave(goes);
+    goes.guest.evict();
+    return true;
+  };
+  return {
+    get size() {
+      return strangers.size + known.size;
+    },
+    acquire(address, guest) {
+      if ((counts.get(address) ?? 0) >= most.each) return undefined;
+      if (strangers.size + known.size >= most.all && !makePlace(address)) return undefined;
+      const taken = { address, guest };
+      strangers.add(taken);
+      addTo(strangersOf, address, 1);
+      addTo(counts, address, 1);
+      return {
+        markKnown: () => {
+          if (!strangers.has(taken) && !known.has(taken)) return;
+          forgetStranger(taken);
+          known.delete(taken);
+          known.add(taken);
+        },
+        release: () => leave(taken),
+      };
+    },
+  };
+}
+
+/** Of those that may go, the oldest of the address that has the most. */
+function findEvictable(
+  all: ReadonlySet<TakenSlot>,
+  countOf: ReadonlyMap<string, number>,
+  mayGo: (taken: TakenSlot) => boolean,
+): TakenSlot | undefined {
+  let [found, most]: [TakenSlot | undefined, number] = [undefined, 0];
+  for (const taken of all) {
+    const count = countOf.get(taken.address)!;
+    if (count > most && mayGo(taken)) [found, most] = [taken, count];
+  }
+  return found;
+}
+
+function addTo(counts: Map<string, number>, name: string, by: number): void {
+  const count = (counts.get(name) ?? 0) + by;
+  if (count > 0) counts.set(name, count);
+  else counts.delete(name);
+}
