@@ -40,7 +40,7 @@ module.exports = {
         path: '^src/|node_modules/(pg|fastify)/',
         pathNot: [
           '^src/(areas/[^/]+|identity)/rules/',
-          '^src/kernel/(errors|instant|onward|steps|time-zone|growing-buffer)\\.ts$',
+          '^src/kernel/(errors|instant|assert-progress|steps|time-zone|growing-buffer)\\.ts$',
           '^src/protocols/',
         ],
       },
@@ -101,7 +101,7 @@ module.exports = {
         pathNot: [
           '^src/programs/',
           '^src/protocols/',
-          '^src/kernel/(guard/|faults/(faults|guarded)\\.ts|log\\.ts|onward\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)',
+          '^src/kernel/(guard/|faults/(faults|guarded)\\.ts|log\\.ts|assert-progress\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)',
         ],
       },
     },
