@@ -9,7 +9,7 @@ import { rightsAreAskedInside } from './house/rights.ts';
 import { areasHaveTheSameRooms, foldersAreOfOneIdea, functionsAreShort } from './house/rooms.ts';
 import { judge, type Rule } from './house/rule.ts';
 import { onlyStoresSpeakSql } from './house/sql.ts';
-import { namesSayWhat } from './house/words.ts';
+import { namesSayWhat, sentencesNameWhoActs } from './house/words.ts';
 
 const problems: string[] = [];
 const sources = globSync('{contract,src,cli,sdk}/**/*.ts').filter((f) => !f.includes('/test/') && !f.includes('/generated/'));
@@ -79,6 +79,7 @@ for (const rule of [
   foldersAreOfOneIdea,
   functionsAreShort,
   namesSayWhat,
+  sentencesNameWhoActs,
 ])
   apply(rule, files);
 for (const rule of [readersWriteNothing, whatIsTakenComesBack]) apply(rule, { ops: contract, sources: files });

@@ -27,3 +27,23 @@ export const namesSayWhat: Rule<Source[]> = {
   planted: [at('export const found = () => 1;'), at('export async function hold() {}'), at('const state = new Map();')],
   innocent: [at('export function findUpload() { const state = 1; return state; }')],
 };
+
+/** How often they still stand in the sources. The number may only fall: lower it with the last of the words that you replaced. */
+const maxVagueSubjects = 839;
+const vagueSubject = /\b(whoever|nobody)\b/gi;
+
+const countVagueSubjects = (sources: Source[]) => sources.reduce((sum, { text }) => sum + (text.match(vagueSubject)?.length ?? 0), 0);
+
+export const sentencesNameWhoActs: Rule<Source[]> = {
+  name: 'a sentence names who acts: the caller, the tenant, the worker; not whoever, not nobody',
+  enforced: true,
+  find: (sources) => {
+    const count = countVagueSubjects(sources);
+    if (count === maxVagueSubjects) return [];
+    const what = `"whoever" and "nobody" stand ${count} times in the sources, and ${maxVagueSubjects} times in scripts/house/words.ts`;
+    return [{ where: 'src', what: `${what}: ${count > maxVagueSubjects ? 'name who acts' : 'lower the number there'}` }];
+  },
+  except: [],
+  planted: [at('nobody '.repeat(maxVagueSubjects + 1)), at(`// ${'Whoever '.repeat(maxVagueSubjects - 1)}`)],
+  innocent: [at('whoever '.repeat(maxVagueSubjects))],
+};
