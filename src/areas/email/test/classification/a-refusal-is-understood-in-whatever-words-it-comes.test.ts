@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { judgeReply } from '../../rules/bounces/reply.ts';
 import { readReport } from '../../rules/report/index.ts';
 import { dsn } from '../feedback/mails.ts';
+import { hardness } from './hardness.ts';
 
 /** Said at RCPT: there is nobody, and the address is suppressed. */
 const gone = `
@@ -193,14 +194,6 @@ const alive = `
 550 zu viele Mails im Postfach
 550 Skrzynka jest przepelniona
 552 Requested mail action aborted`;
-
-function hardness(line: string): { reply: boolean; report: boolean } {
-  const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
-  const reply = judgeReply({ code: Number(code), enhanced, text: text!, stage: 'rcpt' });
-  const diagnostic = `${line} (in reply to RCPT TO command)`;
-  const [said] = readReport(dsn({ address: 'bob@far.example', status: enhanced ?? '5.0.0', diagnostic })).recipients;
-  return { reply: reply.bounceType === 'hard', report: said!.bounceType === 'hard' };
-}
 
 const linesOf = (text: string) => text.trim().split('\n');
 
