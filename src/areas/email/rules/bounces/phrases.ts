@@ -145,14 +145,14 @@ export const tooQuick = any(
 export const deniedRecipient = any(
   /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied/,
   notOfDomain,
-  /requested action not taken: mailbox unavailable(?![^;]{0,40}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy))/,
+  /requested action not taken: mailbox unavailable(?!.{0,60}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy|\bspf|\bdkim|\bdmarc|\bblocked|black ?listed|\byour (?:ip|host|server|domain|address)|\bspam|quota|reputation|virus|temporar))/,
   /mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
 
 /** Yahoo and Domino look for the mailbox after the dot, and say of one that is not there what cannot be said of the message. */
 export const noAccount = any(
-  /this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found|(?<!sender )(?<!sender is )\bnot a valid recipient\b/,
+  /this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found|local mailbox @ is unavailable: user not found|(?<!sender )(?<!sender is )\bnot a valid recipient\b/,
   /not (?:listed|found|present) in [^.;]{0,40}(?:directory|address ?book)/,
 );
 
@@ -166,7 +166,7 @@ export const blocked = any(
   /blocked (?:by|using|for|because|due|from)/,
   /(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))/,
   /we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)/,
-  /\b(?:your|the sending|the connecting|client|helo|ehlo) (?:(?!to |for )[\w']{1,30} ){0,2}(?:address|host|hostname|ip|server|domain|name)\b[^.;]{0,40}(?:unknown|not (?:be )?(?:found|known|exist|valid|registered|resolve)|n't (?:be )?(?:found|exist|resolve)|invalid)/,
+  /\b(?:your|the sending|the connecting|client|helo|ehlo) (?:(?!to |for |recipient)[\w']{1,30} ){0,2}(?:address|host|hostname|ip|server|domain|name)\b[^.;]{0,40}(?:unknown|not (?:be )?(?:found|known|exist|valid|registered|resolve)|n't (?:be )?(?:found|exist|resolve)|invalid)/,
   /(?:too many|excess\w*|number of|amount of|limit (?:of|on|for)|more than \d{1,5}) (?:bad|invalid|unknown|wrong|non[- ]?exist(?:ent|ing)|undeliverable|failed) \w|\bharvest(?:ing)?\b|dictionary attack|(?:recipients|users|addresses) are limited|\((?:con|dyn|hvu|dns|rly|ipd):[a-z]{1,2}\d{0,2}\)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
   /helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)/,
   /sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted/,
@@ -190,7 +190,7 @@ export const filterMaker = any(/barracuda|cloudmark|ironport|proofpoint|mimecast
 export const weaklyBlocked = any(/\bblocked\b|\bip ?[=:] ?\[?\d|\bblock(?:ed)?[ -]?(?:senders?|rule|entry)\b/);
 
 const isUnknown =
-  "\\b(?:unknown|invalid|non-?existent|(?:not|n't|never|no longer) (?:be )?(?:a )?(?:found|exists?|existing|known|valid|verified|registered|recogni[sz]ed|resolve[ds]?|located|listed|deleted))\\b";
+  "\\b(?:unknown|invalid|non-?existent|(?:not|n't|never|no longer) (?:be )?(?:a )?(?:found|exists?|existing|known|valid|verified|registered|recogni[sz]ed|resolve[ds]?|located|listed|deleted)|must exist)\\b";
 
 /** The words for an unknown mailbox, said of the address, the account or the domain that sends. */
 export const ofSender = any(
@@ -259,9 +259,11 @@ export const besidesUnknown = any(
   /\b(?:safe|permitted|allowed|approved|trusted|known) ?-?senders?\b|\bfor the sender\b|\bpassword\b|\bmaintenance\b|\bmigrat(?:ed|ing|ion)\b/,
   /\b(?:mailbox |mail |home )server (?:was |is )?(?:not found|unknown|down|unavailable)|\brecipient (?:count|list header)|\bsaid: 4\d\d\b/,
   // Of a thing that belongs to the mailbox, and that was not found or not read.
-  /\b(?:server|backend|storage|store|database|key|certificate|limit|message|header|(?:dns|ptr|spf|reverse) (?:record|entry)) (?:(?:for|of) [^.;:]{0,25} )?(?:(?:was|is|could|can|does|has) )?(?:not (?:be )?(?:found|located|available|exist|known|valid)|unknown(?! (?:user|recip|mail|addr|acc))|unavailable)/,
-  /\bunknown (?:error|problem|reason|cause|status)\b|\binvalid (?:response|answer|reply)\b|\btemporarily\b|\bat (?:this|the) moment\b|\b(?:white|allow|safe) ?-?list\b/,
+  /\b(?:server|backend|storage|store|database|directory|quota|key|certificate|limit|message|header|(?:dns|ptr|spf|reverse) (?:record|entry)) (?:(?:for|of) [^.;:]{0,25} )?(?:(?:was|is|could|can|does|has) )?(?:not (?:be )?(?:found|located|available|exist|known|valid)|unknown(?! (?:user|recip|mail|addr|acc))|unavailable)/,
+  /\bunknown (?:error|problem|reason|cause|status)\b|\binvalid (?:response|answer|reply)\b|\btemporarily\b|\bbusy\b|\bat (?:this|the) moment\b|\b(?:at|in|on|from) your (?:domain|server|host|network|side)\b|\b(?:white|allow|safe) ?-?list\b/,
   /\b(?:sasl|log-?in|authentication|credentials|pop[- ]before[- ]smtp)\b|\bmust be authenticated\b|\byou must (?:use|have|provide)\b/,
+  // Of the sender, in the words of another server; what is returned to the sender is not that.
+  /(?<!\bto )(?<!\bto the )\bsender(?:'s)?\b(?:(?!recipient)[^;]){0,40}(?:no such|unknown|not found|not exist)/,
   // cPanel names a missing account, a block list and a missing DNS entry in one breath.
   /\btry (?:again )?later\b|\bmay not exist\b[^;]{0,60}\bblack ?listed/,
   /\bcommand (?:not|is not|unknown)|\bcommand\b[^.;]{0,10}\bunknown|\bnot (?:allowed|permitted|authori[sz]ed) to (?:send|post)\b|\bunder maintenance\b/,
@@ -270,7 +272,7 @@ export const besidesUnknown = any(
 /** Beside 5.1.x: of us, of our connection, of a rule, or of a moment. */
 export const besidesCode = any(
   /\b(?:from you|your (?:address|client|mail client|connection|message|e-?mail)|connections?|message (?:was )?(?:rejected|refused|blocked)|by (?:a |the |our |local )*(?:rules?|filters?|scanner)|helo|ehlo|smtp auth\w*)\b/,
-  /\b(?:temporarily|try(?:ing)? (?:again|later)|busy|no more|too (?:many|much)|being migrated|spam ?trap)\b/,
+  /\b(?:temporarily|try(?:ing)? (?:again|later)|busy|no more|too (?:many|much)|being migrated|spam ?trap|forgery|abuse)\b/,
 );
 
 /** There is no such domain. */

@@ -354,7 +354,23 @@ const atRecipient = `
 550 the domain example.com does not exist
 550 Domain name not found
 550 5.1.2 unknown domain
-550 host not found`;
+550 host not found
+550 Email address doesn't belong to any of our users
+550 there is no account for that name
+550 your recipient's address is invalid
+550 mailbox not on this server
+550 Recipient not on this server
+550 Recipient not in LDAP
+550 user not in passwd file
+550 boite inconnue
+550 O usuario nao foi encontrado
+550 5.1.1 Sorry, we can't find that mailbox. Check the spelling and send it again
+550 <bob@example.com> does not have a mailbox at this host
+550 User account doesn't exist on this server
+550 Mailbox disabled and deleted: no such user
+553 no such alias here
+550 Recipient unknown in our system
+550 You entered an unknown recipient`;
 
 /** The code says whom it means, or the words cannot be meant of a message. */
 const afterTheDot = `
@@ -374,7 +390,7 @@ const withoutCommand = `
 550 invalid mailbox
 550 Address does not exist`;
 
-test('whoever has no mailbox is suppressed, in whatever words it is said', () => {
+test('an address without a mailbox is suppressed, in whatever words it is said', () => {
   assert.deepEqual(judgedOtherwise(atRecipient, true), []);
   assert.deepEqual(judgedOtherwise(afterTheDot, true, 'dot'), []);
   assert.deepEqual(judgedOtherwise(withoutCommand, true, ''), []);

@@ -355,7 +355,42 @@ const atRecipient = `
 550 5.3.0 Rejected by MessageWall
 554 rejected due to virus
 550 host unreachable
-550 domain temporarily not resolvable`;
+550 domain temporarily not resolvable
+550 Requested action not taken: mailbox unavailable; SPF failed
+550 mailbox unavailable, busy
+550 Requested action not taken: mailbox unavailable. Your IP address has been blocked
+550 Mailbox unavailable for mail from your network
+550 response from sender's MX: no such user
+550 postmaster@y.example does not exist at your domain
+550 Failed to verify recipient because the directory was not found
+550 user quota not found
+550 Sender unknown to recipient
+550 Unknown sender domain
+550 the sender does not exist
+550 Your mail server is unknown
+550 your domain is invalid
+550 Your e-mail address could not be verified
+550 Message refused by recipient
+550 recipient has opted out
+550 Recipient address rejected: spam source
+550 Recipient address rejected: Mail appeared to be SPAM or forged
+550 Recipient address rejected: bulk mail refused
+550 Recipient address rejected: Mailbox quota exceeded
+550 Recipient address rejected: greylisted
+550 Recipient address rejected: SPF Permerror
+550 Recipient address rejected: your IP has no PTR
+550 Recipient address rejected: try again later
+550 Recipient address rejected: blocked by the domain's administrator
+550 Recipient address rejected: temporary failure
+550 Recipient address rejected: this account is suspended
+550 Recipient address rejected: relaying not allowed
+550 5.1.1 Recipient address rejected: rate limit
+550 5.1.1 <bob@example.com>: Recipient address rejected: account suspended
+550 Recipient address rejected: Server configuration error
+550 Recipient address rejected: Service is unavailable
+550 Recipient address rejected: message size limit
+550 Recipient address rejected: Improper use of SMTP command pipelining
+550 Recipient address rejected: need fully-qualified address`;
 
 test('what is refused at RCPT for another cause suppresses nobody', () => {
   assert.deepEqual(judgedOtherwise(atRecipient, false), []);

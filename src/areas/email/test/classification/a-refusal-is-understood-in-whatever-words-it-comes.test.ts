@@ -90,7 +90,13 @@ const gone = `
 550 Nie ma takiego konta
 550 Nincs ilyen felhasznalo
 550 Indirizzo inesistente
-550 Ящик удалён`;
+550 Ящик удалён
+550 Sorry, nobody here uses that address
+550 Invalid e-mail
+550 The user has been removed from our system
+550 There is no user with such a name
+550 <bob@far.example> not used
+550 RCPT (bob@far.example) dosn't exist`;
 
 /** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
 const alive = `
@@ -193,7 +199,11 @@ const alive = `
 554 IP=192.0.2.9 - A problem occurred. Ask your postmaster
 550 zu viele Mails im Postfach
 550 Skrzynka jest przepelniona
-552 Requested mail action aborted`;
+552 Requested mail action aborted
+550 Sender domain must exist
+550 Invalid e-mail header
+550 The user must be removed from the list
+553 Possible forgery or abuse (#5.1.1)`;
 
 const linesOf = (text: string) => text.trim().split('\n');
 

@@ -110,7 +110,13 @@ const refusals: Record<string, string> = {
 550 5.7.1 user unknown, message looks like spam
 550 invalid address in header
 554 5.7.1 rejected by recipient's content filter
-550 5.7.1 Recipient not authorized, your IP has been found on a block list`,
+550 5.7.1 Recipient not authorized, your IP has been found on a block list
+554 rejected: sender unknown
+550 Message rejected - unknown reason
+554 5.6.0 invalid message
+550 5.7.1 Unauthorized, recipient not found in allow list
+550 address not found in From header
+554 mail contains an invalid address`,
   '': `
 550 mail rejected by spam filter
 550 Mailbox quota exceeded

@@ -53,6 +53,8 @@ const samples: [line: string, stage: string, verdict: string][] = [
   ['550 You are not a member of this list', 'rcpt', 'block InvalidSender'],
   ['554 delivery error: Not a valid recipient', 'dot', 'hard InvalidRecipient'],
   ['521 5.2.1 : (CON:B1) see our pages', 'connect', 'block SpamBlock'],
+  ['550 Not taken: invalid mailbox. Local mailbox x@example.org is unavailable: user not found', 'dot', 'hard InvalidRecipient'],
+  ['550 Requested action not taken: mailbox unavailable. Your IP address was blocked', 'rcpt', 'block SpamBlock'],
   ['521 5.2.1 not today', 'connect', 'block PolicyRelated'],
   ['503 This server requires authentication', 'rcpt', 'block AuthenticationFailed'],
   ['503 5.5.1 need MAIL before RCPT', 'rcpt', 'later ProtocolErrors'],
