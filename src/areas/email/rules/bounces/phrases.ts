@@ -167,7 +167,7 @@ export const blocked = any(
   /(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))/,
   /we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)/,
   /\b(?:your|the sending|the connecting|client|helo|ehlo) (?:(?!to |for |recipient)[\w']{1,30} ){0,2}(?:address|host|hostname|ip|server|domain|name)\b[^.;]{0,40}(?:unknown|not (?:be )?(?:found|known|exist|valid|registered|resolve)|n't (?:be )?(?:found|exist|resolve)|invalid)/,
-  /(?:too many|excess\w*|number of|amount of|limit (?:of|on|for)|more than \d{1,5}) (?:bad|invalid|unknown|wrong|non[- ]?exist(?:ent|ing)|undeliverable|failed) \w|\bharvest(?:ing)?\b|dictionary attack|(?:recipients|users|addresses) are limited|\((?:con|dyn|hvu|dns|rly|ipd):[a-z]{1,2}\d{0,2}\)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
+  /(?:too many|excess(?:ive)?|number of|amount of|limit (?:of|on|for)|more than \d{1,5}) (?:bad|invalid|unknown|wrong|non[- ]?exist(?:ent|ing)|undeliverable|failed) \w|\bharvest(?:ing)?\b|dictionary attack|(?:recipients|users|addresses) are limited|\((?:con|dyn|hvu|dns|rly|ipd):[a-z]{1,2}\d{0,2}\)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
   /helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)/,
   /sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted/,
   /you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)/,
