@@ -23,9 +23,16 @@ function decode(cursor: string): string {
 /** Rows that can be large: a slice ends early once the ones before have so many bytes. Stores leave the large part of the others out. */
 export const sliceBytes = 262_144;
 
-/** In a list by descending id: whether the rows before this one have filled the slice, by the bytes of each. */
-export const isBeyond = (bytes: Sql): Sql =>
-  sql`coalesce(sum(${bytes}) over (order by id desc rows between unbounded preceding and 1 preceding), 0) >= ${sliceBytes}`;
+/**
+ * A list by descending id whose rows can be large, with two more columns: `is_beyond`, the rows before this one have filled the slice; `is_far`,
+ * so have the rows before the one above it. PostgreSQL unpacks the large column only as far as the slice goes: past a packed size of the
+ * whole slice the rows are beyond anyway.
+ */
+export const upToBytes = (column: Sql, list: Sql): Sql => sql`(
+  select *, coalesce(sum(bytes) over (order by id desc rows between unbounded preceding and 1 preceding), 0) >= ${sliceBytes} as is_beyond,
+            coalesce(sum(bytes) over (order by id desc rows between unbounded preceding and 2 preceding), 0) >= ${sliceBytes} as is_far
+    from (select *, case when packed < ${sliceBytes} then octet_length(${column}::text) else ${sliceBytes} end as bytes
+            from (select *, sum(pg_column_size(${column})) over (order by id desc) as packed from (${list}) l) p offset 0) b)`;
 
 /** Ask the store for one row more than the limit; this cuts it off and says where to go on. `isBeyond`: the ones before it fill the slice. */
 export function cutSlice<T>(
