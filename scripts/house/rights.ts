@@ -12,9 +12,13 @@ const writesIn = (tree: ts.SourceFile): ts.CallExpression[] =>
     .filter(ts.isCallExpression)
     .filter((call) => call.expression.getText() === 'ctx.write');
 
+/** `ctx.principal.org` names the organization, and no right. */
+const isOrganization = (node: ts.Node) => ts.isPropertyAccessExpression(node) && node.getText() === 'ctx.principal.org';
+
 /** Where rights are asked for: `ctx.require(…)`, `ctx.visible`, or a function that is given `tx, ctx` and finds what the caller may reach. */
 function asksRights(node: ts.Node): boolean {
-  if (ts.isPropertyAccessExpression(node)) return node.expression.getText() === 'ctx' && rights.has(node.name.text);
+  if (ts.isPropertyAccessExpression(node))
+    return node.expression.getText() === 'ctx' && rights.has(node.name.text) && !isOrganization(node.parent);
   if (!ts.isCallExpression(node) || /^audit/.test(node.expression.getText())) return false;
   const [first, second] = node.arguments;
   return first?.getText() === 'tx' && second?.getText() === 'ctx';
@@ -53,6 +57,7 @@ export const rightsAreAskedInside: Rule<Source[]> = {
       'operation(x, async ({ ctx }) => { const seen = await ctx.read((tx) => findThing(tx, ctx, 1)); return ctx.write((tx) => change(tx, seen)); });',
     ),
     operation('operation(x, async ({ ctx }) => { const all = ctx.visible; return ctx.write((tx) => change(tx, all)); });'),
+    operation('operation(x, async ({ ctx }) => { const held = ctx.principal.grants; return ctx.write((tx) => change(tx, held)); });'),
   ],
   innocent: [
     operation(
@@ -60,5 +65,6 @@ export const rightsAreAskedInside: Rule<Source[]> = {
     ),
     operation('operation(x, async ({ ctx }) => ctx.write(async (tx) => change(tx, await lockThing(tx, ctx, 1))));'),
     operation('operation(x, async ({ ctx }) => ctx.read(async (tx) => ok(await findThing(tx, ctx, 1))));'),
+    operation('operation(x, async ({ ctx }) => { await askProvider(ctx.principal.org); return ctx.write((tx) => change(tx, 1)); });'),
   ],
 };

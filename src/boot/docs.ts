@@ -1,11 +1,11 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Op } from '../../contract/common.ts';
 import { openapi } from '../../contract/openapi.ts';
 import { guarded } from '../kernel/faults/guarded.ts';
+import { pacedBytes } from '../kernel/http/paced-bytes.ts';
 import { inOurWords, refuseTarget } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
-import { yieldToLoop } from '../kernel/yielding.ts';
 
 const policy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
@@ -32,30 +32,19 @@ export function docs(server: FastifyInstance, served: Op[], version: string, log
   }
 }
 
-/** Texts of this size are sent in pieces, one in a turn of the event loop. */
-const pieceBytes = 65_536;
-
-/**
- * The kernel copies a whole answer into the socket's buffer within one call: sixty scripts of megabytes would hold the event loop for 100 ms.
- * `bytes` belongs to all connections alike.
- */
-async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    yield bytes.subarray(at, at + pieceBytes);
-    await yieldToLoop();
-  }
-}
+/** A text of this size is sent at the pace that all large answers share. */
+const largeBytes = 65_536;
 
 const sendLarge = (reply: FastifyReply, bytes: Buffer): Readable => {
   reply.header('Content-Length', bytes.length);
-  return Readable.from(inPieces(bytes), { objectMode: false });
+  return pacedBytes(bytes);
 };
 
 /** A script of megabytes is one buffer for all connections: a string is copied for each, and stays in memory until the client has read it. */
 function shareBytes(): (payload: unknown, reply: FastifyReply) => unknown {
   const bytes = new Map<string, Buffer>();
   return (payload, reply) => {
-    if (typeof payload !== 'string' || payload.length < pieceBytes) return payload;
+    if (typeof payload !== 'string' || payload.length < largeBytes) return payload;
     if (bytes.size > 8) bytes.clear();
     const known = bytes.get(payload) ?? Buffer.from(payload);
     bytes.set(payload, known);

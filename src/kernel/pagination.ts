@@ -23,18 +23,25 @@ function decode(cursor: string): string {
 /** Rows that can be large: a slice ends early once the ones before have so many bytes. Stores leave the large part of the others out. */
 export const maxListBytes = 262_144;
 
-/** In a list by descending id: whether the rows before this one have filled the slice, by the bytes of each. */
-export const isBeyond = (bytes: Sql): Sql =>
-  sql`coalesce(sum(${bytes}) over (order by id desc rows between unbounded preceding and 1 preceding), 0) >= ${maxListBytes}`;
+/**
+ * A list by descending id whose rows can be large, with two more columns: `is_beyond`, the rows before this one have filled the slice; `is_far`,
+ * so have the rows before the one above it. PostgreSQL unpacks the large column only as far as the slice goes: past a packed size of the
+ * whole slice the rows are beyond anyway.
+ */
+export const upToBytes = (column: Sql, list: Sql): Sql => sql`(
+  select *, coalesce(sum(bytes) over (order by id desc rows between unbounded preceding and 1 preceding), 0) >= ${maxListBytes} as is_beyond,
+            coalesce(sum(bytes) over (order by id desc rows between unbounded preceding and 2 preceding), 0) >= ${maxListBytes} as is_far
+    from (select *, case when packed < ${maxListBytes} then octet_length(${column}::text) else ${maxListBytes} end as bytes
+            from (select *, sum(pg_column_size(${column})) over (order by id desc) as packed from (${list}) l) p offset 0) b)`;
 
 /** Ask the store for one row more than the limit; this cuts it off and says where to go on. `isBeyond`: the ones before it fill the slice. */
 export function paginate<T>(
   found: T[],
   { limit }: Pagination,
   idOf: (row: T) => string,
-  isOverListBytes?: (row: T) => boolean,
+  isBeyond?: (row: T) => boolean,
 ): { items: T[]; cursor?: string } {
-  const end = isOverListBytes ? found.findIndex(isOverListBytes) : -1;
+  const end = isBeyond ? found.findIndex(isBeyond) : -1;
   const most = end > 0 ? Math.min(limit, end) : limit;
   if (found.length <= most) return { items: found };
   const items = found.slice(0, most);

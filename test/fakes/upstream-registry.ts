@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 
 /** A small registry on loopback, with a token service and a separate place for blobs, that fails when it is told to. */
 export interface UpstreamRegistry {
@@ -35,6 +36,7 @@ export type Fault =
   | { status: number; headers?: Record<string, string> }
   | { cutAfter: number; ignoresRange?: true }
   | { content: Buffer }
+  | { byteEveryMs: number }
   | 'silent';
 
 export interface Image {
@@ -99,6 +101,13 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
     if (fault && 'cutAfter' in fault) {
       response.write(rest.subarray(0, fault.cutAfter), () => response.destroy());
       return;
+    }
+    if (fault && 'byteEveryMs' in fault) {
+      for (let at = 0; at < rest.length && !response.destroyed; at++) {
+        response.write(rest.subarray(at, at + 1));
+        await setTimeout(fault.byteEveryMs);
+      }
+      return void response.end();
     }
     response.write(rest.subarray(0, Math.floor(rest.length / 2)));
     await gate;

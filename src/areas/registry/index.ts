@@ -1,5 +1,5 @@
 import { defineArea } from '../area.ts';
-import { revokeKeysJob } from './engine/credentials/keys.ts';
+import { deleteKeysJob, revokeKeysJob } from './engine/credentials/keys.ts';
 import { loadKey } from './engine/credentials/loader.ts';
 import { uncountJob } from './engine/uncount.ts';
 import { openRegistry } from './open.ts';
@@ -73,7 +73,7 @@ export const registry = defineArea({
     },
   ],
   loaders: { reg: loadKey },
-  jobs: [revokeKeysJob, uncountJob],
+  jobs: [deleteKeysJob, revokeKeysJob, uncountJob],
   tasks,
   open: openRegistry,
 });

@@ -11,6 +11,7 @@ import { countGrantsOfMember, deleteGrant, type GrantRow, insertGrant } from '..
 import { lockMember } from '../store/members.ts';
 import { customRoles, shareRole } from '../store/roles.ts';
 import type { ActingByToken } from './acting.ts';
+import { endUngivableInvitations } from './membership.ts';
 import { checkRoleUses } from './scopes.ts';
 
 export interface WantedGrant {
@@ -39,12 +40,14 @@ export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, 
   return grant;
 }
 
-/** Takes a locked grant away; nobody takes what they do not hold. */
+/** Takes a grant away, which is locked after its organization; nobody takes what they do not hold. The subject's open invitations to roles
+ *  that they may not give any more end. */
 export async function withdrawGrant(tx: Tx, by: ActingByToken, grant: GrantRow): Promise<void> {
   const held = grantsOf([{ role: grant.role, resourceIds: grant.resource_ids }], atomsOf(await customRoles(tx, by.org)));
   if (!covers(by.principal.grants, held)) forbidden(`you do not hold everything that ${grant.role} gives, so you cannot take it away`);
 
   await deleteGrant(tx, by.org, grant.id);
+  await endUngivableInvitations(tx, by, grant.user_id);
   await audit(tx, by, 'iam.grant.delete', grant, { subject: grant.user_id, role: grant.role });
   await dropRights(tx, by.app.caches, by.org, topics.user(by.org, grant.user_id));
 }

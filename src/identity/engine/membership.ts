@@ -16,7 +16,7 @@ import {
   lockAccount,
   takeUpAccount,
 } from '../store/accounts.ts';
-import { deleteInvitationsBy, deleteInvitationsFor } from '../store/invitations.ts';
+import { deleteInvitationsBy, deleteInvitationsFor, invitersHolding } from '../store/invitations.ts';
 import { countOwners, countPlaces, deleteMember, insertMember, type Member, memberByEmail, updateRoleOf } from '../store/members.ts';
 import type { Acting } from './acting.ts';
 
@@ -72,6 +72,16 @@ async function endInvitationsBy(tx: Tx, by: Acting, inviter: string, givable: re
 /** Of a member of a locked organization who has just lost rights: an invitation gives no role that its sender may not give any more. */
 export const endUngivableInvitations = async (tx: Tx, by: Acting, inviter: string): Promise<void> =>
   endInvitationsBy(tx, by, inviter, givableRoles((await rightsOf(tx, by.org, inviter)) ?? new Map()));
+
+/** So many members' rights are asked for in one go. */
+const together = 50;
+
+/** The same for everybody who holds a role that has just lost permissions. Members and open invitations together have a bound (`most.members`). */
+export async function endUngivableInvitationsOf(tx: Tx, by: Acting, role: string): Promise<void> {
+  const inviters = await invitersHolding(tx, by.org, role);
+  for (let at = 0; at < inviters.length; at += together)
+    await Promise.all(inviters.slice(at, at + together).map((inviter) => endUngivableInvitations(tx, by, inviter)));
+}
 
 /** Makes somebody a member of a locked organization at once, which only the operator can: `place` names it to them. */
 export async function addMember(tx: Tx, by: Acting, newcomer: { email: string; role: OrganizationRole }, place: string): Promise<Account> {

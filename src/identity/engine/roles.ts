@@ -9,6 +9,7 @@ import { countGrantsOf } from '../store/grants.ts';
 import { lockOrg } from '../store/organizations.ts';
 import { type CustomRole, countRoles, deleteRole, insertRole, updateRole } from '../store/roles.ts';
 import type { ActingByToken } from './acting.ts';
+import { endUngivableInvitationsOf } from './membership.ts';
 
 // Nobody makes, changes or deletes a role that holds more than they do.
 
@@ -22,7 +23,8 @@ export async function defineRole(tx: Tx, by: ActingByToken, wanted: { name: stri
   return role;
 }
 
-/** Changes a locked role for everybody who holds it. */
+/** Changes a role, which is locked after its organization, for everybody who holds it. If it loses permissions, open invitations end that its
+ *  holders may not give any more. */
 export async function changeRole(
   tx: Tx,
   by: ActingByToken,
@@ -34,6 +36,7 @@ export async function changeRole(
   const permissions = change.permissions ? checkPermissions(grants, change.permissions) : role.permissions;
   const wanted = { ...role, ...change, permissions };
   const changed = (await updateRole(tx, by.org, wanted)) ?? refuseName(wanted.name);
+  if (role.permissions.some((p) => !permissions.includes(p))) await endUngivableInvitationsOf(tx, by, role.id);
   await audit(tx, by, 'iam.role.update', role, change);
   await dropRoles(tx, by);
   return changed;

@@ -45,6 +45,15 @@ export const deleteInvitationsBy = (tx: Tx, org: string, user: string, except: r
   rows(tx, InvitationRow)`
     delete from identity.invitation where org_id = ${org} and invited_by = ${user} and role <> all(${except}::text[]) returning ${columns}`;
 
+/** Members with open invitations who hold this role by a grant. */
+export const invitersHolding = async (tx: Tx, org: string, role: string): Promise<string[]> =>
+  (
+    await rows(tx, Type.Object({ invited_by: Type.String() }))`
+    select distinct i.invited_by from identity.invitation i
+      join identity.role_grant g on g.org_id = i.org_id and g.user_id = i.invited_by and g.role = ${role}
+     where i.org_id = ${org} and i.expires_at > kernel.now() order by i.invited_by`
+  ).map((i) => i.invited_by);
+
 export const deleteInvitationsFor = (tx: Tx, org: string, email: string) =>
   run(tx)`delete from identity.invitation where org_id = ${org} and lower(email) = lower(${email})`;
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { isBeyond, type Pagination } from '../../kernel/pagination.ts';
+import { type Pagination, upToBytes } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 import type { RoleUse } from '../rules/grants.ts';
 import type { Line } from '../rules/line.ts';
@@ -31,10 +31,13 @@ const columns = sql`id, name, start, enabled, scope, ceilings, minters, created_
 /** All of somebody's, or only a token of theirs and what it minted. */
 export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Pagination) => rows(tx, ListedRow)`
   select id, name, start, enabled, case when is_beyond then '[]' else scope end as scope, minters, created_at, expires_at, last_request, is_beyond
-    from (select *, ${isBeyond(sql`octet_length(scope::text)`)} as is_beyond from identity.token
+    from ${upToBytes(
+      sql`scope`,
+      sql`select * from identity.token
            where org_id = ${org} and user_id = ${user} and (${after}::text is null or id < ${after})
              and (${above ?? null}::text is null or id = ${above ?? null} or ${above ?? null} = any(minters))
-           order by id desc limit ${limit + 1}) t order by id desc`;
+           order by id desc limit ${limit + 1}`,
+    )} t where not is_far order by id desc`;
 
 export const lockToken = (tx: Tx, org: string, user: string, id: string) => row(tx, TokenRow)`
   select ${columns} from identity.token where org_id = ${org} and user_id = ${user} and id = ${id} for update`;

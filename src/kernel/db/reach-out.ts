@@ -14,7 +14,7 @@ interface Watched {
   reachedOut?: Error;
 }
 
-const watched = new AsyncLocalStorage<Watched | undefined>();
+const watched = new AsyncLocalStorage<Watched>();
 let isSubscribed = false;
 
 function subscribeOnce(): void {
@@ -42,6 +42,3 @@ export async function withoutReachingOut<T>({ checksRows }: Tx, work: () => Prom
     mine.isOver = true;
   }
 }
-
-/** A question outside the database that a transaction may wait for, because its time limit is far below 3 s. The caller names the limit. */
-export const askBriefly = <T>(ask: () => Promise<T>): Promise<T> => watched.run(undefined, ask);

@@ -3,6 +3,7 @@ import { withdrawGrant } from '../../../identity/engine/grants.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { findGrant, lockGrant } from '../../../identity/store/grants.ts';
+import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
 
 export const deleteGrant = operation(iam.deleteGrant, async ({ ctx, params }) => {
@@ -10,6 +11,7 @@ export const deleteGrant = operation(iam.deleteGrant, async ({ ctx, params }) =>
   const { user_id } = (await ctx.read((tx) => findGrant(tx, ctx.org, params.id))) ?? notFound('grant');
   return ctx.write(
     async (tx) => {
+      await lockOrg(tx, ctx.org);
       const grant = (await lockGrant(tx, ctx.org, params.id)) ?? notFound('grant');
       await withdrawGrant(tx, ctx, grant);
       return noContent();

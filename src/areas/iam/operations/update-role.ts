@@ -3,6 +3,7 @@ import { changeRole } from '../../../identity/engine/roles.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { refuseBuiltin } from '../../../identity/rules/roles.ts';
+import { lockOrg } from '../../../identity/store/organizations.ts';
 import { lockRole } from '../../../identity/store/roles.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { roleView } from '../views/role.ts';
@@ -11,6 +12,7 @@ export const updateRole = operation(iam.updateRole, async ({ ctx, params, body }
   ctx.write(
     async (tx) => {
       refuseBuiltin(params.id);
+      await lockOrg(tx, ctx.org);
       const role = (await lockRole(tx, ctx.org, params.id)) ?? notFound('role');
       const asked = Object.keys(body).length > 0;
       return ok(roleView(asked ? await changeRole(tx, ctx, role, body) : role));

@@ -21,6 +21,22 @@ test('a slow payment provider keeps no revocation waiting, and what a removed me
   assert.equal(payment.billing.get('default'), stored);
 });
 
+test('a registry that waits for a slow provider keeps no revocation waiting, and is not made for a removed member', async (t) => {
+  const payment = await fakePayment(t);
+  const { owner, member } = await quarterdeck(t, { env: { QUARTERDECK_PAYMENT_URL: payment.url } });
+  const admin = await member(owner, 'admin');
+  const provider = payment.hold();
+  const making = admin.post('/registry/registries', { slug: 'acme' });
+  await provider.asked;
+  assert.equal((await owner.delete(`/organization/members/${admin.userId}`)).status, 204);
+  provider.release();
+  assert.equal((await making).status, 401);
+  assert.deepEqual((await owner.get('/registry/registries')).body.registries, []);
+  assert.equal((await owner.post('/registry/registries', { slug: 'acme' })).status, 201);
+  payment.inactive.add('default');
+  assert.equal((await owner.post('/registry/registries', { slug: 'other' })).status, 402);
+});
+
 test('of two changes at once, the provider and the contacts keep the same one', async (t) => {
   const payment = await fakePayment(t);
   const { owner } = await quarterdeck(t, { env: { QUARTERDECK_PAYMENT_URL: payment.url } });

@@ -15,7 +15,7 @@ test('contacts start as the first owner’s address and change one by one', asyn
   assert.deepEqual((await owner.patch('/organization/contacts', {})).body, changed.body);
   // Without a provider every billing address is as good as another, and everybody counts as paying.
   assert.equal((await owner.patch('/organization/contacts', { billingEmail: 'money@example.com' })).status, 200);
-  assert.equal(await app.db.read((tx) => own(organization).payment.active(tx, { id: owner.orgId, slug: owner.orgSlug })), true);
+  assert.equal(await own(organization).payment.active(app.db, { id: owner.orgId, slug: owner.orgSlug }), true);
 
   const clerk = await member(owner, 'member');
   assert.equal((await clerk.get('/organization/contacts')).status, 200);
@@ -62,7 +62,7 @@ test('the provider has the last word on the billing address, and what it refuses
   assert.equal(audited.length, 2); // what was refused is not on record as done
 
   const org = { id: owner.orgId, slug: owner.orgSlug };
-  const active = () => app.db.read((tx) => own(organization).payment.active(tx, org));
+  const active = () => own(organization).payment.active(app.db, org);
   assert.equal(await active(), true);
   payment.inactive.add('default');
   assert.equal(await active(), false);

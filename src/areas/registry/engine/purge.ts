@@ -42,7 +42,7 @@ export async function purgeDoomed(
 ): Promise<{ org: string; looked: number } | undefined> {
   const taken = await takeDoomed(tx, purgedAtOnce, afterOrg);
   if (!taken) return undefined;
-  await purgeAll(tx, caches, taken.repository, { gone: [], next: taken.digests }, taken.purge);
+  if (taken.repository) await purgeAll(tx, caches, taken.repository, { gone: [], next: taken.digests }, taken.purge);
   return { org: taken.org, looked: taken.digests.length };
 }
 

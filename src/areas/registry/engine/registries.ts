@@ -4,6 +4,7 @@ import { conflict } from '../../../kernel/errors.ts';
 import { topics } from '../rules/topics.ts';
 import { hasAllRegistries, mostRegistries } from '../store/limits.ts';
 import * as store from '../store/registries.ts';
+import { removeKeys } from './credentials/keys.ts';
 
 export async function createRegistry(tx: Tx, org: string, wanted: store.NewRegistry): Promise<store.RegistryRow> {
   if (await hasAllRegistries(tx, org)) conflict(`the organization has ${mostRegistries} registries, which is the most; delete one first`);
@@ -31,5 +32,6 @@ export async function deleteRegistry(tx: Tx, caches: Caches, org: string, { id, 
   if (repositories)
     conflict(`the registry ${slug} has ${repositories} ${repositories === 1 ? 'repository' : 'repositories'}; delete them first`);
   await store.deleteRegistry(tx, org, id);
+  await removeKeys(tx, org, id);
   await caches.drop(tx, topics.registry(id));
 }

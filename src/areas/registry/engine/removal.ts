@@ -4,7 +4,6 @@ import { topics } from '../rules/topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from '../store/blobs.ts';
 import { forgetOnceTagged } from '../store/once-tagged.ts';
 import { linkRef, review } from '../store/queue.ts';
-import { changeFigures, lockQuota } from '../store/quota.ts';
 import * as store from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
 import { bookBytes, bookGone, type GoneManifest } from './quota.ts';
@@ -79,27 +78,4 @@ export async function removeTag(
   const gone = await store.deleteTag(tx, repository.id, name, seen);
   if (gone) await caches.drop(tx, topics.tag(repository.id, name));
   return gone;
-}
-
-/** A whole repository: manifests, tags, uploads and links. False: it is not there. */
-export async function removeRepository(tx: Tx, caches: Caches, registryId: string, name: string): Promise<boolean> {
-  const id = await store.lockRepository(tx, registryId, name);
-  if (id === undefined) return false;
-  const blobs = await store.deleteLinks(tx, id);
-  const manifests = await store.deleteManifests(tx, id);
-  const reserved = await store.deleteUploads(tx, id);
-  // What was only promised goes as well: its entry in the queue waits for the end of a promise that nobody can redeem any more.
-  const promised = await store.deletePromises(tx, id);
-  await store.deleteRepository(tx, id);
-  await review(tx, registryId, 'blob', [...new Set([...blobs, ...promised])].map(String), 0);
-  await caches.drop(tx, topics.repository(id));
-  await bookGone(tx, registryId, manifests);
-  await bookUnlinked(tx, registryId, { blobs, reserved });
-  return true;
-}
-
-/** Takes off the bytes of blobs whose links this transaction took, as far as the registry has no other, and what uploads had reserved. */
-async function bookUnlinked(tx: Tx, registryId: string, { blobs, reserved }: { blobs: number[]; reserved: number }) {
-  if (!(await lockQuota(tx, registryId))) return;
-  await changeFigures(tx, registryId, { used: -(await store.unlinkedBytes(tx, registryId, blobs)), reserved });
 }

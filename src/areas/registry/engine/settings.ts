@@ -9,6 +9,13 @@ export interface RegistrySettings {
   maxManifestBytes: number;
   /** A body in which nothing moves for so long is given up. */
   idleMs: number;
+  /** An upstream that sends less than this, over each `windowMs` that a download waits for it, is given up. */
+  slowestUpstream: Pace;
+}
+
+export interface Pace {
+  windowMs: number;
+  bytesPerSecond: number;
 }
 
 export const makeSettings = (config: Config): RegistrySettings => ({
@@ -16,6 +23,7 @@ export const makeSettings = (config: Config): RegistrySettings => ({
   uploadSeconds: config.registry_upload_seconds,
   maxManifestBytes: 4 * 1024 * 1024,
   idleMs: 60_000,
+  slowestUpstream: { windowMs: 60_000, bytesPerSecond: 16 * 1024 },
 });
 
 /** What every act on a registry leans on. */

@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { findRepository } from '../engine/find-registry.ts';
-import { removeRepository } from '../engine/removal.ts';
+import { removeRepository } from '../engine/repository-removal.ts';
 
 export const deleteRegistryRepository = operation(registry.deleteRegistryRepository, async ({ ctx, params, query }) =>
   ctx.write(async (tx) => {

@@ -59,7 +59,7 @@ const SourceRow = Type.Object({ repository: Type.String(), registry_id: Type.Str
 export const holdersOf = (tx: Tx, digest: string, registryIds: string[]) => rows(tx, SourceRow)`
   select r.name as repository, r.registry_id
     from registry.blob b join registry.repository_blob l on l.blob_id = b.id join registry.repository r on r.id = l.repository_id
-   where b.digest = ${digest} and b.state = 'live' and l.registry_id = any(${registryIds}::text[])
+   where b.digest = ${digest} and b.state = 'live' and r.registry_id = any(${registryIds}::text[])
    order by r.id limit 100`;
 
 const HeldRow = Type.Object({ digest: Type.String() });

@@ -40,7 +40,8 @@ const lockFirst = (tx: Tx, afterOrg: string | null) => row(tx, DoomedRow)`
    where ${afterOrg}::text is null or org_id > ${afterOrg}
    order by org_id, repository_id, turn, digest limit 1 for update skip locked`;
 
-/** Some of them, of one repository and purge, taken off the list; of the organization whose turn it is after `afterOrg`. Those that another server has in hand are not waited for. */
+/** Some of them, of one repository and purge, taken off the list; of the organization whose turn it is after `afterOrg`. Those that another server has in hand are not waited for.
+ *  `repository` undefined: it is being removed, with all that it holds. */
 export async function takeDoomed(tx: Tx, limit: number, afterOrg: string | null) {
   const first = (await lockFirst(tx, afterOrg)) ?? (afterOrg === null ? undefined : await lockFirst(tx, null));
   if (!first) return undefined;
@@ -60,5 +61,5 @@ export async function takeDoomed(tx: Tx, limit: number, afterOrg: string | null)
     ...(first.grace_seconds === 0 ? { graceSeconds: 0 as const } : {}),
     turn: first.turn,
   };
-  return repository && { org: first.org_id, repository, digests: taken.map((d) => d.digest), purge };
+  return { org: first.org_id, repository, digests: taken.map((d) => d.digest), purge };
 }

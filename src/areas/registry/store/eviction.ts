@@ -5,10 +5,12 @@ import { RepositoryRow } from './repositories.ts';
 // What a registry holds of its upstreams' images: it can be fetched again, so it goes before anything is refused. What somebody pushed
 // never does, wherever it is: a repository may have been a cache before, or become one later.
 
-/** Bytes that would be free if nothing cached were here. What was pushed as well would stay. */
+/** Bytes that would be free if nothing cached were here. What was pushed as well would stay, and what a removed repository links goes
+ *  without us. */
 export const evictableBytes = async (tx: Tx, registryId: string, unusedSeconds: number) =>
   (await row(tx, Type.Object({ bytes: Type.Integer() }))`
     with cached as (select id from registry.repository where registry_id = ${registryId} and upstream_host is not null),
+         removed as (select id from registry.repository where removed_from = ${registryId}),
          kept as (select m.id from registry.manifest m
                    where m.repository_id in (select id from cached)
                      and (not m.cached or coalesce(m.pulled_at, m.created_at) > kernel.now() - make_interval(secs => ${unusedSeconds}))),
@@ -17,7 +19,7 @@ export const evictableBytes = async (tx: Tx, registryId: string, unusedSeconds: 
               where exists (select from registry.repository_blob l where l.blob_id = b.id and l.registry_id = ${registryId})
                 and not exists (select from registry.repository_blob l
                                  where l.blob_id = b.id and l.registry_id = ${registryId}
-                                   and (not l.cached or (l.repository_id, b.digest) in (select * from needed))))
+                                   and (not l.cached or l.repository_id in (select id from removed) or (l.repository_id, b.digest) in (select * from needed))))
           + (select coalesce(sum(coalesce(m.weight, m.size)), 0) from registry.manifest m
               where m.repository_id in (select id from cached) and m.cached and m.id not in (select id from kept)))::bigint as bytes`)!
     .bytes;

@@ -43,8 +43,11 @@ const IdRow = Type.Object({ id: Type.Integer() });
 export const repositoriesAfter = async (tx: Tx, after: number, limit: number, uncounted: boolean): Promise<number[]> =>
   (
     await (uncounted
-      ? rows(tx, IdRow)`select id from registry.repository where size_bytes is null and id > ${after} order by id limit ${limit}`
-      : rows(tx, IdRow)`select id from registry.repository where id > ${after} order by id limit ${limit}`)
+      ? rows(
+          tx,
+          IdRow,
+        )`select id from registry.repository where size_bytes is null and removed_from is null and id > ${after} order by id limit ${limit}`
+      : rows(tx, IdRow)`select id from registry.repository where removed_from is null and id > ${after} order by id limit ${limit}`)
   ).map((r) => r.id);
 
 /** Counts one anew. What is noted and not added yet is in the count, so it is taken off. True when the figures were others. */

@@ -120,3 +120,15 @@ export const forgetListedKeys = (tx: Tx, limit: number) =>
 /** Some logins, which no list shows, a day after their hour. */
 export const forgetLogins = (tx: Tx, limit: number) =>
   forgetSome(tx, sql`minted_via = 'login' and least(expires_at, revoked_at) < (select kernel.now()) - interval '1 day'`, limit);
+
+/** Some keys of a registry that is gone; then some of what logins were minted for in it. Returns how many rows went. */
+export async function deleteKeysOf(tx: Tx, registryId: string, limit: number): Promise<number> {
+  const keys = await run(tx)`
+    delete from registry.registry_key where key_id = any(array(
+      select key_id from registry.registry_key where registry_id = ${registryId} order by key_id limit ${limit}))`;
+  if (keys === limit) return limit;
+  const scopes = await run(tx)`
+    delete from registry.login_scope where registry_id = ${registryId} and key_id = any(array(
+      select key_id from registry.login_scope where registry_id = ${registryId} order by key_id limit ${limit - keys}))`;
+  return keys + scopes;
+}

@@ -11,7 +11,7 @@ import { review } from './queue.ts';
 export const promiseBlob = (tx: Tx, link: LinkRow, until: string) => run(tx)`
   insert into registry.promised_blob (repository_id, blob_id, registry_id, until)
   select ${link.repository_id}, ${link.blob_id}, g.id, ${until}::timestamptz from registry.registry g
-   where g.id = ${link.registry_id}
+   where g.id = ${link.registry_id} and exists (select from registry.repository r where r.id = ${link.repository_id} and r.removed_from is null)
      and g.quota_bytes >= ${link.size} + (select coalesce(sum(b.size), 0) from registry.promised_blob p join registry.blob b on b.id = p.blob_id
                                            where p.registry_id = g.id and p.until > kernel.now()
                                              and (p.repository_id, p.blob_id) <> (${link.repository_id}, ${link.blob_id}))

@@ -22,17 +22,18 @@ export const changeFigures = (tx: Tx, registryId: string, { used, reserved }: { 
     update registry.registry set used_bytes = greatest(0, used_bytes + ${used}), reserved_bytes = greatest(0, reserved_bytes - ${reserved})
      where id = ${registryId}`;
 
-/** How far the figures are from what counting gives: one statement, so it sees both as of one moment, and needs no lock. */
+/** How far the figures are from what counting gives: one statement, so it sees both as of one moment, and needs no lock.
+ *  What is left of removed repositories counts until its portion goes. */
 export const countDrift = (tx: Tx, registryId: string) => row(tx, Type.Object({ used: Type.Integer(), reserved: Type.Integer() }))`
     select (select coalesce(sum(b.size), 0) from registry.blob b
              where b.id in (select blob_id from registry.repository_blob where registry_id = ${registryId}))::bigint
          + (select coalesce(sum(m.weight), 0) from registry.manifest m join registry.repository r on r.id = m.repository_id
-             where r.registry_id = ${registryId})::bigint
+             where (r.registry_id = ${registryId} or r.removed_from = ${registryId}))::bigint
          + (select coalesce(sum(size), 0) from (select distinct on (m.digest) m.size
               from registry.manifest m join registry.repository r on r.id = m.repository_id
-             where r.registry_id = ${registryId} and m.weight is null) d)::bigint - g.used_bytes as used,
+             where (r.registry_id = ${registryId} or r.removed_from = ${registryId}) and m.weight is null) d)::bigint - g.used_bytes as used,
            (select coalesce(sum(u.reserved), 0) from registry.upload u join registry.repository r on r.id = u.repository_id
-             where r.registry_id = ${registryId})::bigint - g.reserved_bytes as reserved
+             where (r.registry_id = ${registryId} or r.removed_from = ${registryId}))::bigint - g.reserved_bytes as reserved
       from registry.registry g where g.id = ${registryId}`;
 
 const UsageRow = Type.Object({ slug: Type.String(), ...QuotaRow.properties });

@@ -52,7 +52,7 @@ export async function dropEmptyRepositories(tx: Tx, olderThanSeconds: number): P
      and not exists (select from registry.promised_blob p where p.repository_id = r.id and p.until > kernel.now())`;
   const old = await rows(tx, IdRow)`
     select r.id from registry.repository r
-     where r.created_at < kernel.now() - make_interval(secs => ${olderThanSeconds}) and ${empty}
+     where r.removed_from is null and r.created_at < kernel.now() - make_interval(secs => ${olderThanSeconds}) and ${empty}
      order by r.id for update skip locked`;
   // Asked once more now that they are locked: what came before the lock was not seen by the statement that took it.
   const gone = await rows(tx, IdRow)`

@@ -39,7 +39,7 @@ const BegunRow = Type.Object({ ...QuotaRow.properties, open: Type.Integer(), res
  *  `least` bytes, or too many are open. */
 export const insertUpload = (tx: Tx, u: NewUpload, least: number) => row(tx, BegunRow)`
   with place as (
-    select id, registry_id from registry.repository where id = ${u.repositoryId} for key share
+    select id, registry_id from registry.repository where id = ${u.repositoryId} and removed_from is null for key share
   ), room as (
     select g.id, g.quota_bytes, g.used_bytes, g.reserved_bytes, g.quota_bytes - g.used_bytes - g.reserved_bytes as free,
            (select count(*) from (select from registry.upload o where o.registry_id = g.id limit ${mostOpen}) counted)::int as open
@@ -62,11 +62,11 @@ export const insertFill = (tx: Tx, u: NewUpload & { reserved: number }) => run(t
   select ${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, ${u.reserved}, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds})
     from ${unhurried}`;
 
-/** An upload of this repository that this node can go on with. */
+/** An upload of this repository that this node can go on with; none once the repository is being removed. */
 export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string) => row(tx, UploadRow)`
   select u.id, u.repository_id, r.registry_id, u.node, u.reserved
     from registry.upload u join registry.repository r on r.id = u.repository_id
-   where u.id = ${id} and u.repository_id = ${repositoryId} and u.node = ${node} and u.expires_at > kernel.now()`;
+   where u.id = ${id} and u.repository_id = ${repositoryId} and u.node = ${node} and u.expires_at > kernel.now() and r.removed_from is null`;
 
 /** What a slow sender keeps alive by sending. 0: it is gone. */
 export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
@@ -126,12 +126,12 @@ export const heldSize = async (tx: Tx, registryId: string, digest: string) =>
 
 /** Uploads that nobody continues any more, of this node: only it can reach their bytes. */
 export const expiredUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`
-  select u.id, u.repository_id, r.registry_id, u.node, u.reserved
+  select u.id, u.repository_id, coalesce(r.registry_id, r.removed_from) as registry_id, u.node, u.reserved
     from registry.upload u join registry.repository r on r.id = u.repository_id
    where u.expires_at <= kernel.now() and u.node = ${node} order by u.expires_at limit ${limit}`;
 
 /** Of other nodes, expired for a week. */
 export const forgottenUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`
-  select u.id, u.repository_id, r.registry_id, u.node, u.reserved
+  select u.id, u.repository_id, coalesce(r.registry_id, r.removed_from) as registry_id, u.node, u.reserved
     from registry.upload u join registry.repository r on r.id = u.repository_id
    where u.expires_at <= kernel.now() - interval '7 days' and u.node <> ${node} order by u.expires_at limit ${limit}`;

@@ -12,7 +12,7 @@ export const lockUnweighed = (tx: Tx, limit: number) => rows(tx, Type.Object({ i
   select m.id, r.registry_id from registry.manifest m join registry.repository r on r.id = m.repository_id
    where m.weight is null
      and r.registry_id = (select o.registry_id from registry.manifest first join registry.repository o on o.id = first.repository_id
-                           where first.weight is null order by first.id limit 1)
+                           where first.weight is null and o.removed_from is null order by first.id limit 1)
    order by m.id limit ${limit} for no key update of m skip locked`;
 
 /** As rules/manifest.ts weighs what is pushed. */
@@ -30,6 +30,6 @@ export const stillUnweighed = async (tx: Tx, registryId: string, digests: string
     (
       await rows(tx, Type.Object({ digest: Type.String() }))`
       select distinct m.digest from registry.manifest m join registry.repository r on r.id = m.repository_id
-       where m.weight is null and m.digest = any(${digests}::text[]) and r.registry_id = ${registryId}`
+       where m.weight is null and m.digest = any(${digests}::text[]) and coalesce(r.registry_id, r.removed_from) = ${registryId}`
     ).map((m) => m.digest),
   );

@@ -58,6 +58,8 @@ export function classify(given: Refusal): Judgement {
   if (isBare(refusal, text)) return nobodyKnows;
   const judged = judgeVotes(text, refusal);
   const isTooEarly = isAtConnect(refusal.stage) || isLater(refusal);
+  // Nor of their mailbox: AOL says 5.2.1 to hosts that it dislikes.
+  if (isAtConnect(refusal.stage) && !isLater(refusal) && isOfMailbox(judged)) return ours('PolicyRelated');
   if (judged.bounceType !== 'hard') return judged;
   // A server that was not asked about the recipient yet, or that says "later", has said nothing of them that stays.
   if (isTooEarly) return isLater(refusal) ? later('TransientFailure') : ours('PolicyRelated');
@@ -65,6 +67,8 @@ export function classify(given: Refusal): Judgement {
     ? judge('infrastructure', judged.class, 'undetermined')
     : judged;
 }
+
+const isOfMailbox = ({ class: of }: Judgement): boolean => of === 'InactiveMailbox' || of === 'QuotaIssues';
 
 /** Relays quote the reply of the server behind them, and qmail writes its code in brackets: it says more than none, or than X.0.0. */
 function codeOf({ enhanced, text, code = 550 }: Refusal): string | undefined {
@@ -95,6 +99,10 @@ const isFullByCode = ({ code }: Refusal, text: string): boolean => code === 552 
 
 /** The words leave no doubt that there is no mailbox, or no more. */
 export const isGone = (text: string): boolean => said.plainlyUnknown.test(text) || said.removed.test(text);
+
+/** Of whom it is for, and not of whom it is from. */
+const isPlainlyUnknown = (text: string): boolean =>
+  said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !said.ofSender.test(text);
 
 const isAtData = (stage: string) => stage === 'data' || stage === 'dot';
 
@@ -130,6 +138,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
   if (said.relaying.test(text)) return ours('RelayDenied');
+  if (code === 503 && said.wantsLogin.test(text)) return ours('AuthenticationFailed');
   if (said.moved.test(text) && stage !== 'mail' && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text))
     return recipients('InvalidRecipient');
   if (said.suspended.test(text) && !isGone(text)) return later('InactiveMailbox');
@@ -139,11 +148,11 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.notWanted.test(text)) return contents('PolicyRelated');
   if (said.brokenThere.test(text)) return later('TransientFailure');
   if (said.noAccount.test(text) && stage !== 'mail') return recipients('InvalidRecipient');
-  if (said.deniedRecipient.test(text) && !isAtData(stage) && !isRuleOfTheirs(refusal)) return recipients('InvalidRecipient');
+  if (said.deniedRecipient.test(text) && stage !== 'mail' && !isAtData(stage) && !isRuleOfTheirs(refusal))
+    return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text) || (said.filterMaker.test(text) && !isUnknown)) return ours('SpamBlock');
-  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isUnrelated(refusal, text))
-    return recipients('InvalidRecipient');
+  if (stage === 'rcpt' && isPlainlyUnknown(text) && !isUnrelated(refusal, text)) return recipients('InvalidRecipient');
   if (said.badSender.test(text) || /^5\.1\.[78]$/.test(enhanced ?? '')) return ours('InvalidSender');
   if (said.takesNoMail.test(text)) return recipients('BadDomain');
   if (stage === 'mail') return ours('InvalidSender');
@@ -155,7 +164,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   // 5.2.1 is a mailbox that takes no mail: words that may mean another do not turn it into one that is not there.
   if (enhanced === '5.2.1' && !isGone(text)) return undefined;
   // A domain that is not there is a fact of the DNS: who has seen the message says it no less surely.
-  if (said.unknownHost.test(text)) return recipients('BadDomain');
+  if (said.unknownHost.test(text) && !said.unsure.test(text)) return recipients('BadDomain');
   if (isUnknown) return judgeUnknown(refusal, text);
   // OpenSMTPD says 524 of an address that it does not know, MessageLabs 542; 5.2.4 without it is a list that went wrong.
   if (code === 524 || code === 542) return recipients('InvalidRecipient');

@@ -4,11 +4,11 @@ import { fold } from './fold.ts';
 // Endings are left open where a language bends its words. Texts and patterns are folded, so a word stands here once, with its marks.
 
 const recipients =
-  'nutzer|empf(?:ä|ae)nger|empfangsadresse|adressat|postfach|konto|konta|adresse|dirección|indirizzo|endereço|compte|boîte aux lettres|boîte mail|cuenta|conta\\b|buzón|casella|utente|caixa (?:postal|de correio)|usuario|utilizador|usuário|destinatár|destinatar|destinataire|utilisateur|abonné|użytkownik|odbiorc|skrzynk|gebruiker|ontvanger|postvak|användare|mottagare|bruger|modtage|postkasse|bruker|mottaker|käyttäj|vastaanottaj|postilaatikko|uživatel|příjemce|adresát|schránk|felhasználó|címzett|postafiók|kullanıcı|alıcı|posta kutusu|utilizator|korisnik|primatelj|adressen|adres';
+  '(?:be)?nutzer|empf(?:ä|ae)nger|empfangsadresse|adressat|postfach|konto|konta|adresse|dirección|indirizzo|endereço|compte|boîte|cuenta|conta\\b|buzón|casella|utente|caixa (?:postal|de correio)|usuario|utilizador|usuário|destinatár|destinatar|destinataire|utilisateur|abonné|użytkownik|odbiorc|skrzynk|gebruiker|ontvanger|postvak|användare|mottagare|bruger|modtage|postkasse|bruker|mottaker|käyttäj|vastaanottaj|postilaatikko|uživatel|příjemce|adresát|schránk|felhasználó|címzett|postafiók|kullanıcı|alıcı|posta kutusu|utilizator|korisnik|primatelj|adressen|adres';
 const senders =
   'absender|expéditeur|émetteur|mittente|remitente|remetente|nadawc|odesílatel|avsänd|afsender|avsender|afzender|lähettäj|feladó|gönderen|expeditor|отправител|送信者|差出人|发件人|寄件人|보낸 사람|발신자';
 const unknown =
-  "unbekannt|nicht (?:mehr )?(?:bekannt|gefunden|vorhanden|registriert|gültig)|existiert nicht|ung(?:ü|ue)ltig|inconnu|introuvable|inexist|inesistent|invalide|n'existe (?:pas|plus)|n'est (?:pas|plus) (?:valide|connu)|desconhecid|desconocid|no encontrad|não encontrad|no (?:es )?válid|não (?:é )?válid|inválid|no existe|não existe|sconosciut|non esiste|non trovat|non valid|errat[oa]|niezna|nieprawidłow|nie istnieje|nie znaleziono|onbekend|ongeldig|bestaat niet|okänd|finns inte|ukendt|findes ikke|ukjent|finnes ikke|tuntemat|ei ole olemassa|neznám|neexist|nem létezik|ismeretlen|bulunamadı|bilinmeyen|mevcut değil|geçersiz|(?:^| )yok(?![a-z])|necunoscut|nu există|ne postoji|nepoznat";
+  "unbekannt|nicht (?:mehr )?(?:bekannt|gefunden|vorhanden|registriert|gültig)|gibt es (?:hier )?nicht|existiert nicht|ung(?:ü|ue)ltig|inconnu|introuvable|inexist|inesistent|invalide|n'existe (?:pas|plus)|n'est (?:pas|plus) (?:valide|connu)|desconhecid|desconocid|no (?:fue |ha sido )?encontrad|não (?:foi )?encontrad|n'a pas (?:été|pu être) trouvé|no (?:es )?válid|não (?:é )?válid|inválid|no existe|não existe|sconosciut|non esiste|non (?:è stat[oa] )?trovat|non valid|errat[oa]|niezna|nieprawidłow|nie istnieje|nie znaleziono|onbekend|ongeldig|bestaat niet|okänd|finns inte|ukendt|findes ikke|ukjent|finnes ikke|tuntemat|ei ole olemassa|neznám|neexist|nem létezik|ismeretlen|bulunamadı|bilinmeyen|mevcut değil|geçersiz|(?:^| )yok(?![a-z])|necunoscut|nu există|ne postoji|nepoznat";
 const removed =
   'gel(?:ö|oe)scht|geschlossen|supprim|clôtur|ferm[ée]e? (?:définitivement|par)|résilié|eliminad|borrad|cerrad|dad[ao] de baja|dado de baixa|excluíd|removid|apagad|encerrad|cancellat|eliminat|rimoss|chius[ao]|usunięt|zlikwidowan|skasowan|verwijderd|opgeheven|borttagen|raderat|slettet|nedlagt|poistettu|zrušen|smazán|törölt|megszűnt|silin|kapatıl|șters|obrisan';
 
@@ -24,8 +24,8 @@ const unknownParts = [
   'a quitté|ne travaille plus|ne fait plus partie|ya no trabaja|ya no existe|já não trabalha|não trabalha mais|non lavora più|non è più (?:attiv|valid)[oa]',
   '(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)',
   '(?:адрес|пользовател|ящик|абонент|получател|учетн)[^.;]{0,40}(?:не существует|не найден|не зарегистр|неизвест)|так(?:ого|ой) (?:почтов\\S{1,4} )?(?:ящик|пользовател|адрес|абонент|получател)',
-  '(?:用户|用戶|邮箱|信箱|收件人|帳號|账号|地址)[^。]{0,10}(?:不存在|无效|未找到)',
-  '(?:사용자|수신자|받는 사람|메일박스|계정)[^.;]{0,15}(?:찾을 수 없|존재하지 않)',
+  '(?:用户|用戶|邮箱|信箱|收件人|帳號|账号|地址)[^。]{0,10}(?:不存在|无效|未找到)|不存在的(?:用户|用戶|邮箱|收件人)|(?:没有|查无|無|无)此(?:用户|用戶|邮箱|信箱|收件人|帳號|账号|人)',
+  '(?:사용자|수신자|받는 사람|메일박스|계정)[^.;]{0,15}(?:찾을 수 없|존재하지 않)|존재하지 않는 (?:사용자|수신자|메일|계정)|없는 (?:사용자|수신자|계정)',
 ];
 export const unknownRecipient = new RegExp(fold(unknownParts.join('|')));
 
@@ -40,7 +40,7 @@ const removedParts = [
 export const removedRecipient = new RegExp(fold(removedParts.join('|')));
 
 /** It is our sender that is not known, in the same words. */
-const senderParts = `(?:${senders})[^.;。]{0,40}(?:${unknown}|не существует|не найден|неизвест|存在しません|不明|不存在|존재하지 않)|(?:${unknown})[^\\s.;]{0,6} (?:${senders})`;
+const senderParts = `(?:ihre?|votre|vostr[oa]|sua|seu|su|ваш[а-я]{0,2}) (?:e-?mail-?)?(?:adresse|konto|domain|server|compte|domaine|serveur|dirección|cuenta|dominio|servidor|indirizzo|endereço|conta|адрес|домен|сервер)[^.;]{0,40}(?:${unknown}|не существует|не найден|неизвест)|(?:${senders})[^.;。]{0,40}(?:${unknown}|не существует|не найден|неизвест|存在しません|不明|不存在|존재하지 않)|(?:${unknown})[^\\s.;]{0,6} (?:${senders})`;
 export const unknownSender = new RegExp(fold(senderParts));
 
 /** It is our network address that is not liked. */

@@ -12,12 +12,18 @@ export const suspended = any(
 );
 
 const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|subscriber|customer|person|employee|local[- ]?part)";
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|reply-to|bounce|sasl|originating|originator|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?(?![- ]agent)|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|(?:mail)?address(?:ee)?|alias|subscriber|customer|person|employee|local[- ]?part)";
+
+/** What is said of a mailbox that nobody has, before its noun. */
+const notThere =
+  'invalid|illegal|bad|incorrect|non[- ]?exist(?:ent|ing|ant)|un-?existing|in-?existent|not[- ]existing|no such|no matching|no known|wrong|unresolvable|not recogni[sz]ed|unrecogni[sz]ed|unregistered|undefined|misspelled|mistyped';
+/** The same as a name within a program: USER_NOT_FOUND, account-not-found, InvalidRecipient. */
+const boxName = '(?:user|recip(?:ient)?|rcpt|mailbox|account|addressee|subscriber)';
 
 /** The mailbox was there, and was taken away for good. A name that is taken off a list, and a connection that is closed, are not that. */
 export const removed = any(
   new RegExp(
-    `${box}s?\\b(?:(?!connection|session|channel|\\bmessage|\\blist|temporar|\\bwill be|\\bmust)[^.;]){0,60}\\b(?:closed(?! for)|deleted|removed(?! from)|terminated|cancell?ed|erased|purged|retired|decommissioned|no longer (?:exists?|in use|valid|here|with us|on (?:this |the |our )?(?:server|system)))\\b`,
+    `${box}s?\\b(?:(?!connection|session|channel|\\bmessage|\\blist|temporar|\\bwill be|\\bmust)[^.;]){0,60}\\b(?:closed(?! for)|deleted|removed(?! from (?!(?:our|this|the) (?:system|server|directory|database)))|terminated|cancell?ed|erased|purged|retired|decommissioned|no longer (?:exists?|in use|valid|here|with us|on (?:this |the |our )?(?:server|system)))\\b`,
   ),
   /\b(?:closed|deleted|removed|terminated|cancell?ed|retired|former) (?:e-?mail )?(?:mail ?box|account|user|recipient|address|employee)\b/,
   removedRecipient,
@@ -33,45 +39,60 @@ export const quotedOfAnyCommand = any(
 
 /** These words are about the mailbox alone, whatever else the reply says. */
 export const plainlyUnknown = any(
-  /user unknown|unknown user|no such (?:user|recipient|mailbox|person|address|account)|does(?:n't| not) exist|no longer exists?\b|user (?:was |is )?not (?:found|exist)|no mailbox|unknown recipient|mailbox (?:was |is )?not found|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
+  /user unknown|unknown user(?![- ]agent)|no such (?:user|recipient|mailbox|person|address|account)|do(?:es)?(?:n't|nt| not) exist|dosn't exist|no longer exists?\b|user (?:was |is )?not (?:found|exist)|no mailbox|unknown recipient|mailbox (?:was |is )?not found|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
 );
 
 /** A server that names an invalid recipient answers the command that named it, also where a report has lost which one it was. */
 export const answersRecipient = any(
   /\b(?:invalid|no such|unknown) recipients?\b(?! domain)|\bmailbox (?:was )?not found\b|\brecipient (?:unknown|not found)\b/,
-  /\bno such person\b|\b(?:bad|unknown)_recipient\b/,
+  /\bno such person\b|\b(?:bad|unknown)_recipient\b|\bnot a valid recipient\b/,
 );
 
 /** There is no such mailbox. */
 export const unknownUser = any(
-  /user ?-?unkn?own|unkn?own[ -]?user|\b(?:bad|no such|unknown)_(?:recipient|user|mailbox)|\brcpt (?:to )?[<(]?@[>)]? (?:does not exist|unknown|not found)|no record of (?:this|that|such|the|a|any) |unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
+  /user ?-?unkn?own?\b|unkn?own?[ -]?user(?![- ]agent)|\b(?:bad|no such|unknown)_(?:recipient|user|mailbox)|\brcpt (?:to )?[<(]?@[>)]? (?:does not exist|do?e?sn't exist|unknown|not found)|no record of (?:this|that|such|the|a|any) |\brcpt to unknown|unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid(?! (?:command|argument|parameter))|not recogni[sz]ed|not known|not here|not ok|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed(?! from)|retired)\\b|no longer (?:valid|exists?|in use|on (?:this |the |our )?(?:server|system)|available|works|employed|accepts|with|here|has an? )|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid(?! (?:command|argument|parameter))|not recogni[sz]ed|not known|not here|not ok|not (?:handled|served|hosted)|not (?:on|at) (?:this|our) (?:server|system|host|site|domain)|does(?:n't| not) belong to|not listed|not registered|not present|not on file|(?:not|no longer) in (?:use|service)|not (?:defined|existing)|undefined|non[- ]?existing|in-?existent|(?:is|was|seems|appears to be) (?:incorrect|wrong|misspelled|mistyped)|(?:(?:has been|was|is) )?(?:deleted|removed(?! from (?!(?:our|this|the) (?:system|server|directory|database)))|retired)\\b|no longer (?:valid|exists?|in use|on (?:this |the |our )?(?:server|system)|available|works|employed|accepts|with|here|at|has an? )|missing home)`,
   ),
   new RegExp(
-    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|wrong|unresolvable|not recognized)[ :-]{1,3}(?:a |an |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
+    `\\b(?:${notThere})[ :-]{1,3}(?:a |an |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|e-?mail\\b(?! (?:format|header|content|client|body|message|from|sender|domain))|name\\b)`,
   ),
-  new RegExp(`${box} (?:[<(]?@[>)]?:? )?(?:is |was )?(?:currently )?(?:unavailable(?! to)|unavaiable|not available|not accepted)`),
-  /(?:is ?n[o']?t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
-  /not (?:our|a) (?:customer|user|subscriber)/,
-  /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by (?:that|this) name|\bhere\b|with (?:that|this) |of that name|found|at this|available|registered)/,
-  /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from\b)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
-  /(?:does ?n[o']?t|do ?n[o']?t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
+  new RegExp(
+    `${box} (?:[<(]?@[>)]?:? )?(?:is |was )?(?:currently )?(?:unavailable(?! to| for (?:mail|messages) from)|unavaiable|not available|not accepted|not valid)`,
+  ),
+  /(?:is ?n[o']?t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:mail |e-?mail |local )?(?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
+  /not (?:our|a) (?:customer|user|subscriber|address|mailbox)\b|not one of our (?:users|customers|subscribers|recipients)/,
+  /no (?:mail ?box|account|users?|one|local mailbox|e?-?mail address|such)\b[^.;]{0,30}(?:by (?:that|this) name|called|\bhere\b|(?:with|for|by) (?:that|this|such) |of that name|found|at this|available|registered)/,
+  /nobody (?:here )?(?:(?:by|with|of) (?:that|this) name|(?:uses|has) (?:that|this) )|\bno (?:such )?(?:user|recipient|mailbox|account)s?[.!]?$|no valid recipients(?! from\b)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
+  /(?:does ?n[o']?t|do ?n[o']?t|does not|do not) have (?:an?|any|this|that|such) [^.;]{0,40}(?:account|mailbox|inbox|user|address)|\bhas no (?:such |valid |e-?mail )?(?:account|mailbox|address)\b/,
+  /(?:do ?n[o']?t|do not|does not) know (?:[<(]?@|(?:any|such|this|that|the|of|a) (?:such )?(?:user|recipient|mailbox|account|address|person)|any(?:one|body)?\b[^.;]{0,30}\bhere\b)/,
   // Not a gateway, a route or a server for them.
-  /(?:could ?n[o']?t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)(?:(?!gateway|route|server|\bhost|exchanger|relay|\bpath|\bdns|\bmx\b)[^.;]){0,40}(?:user|recipient|mailbox|account|alias|@)/,
+  /(?:could ?n[o']?t|can't|cannot|can not|unable to|failed to|did ?n[o']?t|did not) (?:be )?(?:find|locate|recogni[sz]e|look ?up)(?:(?!gateway|route|server|\bhost|exchanger|relay|\bpath|\bdns|\bmx\b)[^.;]){0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
-  /is not (?:an active|a known|a user|(?:at|on) this (?!list|white)|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
+  /is not (?:an active|a known|a user|(?:at|on) this (?!list|white)|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public|global|company) ){0,2}(?:user|valid|directory|database|recipient|address ?(?:book|list)|ldap|passwd|active directory)|no entry for [^.;]{0,40}(?:directory|address|alias|table)|no such (?:mail ?drop|entry for (?:the |this )?(?:user|recipient|mailbox|address))|undeliverable address/,
   /recipient ?not ?found|recip(?:ient)?not(?:found|exist)|resolver_adr_(?!ambiguous|reciplimit)/,
+  new RegExp(
+    `(?<![a-z]|\\b(?:sender|from|client|auth|login)[_-])${boxName}[_-]?(?:(?:is|does)[_-]?)?(?:not?[_-]?(?:found|exists?|valid|known)|n't[_-]?exist|unknown|invalid|doesnt[_-]?exist|nonexistent)(?![a-z])`,
+  ),
+  new RegExp(`(?<![a-z])(?:unknown|invalid|no[_-]?such|bad|nonexistent)[_-]?${boxName}(?![a-z_-])`),
   /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid(?! (?:command|argument|parameter))|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
-  /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|\buser @?[^.;]{0,20} ?has left\b|address no longer (?:accepts|valid|exists|active|in use)/,
+  /(?:left|leaves) (?:the |our )?(?:company|organi[sz]ation|firm|school|university)|\buser @?[^.;]{0,20} ?has left\b|address no longer (?:accepts|valid|exists|active|in use)/,
   /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
-  /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
+  /\b(?:user |recipient |e-?mail |the )name (?:is |was )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown|\bdestination (?:was |is )?(?:not found|unknown)/,
+  /(?<!sender |sender's |sending |your |from |reply |return )\be?-?mail (?:is |does |was )?(?:not exists?\b|not existing)/,
   /there is no one at|spectator does not exist|can't accept user|rejected recipients/,
-  /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n[o']?t exist|does not exist|unknown)/,
+  /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:- )?(?:is |was )?(?:not found|does ?n[o']?t exist|does not exist|unknown|(?:is)?n't (?:here|known|valid)|not (?:here|known|valid|used)\b|no longer (?:valid|exists|in use|in service|here))/,
   /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(| @| giving up|$)/,
   unknownRecipient,
   removed,
+);
+
+/** Whom a domain does not count among its users. A list or a group that takes mail of its members alone says it of the sender. */
+export const notOfDomain = any(
+  new RegExp(
+    `${box} (?:[<(]?@[>)]? )?(?:is )?(?:not|n't) (?:a )?member of (?:this |the |our |that |your )?(?:domain|site|system|server|host)\\b`,
+  ),
 );

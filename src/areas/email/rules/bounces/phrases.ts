@@ -1,5 +1,6 @@
 import { any, fold } from './fold.ts';
 import { fullInOtherLanguages, networkAddress, unknownSender } from './languages.ts';
+import { notOfDomain } from './mailbox.ts';
 
 /**
  * What servers say, in the words of many of them and in several languages, kept by what it means. None names a host, an address or a file.
@@ -90,6 +91,11 @@ export const relaying = any(
   /not local(?: host| domain)?[^.;]{0,30}not a gateway/,
 );
 
+/** A login is asked for, where 503 is the code of it as well. */
+export const wantsLogin = any(
+  /\bauth(?:enticat\w{2,3}|entication)?\b[^.;]{0,20}(?:required|needed|necessary|first)|requires? (?:smtp )?auth|must (?:first )?(?:authenticate|log ?in|be authenticated)|need (?:to )?auth/,
+);
+
 export const unauthenticated = any(
   /\bspf\b|\bdkim\b|\bdmarc\b|unauthenticated|not authenticated|sender (?:id\b|policy)|\barc\b|fails? (?:sender )?authentication/,
   /authentication (?:fail|check)|senderid|domainkeys|email authentication|pass(?:ed)? (?:any of )?(?:authentication|the sender)/,
@@ -116,7 +122,8 @@ export const givenUp = any(
 
 /** The mailbox is there, and its owner chose not to have this. */
 export const notWanted = any(
-  /recipient preferences|(?:user|recipient)[^.;]{0,20} refuses? to (?:receive|accept) (?:this )?(?:mail|message)/,
+  /recipient preferences|(?:user|recipient|addressee|owner)\b[^.;]{0,20} (?:(?:has )?(?:refuse[sd]?|decline[sd]?) (?:to (?:receive|accept|take) )?(?:this|your|any|the)?(?: ?e?-?mails?| ?messages?)|(?:has )?(?:refuse[sd]?|block(?:s|ed)|decline[sd]?) you\b|chose(?:n)? not to|does(?:n't| not) (?:want|wish))/,
+  /(?:user|recipient|mailbox|addressee)\b[^.;]{0,20}(?:accept(?:s|ing)? (?:e?-?mails? |messages )?only|(?:does(?:n't| not)|not) accept(?:ing)? (?:e?-?mails?|messages?) from)/,
   /refuse to receive mail|is not accepting any mail|message filtered|due to user rules|account is protected by/,
   /(?:recipient|user)'s (?:own )?(?:rules|filters?|settings)\b/,
   // Facebook's codes for its members' settings, its rules and the message; RCP-P1 is the one for nobody.
@@ -126,7 +133,7 @@ export const notWanted = any(
 
 /** Too much of it for one mailbox, just now. */
 export const tooQuick = any(
-  /receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl/,
+  /receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast|often)|throttl/,
   /(?:messages|e?-?mails|limit)[^.;]{0,40} (?:per|an|each|this) (?:hour|day|minute)|exceeded[^.;]{0,20} number of (?:messages|e?-?mails)/,
   /message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/,
 );
@@ -137,14 +144,15 @@ export const tooQuick = any(
  */
 export const deniedRecipient = any(
   /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied/,
-  /requested action not taken: mailbox unavailable(?![^;]{0,40}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy))/,
+  notOfDomain,
+  /requested action not taken: mailbox unavailable(?!.{0,60}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy|\bspf|\bdkim|\bdmarc|\bblocked|black ?listed|\byour (?:ip|host|server|domain|address)|\bspam|quota|reputation|virus|temporar))/,
   /mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
 
 /** Yahoo and Domino look for the mailbox after the dot, and say of one that is not there what cannot be said of the message. */
 export const noAccount = any(
-  /this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found/,
+  /this user does ?n[o']?t have an? \S{1,80} account|requested mail action aborted, mailbox not found|local mailbox @ is unavailable: user not found|(?<!sender )(?<!sender is )\bnot a valid recipient\b/,
   /not (?:listed|found|present) in [^.;]{0,40}(?:directory|address ?book)/,
 );
 
@@ -158,8 +166,8 @@ export const blocked = any(
   /blocked (?:by|using|for|because|due|from)/,
   /(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))/,
   /we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)/,
-  /\b(?:your|the sending|the connecting|client|helo|ehlo) (?:[\w']{1,30} ){0,2}(?:address|host|hostname|ip|server|domain|name)\b[^.;]{0,40}(?:unknown|not (?:be )?(?:found|known|exist|valid|registered|resolve)|n't (?:be )?(?:found|exist|resolve)|invalid)/,
-  /too many (?:bad|invalid|unknown|wrong) \w|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
+  /\b(?:your|the sending|the connecting|client|helo|ehlo) (?:(?!to |for |recipient)[\w']{1,30} ){0,2}(?:address|host|hostname|ip|server|domain|name)\b[^.;]{0,40}(?:unknown|not (?:be )?(?:found|known|exist|valid|registered|resolve)|n't (?:be )?(?:found|exist|resolve)|invalid)/,
+  /(?:too many|excess(?:ive)?|number of|amount of|limit (?:of|on|for)|more than \d{1,5}) (?:bad|invalid|unknown|wrong|non[- ]?exist(?:ent|ing)|undeliverable|failed) \w|\bharvest(?:ing)?\b|dictionary attack|(?:recipients|users|addresses) are limited|\((?:con|dyn|hvu|dns|rly|ipd):[a-z]{1,2}\d{0,2}\)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
   /helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)/,
   /sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted/,
   /you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)/,
@@ -172,7 +180,7 @@ export const blocked = any(
   /invalid ip (?:for|of)|ip address rejected|(?:unwanted|unsolicited|bad) (?:messages|mail|traffic)[^.;]{0,40}\b(?:from|ip)\b|confirm (?:this|your) mail ?server|(?:to submit|submission of) messages to this/,
   /client host rejected|fix reverse|invalid dns (?:mx|a|ptr)\b|\bblocked ?:/,
   networkAddress,
-  /\b(?:bad|invalid) (?:helo|ehlo)\b|\b(?:helo|ehlo)\b[^.;]{0,40}(?:does ?n[o']?t exist|not found|unknown|invalid|rejected)/,
+  /\b(?:unknown|invalid|bad|not found|nonexistent|unresolvable)\b[^.;]{0,25}\b(?:helo|ehlo)\b|\bfrom (?:an? )?(?:unknown|non-?existent|unresolvable|unverified) (?:host|client|server|domain|network|ip)|forward[- ]confirmed|\bfcrdns\b|\b(?:helo|ehlo)\b[^.;]{0,40}(?:does ?n[o']?t exist|not found|unknown|invalid|rejected)/,
 );
 
 /** Makers of filters: their names stand below whatever their products refuse. */
@@ -180,6 +188,19 @@ export const filterMaker = any(/barracuda|cloudmark|ironport|proofpoint|mimecast
 
 /** Words of a block that other words outweigh. */
 export const weaklyBlocked = any(/\bblocked\b|\bip ?[=:] ?\[?\d|\bblock(?:ed)?[ -]?(?:senders?|rule|entry)\b/);
+
+const isUnknown =
+  "\\b(?:unknown|invalid|non-?existent|(?:not|n't|never|no longer) (?:be )?(?:a )?(?:found|exists?|existing|known|valid|verified|registered|recogni[sz]ed|resolve[ds]?|located|listed|deleted)|must exist)\\b";
+
+/** The words for an unknown mailbox, said of the address, the account or the domain that sends. */
+export const ofSender = any(
+  new RegExp(`\\b(?:senders?|originator|envelope[- ]from|mail from)(?:'s)?\\b[^.;:]{0,40}${isUnknown}`),
+  new RegExp(
+    `\\b(?:sending|originating|submitting|reply|reply-to|return|bounce|from|your|your own) (?:e-?mail |mail |user )?(?:address|user(?:name)?|account|mail ?box|domain|login)\\b[^.;:]{0,30}${isUnknown}`,
+  ),
+  /\byou are (?:an? |not (?:an? )?)?(?:unknown|known|valid|invalid|registered|unregistered|recogni[sz]ed)\b/,
+  /\b(?:callout|callback|verification|verify|verifying|check|lookup) (?:of|for) (?:the |your )?(?:sender|return|envelope)/,
+);
 
 export const badSender = any(
   /sender (?:address |domain |verify |email |e-mail )?(?:rejected|refused|denied|blocked|unknown|verify failed|verification|not (?:allowed|accepted|found|valid|exist|permitted)|is (?:invalid|not)|does(?: not|n't) (?:exist|resolve))/,
@@ -197,6 +218,7 @@ export const badSender = any(
   /members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated/,
   /sender denied|\bbatv\b|backscatter|verify (?:the )?sender|sender (?:callout|callback|check|lookup)|sender[^.;]{0,30} null ?mx/,
   /return[- ]path[^.;]{0,40}(?:not|unknown|invalid)/,
+  ofSender,
   /e-?mail address (?:is|was|has) not (?:been )?verified|identit(?:y|ies) failed the check|unsigned dsn|unverified (?:address|identity)/,
   unknownSender,
 );
@@ -236,6 +258,12 @@ export const aboutUs = any(
 export const besidesUnknown = any(
   /\b(?:safe|permitted|allowed|approved|trusted|known) ?-?senders?\b|\bfor the sender\b|\bpassword\b|\bmaintenance\b|\bmigrat(?:ed|ing|ion)\b/,
   /\b(?:mailbox |mail |home )server (?:was |is )?(?:not found|unknown|down|unavailable)|\brecipient (?:count|list header)|\bsaid: 4\d\d\b/,
+  // Of a thing that belongs to the mailbox, and that was not found or not read.
+  /\b(?:server|backend|storage|store|database|directory|quota|key|certificate|limit|message|header|(?:dns|ptr|spf|reverse) (?:record|entry)) (?:(?:for|of) [^.;:]{0,25} )?(?:(?:was|is|could|can|does|has) )?(?:not (?:be )?(?:found|located|available|exist|known|valid)|unknown(?! (?:user|recip|mail|addr|acc))|unavailable)/,
+  /\bunknown (?:error|problem|reason|cause|status)\b|\binvalid (?:response|answer|reply)\b|\btemporarily\b|\bbusy\b|\bat (?:this|the) moment\b|\b(?:at|in|on|from) your (?:domain|server|host|network|side)\b|\b(?:white|allow|safe) ?-?list\b/,
+  /\b(?:sasl|log-?in|authentication|credentials|pop[- ]before[- ]smtp)\b|\bmust be authenticated\b|\byou must (?:use|have|provide)\b/,
+  // Of the sender, in the words of another server; what is returned to the sender is not that.
+  /(?<!\bto )(?<!\bto the )\bsender(?:'s)?\b(?:(?!recipient)[^;]){0,40}(?:no such|unknown|not found|not exist)/,
   // cPanel names a missing account, a block list and a missing DNS entry in one breath.
   /\btry (?:again )?later\b|\bmay not exist\b[^;]{0,60}\bblack ?listed/,
   /\bcommand (?:not|is not|unknown)|\bcommand\b[^.;]{0,10}\bunknown|\bnot (?:allowed|permitted|authori[sz]ed) to (?:send|post)\b|\bunder maintenance\b/,
@@ -244,7 +272,7 @@ export const besidesUnknown = any(
 /** Beside 5.1.x: of us, of our connection, of a rule, or of a moment. */
 export const besidesCode = any(
   /\b(?:from you|your (?:address|client|mail client|connection|message|e-?mail)|connections?|message (?:was )?(?:rejected|refused|blocked)|by (?:a |the |our |local )*(?:rules?|filters?|scanner)|helo|ehlo|smtp auth\w*)\b/,
-  /\b(?:temporarily|try(?:ing)? (?:again|later)|busy|no more|too (?:many|much)|being migrated|spam ?trap)\b/,
+  /\b(?:temporarily|try(?:ing)? (?:again|later)|busy|no more|too (?:many|much)|being migrated|spam ?trap|forgery|abuse)\b/,
 );
 
 /** There is no such domain. */

@@ -22,11 +22,10 @@ export function judgeReply(reply: Said): Verdict {
   const { code, text, stage } = reply;
   if (code < 500) return judgeLater(reply);
   // "Bad sequence of commands": the session went wrong, whatever the message is.
-  if (code === 503) return later('ProtocolErrors');
+  if (code === 503 && !asksForLogin(text)) return later('ProtocolErrors');
   // RFC 5321 4.5.3.1.10: "too many recipients" in an old spelling, unless the words plainly say that there is no such mailbox.
   if (code === 552 && stage === 'rcpt' && classify(reply).bounceType !== 'hard') return later('QuotaIssues');
-  if (reply.bySmartHost && (stage === 'auth' || isLogin(code) || said.relaying.test(said.normalize(text))))
-    return later('BadConfiguration');
+  if (reply.bySmartHost && (stage === 'auth' || isLogin(code) || asksForLogin(text))) return later('BadConfiguration');
   return classify(reply);
 }
 
@@ -37,5 +36,11 @@ function judgeLater({ text, enhanced, code }: Said): Verdict {
   if (said.greylisted.test(words)) return later('Greylisted');
   return later('TransientFailure');
 }
+
+/** Whoever may send through them must log in: a session that begins anew is refused again. */
+const asksForLogin = (text: string): boolean => {
+  const words = said.normalize(text);
+  return said.relaying.test(words) || said.wantsLogin.test(words);
+};
 
 const isLogin = (code: number) => code === 530 || code === 534 || code === 535 || code === 538;

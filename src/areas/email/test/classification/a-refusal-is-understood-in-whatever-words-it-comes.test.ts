@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { judgeReply } from '../../rules/bounces/reply.ts';
 import { readReport } from '../../rules/report/index.ts';
 import { dsn } from '../feedback/mails.ts';
+import { hardness } from './hardness.ts';
 
 /** Said at RCPT: there is nobody, and the address is suppressed. */
 const gone = `
@@ -89,7 +90,13 @@ const gone = `
 550 Nie ma takiego konta
 550 Nincs ilyen felhasznalo
 550 Indirizzo inesistente
-550 Ящик удалён`;
+550 Ящик удалён
+550 Sorry, nobody here uses that address
+550 Invalid e-mail
+550 The user has been removed from our system
+550 There is no user with such a name
+550 <bob@far.example> not used
+550 RCPT (bob@far.example) dosn't exist`;
 
 /** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
 const alive = `
@@ -192,15 +199,11 @@ const alive = `
 554 IP=192.0.2.9 - A problem occurred. Ask your postmaster
 550 zu viele Mails im Postfach
 550 Skrzynka jest przepelniona
-552 Requested mail action aborted`;
-
-function hardness(line: string): { reply: boolean; report: boolean } {
-  const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
-  const reply = judgeReply({ code: Number(code), enhanced, text: text!, stage: 'rcpt' });
-  const diagnostic = `${line} (in reply to RCPT TO command)`;
-  const [said] = readReport(dsn({ address: 'bob@far.example', status: enhanced ?? '5.0.0', diagnostic })).recipients;
-  return { reply: reply.bounceType === 'hard', report: said!.bounceType === 'hard' };
-}
+552 Requested mail action aborted
+550 Sender domain must exist
+550 Invalid e-mail header
+550 The user must be removed from the list
+553 Possible forgery or abuse (#5.1.1)`;
 
 const linesOf = (text: string) => text.trim().split('\n');
 

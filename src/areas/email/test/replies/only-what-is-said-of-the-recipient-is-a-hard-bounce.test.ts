@@ -49,6 +49,17 @@ const samples: [line: string, stage: string, verdict: string][] = [
   ['552 Too many recipients', 'rcpt', 'later QuotaIssues'],
   ['552 5.1.1 The mailbox has reached its quota', 'rcpt', 'later QuotaIssues'],
   ['554 No thanks', 'rcpt', 'undetermined Uncategorized'],
+  ['550 User not a member of domain: <x@example.org>', 'rcpt', 'hard InvalidRecipient'],
+  ['550 You are not a member of this list', 'rcpt', 'block InvalidSender'],
+  ['554 delivery error: Not a valid recipient', 'dot', 'hard InvalidRecipient'],
+  ['521 5.2.1 : (CON:B1) see our pages', 'connect', 'block SpamBlock'],
+  ['550 Not taken: invalid mailbox. Local mailbox x@example.org is unavailable: user not found', 'dot', 'hard InvalidRecipient'],
+  ['550 Requested action not taken: mailbox unavailable. Your IP address was blocked', 'rcpt', 'block SpamBlock'],
+  ['521 5.2.1 not today', 'connect', 'block PolicyRelated'],
+  ['503 This server requires authentication', 'rcpt', 'block AuthenticationFailed'],
+  ['503 5.5.1 need MAIL before RCPT', 'rcpt', 'later ProtocolErrors'],
+  ['553 User refused to receive this mail.', 'rcpt', 'block PolicyRelated'],
+  ['550 Requested action not taken: mailbox unavailable', 'mail', 'block InvalidSender'],
 ];
 
 const verdictOf = (said: Said) => {
@@ -64,6 +75,7 @@ test('at the smart host, what the operator must mend bounces nothing', () => {
   for (const [line, stage] of [
     ['535 5.7.8 Authentication failed', 'auth'],
     ['530 5.7.0 Authentication required', 'mail'],
+    ['503 Authentication is required before mail', 'mail'],
     ['554 5.7.1 Relay access denied', 'rcpt'],
   ] as const) {
     assert.equal(verdictOf(read(line, stage, true)), 'later BadConfiguration', line);

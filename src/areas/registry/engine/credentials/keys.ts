@@ -86,6 +86,26 @@ export async function removeRule(tx: Tx, caches: Caches, org: string, registryId
   return { rule, revoked: revoked.map((k) => k.key_id), isMore };
 }
 
+const Gone = Type.Object({ registryId: Type.String() });
+
+/** Deletes the keys of a deleted registry, one portion a transaction. They open nothing since it is gone. Safe to run twice. */
+export const deleteKeysJob: Job<{ registryId: string }, unknown> = job(
+  'registry.delete-keys',
+  { payload: Gone },
+  async ({ db, signal, payload: { registryId } }) => {
+    for (let deleted = atOnce; deleted === atOnce; ) {
+      signal.throwIfAborted();
+      deleted = await runAtQuarterLoad(signal, () => db.write((tx) => keys.deleteKeysOf(tx, registryId, atOnce)));
+    }
+  },
+);
+
+/** The keys of a registry that this transaction deletes; a job takes those that are left. */
+export async function removeKeys(tx: Tx, org: string, registryId: string): Promise<void> {
+  if ((await keys.deleteKeysOf(tx, registryId, atOnce)) < atOnce) return;
+  await enqueue(tx, deleteKeysJob, { key: registryId, org, payload: { registryId } });
+}
+
 /** Keys that no list shows any more, one portion a transaction. */
 export async function forgetOldKeys(db: Db, signal: AbortSignal): Promise<void> {
   for (const forget of [keys.forgetListedKeys, keys.forgetLogins])

@@ -8,6 +8,7 @@ import { promiseBlob, promisedUntil } from '../../store/promises.ts';
 import { backOff, dequeue, lookLater, nextDue, orgsWithDue, postpone, type QueuedRow } from '../../store/queue.ts';
 import { purgeDoomed } from '../purge.ts';
 import { unlinkBlob } from '../removal.ts';
+import { removeRest } from '../repository-removal.ts';
 import type { Engine } from '../settings.ts';
 
 // Garbage collection while everybody pushes and pulls. No lock is wider than one row:
@@ -16,26 +17,37 @@ import type { Engine } from '../settings.ts';
 //             A purge does not wait for those who were told of it lately: the link goes, and a promise stays in its place.
 //   a blob    goes when no repository links it and nobody has a promise of it. Whoever links it holds the row (FOR SHARE); we lock
 //             it, unless somebody has it, mark it dying, and only then delete its object. A dying blob is not found any more: the same content pushed again is a new row and object.
+//   a removed repository goes in portions between the others (engine/repository-removal.ts).
 // A crash leaves the queue's entry, and the next run goes on from there: every step may be done twice.
 
 /** After each portion of a purge so many entries of the queue have their turn: a purge of very many images, which may take minutes, keeps
  *  nobody else from getting their room back. */
 const reviewedBetween = 20;
 
-/** Works off what is due, and what purges have left, in turns. Returns how many entries that were. */
+/** Works off what is due, and what purges and removals of repositories have left, in turns. Returns how many entries that were; a portion of
+ *  a removed repository counts as one. */
 export async function collect(engine: Engine, signal: AbortSignal, log: Logger, most = Number.POSITIVE_INFINITY): Promise<number> {
   const { db, caches } = engine.app;
   let worked = 0;
   let lastOrg: string | null = null;
   let lastReviewed: string | null = null;
+  let lastRemoved: string | null | undefined = null;
   while (worked < most && !signal.aborted) {
     const purged: Awaited<ReturnType<typeof purgeDoomed>> = await runAtQuarterLoad(signal, () =>
       db.write((tx) => purgeDoomed(tx, caches, lastOrg)),
     );
+    if (lastRemoved !== undefined) {
+      const removing: string | null = lastRemoved;
+      lastRemoved = await runAtQuarterLoad(signal, () => db.write((tx) => removeRest(tx, removing))).catch((error) => {
+        log.warn({ err: error }, 'a portion of a removed repository could not be deleted; trying again later');
+        return undefined;
+      });
+    }
+    const removed = lastRemoved === undefined ? 0 : 1;
     const orgs: string[] = await db.read((tx) => orgsWithDue(tx, lastReviewed, reviewedBetween));
     const reviewed = await runAtQuarterLoad(signal, () => reviewSome(engine, signal, log, orgs, Math.min(reviewedBetween, most - worked)));
-    if (!purged && reviewed.count === 0) break;
-    worked += (purged?.looked ?? 0) + reviewed.count;
+    if (!purged && removed + reviewed.count === 0) break;
+    worked += (purged?.looked ?? 0) + removed + reviewed.count;
     lastOrg = purged?.org ?? null;
     lastReviewed = reviewed.last;
   }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { GuardFailure, type GuardResponse } from '../../../../kernel/guard/index.ts';
 import type { Target, UpstreamClient } from '../../clients/upstream/client.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
+import type { Pace } from '../settings.ts';
 
 /** What one blob may cost its upstream and us, however the upstream behaves. */
 const bounds = {
@@ -59,8 +60,59 @@ export class ReadersGone extends Error {
   }
 }
 
-/** The bytes of a blob from beginning to end; a cut is mended by asking for the rest. */
-export async function* contentOf(client: UpstreamClient, wanted: Wanted, demand: Demand): AsyncGenerator<Buffer> {
+interface PaceMeter {
+  /** The same chunks. Throws UpstreamAway after a window that brought too few bytes; the idle limit ends one without any. */
+  measure(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
+  /** Waits for the upstream, also in vain. */
+  wait<T>(answer: () => Promise<T>): Promise<T>;
+}
+
+/** Measures how fast an upstream sends, by the time that a download waits for it: a slow reader does not count against the upstream. */
+function makePaceMeter({ windowMs, bytesPerSecond }: Pace, now: () => number, { host }: Target): PaceMeter {
+  let waitedMs = 0;
+  let bytes = 0;
+  const judge = () => {
+    if (waitedMs < windowMs) return;
+    if (bytes < (bytesPerSecond * windowMs) / 1000)
+      throw new UpstreamAway(`the upstream ${host} sent ${bytes} bytes in ${Math.round(waitedMs / 1000)} s, which is too slow`);
+    waitedMs = 0;
+    bytes = 0;
+  };
+  const wait: PaceMeter['wait'] = async (answer) => {
+    const began = now();
+    try {
+      return await answer();
+    } finally {
+      waitedMs += now() - began;
+      judge();
+    }
+  };
+  return {
+    wait,
+    async *measure(body) {
+      const chunks = body[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const { done, value } = await wait(() => chunks.next());
+          if (done) return;
+          bytes += value.length;
+          yield value;
+        }
+      } finally {
+        await chunks.return?.();
+      }
+    },
+  };
+}
+
+/** The bytes of a blob from beginning to end; a cut is mended by asking for the rest. `now`: a clock in milliseconds that never jumps. */
+export async function* contentOf(
+  client: UpstreamClient,
+  wanted: Wanted,
+  demand: Demand,
+  slowest: Pace,
+  now: () => number = () => performance.now(),
+): AsyncGenerator<Buffer> {
   const { target, digest, size } = wanted;
   let answer = wanted.first;
   let skip = 0;
@@ -68,12 +120,13 @@ export async function* contentOf(client: UpstreamClient, wanted: Wanted, demand:
   let received = 0;
   let resumes = 0;
   let cuts = 0;
+  const meter = makePaceMeter(slowest, now, target);
   const cancel = () => answer.cancel();
   demand.signal.addEventListener('abort', cancel);
   try {
     for (;;) {
       try {
-        for await (const chunk of answer.body) {
+        for await (const chunk of meter.measure(answer.body)) {
           const piece = skip ? chunk.subarray(Math.min(skip, chunk.length)) : chunk;
           skip -= chunk.length - piece.length;
           at += piece.length;
@@ -92,7 +145,7 @@ export async function* contentOf(client: UpstreamClient, wanted: Wanted, demand:
         if (++resumes > mostResumes(size)) throw new UpstreamAway(`${cutOff(target)}; it was asked ${resumes} times`, { cause: error });
         await pause(50 * 2 ** cuts);
         if (demand.signal.aborted || demand.isGone()) throw new ReadersGone();
-        answer = await getBlob(client, target, digest, at, demand.signal);
+        answer = await meter.wait(() => getBlob(client, target, digest, at, demand.signal));
         skip = skipOf(answer, target, at);
       }
     }

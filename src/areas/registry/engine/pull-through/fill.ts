@@ -27,7 +27,7 @@ export async function fillCache(upstreams: Upstreams, fill: Fill): Promise<void>
   const { uploadId } = room;
   const hash = createHash(algorithmOf(digest));
   async function* passing(): AsyncGenerator<Buffer> {
-    for await (const chunk of contentOf(upstreams.client, fill, fill.demand)) {
+    for await (const chunk of contentOf(upstreams.client, fill, fill.demand, upstreams.settings.slowestUpstream)) {
       const rest = app.watch.takeTurn();
       if (rest) await rest;
       hash.update(chunk);
@@ -66,7 +66,7 @@ export async function* passOn(
   const end = range.offset + range.length;
   let at = 0;
   let last: Buffer | undefined;
-  for await (const chunk of contentOf(upstreams.client, wanted, demand)) {
+  for await (const chunk of contentOf(upstreams.client, wanted, demand, upstreams.settings.slowestUpstream)) {
     const rest = upstreams.app.watch.takeTurn();
     if (rest) await rest;
     hash.update(chunk);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { shareRepository } from '../../store/removed-repositories.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { insertFill, keepUpload, takeUpload } from '../../store/uploads.ts';
 import { settledSeconds, withRoom } from '../gc/evict.ts';
@@ -27,6 +28,7 @@ export async function reserveFill({ app, node }: Upstreams, repository: Reposito
   const row = { org, repositoryId, node: await node(), keyId: 'cache', ttlSeconds, reserved: size };
   const reserve = () =>
     app.db.write(async (tx) => {
+      await shareRepository(tx, repositoryId);
       for (const id of [uploadId, spoolId]) await insertFill(tx, { ...row, id });
       await reserveBytes(tx, registry_id, 2 * size, 2 * size);
     });

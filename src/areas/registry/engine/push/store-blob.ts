@@ -6,6 +6,7 @@ import { algorithmOf } from '../../rules/names.ts';
 import { type BlobRow, insertBlob, linkBlob, linkedElsewhere, nextBlobId, shareBlob } from '../../store/blobs.ts';
 import { fulfilPromise } from '../../store/promises.ts';
 import { linkRef, review } from '../../store/queue.ts';
+import { shareRepository } from '../../store/removed-repositories.ts';
 import { takeUpload } from '../../store/uploads.ts';
 import type { Allow } from '../credentials/index.ts';
 import { settledSeconds, withRoom } from '../gc/evict.ts';
@@ -37,7 +38,8 @@ export async function linkInto(
   blob: BlobRow,
   { uploadId, cached = false }: { uploadId?: string; cached?: boolean } = {},
 ): Promise<void> {
-  const [taken, fresh] = await Promise.all([
+  const [, taken, fresh] = await Promise.all([
+    shareRepository(tx, id),
     uploadId === undefined ? undefined : takeUpload(tx, uploadId),
     linkBlob(tx, id, registry_id, blob.id, cached),
     // What only the cache links makes room without asking, and then the promise is all there is.

@@ -12,6 +12,7 @@ import { countContent } from '../../store/content.ts';
 import { insertTag, keepListed, ledTo, lockTag, moveTag, putManifest, renewTag, shareListed } from '../../store/manifests.ts';
 import { noteOnceTagged } from '../../store/once-tagged.ts';
 import { redeemPromises } from '../../store/promises.ts';
+import { shareRepository } from '../../store/removed-repositories.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import { forgetChecked } from '../../store/upstreams.ts';
 import type { Allow } from '../credentials/index.ts';
@@ -46,10 +47,10 @@ export const pushManifest = (app: App, place: { registryId: string; name: string
     ),
   );
 
-/** Stores a manifest and moves its tags. Locks in this order: links, manifest, what it lists, tags by name, the registry's row. */
+/** Stores a manifest and moves its tags. Locks in this order: repository, links, manifest, what it lists, tags by name, the registry's row. */
 export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
   const { repository, digest, body, parsed, by, cached = false } = pushed;
-  const linked = cached ? [] : await requireBlobs(tx, repository, parsed);
+  const [, linked] = await Promise.all([shareRepository(tx, repository.id), cached ? [] : requireBlobs(tx, repository, parsed)]);
   const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed, cached };
   const { id, fresh, mediaType, weight } = await putManifest(tx, put);
   if (!cached) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collect } from '../../engine/gc/collect.ts';
 import { purgeManifest } from '../../engine/purge.ts';
-import { removeRepository } from '../../engine/removal.ts';
+import { removeRepository } from '../../engine/repository-removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import { imageOf, pushImage, registryServer, someBytes } from '../registry-server.ts';
 

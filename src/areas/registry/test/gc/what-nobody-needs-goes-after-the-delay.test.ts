@@ -6,7 +6,7 @@ import { moveClock } from '../../../../kernel/time.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
 import { purgeManifest } from '../../engine/purge.ts';
-import { removeRepository } from '../../engine/removal.ts';
+import { removeRepository } from '../../engine/repository-removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import { digestOf, imageOf, indexOf, pushBlob, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 

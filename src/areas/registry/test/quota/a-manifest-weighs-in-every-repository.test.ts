@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { row, rows, run } from '../../../../kernel/db/index.ts';
 import { weighManifests } from '../../engine/gc/weigh.ts';
 import { recount } from '../../engine/quota.ts';
-import { removeRepository } from '../../engine/removal.ts';
+import { removeRepository } from '../../engine/repository-removal.ts';
 import { parseManifest, rowBytes, weightOf } from '../../rules/manifest.ts';
 import { codeOf, type Image, imageOf, indexOf, pushImage, putManifest, registryServer, type TestRegistry } from '../registry-server.ts';
 

@@ -111,7 +111,10 @@ test('a download that was cut is not resumed once all of its readers have left',
   };
   const first = { status: 200, headers: {}, body: body(), cancel: () => {} } as unknown as GuardResponse;
   const demand = { signal: new AbortController().signal, isGone: spool.isAbandoned };
-  await assert.rejects(Array.fromAsync(contentOf(client, { target, digest: 'sha256:x', size: 10, first }, demand)), ReadersGone);
+  await assert.rejects(
+    Array.fromAsync(contentOf(client, { target, digest: 'sha256:x', size: 10, first }, demand, { windowMs: 60_000, bytesPerSecond: 1 })),
+    ReadersGone,
+  );
   assert.equal(asked, 0);
   await spool.release();
 });
