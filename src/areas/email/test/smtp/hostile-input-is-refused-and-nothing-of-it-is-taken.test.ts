@@ -87,12 +87,13 @@ test('hostile input is refused, and nothing of it is taken', async (t) => {
   await t.test('a list of thousands of recipients holds nobody up, and the first of it is shown', async () => {
     const list = `${'bob@far.example, '.repeat(40)}${`\r\n ${'a:b;'.repeat(200)}`.repeat(20)}`;
     const bytes = Buffer.from(`From: ada@example.com\r\nTo: ${list}\r\nCc: ${list}\r\n\r\n`);
-    const since = performance.now();
+    const before = process.cpuUsage();
     for (let i = 0; i < 40; i++) {
       const read = readMessage(bytes);
       assert.ok(!(read instanceof Malformed) && read.to.length >= 40 && read.to[39] === 'bob@far.example');
     }
-    assert.ok(performance.now() - since < 1_500, `${performance.now() - since} ms`);
+    const { user } = process.cpuUsage(before); // the processor's time: what others do on this machine does not count
+    assert.ok(user < 1_500_000, `${user} µs`);
   });
 
   await t.test('what must not go on is taken out, and what is missing is added', async () => {
