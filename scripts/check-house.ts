@@ -3,12 +3,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { contract } from '../contract/index.ts';
 import { whatChangesIsAudited } from './house/audited.ts';
 import { handlersAreGuarded } from './house/guarded.ts';
+import { membersUseTheirGuard } from './house/operator-guard.ts';
 import { outward } from './house/outward.ts';
 import { readersWriteNothing, whatIsTakenComesBack } from './house/promises.ts';
 import { rightsAreAskedInside } from './house/rights.ts';
 import { areasHaveTheSameRooms, foldersAreOfOneIdea, functionsAreShort } from './house/rooms.ts';
 import { judge, type Rule } from './house/rule.ts';
 import { onlyStoresSpeakSql } from './house/sql.ts';
+import { patternsMatchFiles } from './house/stale-patterns.ts';
 import { namesSayWhat, sentencesNameWhoActs } from './house/words.ts';
 
 const problems: string[] = [];
@@ -71,6 +73,7 @@ function apply<Input>(rule: Rule<Input>, input: Input) {
 const files = sources.map((file) => ({ file, text: read(file) }));
 for (const rule of [
   outward,
+  membersUseTheirGuard,
   handlersAreGuarded,
   whatChangesIsAudited,
   rightsAreAskedInside,
@@ -82,6 +85,10 @@ for (const rule of [
   sentencesNameWhoActs,
 ])
   apply(rule, files);
+apply(patternsMatchFiles, {
+  rules: globSync(['scripts/house/*.ts', 'scripts/check-house.ts', '.dependency-cruiser.cjs']).map((file) => ({ file, text: read(file) })),
+  files: globSync('{src,contract,cli,sdk,test,bench,bin,scripts}/**/*.{ts,mjs,sql,json}'),
+});
 for (const rule of [readersWriteNothing, whatIsTakenComesBack]) apply(rule, { ops: contract, sources: files });
 
 for (const p of problems) console.error(p);

@@ -1,6 +1,7 @@
 // What the contract says of reading, writing and coming back.
 import Type, { type TSchema } from 'typebox';
 import type { Op } from '../../contract/common.ts';
+import { reaches, readModules } from './call-graph.ts';
 import type { Rule, Source } from './rule.ts';
 
 export interface Promised {
@@ -8,11 +9,15 @@ export interface Promised {
   sources: Source[];
 }
 
-/** Operations whose handler opens a writing transaction. */
+/** A call of `write` on a context or a database, however it is reached: `ctx.write`, `app.db.write`. */
+const opensWrite = (_file: string, name: string) => /(^|\.)(ctx|db)\.write$/.test(name);
+
+/** Operations that open a writing transaction, themselves or in a function of their area. */
 function writers(sources: Source[]): Set<string> {
+  const modules = readModules(sources.filter(({ file }) => file.startsWith('src/areas/')));
   return new Set(
     sources
-      .filter(({ file, text }) => /^src\/areas\/[^/]+\/operations\//.test(file) && /\bctx\.write\(/.test(text))
+      .filter(({ file }) => /^src\/areas\/[^/]+\/operations\//.test(file) && reaches(modules, file, opensWrite))
       .flatMap(({ text }) => [...text.matchAll(/\boperation\(\s*\w+\.(\w+)/g)].map(([, id]) => id!)),
   );
 }
@@ -31,7 +36,22 @@ export const readersWriteNothing: Rule<Promised> = {
       .map(({ id, permission }) => ({ where: id, what: `writes, and ${permission} is enough for it; ask for the tier that may write` }));
   },
   except: [[/^createRegistryLogin$/, 'a login for an hour that may no more than its maker: whoever may pull needs one to pull with']],
-  planted: [{ ops: [plantedOp({ permission: 'registry.image.read' })], sources: writing }],
+  planted: [
+    { ops: [plantedOp({ permission: 'registry.image.read' })], sources: writing },
+    {
+      ops: [plantedOp({ permission: 'registry.image.read' })],
+      sources: handler('export const makeThing = operation(things.makeThing, ({ ctx }) => ctx.app.db.write(insert));'),
+    },
+    {
+      ops: [plantedOp({ permission: 'registry.image.read' })],
+      sources: [
+        ...handler(
+          "import { make } from '../engine/make.ts';\nexport const makeThing = operation(things.makeThing, ({ ctx }) => make(ctx.app));",
+        ),
+        { file: 'src/areas/x/engine/make.ts', text: 'export const make = ({ db }: App) => db.write(insert);' },
+      ],
+    },
+  ],
   innocent: [
     { ops: [plantedOp({ permission: 'registry.image.write' })], sources: writing },
     {

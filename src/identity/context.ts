@@ -1,7 +1,7 @@
 import type { Op, OpSpec } from '../../contract/common.ts';
 import type { Permission } from '../../contract/permissions.ts';
 import type { App } from '../kernel/app.ts';
-import { type Tx, withoutReachingOut } from '../kernel/db/index.ts';
+import { readOnly, type Tx, withoutReachingOut } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, remembered } from './idempotency.ts';
@@ -54,7 +54,7 @@ export interface Call {
 export function context(call: Call): OpenCtx | Ctx {
   const { app, spec, principal, requestId, idempotencyKey } = call;
   const acting: Acting = { principal };
-  const read: Ctx['read'] = (work) => app.db.read(work);
+  const read: Ctx['read'] = (work) => app.db.read((tx) => readOnly(tx, work));
   const write = writing(call, acting);
   if (!principal?.user || spec.permission === 'none')
     return {

@@ -11,6 +11,7 @@ import { type Served, servedAreas } from '../matrix/recipes/index.ts';
 import { fill, valuesOf } from './arbitrary.ts';
 import { judge } from './judge.ts';
 import { applied, type Draft, type Mutation, mutations } from './mutations.ts';
+import { differences, readingsOf } from './read-back.ts';
 import { type WireAnswer, wire } from './wire.ts';
 
 export interface Fuzzing {
@@ -52,7 +53,11 @@ const hasTheMost = /which is the most|as many as it may/;
 /** Every served operation, with input that its contract allows and with input that it does not. */
 export async function fuzzOperations(t: TestContext, fuzzing: Fuzzing): Promise<void> {
   const areas = servedAreas().map(({ name, operations }) => ({ name, operations: operations() }));
-  const fuzzer = await makeFuzzer(await quarterdeckOutside(t), fuzzing, areas.flatMap((area) => area.operations).length);
+  const fuzzer = await makeFuzzer(
+    await quarterdeckOutside(t),
+    fuzzing,
+    areas.flatMap((area) => area.operations.map(({ spec }) => spec)),
+  );
   t.after(() => fuzzer.close());
   for (const area of areas) {
     await t.test(area.name, async () => {
@@ -68,7 +73,15 @@ export async function fuzzOperations(t: TestContext, fuzzing: Fuzzing): Promise<
   }
 }
 
-async function makeFuzzer({ qd, fakes }: Outside, { runs, seed }: Fuzzing, operations: number) {
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // an answer without a body, or of another kind
+  }
+}
+
+async function makeFuzzer({ qd, fakes }: Outside, { runs, seed }: Fuzzing, operations: readonly Op[]) {
   const foreigner = await qd.organization('foreigners');
   // Never named in a request, so that no request can end what the fuzzer stands on.
   const spared = new Set<string>();
@@ -87,7 +100,7 @@ async function makeFuzzer({ qd, fakes }: Outside, { runs, seed }: Fuzzing, opera
   const everybody = await makeTenant('fuzzed');
   // Before any guess: from a place that has guessed too often no key is taken that was not seen before.
   const own: (typeof everybody)[] = [];
-  if (runs > fewRuns) for (let n = 0; n < operations; n++) own.push(await makeTenant(`fuzzed-${n}`));
+  if (runs > fewRuns) for (let n = 0; n < operations.length; n++) own.push(await makeTenant(`fuzzed-${n}`));
   const words = [...builtinRoles.map((r) => r.id), ...permissions, foreigner.userId, foreigner.tokenId];
   const learn = (text: string) => {
     for (const [id] of text.matchAll(/\b[a-z]{2,8}_[0-9A-Z]{26}\b/g)) if (!spared.has(id) && words.length < 5_000) words.push(id);
@@ -121,6 +134,8 @@ async function makeFuzzer({ qd, fakes }: Outside, { runs, seed }: Fuzzing, opera
       } catch (error) {
         throw new Error(`${(error as Error).message}\n  after ${told}`);
       }
+      const lost = await compareStored(spec, draft, answer, kitchen.at.key);
+      if (lost.length > 0) throw new Error(`${lost.join('\n')}\n  after ${told}`);
     });
     const found = await fc.check(property, {
       numRuns: runs,
@@ -137,6 +152,20 @@ async function makeFuzzer({ qd, fakes }: Outside, { runs, seed }: Fuzzing, opera
       [...met].some((s) => s < 300),
       `${spec.id} was never answered well (${[...met]}): the fuzzer does not reach it`,
     );
+  };
+
+  /** Reads a thing that was written well, and compares the fields that both tell. */
+  const compareStored = async (spec: Op, draft: Draft, answer: WireAnswer, key: string): Promise<string[]> => {
+    if (spec.method === 'GET' || spec.method === 'DELETE' || answer.status >= 300 || draft.bytes || spec.foreign) return [];
+    const written = parseJson(answer.text);
+    for (const reading of readingsOf(spec, operations)) {
+      const path = reading.path(draft.params, written);
+      if (path === undefined) continue;
+      const read = await send({ method: 'GET', path: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } });
+      const lost = read.status === 200 ? differences(spec, draft.body, written, parseJson(read.text)) : [];
+      if (lost.length > 0) return lost;
+    }
+    return [];
   };
 
   const draftOf = async (

@@ -3,7 +3,7 @@ import { listServices } from './store/services.ts';
 
 export { createService, deleteService, renameService } from './engine/catalog.ts';
 export { publicChanged, publicTopic } from './engine/public.ts';
-export { listServices, lockService, namedServices, type ServiceRow, shareService } from './store/services.ts';
+export { listServices, lockService, namedServices, type ServiceRow, serviceById, shareService } from './store/services.ts';
 
 /** The catalog that uptime, on-call and status pages share. Its operations are those of uptime and on-call; it imports no other area. */
 export const services = defineArea({

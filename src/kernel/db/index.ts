@@ -2,6 +2,7 @@ export { DatabaseBusy, DatabaseFull, DatabaseSlow, DatabaseUnavailable, isAboutD
 export { eachHost, hostOf } from './hosts.ts';
 export { type Connection, type Db, type DbOptions, openDb } from './pool.ts';
 export { withoutReachingOut } from './reach-out.ts';
+export { readOnly } from './read-only.ts';
 export { row, rows, run } from './rows.ts';
 export { type Slot, type Slots, type Tx, txOn } from './transaction.ts';
 export { types } from './types.ts';

@@ -3,7 +3,7 @@ import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
-import { findService } from '../engine/find-service.ts';
+import { viewService } from '../engine/find-service.ts';
 import { reachOfMembers } from '../engine/reach.ts';
 import { type Responder, responderOf } from '../engine/walk/responder.ts';
 import { askedInstant } from '../rules/asked-instant.ts';
@@ -14,7 +14,7 @@ import { labelsFor } from '../views/policies.ts';
 
 export const previewServiceEscalation = operation(oncall.previewServiceEscalation, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {
-    const service = await findService(tx, ctx, params.id);
+    const service = await viewService(tx, ctx, params.id);
     const at = query.at ? askedInstant('at', query.at) : await now(tx);
     const policy = await policyOf(tx, ctx.org, service.id);
     if (!policy) return ok({ at, steps: [] });

@@ -19,7 +19,10 @@ export const namedServices = async (tx: Tx, org: string, ids: readonly string[])
 export const lockService = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
   select id, name, created_at from services.service where org_id = ${org} and id = ${id} for update`;
 
-/** For whoever makes something that refers to the service: it cannot be deleted meanwhile. */
+export const serviceById = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
+  select id, name, created_at from services.service where org_id = ${org} and id = ${id}`;
+
+/** For a transaction that refers to the service: it cannot be deleted meanwhile. */
 export const shareService = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
   select id, name, created_at from services.service where org_id = ${org} and id = ${id} for key share`;
 

@@ -22,6 +22,8 @@ export async function revokeExportToken(tx: Tx, caches: Caches, org: string, id:
   return token;
 }
 
+export const isLiveToken = store.isLive;
+
 /** It was used to scrape just now. False: it was revoked meanwhile, so that what was gathered for it must not be sent. */
 export async function useExportToken(tx: Tx, org: string, id: string): Promise<boolean> {
   if (!(await store.isLive(tx, org, id))) return false;

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../identity/context.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { shareService } from '../../services/index.ts';
+import { serviceById, shareService } from '../../services/index.ts';
 import { reachesMonitor } from '../rules/reach.ts';
 import * as store from '../store/monitors.ts';
 
@@ -26,6 +26,13 @@ export async function lockMonitor(tx: Tx, ctx: Ctx, id: string): Promise<store.L
 /** A service that the caller may reach; it cannot be deleted until this transaction ends. */
 export async function findService(tx: Tx, ctx: Ctx, id: string, what = 'service') {
   const service = (await shareService(tx, ctx.org, id)) ?? notFound(what);
+  ctx.require(service.id);
+  return service;
+}
+
+/** A service that the caller may reach, for a view of it. */
+export async function viewService(tx: Tx, ctx: Ctx, id: string) {
+  const service = (await serviceById(tx, ctx.org, id)) ?? notFound('service');
   ctx.require(service.id);
   return service;
 }

@@ -1,7 +1,7 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { okInPieces, operation } from '../../../identity/operation.ts';
 import { Refusal } from '../../../kernel/errors.ts';
-import { useExportToken } from '../engine/export-tokens.ts';
+import { isLiveToken, useExportToken } from '../engine/export-tokens.ts';
 import { openScrape } from '../engine/scrapes.ts';
 import { gatherSnapshot, writeSnapshot } from '../engine/snapshot.ts';
 import type { OpenUptime } from '../open.ts';
@@ -17,11 +17,11 @@ export const scrapeUptimeMetrics = operation(uptime.scrapeUptimeMetrics, async (
   const { principal } = ctx;
   if (!principal) return gone();
   const org = principal.org.id;
-  const isLive = () => ctx.read((tx) => useExportToken(tx, org, principal.id));
+  const isLive = () => ctx.read((tx) => isLiveToken(tx, org, principal.id));
   const stream = await openScrape(scrapes, org, async () => {
     const snapshot = await gatherSnapshot(ctx.read, org);
     // Revoked while this was gathered: nothing of it is sent.
-    if (!(await isLive())) gone();
+    if (!(await ctx.app.db.write((tx) => useExportToken(tx, org, principal.id)))) gone();
     return endingWith(writeSnapshot(snapshot), isLive);
   });
   return okInPieces(stream);
