@@ -5,39 +5,41 @@ import { run } from './db/index.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 
-/** Everything this process remembers of the database and must forget when another process changes it. */
+/** All in-memory caches of database rows. Entries are dropped when another process changes the rows. */
 export interface Caches {
   make<V extends {}>(options?: CacheOptions<V>): DropCache<V>;
-  /** Forget a topic in every process once this transaction commits; in this one before the answer leaves. */
+  /** Drops a topic in every process once this transaction commits; in this process before the response leaves. */
   drop(tx: Tx, topic: string): Promise<void>;
   dropAll(): void;
 }
 
 export interface DropCache<V extends {}> {
-  /** The remembered value, or the filled one. `fill` says for which topics its answer must be forgotten. */
+  /** The cached value, or the value that `fill` returns. `fill` names the topics that drop the entry. */
   get(key: string, fill: Fill<V>): Promise<V | undefined>;
   peek(key: string): V | undefined;
-  /** Called when a value is forgotten for whatever reason: whoever still leans on it must ask again. It is gone by then, and the
-   *  call comes in a turn of its own, so that a listener may ask, fill and drop as it likes. */
+  /**
+   * Called when an entry is dropped for any reason: its users must read again. The entry is gone by then. The call comes in a microtask of
+   * its own, so a listener may get, fill and drop.
+   */
   onDrop(act: (value: V) => void): void;
 }
 
-/** `tenant` names who it is remembered for: nobody has more than a quarter of a cache, so nobody pushes out what the others have in it. */
+/** `tenant` owns the entry. A tenant has at most a quarter of a cache, so it cannot evict the entries of the others. */
 type Fill<V> = () => Promise<{ value: V; topics: readonly string[]; ttlMs?: number; tenant?: string } | undefined>;
 
 export interface CacheOptions<V> {
   max?: number;
   ttlMs?: number;
-  /** For values of very different size: their bytes, and how many all of them together may have. */
+  /** For values of very different sizes: the bytes of one value, and the limit for all values together. */
   bytes?: { of(value: V): number; most: number };
 }
 
 const channel = 'qd_drop';
 export const everything = '*';
-/** What could not be kept cannot be dropped either: whoever leans on it is made to ask again this soon. */
+/** A value that was not cached cannot be dropped either, so drop listeners are called after this time. */
 const unkeptMs = 1_000;
 
-/** For whoever remembers nothing itself, such as the operator's command line: every process forgets the topic once this commits. */
+/** For processes without caches, such as the operator's command line: every server drops the topic once this commits. */
 export const dropElsewhere = async (tx: Tx, topic: string): Promise<void> => void (await run(tx)`select pg_notify(${channel}, ${topic})`);
 
 export function makeCaches(listener: Listener, log?: Pick<Logger, 'error'>): Caches {
@@ -65,17 +67,17 @@ export function makeCaches(listener: Listener, log?: Pick<Logger, 'error'>): Cac
   };
 }
 
-/** What all caches of a process have in common. */
+/** State shared by all caches of a process. */
 interface CacheFrame {
   listener: Listener;
   log: Pick<Logger, 'error'> | undefined;
-  /** Moves with every drop: a fill that began before it may have read the old truth, and is not kept. */
+  /** Incremented with every drop. A fill that began before a drop may have read stale rows, so its result is not cached. */
   drops: number;
 }
 
 /** Entries are dropped by topic: a user, an organization, a token, a registry key … */
 interface Entry<V> {
-  /** What it was remembered under: a hit counts only if this is what was asked for, so that no slot mixed up below can hand over rights. */
+  /** The key it was stored under. A hit counts only if the keys match, so a mixed-up slot in the library can never hand over rights. */
   key: string;
   value: V;
   topics: readonly string[];
@@ -83,13 +85,13 @@ interface Entry<V> {
   tenant: string | undefined;
 }
 
-/** What one tenant has in a cache, the oldest first. */
+/** The entries of one tenant in a cache, oldest first. */
 interface Share<V> {
   entries: Set<Entry<V>>;
   size: number;
 }
 
-/** One cache: what it remembers, by key and by topic. */
+/** One cache, indexed by key and by topic. */
 class TopicCache<V extends {}> implements DropCache<V> {
   private readonly frame: CacheFrame;
   private readonly ttlMs: number;
@@ -101,8 +103,8 @@ class TopicCache<V extends {}> implements DropCache<V> {
   private readonly mostOfTenant: number;
   private readonly filling = new Map<string, Promise<V | undefined>>();
   private readonly droppers: ((value: V) => void)[] = [];
-  // The library calls `dispose` in the middle of its own work, with the entry still half in its slot. It is only noted there: a
-  // listener that asked again from inside had the slot freed twice, and two keys shared it.
+  // The library calls `dispose` in the middle of its own work, with the entry still half in its slot. So disposals are only collected here.
+  // A listener that read again from inside had the slot freed twice, and two keys shared it.
   private disposed: Entry<V>[] = [];
 
   constructor(frame: CacheFrame, { max = 50_000, ttlMs = 60_000, bytes }: CacheOptions<V>) {
@@ -133,11 +135,12 @@ class TopicCache<V extends {}> implements DropCache<V> {
   get(key: string, fill: Fill<V>): Promise<V | undefined> {
     const known = this.peek(key);
     if (known !== undefined) return Promise.resolve(known);
-    // One fill at a time for a key; but never join one that began before a drop: it may carry the old truth. While deaf, any may.
+    // One fill at a time for a key. A call never joins a fill that began before a drop, since that fill may return stale rows. While the
+    // listener is deaf, any fill may.
     if (!this.frame.listener.hearing) return this.fillOnce(key, fill);
     const joined = `${this.frame.drops} ${key}`;
     const running = this.filling.get(joined);
-    // Nothing is dropped when something comes to be: what was absent when somebody else asked may be there by now.
+    // An insert drops no topic, so a value that was absent for the other caller may exist by now.
     if (running) return running.then((value) => value ?? this.fillOnce(key, fill));
     const filled = this.fillOnce(key, fill).finally(() => this.filling.delete(joined));
     this.filling.set(joined, filled);
@@ -171,23 +174,25 @@ class TopicCache<V extends {}> implements DropCache<V> {
   private async fillOnce(key: string, fill: Fill<V>): Promise<V | undefined> {
     const { frame, ttlMs } = this;
     const before = frame.drops;
-    const began = performance.now(); // how long it holds was read some time after this, never before
+    const began = performance.now(); // The fill reads its TTL after this moment, never before it
     const filled = await fill();
     if (!filled) return undefined;
     const staleAt = began + Math.min(ttlMs, filled.ttlMs ?? ttlMs);
     const entry = { key, value: filled.value, topics: filled.topics, staleAt, tenant: filled.tenant };
     if (frame.drops === before && frame.listener.hearing) {
       this.entries.set(key, entry);
-      if (this.entries.size > this.max) this.entries.pop(); // where the library counts bytes, the number is ours to bound
+      if (this.entries.size > this.max) this.entries.pop(); // when the library counts bytes, the number of entries is bounded here
       this.settle();
     }
     if (this.entries.peek(key) === entry) this.list(entry);
-    // Not kept, because something was dropped meanwhile, because we are deaf, or because it alone is too big.
+    // Not cached: a topic was dropped meanwhile, the listener is deaf, or the entry alone is too large.
     else if (this.droppers.length) setTimeout(() => this.tell([entry]), unkeptMs).unref();
     return filled.value;
   }
 
-  /** After every call that may have disposed of entries: takes note of what went, and tells of it in a turn of its own. */
+  /**
+   * Called after every operation that may dispose entries: removes them from the indexes, and notifies the drop listeners in a microtask.
+   */
   private settle(): void {
     if (!this.disposed.length) return;
     const gone = this.disposed;
@@ -209,7 +214,7 @@ class TopicCache<V extends {}> implements DropCache<V> {
     if (entry.tenant !== undefined) this.shareOut(entry, entry.tenant);
   }
 
-  /** A tenant that has more than its share loses what it has had for longest. */
+  /** A tenant beyond its share loses its oldest entries. */
   private shareOut(entry: Entry<V>, tenant: string): void {
     const share = this.byTenant.get(tenant) ?? { entries: new Set(), size: 0 };
     this.byTenant.set(tenant, share);

@@ -4,7 +4,7 @@ import { parse } from 'smol-toml';
 import { exitCodes, Stop } from './errors.ts';
 import { type Role, roles } from './roles.ts';
 
-// Every setting of the product, once: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its shape and its meaning.
+// Every setting of the product: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its format and its meaning.
 
 type Parse<T> = (text: string, key: string) => T;
 
@@ -37,7 +37,7 @@ const integer =
     const n = /^\d{1,15}$/.test(v.trim()) ? Number(v) : Number.NaN; // Number('') is 0, and would switch a limit off
     return n >= least && n <= most ? n : bad(key, `expected a whole number from ${least} to ${most}, found "${v}"`);
   };
-/** Not a pattern: `/\/+$/` begins again at each of many slashes. */
+/** Not a regular expression: `/\/+$/` restarts at each slash of a long run. */
 const trimSlashes = (text: string): string => {
   let end = text.length;
   while (text[end - 1] === '/') end--;
@@ -70,7 +70,7 @@ const oneOf =
     return found as T[];
   };
 
-/** The same, but none at all is a mistake. */
+/** The same, but an empty list is an error. */
 const someOf =
   <T extends string>(...values: T[]): Parse<T[]> =>
   (v, key) => {
@@ -78,7 +78,7 @@ const someOf =
     return some.length ? some : bad(key, `expected at least one of ${values.join(', ')}`);
   };
 
-/** Numbers of users, first and last. Those of nobody, and of what the system itself has, are no choice. */
+/** A range of user ids, first and last. The ids 65534, 65535 and those of system users are refused. */
 const userRange: Parse<{ first: number; last: number } | undefined> = (v, key) => {
   if (v === '') return undefined;
   const [, first = 0, last = 0] = /^(\d{1,10})-(\d{1,10})$/.exec(v.trim())?.map(Number) ?? [];
@@ -275,7 +275,7 @@ export interface Explained {
 
 const envName = (key: string) => `QUARTERDECK_${key.toUpperCase()}`;
 
-/** Parsed once, in main; nothing else reads the environment. */
+/** Parsed once, in main; no other code reads the environment. */
 export function readConfig(env: NodeJS.ProcessEnv, cwd: string): { config: Config; explained: Explained[] } {
   const file = env.QUARTERDECK_CONFIG ?? resolve(cwd, 'quarterdeck.toml');
   if (env.QUARTERDECK_CONFIG && !existsSync(file))

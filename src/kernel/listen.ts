@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Connection } from './db/index.ts';
 
-/** Hears NOTIFY on one connection of its own, and knows whether it still hears: a link cut without notice looks like silence. */
+/** Listens to NOTIFY on one connection of its own, and detects a dead connection: a link cut without notice looks like silence. */
 export interface Listener {
-  /** False from the moment hearing is in doubt until it is certain again. */
+  /** False from the moment the connection is in doubt until it is proven again. */
   readonly hearing: boolean;
   on(channel: string, hear: (payload: string) => void): void;
-  /** Called on every change of `hearing`. What was remembered while deaf must be forgotten. */
+  /** Called on every change of `hearing`. Caches filled while deaf must be cleared. */
   onChange(act: (hearing: boolean) => void): void;
-  /** Called when we hear again on another connection than before: what was said in between is unknown. */
+  /** Called when another connection has replaced the last one: notifications in between are lost. */
   onReconnect(act: () => void): void;
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
   connection: Connection;
-  /** What the connection is called in pg_stat_activity: by it others know which servers there are. */
+  /** The connection's name in pg_stat_activity: it tells others which servers exist. */
   name?: string;
   beatMs?: number;
   deafAfterMs?: number;
@@ -35,21 +35,21 @@ interface Listening {
   name: string;
   deafAfterMs: number;
   answerMs: number;
-  /** The channel of our own heartbeat. */
+  /** The channel of this listener's own heartbeat. */
   beat: string;
   channels: Map<string, ((payload: string) => void)[]>;
   changes: ((hearing: boolean) => void)[];
   reconnects: (() => void)[];
   /** The connection on which all channels known at its start have answered. */
   ear: Ear | undefined;
-  /** A beat has come back on this connection. */
+  /** A heartbeat has come back on this connection. */
   beating: boolean;
-  /** A beat has come back on any connection yet. */
+  /** A heartbeat has come back on any connection yet. */
   hasBeaten: boolean;
-  /** What those who ask for changes were told last. */
+  /** The last value that change listeners got. */
   told: boolean;
   lastHeard: number;
-  /** Statements go one after the other. */
+  /** Statements run one after the other. */
   queue: Promise<unknown>;
   connecting: Promise<void> | undefined;
   closed: boolean;
@@ -80,7 +80,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const timer = setInterval(keepBeating, beatMs, listening).unref();
   return {
     get hearing() {
-      // Between two ticks the clock alone may already say that we are deaf.
+      // Between two ticks the clock alone may already say that the listener is deaf.
       return isHearing(listening) && performance.now() - listening.lastHeard <= deafAfterMs;
     },
     on: (channel, act) => addHearer(listening, channel, act),
@@ -95,7 +95,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
 const isHearing = ({ beating, ear, channels }: Listening) => beating && ear !== undefined && ear.channels.size === channels.size;
 
-/** Each tick asks for a beat, which must come back in time; without a connection it asks for one. */
+/** Each tick sends a heartbeat, which must come back in time; without a connection it opens one. */
 function keepBeating(listening: Listening): void {
   const { closed, ear, lastHeard, deafAfterMs } = listening;
   if (closed) return;
@@ -122,10 +122,10 @@ async function connect(listening: Listening): Promise<void> {
     dropClient(listening, client);
     throw error;
   }
-  if (listening.closed) return dropClient(listening, client); // while we were reconnecting
+  if (listening.closed) return dropClient(listening, client); // closed during the reconnect
   listening.ear = ear;
   listening.lastHeard = performance.now();
-  // The first beat coming back proves that the LISTENs took effect; only then is anything remembered again.
+  // The first heartbeat that comes back proves that the LISTENs took effect; only then may caches be filled again.
   await sendBeat(listening, client);
 }
 
@@ -143,7 +143,7 @@ function makeClient(listening: Listening): pg.Client {
   return client;
 }
 
-/** Somebody may add a channel while the others are being asked for. */
+/** A channel may be added while the others are being listened to. */
 async function listenToAll(listening: Listening, ear: Ear): Promise<void> {
   const nextChannel = () => [...listening.channels.keys()].find((channel) => !ear.channels.has(channel));
   for (let next = nextChannel(); next !== undefined && !listening.closed; next = nextChannel()) await listenTo(listening, ear, next);
@@ -156,7 +156,7 @@ async function listenTo(listening: Listening, ear: Ear, channel: string): Promis
 
 const sendBeat = (listening: Listening, client: pg.Client) => ask(listening, client, 'select pg_notify($1, $2)', [listening.beat, '']);
 
-/** On a connection where a statement has failed nothing is certain any more: it is given up. */
+/** After a failed statement the state of a connection is unknown, so it is dropped. */
 async function ask(listening: Listening, client: pg.Client, text: string, values: string[] = []): Promise<void> {
   const asked = listening.queue.then(() => client.query(text, values));
   listening.queue = asked.catch(() => {});
@@ -176,13 +176,14 @@ function addHearer(listening: Listening, channel: string, act: (payload: string)
   if (ear) joinChannel(listening, ear, channel).catch(() => {});
 }
 
-/** A channel that is new on a connection which already hears: until its LISTEN has taken effect we do not, whatever the beat says. */
+/** A new channel on a working connection: until its LISTEN has taken effect the listener is deaf, whatever the heartbeat says. */
 async function joinChannel(listening: Listening, ear: Ear, channel: string): Promise<void> {
   await listenTo(listening, ear, channel);
-  tellChange(listening, true); // what was read meanwhile is to be forgotten
+  tellChange(listening, true); // caches filled meanwhile must be cleared
 }
 
-// What the driver tells us from inside its own work is only noted there. Whoever listens to us is told in a turn of its own, in order.
+// Driver events arrive in the middle of the driver's own work, so they are only recorded there. Listeners are called in microtasks of their
+// own, in order.
 
 function noteNews(listening: Listening, client: pg.Client, channel: string, payload: string): void {
   if (listening.ear?.client !== client) return; // not all channels have answered yet
@@ -233,7 +234,7 @@ async function closeEar(listening: Listening): Promise<void> {
   if (last) await endQuietly(last);
 }
 
-/** A socket that dies after we gave it up has nothing to tell us. */
+/** Errors of a dropped socket are irrelevant. */
 function endQuietly(client: pg.Client): Promise<void> {
   client.removeAllListeners();
   client.on('error', () => {});

@@ -16,13 +16,13 @@ import { tryOsLock } from './os-lock.ts';
 // A holder that has not written for 30 s is gone. A holder that finds another name in the file has lost the directory and stops.
 
 export interface ServerLock {
-  /** Settles with a sentence if another server took the directory from us, which only a server without OS locks can do. */
+  /** Settles with a sentence if another server took the directory, which only a server without OS locks can do. */
   lost: Promise<string>;
   release(): void;
 }
 
 export interface LockOptions {
-  /** Told when a start has to wait and see whether the last holder still lives. */
+  /** Called when a start has to wait to see whether the last holder is still alive. */
   onWait?: (sentence: string) => void;
   /** Shorter in tests. */
   renewMs?: number;
@@ -35,7 +35,7 @@ interface Taking extends Required<LockOptions> {
   own: LockHolder;
 }
 
-/** Throws a sentence that names the holder if there is one. */
+/** Throws an error that names the holder if there is one. */
 export async function takeServerLock(dataDir: string, options: LockOptions = {}): Promise<ServerLock> {
   const path = join(dataDir, 'server.holder');
   const attempt = await tryOsLock(join(dataDir, 'server.lock'));
@@ -60,7 +60,7 @@ export async function takeServerLock(dataDir: string, options: LockOptions = {})
   };
 }
 
-/** The lock is taken a moment before its holder writes its name; what stands there until then may be of a holder that is gone. */
+/** A holder takes the lock a moment before it writes its name. Until then the file may still name the previous holder. */
 async function namedHolder(path: string): Promise<LockHolder | undefined> {
   for (const until = performance.now() + 1_000; ; await sleep(20)) {
     const found = await readHolder(path);
@@ -70,7 +70,10 @@ async function namedHolder(path: string): Promise<LockHolder | undefined> {
 
 const mostRounds = 20;
 
-/** Writes our name where there is none, or that of a holder which is gone. The file gets its name whole, and only if there is none. */
+/**
+ * Writes our record where there is none, or replaces that of a holder which is gone. The file is written in full and linked only if the
+ * name is free.
+ */
 async function takeRecord(taking: Taking): Promise<void> {
   const { path, own } = taking;
   const making = `${path}.${own.instance}`;
@@ -97,7 +100,7 @@ const linkIfFree = (from: string, to: string): Promise<boolean> =>
     },
   );
 
-/** A snapshot or a copy carries the name of a holder that uses the original. Believed only if both have OS locks, and on one machine. */
+/** A snapshot or copy of a directory carries the record of the original's holder. Accepted only if both have OS locks on one machine. */
 const isOfOriginal = (holder: LockHolder, own: LockHolder): boolean =>
   own.hasOsLock && holder.hasOsLock && holder.boot === own.boot && holder.directory !== '' && holder.directory !== own.directory;
 
@@ -105,16 +108,16 @@ const isOfOriginal = (holder: LockHolder, own: LockHolder): boolean =>
 const watchedRenewals = 2;
 
 /**
- * `fileTime` is the present as this file system's clock tells it, which may be another machine's. A holder of another machine that wrote
- * within the last 30 s is watched until it writes again, and lives, or until the 30 s are over, and it is gone. One that wrote before is
- * watched for 10 s: the clock may have been set forward a moment ago.
+ * `fileTime` is the present by this file system's clock, which may be another machine's. A holder on another machine that wrote within the
+ * last 30 s is watched. It is alive if it writes again, and gone once the 30 s are over. A holder that wrote earlier is watched for 10 s,
+ * since the clock may have been set forward a moment ago.
  */
 async function isGone(taking: Taking, found: FoundHolder, fileTime: number): Promise<boolean> {
   const { own, path, staleMs, renewMs, onWait } = taking;
   if (isOfOriginal(found.holder, own)) return true;
   if (await hasEnded(found.holder)) return true;
   if (isSameNamespace(found.holder, own)) return false;
-  // On one machine its OS lock would have kept us out.
+  // On one machine the holder's OS lock would have refused us.
   if (own.hasOsLock && found.holder.hasOsLock && found.holder.boot === own.boot) return true;
   const leftMs = Math.max(staleMs - Math.max(0, fileTime - found.writtenAt), renewMs * watchedRenewals);
   onWait(`a server on ${found.holder.host} used ${taking.dataDir}; waiting ${Math.ceil(leftMs / 1_000)} s to see whether it still runs`);
@@ -126,7 +129,7 @@ async function isGone(taking: Taking, found: FoundHolder, fileTime: number): Pro
   return true;
 }
 
-/** Another start may have put its own name there since we looked: that one is put back. */
+/** Another start may have written its own record since ours was read; that record is put back. */
 async function removeJudged(path: string, making: string, judged: string | undefined): Promise<void> {
   const aside = `${making}.stale`;
   try {

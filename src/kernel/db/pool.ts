@@ -20,15 +20,15 @@ export interface Db {
   /** Statements that need no transaction of their own. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Told of every channel that a transaction marked, once it has committed. */
+  /** Called for every channel that a transaction marked, once it has committed. */
   onWake(act: (channel: string) => void): void;
-  /** What transactions make may begin in these from now on. Returns how to take them back. */
+  /** Jobs that transactions create may start in these slots from now on. Returns a function that withdraws them. */
   lend(slots: Slots): () => void;
-  /** Free, idle and waiting, for the metrics. */
+  /** Connection counts (free, idle, waiting) for the metrics. */
   pool: pg.Pool;
-  /** Milliseconds since a statement failed because the database's disk was full; infinite: none has. */
+  /** Milliseconds since a statement failed because the database's disk was full; infinite if none has. */
   sinceFull(): number;
-  /** Who has a connection and who waits for one, by organization. */
+  /** Connections in use and waiting callers, by organization. */
   turns: FairSemaphore;
   end(): Promise<void>;
 }
@@ -38,18 +38,20 @@ type OnError = (error: Error) => void;
 export interface DbOptions {
   connection: Connection;
   max?: number;
-  /** How many of them one organization may have at once. Default: all. */
+  /** The limit of connections for one organization. Default: all. */
   perOrg?: number;
-  /** And how many while others ask for some as well: the database's processors are fewer than its connections. Default: as many as else. */
+  /** The limit while other organizations want connections too: the database has fewer processors than connections. Default: `perOrg`. */
   perOrgWhenContended?: number;
   watch?: LoopWatch | undefined;
-  /** Told of each organization that waited in vain for a connection. */
+  /** Called with each organization that timed out waiting for a connection. */
   refused?: (org: string) => void;
   checkRows?: boolean;
-  /** A connection that was lost while nobody used it, somebody who failed at hearing of a commit, or a deadlock, with who waited for whom. */
+  /** Receives a connection lost while idle, a commit listener that threw, and a deadlock with the statements that waited for each other. */
   onError?: OnError;
-  /** So long is a connection in use waited for before another is opened, which takes the database longer than most work does; and whoever
-   *  waits then takes what is there first. Default: whoever finds none opens one. */
+  /**
+   * How long a caller waits for a connection in use before another is opened, since opening takes longer than most work does. The caller
+   * then takes whichever connection is free first. Default 0: open at once.
+   */
   patienceMs?: number;
   /** PostgreSQL settings of these connections alone. */
   settings?: Record<string, string>;
@@ -84,7 +86,7 @@ export function openDb(options: DbOptions): Db {
     tellAll(noted.failed.map((act) => () => act(isKnown)));
   };
 
-  /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
+  /** Runs one unit of work on a connection of its own. Listeners are notified once the connection is free for others. */
   const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, noted: TransactionState): Promise<T> => {
     if (unit?.getStore()?.isOver === false && currentContext() !== systemContext)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
@@ -108,7 +110,7 @@ export function openDb(options: DbOptions): Db {
       const away = asUnavailable(error);
       if (away instanceof DatabaseFull) fullAt = performance.now();
       const reason = away ?? error;
-      // A statement that was given up leaves its connection as good as it was.
+      // A cancelled statement leaves its connection usable.
       broken = away === undefined || away instanceof DatabaseSlow ? await undo(client) : away;
       tellFailed(noted, broken === undefined);
       throw reason;
@@ -143,7 +145,7 @@ export function openDb(options: DbOptions): Db {
   };
 }
 
-/** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
+/** The transaction has ended. A listener that throws cannot make it look undone, nor keep the other listeners from being called. */
 function tellEach(acts: readonly (() => void)[], onError: OnError | undefined): void {
   for (const act of acts) {
     try {
@@ -154,7 +156,7 @@ function tellEach(acts: readonly (() => void)[], onError: OnError | undefined): 
   }
 }
 
-/** In tests, of all that somebody asked for: two connections for one request could wait for each other, once all are taken. */
+/** In tests: whether a unit of work is still open. A request with two connections could deadlock on the pool once all are taken. */
 interface Unit {
   isOver: boolean;
 }
@@ -176,7 +178,7 @@ const takeTurn = (turns: FairSemaphore, { org, isSystem, isUrgent }: WorkContext
   });
 
 function openPool({ connection, max = defaultMax, settings, onError }: DbOptions) {
-  // The connection is read anew for each client: of several servers, another one may take writes by then.
+  // The connection is read anew for each client: another host may be the writable one by then.
   class Client extends pg.Client {
     constructor(config: pg.ClientConfig) {
       super({ ...config, ...connection });
@@ -194,9 +196,10 @@ function openPool({ connection, max = defaultMax, settings, onError }: DbOptions
     options: startupOptions(settings),
     application_name: 'quarterdeck',
   });
-  let ending = false; // from then on a connection that the server ends first is no news
+  let ending = false; // from then on a connection that the server closes first is not an error
   pool.on('error', (error) => ending || onError?.(error));
-  // The pool listens to idle connections only. One that dies in use fails its query, and would also end the process unheard.
+  // The pool listens to idle connections only. A connection that dies in use fails its query, and its unheard event would also end the
+  // process.
   pool.on('connect', (client) => client.on('error', () => {}));
   const end = () => {
     ending = true;
@@ -208,16 +211,16 @@ function openPool({ connection, max = defaultMax, settings, onError }: DbOptions
 const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
 
-/** A connection that has just been opened plans every statement, which takes longer than any work afterwards: it is waited for so many times as long. */
+/** A new connection plans every statement, which takes longer than the work itself. So in the first 2 s callers wait four times as long. */
 const fresh = { ms: 2_000, times: 4 };
 
 function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolClient> {
   const waiting = new Set<() => void>();
-  // The pool tells before the connection is back in it.
+  // The pool emits the event before the connection is back in it.
   pool.on('release', () => queueMicrotask(() => waiting.values().next().value?.()));
   let isOpening = false;
   let failure: { error: unknown; since: number } | undefined;
-  /** An opening has ended: the first of those who wait takes what it brought, the next one opens another. */
+  /** An opening has ended: the first waiter takes the new connection, the next waiter opens another. */
   const wakeAll = () => {
     for (const wake of [...waiting]) wake();
   };
@@ -226,7 +229,7 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
     failure = { error, since };
     wakeAll();
   };
-  /** One at a time, and nobody's: whoever waits takes what comes first, this one or what somebody gives back. */
+  /** Opens one connection at a time, for no particular caller. Each waiter takes the first that is free: the new one or a released one. */
   const openAside = () => {
     if (isOpening) return;
     isOpening = true;
@@ -253,18 +256,18 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
     const from = performance.now();
     const patient = from + (from - openedAt < fresh.ms ? fresh.times : 1) * patienceMs;
     const latest = patienceMs > 0 ? patient + limits.connectionTimeoutMillis : from;
-    // Asked for in the same turn in which it was seen: else two would see the same.
+    // Acquired in the same turn in which it was seen free; otherwise two callers would see the same connection.
     for (let at = from; at < latest && isAllInUse(pool); at = performance.now()) {
       const isPatient = at < patient;
       const before = failure;
       if (!isPatient) openAside();
       await nextRelease((isPatient ? patient : latest) - at);
-      // Whoever came while it was opened has another opened.
+      // A failed opening counts only for callers that waited before it began; the others open another.
       const isMine = failure !== before && failure !== undefined && failure.since >= patient;
       if (!isPatient && isMine && isAllInUse(pool)) throw asUnavailable(failure!.error) ?? failure!.error;
     }
     const since = performance.now();
-    const opens = pool.totalCount < pool.options.max && pool.idleCount <= pool.waitingCount; // else only this one waited in vain
+    const opens = pool.totalCount < pool.options.max && pool.idleCount <= pool.waitingCount; // otherwise only this caller timed out
     return pool.connect().catch((error) => {
       if (opens) fail(error, since);
       throw asUnavailable(error) ?? error;
@@ -272,20 +275,20 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
   };
 }
 
-/** Or promised to somebody, and one more may be opened. */
+/** Or promised to a waiter, and one more may be opened. */
 const isAllInUse = ({ idleCount, waitingCount, totalCount, options: { max } }: pg.Pool) =>
   idleCount <= waitingCount && totalCount > 0 && totalCount < max;
 
-/** What stands around the statements of a unit of work. */
+/** How a unit of work begins, ends and rolls back. */
 interface Manner {
   around<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T>;
-  /** After a failure, on a connection that still answers; gives the reason why it cannot be used any more. */
+  /** After a failure, on a connection that still answers. Returns the reason if the connection is unusable now. */
   undo(client: pg.ClientBase): Promise<Error | undefined>;
-  /** Whether nothing is left of a unit of work that ended with this error. */
+  /** Whether a unit of work that ended with this error left no changes. */
   isUndone(noted: TransactionState, error: unknown): boolean;
 }
 
-/** Each statement is a transaction of its own: what came before the one that failed may have changed something. */
+/** Autocommit: each statement is its own transaction, so statements before the failed one may have changed rows. */
 const plainly: Manner = {
   around: (_client, work) => work(),
   undo: async () => undefined,
@@ -294,12 +297,13 @@ const plainly: Manner = {
 
 const inTransaction: Manner = {
   around: async (client, work) => {
-    // Not waited for: the first statement travels with it, and what keeps it from beginning keeps that from running.
+    // Not awaited: the first statement travels with it. If BEGIN fails, that statement does not run either.
     const begun = client.query('begin');
     begun.catch(() => {});
     const result = await work();
     await begun;
-    // After a failed statement that somebody caught, PostgreSQL answers COMMIT with ROLLBACK, and that is no error to the driver.
+    // After a failed statement that the caller caught, PostgreSQL answers COMMIT with ROLLBACK, which the driver does not report as an
+    // error.
     const { command } = await client.query('commit');
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back because one of its statements had failed');
     return result;
@@ -313,8 +317,8 @@ const inTransaction: Manner = {
 };
 
 /**
- * What a deadlock's victim did is undone, so it may simply be run again. So may what lost a race for a name, or refers to what was deleted
- * this moment: the second time it sees what the winner did.
+ * The victim of a deadlock is rolled back, so it can simply run again. So can the loser of a race for a unique name, and a row whose parent
+ * was just deleted: the second run sees the winner's changes.
  */
 async function tryAgain<T>(
   { isUndone }: Manner,

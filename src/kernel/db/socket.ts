@@ -2,10 +2,10 @@ import { Socket } from 'node:net';
 
 const ofDatabase = new WeakSet<object>();
 
-/** Whether this connection leads to the database. */
+/** Whether this socket connects to the database. */
 export const isOfDatabase = (socket: object | undefined): boolean => socket !== undefined && ofDatabase.has(socket);
 
-/** What is written in one turn of the event loop leaves together: statements that do not wait for each other are one round trip. */
+/** Writes of one event-loop turn leave together: statements that do not wait for each other take one round trip. */
 export function coalescingSocket(): Socket {
   const socket = new Socket();
   ofDatabase.add(socket);

@@ -4,26 +4,26 @@ import type { DnsAnswer, DnsRecord } from './index.ts';
 import { decodeReply, encodeQuery, type Question, type Reply } from './message.ts';
 import { exchangeTcp, exchangeUdp, type Server } from './transport.ts';
 
-/** Whom to ask, how, and until when. */
+/** The servers of a DNS query, its transport options and its deadline. */
 export interface Asking {
   servers: readonly Server[];
   recursive: boolean;
   tries: number;
   tryMs: number;
-  /** By performance.now(): for everything together. */
+  /** By performance.now(), for all attempts together. */
   until: number;
-  /** Questions under way, by organization. */
+  /** Queries in flight, by organization. */
   turns: FairSemaphore;
   signal?: AbortSignal | undefined;
-  /** In a turn that is free, or not at all. */
+  /** Fail at once if no slot is free. */
   atOnce?: boolean | undefined;
 }
 
 export type Asked = { reply: Reply; server: Server } | { failure: 'servfail' | 'timeout'; server: Server | undefined; isCrowded?: true };
 
 /**
- * In its organization's turn. Who waits for it in vain has no answer in time; nor has who waited for most of that time: then too it is their
- * own doing that nobody answered.
+ * Waits for a slot of its organization. A query that timed out waiting gets `isCrowded`. So does a query that waited first and then timed
+ * out: the organization's own load is the reason.
  */
 export async function askServers(question: Question, asking: Asking): Promise<Asked> {
   const { org } = currentContext();
@@ -45,7 +45,7 @@ export async function askServers(question: Question, asking: Asking): Promise<As
 
 const crowded: Asked = { failure: 'timeout', server: undefined, isCrowded: true };
 
-/** Each server in turn, and all of them again, until one knows. */
+/** Tries each server in order, for several rounds, until one has an answer. */
 async function askInTurn(question: Question, asking: Asking): Promise<Asked> {
   let failure: 'servfail' | 'timeout' = 'timeout';
   let last: Server | undefined;
@@ -61,7 +61,7 @@ async function askInTurn(question: Question, asking: Asking): Promise<Asked> {
   return { failure, server: last };
 }
 
-/** By UDP; by TCP what did not fit; without EDNS where a server does not know it. */
+/** Over UDP; over TCP if the reply was truncated; without EDNS for a server that does not know it. */
 async function askServer(server: Server, question: Question, asking: Asking): Promise<Reply | undefined> {
   const { recursive, tryMs, until, signal } = asking;
   const exchange = (edns: boolean, by: typeof exchangeUdp<Reply>) => {
@@ -79,13 +79,13 @@ async function askServer(server: Server, question: Question, asking: Asking): Pr
 
 const mostAliases = 8;
 
-/** Where the aliases of one reply lead, and what it has there. */
+/** The end of the alias chain in one reply, and the records there. */
 interface Followed {
   name: string;
   records: DnsRecord[];
   aliases: string[];
   ttl: number;
-  /** Round in a circle, or further than anybody goes. */
+  /** A loop, or more aliases than the limit. */
   isEndless: boolean;
 }
 
@@ -106,10 +106,10 @@ export function followAliases({ records }: Reply, { name, type }: Question, befo
   }
 }
 
-/** Nothing said how long there is nothing: asked again soon. */
+/** The TTL of an absent record whose reply has no SOA: retried soon. */
 const unsaidTtl = 30;
 
-/** Through resolvers. Where one does not follow an alias to its end, it is asked for the rest. */
+/** Through resolvers. If a resolver does not follow an alias to its end, it is queried for the rest. */
 export async function resolveName(question: Question, asking: Asking, isTrusted: boolean): Promise<DnsAnswer> {
   let { name } = question;
   let aliases: string[] = [];

@@ -7,15 +7,15 @@ interface Entry {
   until: number;
 }
 
-/** Also what the DNS says may be believed for a day is asked for again after these. */
+/** Upper limits of the cached time, also for records with a TTL of a day. */
 const longestSeconds = { present: 3_600, absent: 300 };
 const mostBytes = 16 * 2 ** 20;
 
 export type DnsCache = ReturnType<typeof makeDnsCache>;
 
 /**
- * Answers for as long as they hold, and those under way: whoever asks the same for the same organization meanwhile waits for the same answer.
- * Another organization's question may not even have left, since it has used up its share. Failures are not kept.
+ * Caches answers for their TTL. Callers of one organization that ask the same question share the query in flight. A query of another
+ * organization is not shared: it may still wait for a slot, since that organization has used up its share. Failures are not cached.
  */
 export function makeDnsCache() {
   const entries = new LRUCache<string, Entry>({ maxSize: mostBytes, sizeCalculation: ({ answer }) => sizeOf(answer) });

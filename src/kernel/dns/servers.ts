@@ -11,7 +11,7 @@ function readServer(text: string): Server {
   return { address: bracketed ?? plain, port: Number(port ?? 53), text };
 }
 
-/** Those that the operator named, or the system's, which may change while we run: a laptop goes from one network to another. */
+/** The operator's servers, or the system's. Those may change at run time: a laptop moves between networks. */
 export function findServers(named: readonly string[]): () => readonly Server[] {
   const fixed = named.map(checkedServer).map(readServer).slice(0, mostServers);
   if (fixed.length) return () => fixed;

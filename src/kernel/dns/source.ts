@@ -13,13 +13,13 @@ export interface Sources {
   signal?: AbortSignal | undefined;
 }
 
-/** A record is at most this many labels below its zone; above them, servers are not asked. */
+/** A record is at most this many labels below its zone; zones further up are not queried. */
 const mostSteps = 8;
 const mostServers = 3;
 const sourceMs = 3_000;
 const tryMs = 1_000;
 
-/** What one of the zone's own name servers says. Undefined: whatever is odd about it, a resolver knows better. */
+/** The answer of one of the zone's own name servers. Undefined for anything unusual: the resolver handles it. */
 export async function askSource(question: Question, sources: Sources): Promise<DnsAnswer | undefined> {
   const names = await findNameServers(question.name, sources);
   const servers = await findAddresses(names, sources);
@@ -39,12 +39,12 @@ export async function askSource(question: Question, sources: Sources): Promise<D
   const { records, aliases, ttl, isEndless } = followAliases(reply, question);
   const told = { records, aliases, authentic: false, server: server.text };
   if (records.length) return { outcome: 'found', ttl, ...told };
-  // What an alias leads to may be in another zone, of which this server knows nothing.
+  // An alias may lead to another zone, which this server does not serve.
   if (isEndless || aliases.length) return undefined;
   return { outcome: reply.rcode === 'NXDOMAIN' ? 'nxdomain' : 'nodata', ttl: reply.absentTtl ?? 0, ...told };
 }
 
-/** Of the closest zone above, but never of a top-level domain. */
+/** The name servers of the closest zone above, but never of a top-level domain. */
 async function findNameServers(name: string, { lookup, signal }: Sources): Promise<string[]> {
   const labels = name.split('.');
   for (let step = 0; step < mostSteps && labels.length - step >= 2; step++) {
@@ -56,7 +56,7 @@ async function findNameServers(name: string, { lookup, signal }: Sources): Promi
   return [];
 }
 
-/** Users choose their name servers: each address is judged like any other that we are made to speak to. */
+/** Users choose their name servers, so each address is checked like any other outbound target. */
 async function findAddresses(names: string[], { lookup, allow, port }: Sources): Promise<Server[]> {
   const asked = names.slice(0, mostServers).flatMap((name) => [lookup(name, 'A'), lookup(name, 'AAAA')]);
   const answers = await Promise.all(asked);

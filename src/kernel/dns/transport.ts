@@ -5,11 +5,11 @@ import { guarded } from '../faults/guarded.ts';
 export interface Server {
   address: string;
   port: number;
-  /** As people write it. */
+  /** The form for display. */
   text: string;
 }
 
-/** One message out, and what `read` makes of the first one back that it takes for the answer. */
+/** One message out, and the result of `read` for the first message back that it accepts. */
 export interface Exchange<T> {
   server: Server;
   query: Buffer;
@@ -18,12 +18,12 @@ export interface Exchange<T> {
   signal?: AbortSignal | undefined;
 }
 
-/** Whoever guesses gets no more guesses at one question than this. */
+/** The number of spoofed replies to one query before it is given up. */
 const mostStrangers = 16;
 
 /**
- * On a socket of its own, so that its port is as hard to guess as the id; connected, so that the system drops what comes from elsewhere
- * and tells at once that nobody listens. Undefined: no answer in time.
+ * On a socket of its own, so that its port is as hard to guess as the id. Connected, so that the system drops packets from elsewhere and
+ * reports a closed port at once. Undefined: no answer in time.
  */
 export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
   settleOnce(ms, signal, (settle) => {
@@ -44,7 +44,7 @@ export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>)
     return () => void socket.close();
   });
 
-/** RFC 1035 4.2.2: each message behind its length. */
+/** RFC 1035 4.2.2: a length precedes each message. */
 export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
   settleOnce(ms, signal, (settle) => {
     const socket = connect({ host: server.address, port: server.port });
@@ -73,7 +73,7 @@ export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>)
     return () => void socket.destroy();
   });
 
-/** The first to settle counts: an answer, a failure, the time or the signal. Then whatever `begin` opened is closed. */
+/** The first to settle counts: an answer, a failure, the timeout or the signal. Then the resource that `begin` opened is closed. */
 function settleOnce<T>(ms: number, signal: AbortSignal | undefined, begin: (settle: (value: T | undefined) => void) => () => void) {
   return new Promise<T | undefined>((resolve) => {
     let end: (() => void) | undefined;

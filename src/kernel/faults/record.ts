@@ -4,8 +4,9 @@ import type { Logger } from '../log.ts';
 import { wallClock } from '../wall-clock.ts';
 import { type Fault, type FaultKind, observeFaults } from './faults.ts';
 
-// Faults are written down beside the data, a line each, so that the doctor and the numbers tell of them after the restart too. Synchronously:
-// the process may be about to end. A stranger may cause them at will, so each handler is logged and written at most once a second.
+// Faults are appended to a file in the data directory, one line each, so that the doctor and the metrics show them after a restart. Written
+// synchronously, since the process may be about to end. A remote peer can cause them at will, so each handler is logged and written at most
+// once a second.
 
 export interface RecordedFault {
   at: string;
@@ -20,19 +21,19 @@ const messageLength = 500;
 
 const fileIn = (dataDir: string) => join(dataDir, 'faults.log');
 
-/** The oldest first; at most 64 KiB of them are kept. */
+/** Oldest first; at most 64 KiB are kept. */
 export function readFaults(dataDir: string): RecordedFault[] {
   const lines = readText(fileIn(dataDir)).split('\n');
   return lines.flatMap((line) => {
     try {
       return line === '' ? [] : [JSON.parse(line) as RecordedFault];
     } catch {
-      return []; // cut off by a kill
+      return []; // truncated by a kill
     }
   });
 }
 
-/** Logs and writes down every fault of this process from now on. Returns what ends it. */
+/** Logs and records every fault of this process from now on. Returns a function that stops it. */
 export function recordFaults(dataDir: string, log: Logger): () => void {
   const lastAt = new Map<string, number>();
   return observeFaults((fault) => {
@@ -59,7 +60,7 @@ function append(file: string, fault: RecordedFault): void {
     }
     appendFileSync(file, `${JSON.stringify(fault)}\n`, { mode: 0o600 });
   } catch {
-    // A full disk: it is in the log.
+    // A full disk: the log has it.
   }
 }
 

@@ -3,10 +3,10 @@ import { type Network, readAddress } from './address.ts';
 
 export const setting = 'QUARTERDECK_ALLOW_PRIVATE_CIDRS';
 
-/** What connections are made for; each stands in its refusals, and can have a list of its own. */
+/** The purposes of outbound connections. Each is named in its refusals, and can have its own list. */
 const uses: readonly string[] = ['uptime', 'webhook', 'oidc', 'upstream', 'mx', 'smarthost', 'dns', 'node'];
 
-/** What the operator lets through, beyond the public internet: for every use, and for some. */
+/** Networks that the operator opens beyond the public internet: for every use, and by use. */
 export interface Allow {
   readonly everyUse: readonly Network[];
   readonly byUse: ReadonlyMap<string, readonly Network[]>;
@@ -23,7 +23,7 @@ function parseNetwork(text: string): Network {
   const width = address.family === 4 ? 32 : 128;
   const bits = bitsText === undefined ? width : Number(bitsText);
   if (bits > width) wrong(`"${text}" has a prefix longer than ${width} bits`);
-  // A typing mistake here opens a network, so nothing is guessed: 10.0.0.1/8 may have meant one host or all of them.
+  // A typing mistake here opens a network, so nothing is guessed: 10.0.0.1/8 may mean one host or all of them.
   const spare = address.bytes.some((byte, at) => (byte & (0xff >> Math.min(8, Math.max(0, bits - at * 8)))) !== 0);
   if (spare) wrong(`"${text}" has bits set after its prefix; write the network's first address, or ${host}/${width} for this host alone`);
   return { address, bits };
@@ -36,7 +36,7 @@ const parseNetworks = (list: string) =>
     .filter((item) => item !== '')
     .map(parseNetwork);
 
-/** `10.0.0.0/8,127.0.0.1/32` for every use, `uptime=127.0.0.0/8;webhook=10.1.0.0/16` by use; the two can be mixed, parted by `;`. */
+/** `10.0.0.0/8,127.0.0.1/32` for every use, `uptime=127.0.0.0/8;webhook=10.1.0.0/16` by use. Both can be mixed, separated by `;`. */
 export function parseAllow(text: string): Allow {
   const everyUse: Network[] = [];
   const byUse = new Map<string, Network[]>();
@@ -51,7 +51,10 @@ export function parseAllow(text: string): Allow {
 
 export const nothing: Allow = { everyUse: [], byUse: new Map() };
 
-/** Whose every byte is a tenant's: what an operator opens for uses in general, such as a check of this machine, is not meant for them. */
+/**
+ * Uses whose every byte is a tenant's. Networks that an operator opens for general uses, such as a check of this machine, do not apply to
+ * them.
+ */
 const onlyByName: ReadonlySet<string> = new Set(['node']);
 
 export const allowedNetworks = (allow: Allow, use: string): readonly Network[] => {

@@ -3,26 +3,26 @@ import { guarded } from '../faults/guarded.ts';
 import type { Connection } from './dial.ts';
 
 /**
- * Connections that a request has left open for the next one of the same caller: a judged connection stays where it was judged. Nobody speaks
- * on one that waits here: what its peer says unasked would be taken for the answer to the next request, so it is closed instead.
+ * Idle connections, kept for the next request of the same caller: a connection stays at the address that was checked. An idle connection
+ * must be silent. Data from its peer would be taken for the response to the next request, so it is closed instead.
  */
 export interface ConnectionPool {
   take(key: string): Connection | undefined;
   keep(key: string, connection: Connection): void;
 }
 
-/** A peer that closes idle connections mostly does so after 5 s; who was first is not known while both do. */
+/** Most servers close idle connections after 5 s. If both sides closed at the same time, a request could be lost. */
 const idleMs = 4_000;
-/** After this long a name is looked up anew, however busy the connection is: it may lead elsewhere by now. */
+/** The longest age of a connection, however busy: then the name is resolved again, since it may point elsewhere by now. */
 const oldestMs = 60_000;
 const most = { ofOne: 16, inAll: 256 };
 
-/** Whatever happens on a connection that waits is its end. */
+/** Any event on an idle connection closes it. */
 const ended = ['data', 'end', 'error', 'close'] as const;
 
 interface Waiting {
   connection: Connection;
-  /** Takes off again what listens to it here. */
+  /** Removes the pool's listeners. */
   leave(): void;
 }
 
@@ -45,7 +45,7 @@ export function makeConnectionPool(now = () => performance.now()): ConnectionPoo
 
   return {
     take: (key) => {
-      const one = waiting.get(key)?.at(-1); // the one that rested least
+      const one = waiting.get(key)?.at(-1); // the most recently used
       if (!one) return undefined;
       remove(key, one);
       one.connection.socket.ref();
@@ -62,7 +62,7 @@ export function makeConnectionPool(now = () => performance.now()): ConnectionPoo
         drop(oldest, first!);
       }
       const end = guarded('guard.kept.end', socket, () => drop(key, one));
-      // A TLS connection that hears nonsense tells of it by `error` alone.
+      // A TLS connection that receives garbage reports it by `error` alone.
       for (const event of ended) socket.on(event, end);
       socket.setTimeout(idleMs, end);
       const leave = () => {
@@ -70,7 +70,7 @@ export function makeConnectionPool(now = () => performance.now()): ConnectionPoo
         socket.setTimeout(0, end);
       };
       const one: Waiting = { connection, leave };
-      waiting.delete(key); // the last in line for whoever has to go
+      waiting.delete(key); // moves the key to the end of the eviction order
       waiting.set(key, [...of, one]);
       count++;
       socket.unref();

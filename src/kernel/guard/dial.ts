@@ -9,23 +9,23 @@ import type { Host } from './host.ts';
 import { type AddressPolicy, resolveAllowed } from './resolve-allowed.ts';
 import { secure, type TlsOptions } from './secure.ts';
 
-/** How long each part of a connection took. A part that did not happen is absent. */
+/** The duration of each phase of a connection. A phase that did not happen is absent. */
 export type Phases = Partial<Record<Phase, number>>;
 
 export interface DialOptions {
   readonly signal?: AbortSignal;
-  /** For name, TCP and TLS together. */
+  /** For DNS, TCP and TLS together. */
   readonly connectMs?: number;
   readonly onPhase?: (phase: Phase, ms: number) => void;
 }
 
-/** An open connection. Errors of the socket never crash the process, so a caller who misses one learns of it by `close`. */
+/** An open connection. Socket errors never crash the process; a caller that misses one is notified by `close`. */
 export interface Connection<S extends Socket = Socket> {
   readonly socket: S;
   readonly address: string;
   readonly family: 4 | 6;
   readonly phases: Phases;
-  /** What the other side showed and was accepted for; null without TLS. */
+  /** The accepted certificate of the server; null without TLS. */
   readonly certificate: DetailedPeerCertificate | null;
 }
 
@@ -41,7 +41,7 @@ const slow: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connec
   tls: ['timeout', 'did not complete a TLS handshake in time'],
 };
 
-/** TLS if `tls` is given, over TCP to an address that was judged. */
+/** TCP to a checked address, and TLS on top if `tls` is given. */
 export async function dial(
   dialer: Dialer,
   use: string,
@@ -71,7 +71,7 @@ export async function dial(
   try {
     const pinned = await timed('resolve', () => resolveAllowed(dialer, use, host, signal));
     const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, until, signal));
-    // From here on somebody else's reset can arrive at any moment, also between two owners of the socket.
+    // From here on a reset can arrive at any moment, also between two owners of the socket.
     socket.on('error', () => {});
     const spoken =
       tls === undefined ? { socket, certificate: null } : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
@@ -82,8 +82,8 @@ export async function dial(
 }
 
 /**
- * TLS on a connection that was judged when it was opened, and has spoken in the clear until now. The caller has stopped reading from it, and
- * from now on owns the new socket alone: when this fails, both are closed.
+ * Starts TLS on a connection that was checked when it was opened and is in the clear until now. The caller has stopped reading and owns
+ * only the new socket from now on. If this fails, both are closed.
  */
 export async function upgrade(
   dialer: Dialer,
@@ -105,7 +105,7 @@ export async function upgrade(
   }
 }
 
-/** Each address in turn. Only the last may use up the time that is left; what one of them said counts more than "no route". */
+/** Tries each address in order. Only the last attempt may use up the remaining time. A real failure counts more than "no route". */
 async function connectFirst(dialer: Dialer, host: Host, pinned: Address[], port: number, until: number, signal: AbortSignal) {
   let failure: unknown;
   for (const [at, address] of pinned.entries()) {
@@ -127,7 +127,7 @@ async function connectFirst(dialer: Dialer, host: Host, pinned: Address[], port:
   throw failure;
 }
 
-/** Trust nothing between the verdict and the wire: what is connected must be what was judged. */
+/** The connected address is compared with the checked one, so that nothing between the decision and the socket needs to be trusted. */
 function sameAddress(socket: Socket, host: Host, address: Address): Socket {
   if (socket.remoteAddress !== undefined && readAddress(socket.remoteAddress)?.text === address.text) return socket;
   const wasThere = socket.remoteAddress !== undefined;

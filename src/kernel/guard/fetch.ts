@@ -11,26 +11,26 @@ import { type GuardResponse, type Hop, respond } from './response.ts';
 import type { TlsOptions } from './secure.ts';
 
 export interface Timeouts {
-  /** Name, TCP and TLS of one hop: 10 s. */
+  /** DNS, TCP and TLS of one hop: 10 s. */
   readonly connectMs?: number;
-  /** From the connection to the head of the answer, of one hop: 30 s. */
+  /** From the connection to the response head, of one hop: 30 s. */
   readonly headersMs?: number;
   /** Silence in the body: 30 s. */
   readonly idleMs?: number;
-  /** Everything, redirects and body included: 60 s. Infinity for bodies of any length. */
+  /** Everything, including redirects and the body: 60 s. Infinity for bodies of any length. */
   readonly totalMs?: number;
 }
 
 export interface FetchOptions {
   readonly method?: string;
-  /** Of these, a redirect to another origin gets those that say nothing of the caller. */
+  /** A redirect to another origin gets only the headers that say nothing about the caller. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Win over those above, and stay with the first origin: what a user has set may be a secret under any name. */
+  /** Override the headers above, and go to the first origin only: a header that a user set may be a secret under any name. */
   readonly originHeaders?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
   readonly timeouts?: Timeouts;
-  /** 0, the default, hands redirects back as they are; past any other number the request fails. */
+  /** 0, the default, returns redirects to the caller; beyond any other number the request fails. */
   readonly maxRedirects?: number;
   /** Follow a redirect from https to http. */
   readonly allowDowngrade?: boolean;
@@ -38,22 +38,22 @@ export interface FetchOptions {
   readonly maxHeaderBytes?: number;
   /** 1 MiB. */
   readonly maxBodyBytes?: number;
-  /** False: ask for and hand on the bytes as they are. Else how far a body may unpack: 200 times its size. */
+  /** False: request and return the bytes unchanged. Otherwise the limit of decompression: 200 times the compressed size. */
   readonly decompress?: false | { readonly maxRatio: number };
   readonly tls?: TlsOptions;
   /**
-   * Leave the connection open, for the next request with the same words here to the same origin; and take one that was left so. For whoever
-   * asks the same server again and again and may be heard twice: a peer that closes just then is asked once more, on a new connection. Not
-   * together with `tls`.
+   * Keeps the connection open for the next request with the same key to the same origin, and reuses such a connection. For callers that
+   * contact the same server again and again, with requests that may arrive twice. A server that closes at that moment gets the request
+   * again on a new connection. Not together with `tls`.
    */
   readonly keptFor?: string;
-  /** Each handshake, for those who look at certificates. */
+  /** Called for each handshake, for callers that inspect certificates. */
   readonly onSecure?: (socket: TLSSocket, hop: number, certificate: DetailedPeerCertificate | null) => void;
-  /** As it happens, so that a request that fails still tells how far it came. */
+  /** Called as it happens, so that a failed request still shows how far it came. */
   readonly onPhase?: (phase: Phase, ms: number, hop: number) => void;
 }
 
-/** Where the time ran out, for those who only said how long everything may take. */
+/** The phase in which the total time ran out, for callers that set only the total. */
 const outOfTime = (phase: Phase, totalMs: number) => {
   const kind = phase === 'resolve' ? 'dns_timeout' : phase === 'connect' ? 'connect_timeout' : 'timeout';
   return new GuardFailure(kind, phase, `there was no whole answer within ${totalMs} ms`);
@@ -110,7 +110,7 @@ function firstMessage(input: string | URL, options: FetchOptions): Message {
   };
 }
 
-/** Before there was an answer, on a connection that was left open: it may well be what is wrong. */
+/** Failures before a response on a reused connection: the connection itself may be the cause. */
 const ofConnection: ReadonlySet<FailureKind> = new Set(['connection_reset', 'protocol', 'tls_handshake']);
 
 async function oneHop(
@@ -148,7 +148,7 @@ async function oneHop(
     progress.phase = 'firstByte';
     try {
       const asked = await ask({ ...kept, phases: {} });
-      // RFC 9110 15.5.9: it says so of a connection on which it heard nothing for a while, and did not hear us yet.
+      // RFC 9110 15.5.9: a server sends 408 on a connection that was idle for a while, and has not read the request yet.
       if (asked.hop.status !== 408) return asked;
       asked.response.destroy();
     } catch (error) {

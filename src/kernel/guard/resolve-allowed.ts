@@ -12,7 +12,7 @@ export interface AddressPolicy {
   readonly allowPort: (use: string, port: number, host: string) => boolean;
 }
 
-/** Refuses whatever can be refused without asking anybody. */
+/** Every refusal that needs no DNS lookup. */
 export function checkBeforeLookup(judges: AddressPolicy, use: string, host: Host, port: number): void {
   if (host.literal !== null) judged(judges, use, host, host.literal.text);
   else if (isLocalhost(host.name)) localhost(judges, use, host);
@@ -20,8 +20,8 @@ export function checkBeforeLookup(judges: AddressPolicy, use: string, host: Host
 }
 
 /**
- * The addresses that this host may be reached at, looked up once. One forbidden answer refuses the whole host: an honest name does
- * not mix public and private addresses, and a dishonest one may not choose which of them we try.
+ * The allowed addresses of this host, resolved once. One forbidden answer refuses the whole host: an honest name does not mix public and
+ * private addresses, and a dishonest one must not choose which of them is tried.
  */
 export async function resolveAllowed(judges: AddressPolicy, use: string, host: Host, signal: AbortSignal): Promise<Address[]> {
   if (host.literal !== null) return [judged(judges, use, host, host.literal.text)];
@@ -38,7 +38,7 @@ function judged({ allow }: AddressPolicy, use: string, host: Host, text: string)
   throw blockedAddress(use, host.name, host.literal !== null, verdict.class);
 }
 
-/** These two answers are ours, not a stranger's, so an operator who opened 127.0.0.0/8 alone need not think of ::1. */
+/** These two answers are our own, so an operator who opened 127.0.0.0/8 alone need not list ::1. */
 function localhost({ allow }: AddressPolicy, use: string, host: Host): Address[] {
   const open = ['127.0.0.1', '::1'].flatMap((text) => {
     const verdict = decide(allow, use, text);
@@ -48,10 +48,10 @@ function localhost({ allow }: AddressPolicy, use: string, host: Host): Address[]
   return open;
 }
 
-/** How many addresses of one name are tried: all are judged, but a name with hundreds of dead ones is not our patience's to waste. */
+/** The number of addresses tried. All are checked, but a name with hundreds of dead addresses must not take all the time. */
 const mostTried = 4;
 
-/** IPv4 first and then in turn (RFC 8305 4, the other way round): on small servers a broken IPv6 is the commoner of the two. */
+/** IPv4 first, then alternating (RFC 8305 4, the other way round): on small servers a broken IPv6 is the commoner of the two. */
 function alternating(addresses: Address[]): Address[] {
   const v4 = addresses.filter(({ family }) => family === 4);
   const v6 = addresses.filter(({ family }) => family === 6);

@@ -12,24 +12,24 @@ export interface Hop {
   readonly status: number;
   readonly address: string;
   readonly family: 4 | 6;
-  /** `transfer` is there once the whole body was read. */
+  /** `transfer` is set once the whole body was read. */
   readonly phases: Phases;
 }
 
 export interface GuardResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** What the peer says it speaks: `1.1`, `1.0`. */
+  /** The HTTP version of the server: `1.1`, `1.0`. */
   readonly httpVersion: string;
-  /** Where the answer came from, after redirects. */
+  /** The URL that answered, after redirects. */
   readonly url: string;
   readonly hops: readonly Hop[];
-  /** To be read once, by this or by one of the helpers; or let go with `cancel`. Goes straight into stream.pipeline. */
+  /** Read it once, by this or by one of the helpers; or drop it with `cancel`. Goes straight into stream.pipeline. */
   readonly body: AsyncGenerator<Buffer, void, undefined>;
   bytes(): Promise<Buffer>;
   text(): Promise<string>;
   json(): Promise<unknown>;
-  /** At most so many bytes; the rest is not waited for. */
+  /** At most this many bytes; the rest is not awaited. */
   firstBytes(most: number): Promise<Buffer>;
   cancel(): void;
 }
@@ -45,9 +45,9 @@ export function respond(
   const host = target.host.name;
   const last = hops.at(-1)!;
   const started = performance.now();
-  // Readers forget bodies they do not need. The deadline then closes the connection, and ends with it, but holds nothing up.
+  // Callers forget bodies that they do not need. The deadline then closes the connection, without keeping the process alive.
   whole.relax();
-  // A peer may answer and not read what it was sent: as long as that is under way, the deadline stays.
+  // A server may answer before it has read the request. The deadline stays while the request is being sent.
   const { req: request } = response as IncomingMessage & { req: ClientRequest };
   response.once(
     'close',
@@ -88,10 +88,10 @@ export function respond(
   };
 }
 
-/** So little is read and waited for in vain: less than another connection costs, and nothing that a peer could keep us with. */
+/** The limits for a discarded rest: less than another connection costs, and too little for a server to delay us with. */
 const mostDiscarded = { bytes: 4_096, ms: 100 };
 
-/** Lets the rest of a short answer pass, so that its connection is there for the next request. */
+/** Reads the rest of a short response, so that its connection can be reused. */
 function discard(response: IncomingMessage): void {
   let bytes = 0;
   const late = setTimeout(() => response.destroy(), mostDiscarded.ms);

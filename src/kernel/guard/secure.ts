@@ -16,14 +16,14 @@ export interface TlsOptions {
   /** Trusted instead of the public authorities. For many connections build `context` once: it costs a third of a millisecond. */
   readonly ca?: string | readonly string[];
   readonly context?: SecureContext;
-  /** False only where the protocol itself says that any certificate will do (opportunistic SMTP). */
+  /** False only where the protocol itself accepts any certificate (opportunistic SMTP). */
   readonly rejectUnauthorized?: boolean;
   readonly alpn?: readonly string[];
-  /** An opinion of the caller's own on what was shown, after the handshake: a sentence refuses it. For rules that Node does not know (DANE). */
+  /** The caller's own check after the handshake: a returned sentence refuses the connection. For rules that Node does not know (DANE). */
   readonly refuse?: (socket: TLSSocket) => string | null;
 }
 
-/** The system's authorities, read once for all connections of a guard and only when one needs them. */
+/** The system's authorities, read once for all connections of a guard, on first use. */
 export function sharedContext(): () => SecureContext {
   let context: SecureContext | undefined;
   return () => {
@@ -40,11 +40,11 @@ function contextOf({ ca, context }: TlsOptions, shared: () => SecureContext): Se
 
 export interface Secured {
   readonly socket: TLSSocket;
-  /** With its issuers, as Node read it to check the name: reading it again costs a tenth of a check. Null when nothing was checked. */
+  /** With its issuers, as Node parsed it to check the name: parsing it again costs a tenth of a check. Null when nothing was checked. */
   readonly certificate: DetailedPeerCertificate | null;
 }
 
-/** Somebody else's certificates are read for it: what cannot be read is refused, and never ends the process from inside an event. */
+/** The caller's check parses a remote certificate. An unreadable one is refused, and never ends the process from inside an event. */
 function opinionOf({ refuse }: TlsOptions, tls: TLSSocket): string | null {
   try {
     return refuse?.(tls) ?? null;
@@ -53,7 +53,7 @@ function opinionOf({ refuse }: TlsOptions, tls: TLSSocket): string | null {
   }
 }
 
-/** TLS on an open connection, the certificate checked against the name that was asked for, never against the pinned address. */
+/** TLS on an open connection. The certificate is checked against the requested name, never against the resolved address. */
 export function secure(
   socket: Socket,
   host: Host,
@@ -94,7 +94,7 @@ export function secure(
       settle();
       resolve({ socket: tls, certificate: shown as DetailedPeerCertificate | null });
     });
-    // Node notes its verdict on the certificate before it gives up because of it (@types/node says Error; it is the code).
+    // Node sets its verdict on the certificate before it fails because of it (@types/node says Error; it is the code).
     const failed = guarded('guard.secure.failed', tls, (error: Error) =>
       end(tlsFailure(error, host.name, (tls.authorizationError as unknown as string | null) ?? null)),
     );

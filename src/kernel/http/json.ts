@@ -2,20 +2,22 @@ import { Refusal } from '../errors.ts';
 import type { Steps } from '../steps.ts';
 
 export interface JsonLimits {
-  /** Values and names of fields, at any depth; and as many lists and objects, which hold no comma when they are nested. */
+  /** The limit of values and field names, at any depth; and of lists and objects, since nested ones have no commas. */
   values: number;
-  /** So much is read at once: by default what takes a millisecond or two. */
+  /** Bytes parsed at once: by default what takes a millisecond or two. */
   pieceBytes?: number;
 }
 
 const deepest = 64;
-/** A list or an object takes as long to read as so many bytes of text. */
+/** A list or an object takes as long to parse as this many bytes of text. */
 const bracketWeight = 30;
-/** Of one object. What has very many is rebuilt whole each time it outgrows its room, which cannot be done in steps. */
+/**
+ * The limit of fields in one object. A very large object is rebuilt whole each time it outgrows its memory, which cannot be done in steps.
+ */
 const mostFields = 50_000;
-/** So far is looked before everybody else has a turn. */
+/** Bytes scanned before the loop yields. */
 const stretchBytes = 65_536;
-/** Longer than this, what is read at once is a single number, a name or empty space, and nobody means it. */
+/** A longer single number, name or run of spaces is refused: no client means it. */
 const mostAtOnce = 1_048_576;
 
 const [quote, backslash, comma, colon, openList, openObject, closeList, closeObject] = [...Buffer.from('"\\,:[{]}')] as [
@@ -32,7 +34,7 @@ const [quote, backslash, comma, colon, openList, openObject, closeList, closeObj
 const letterU = 0x75;
 const byteOrderMark = Buffer.from('\uFEFF');
 
-/** Reads JSON whose parts were counted first. */
+/** Parses JSON after counting its parts. */
 export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
   const steps = readJsonInSteps(bytes, limits);
   for (;;) {
@@ -42,9 +44,9 @@ export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
 }
 
 /**
- * Reads JSON whose parts were counted first. A megabyte of two-letter names takes three seconds to be judged field by field, so what has
- * more parts than anybody may send is refused by looking at its commas: a millisecond for each megabyte. The same look finds the lists,
- * objects and strings that are too large to be read at once, and where they can be cut.
+ * Parses JSON after counting its parts. A megabyte of two-letter names takes three seconds to validate field by field. So a body with too
+ * many parts is refused by counting its commas: a millisecond for each megabyte. The same scan finds the lists, objects and strings that
+ * are too large to parse at once, and where to cut them.
  */
 export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknown> {
   const bytes = sent.subarray(sent.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0);
@@ -54,30 +56,30 @@ export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknow
   return yield* readLarge(bytes, large);
 }
 
-/** A list, an object or a string that is read in pieces. */
+/** A list, an object or a string that is parsed in pieces. */
 interface Large {
   kind: 'list' | 'object' | 'string';
-  /** Behind its opening bracket or quote. */
+  /** After its opening bracket or quote. */
   begin: number;
   /** At its closing one. */
   end: number;
-  /** At these commas, and in strings before these characters. Whatever is large itself has a piece of its own. */
+  /** The commas to cut at; in strings, the characters to cut before. A large value has a piece of its own. */
   cuts: number[];
   inner: Large[];
 }
 
-/** A list or an object whose end was not seen yet. */
+/** A list or an object whose end has not been found yet. */
 interface Open extends Large {
-  /** Where the piece begins that is not cut off yet. */
+  /** Where the current piece begins. */
   piece: number;
   lastComma: number;
-  /** What was read before it, before that piece, and before that comma: bytes, and brackets with their weight. */
+  /** The weight (bytes, and brackets with their weight) before it, before the current piece, and before the last comma. */
   beginWeight: number;
   pieceWeight: number;
   commaWeight: number;
-  /** Of an object, but for the last one. */
+  /** The fields of an object so far, without the last one. */
   fields: number;
-  /** Whether that piece holds something large. */
+  /** Whether the current piece holds a large value. */
   isFull: boolean;
 }
 
@@ -96,7 +98,7 @@ const open = (kind: 'list' | 'object', begin: number, weight: number): Open => (
   isFull: false,
 });
 
-/** Counts the parts and gives what is large. Brackets match from here on. */
+/** Counts the parts and returns the large values. Brackets match from here on. */
 function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLimits): Steps<Large[]> {
   let here = open('list', 0, 0);
   const around: Open[] = [];
@@ -140,7 +142,7 @@ function passComma(here: Open, at: number, weight: number, pieceBytes: number): 
   here.commaWeight = weight;
 }
 
-/** What is large has a piece of its own: what stands before it in this one is cut off now, what follows at the next comma. */
+/** A large value has a piece of its own: the text before it is cut off now, the text after it at the next comma. */
 function setApart(outer: Open, large: Large): void {
   if (outer.lastComma > outer.piece) cut(outer, outer.lastComma, outer.commaWeight);
   outer.isFull = true;
@@ -154,7 +156,7 @@ function cut(here: Open, at: number, weight: number): void {
   here.isFull = false;
 }
 
-/** Sets a long string apart, unless it is the name of a field, and gives its end. */
+/** Sets a long string apart, unless it is a field name, and returns its end. */
 function* passLongString(bytes: Buffer, begin: number, here: Open, pieceBytes: number): Steps<number> {
   const cuts: number[] = [];
   let at = begin;
@@ -195,7 +197,7 @@ function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
     const piece = parse(isList ? `[${text}]` : `{${text}}`) as object;
     const names = isList ? undefined : Object.keys(piece);
     const count = (names ?? (piece as unknown[])).length;
-    if (inner ? count !== 1 : count === 0 && large.cuts.length > 0) throw notJson(); // nothing between two commas
+    if (inner ? count !== 1 : count === 0 && large.cuts.length > 0) throw notJson(); // empty between two commas
     yield;
     const whole = inner && (yield* readLarge(bytes, inner));
     if (!names) for (const value of piece as unknown[]) list.push(inner ? whole : value);
@@ -214,7 +216,7 @@ function* piecesOf({ begin, end, cuts, inner }: Large): Generator<{ from: number
   }
 }
 
-/** A piece without what is large in it, in whose place something small stands. */
+/** A piece with its large value replaced by a small one. */
 const textAround = (bytes: Buffer, { begin, end }: Large, from: number, to: number) =>
   `${decode(bytes.subarray(from, begin - 1))} null ${decode(bytes.subarray(end + 1, to))}`;
 
@@ -224,7 +226,7 @@ function setField(object: object, name: string, value: unknown): void {
   else (object as Record<string, unknown>)[name] = value;
 }
 
-/** Where the string ends in which this is a character's or an escape's first byte; or the first such byte that is not before `most`. */
+/** The end of the string, starting at the first byte of a character or an escape; or the first such byte at or after `limit`. */
 function endOfString(bytes: Buffer, begin: number, most: number): number {
   const end = Math.min(most, bytes.length);
   let at = begin;

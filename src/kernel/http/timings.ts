@@ -9,15 +9,17 @@ export interface TimingsOptions<Label extends string> {
   registry: Registry;
 }
 
-/** How long things took, as a histogram of Prometheus. prom-client's own hashes the labels at every observation, which is dear for a small request. */
+/**
+ * Durations as a Prometheus histogram. prom-client's own hashes the labels at every observation, which is expensive for a small request.
+ */
 export interface Timings<Label extends string> {
-  /** What observes one series: ask once, and keep it. */
+  /** Returns the observer of one series; call it once and keep it. */
   series(labels: Record<Label, string>): (seconds: number) => void;
 }
 
 interface Series {
   labels: Record<string, string>;
-  /** How many fell into each bucket and no smaller one; the last is for those beyond all bounds. */
+  /** Observations in each bucket and no smaller one; the last is for those beyond all bounds. */
   counts: number[];
   sum: number;
 }
@@ -56,7 +58,7 @@ export function makeTimings<Label extends string>({ name, help, labelNames, buck
   };
 }
 
-/** Buckets of Prometheus hold what the smaller ones hold too. */
+/** Prometheus buckets are cumulative. */
 function tell(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
   let count = 0;
   const values = [...buckets, '+Inf'].map((le, n) => {

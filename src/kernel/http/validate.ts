@@ -16,7 +16,7 @@ interface Problem {
 
 type Part = 'body' | 'query' | 'path';
 
-/** Checks one part of a request: gives the value (trimmed, and for query and path converted), or refuses with a sentence. */
+/** Checks one part of a request: returns the value (trimmed, and for query and path converted), or refuses with a sentence. */
 export type Check = (value: unknown) => unknown;
 
 interface Compiled {
@@ -34,7 +34,7 @@ function compile(schema: TSchema): Compiled {
 }
 
 export function checker(schema: TSchema, part: Part): Check {
-  let compiled: Compiled | undefined; // when first needed: a start-up compiles nothing
+  let compiled: Compiled | undefined; // on first use: a start-up compiles nothing
   return (value) => {
     compiled ??= compile(schema);
     const { validator, trims } = compiled;
@@ -57,8 +57,8 @@ interface Bounds {
 }
 
 /**
- * More fields than there are, or more entries than allowed: found by counting. The validator would look at each of them, and make a
- * sentence about it, before it says the same of the first.
+ * Too many fields or entries, found by counting. The validator would visit each of them, and build an error for each, before it reports the
+ * first.
  */
 function excessOf(schema: TSchema, value: unknown, path: string): string | undefined {
   const { maxItems, items, properties, additionalProperties } = schema as Bounds;
@@ -83,9 +83,9 @@ function firstExcess(parts: [TSchema, unknown, string][]): string | undefined {
   return undefined;
 }
 
-/** One problem is told, the most telling one: an unknown field before a missing one, both before a wrong one. */
+/** Only the most useful problem is reported: an unknown field before a missing one, both before a wrong one. */
 function sentence(part: Part, given: unknown, problems: Problem[], schema: TSchema): string {
-  // A map says so too of an entry whose value is wrong; what is wrong with the value then stands beside it.
+  // A map reports this also for an entry whose value is wrong; the problem of the value is then listed beside it.
   const isValue = ({ instancePath: path, params }: Problem) =>
     (params.additionalProperties as string[]).some((name) =>
       problems.some((p) => p.keyword !== 'boolean' && p.instancePath.startsWith(`${path}/${escaped(name)}`)),
@@ -158,7 +158,7 @@ const describedPattern = (schema: TSchema, path: string): string | undefined => 
   return found?.description as string | undefined;
 };
 
-/** Query and path values arrive as text; only whole numbers and booleans that read exactly so are converted. */
+/** Query and path values arrive as text; only exact whole numbers and booleans are converted. */
 function convert(schema: TSchema, value: Record<string, string | string[]>): Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
   return Object.fromEntries(
@@ -173,8 +173,7 @@ function convert(schema: TSchema, value: Record<string, string | string[]>): Rec
 }
 
 /**
- * PostgreSQL's text cannot hold NUL, nor its jsonb half of a surrogate pair; and what is nested deeper than this is an attack on a
- * recursive reader, not a request.
+ * PostgreSQL's text cannot hold NUL, nor its jsonb half of a surrogate pair. Deeper nesting than this is an attack on a recursive parser.
  */
 function unstorable(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string')

@@ -2,7 +2,7 @@ import type { Db, Tx } from '../db/index.ts';
 import { task } from './declare.ts';
 import { deleteOldDead, deleteOldIdempotency, shortenBrokenLeases } from './store.ts';
 
-/** In portions, each its own transaction: nobody waits behind a long delete, and a stop comes between two. */
+/** In batches, each its own transaction: no other transaction waits behind a long delete, and a stop takes effect between two. */
 async function untilDone(db: Db, signal: AbortSignal, portion: (tx: Tx) => Promise<number>) {
   while (!signal.aborted && (await db.write(portion)) > 0);
 }

@@ -7,29 +7,29 @@ import { type ClaimedJob, claimJobs, claimJobsFairly, jobOrgsAfter, nextDueIn, o
 
 export interface LaneLoop {
   readonly running: number;
-  /** Of each organization. */
+  /** By organization. */
   readonly runningOf: ReadonlyMap<string, number>;
-  /** A slot for a job that a transaction of this process is about to insert. Undefined: there is none for it, or somebody waits already. */
+  /** A slot for a job that a transaction of this process is about to insert. Undefined: no slot for it, or other jobs wait already. */
   takeSlot(kind: string, org: string | undefined): Slot | undefined;
   wake(): void;
-  /** The clock has moved: anything may be due. */
+  /** The clock has moved: any job may be due. */
   lookAtAll(): void;
-  /** No more claims. Settles when the loop has ended; what was begun may still run. */
+  /** No more claims. Settles when the loop has ended; started jobs may still run. */
   stop(): Promise<void>;
-  /** Settles when nothing runs. */
+  /** Settles when no job runs. */
   idle(): Promise<void>;
 }
 
 const lookEveryMs = 1_000;
 const gatherMs = 15;
-// Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
+// Longer than a cancelled statement can still take effect in a server that freezes and comes back, and longer than a lease.
 const forgetUnansweredMs = 120_000;
-// Only far behind does a claim go on where the last one ended. Near the present, jobs that were due a moment earlier are still
-// being committed, and skipping them would leave them to the look at everything, up to a second later.
+// A claim continues where the last one ended only far behind schedule. Near the present, jobs that were due a moment earlier are still
+// being committed. Skipping them would leave them to the full poll, up to a second later.
 const backlogMs = 5_000;
-// A job is due from its insertion on, but there to be seen only after its transaction has committed.
+// A job is due from its insertion on, but visible only after its transaction has committed.
 const latelySeconds = 15;
-// One that is alone need not be for long, and a wake may be lost.
+// A lone organization may not stay alone, and a wake may be lost.
 const seeWhoEveryMs = 100;
 
 export function startLane(options: LaneOptions): LaneLoop {
@@ -78,16 +78,16 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
     if (lane.woken) hearWake(lane);
     lane.woken = false;
     if (ms > 0) await lane.rest.sleep(lane.tookSome ? Math.max(ms, lane.shareMs) : ms);
-    else await nextTurn(); // what is brief has ended by then, and its slots are filled by the same claim
+    else await nextTurn(); // short jobs have ended by then, and the same claim fills their slots
   }
 }
 
-/** In a storm every transaction wakes the lane, and a claim for each would cost the database as much as the jobs do. */
+/** In a burst every transaction wakes the lane. A claim for each would cost the database as much as the jobs do. */
 function hearWake(lane: LaneState): void {
   lane.sawWhoAt = -Infinity;
   expectJobs(lane);
   if (lane.looking) {
-    lane.woken = true; // what it tells of may have been committed after this claim looked
+    lane.woken = true; // its job may have been committed after the claim in flight took its snapshot
     return;
   }
   const ms = lane.lookedAt + lane.shareMs - performance.now();
@@ -105,11 +105,11 @@ function answerWakes(lane: LaneState): void {
   lane.rest.wake();
 }
 
-/** Returns how long to sleep, 0 to go on at once. */
+/** Returns how long to sleep, 0 to poll at once. */
 async function claimAndBegin(lane: LaneState): Promise<number> {
   if (lane.isHeld?.()) return lookEveryMs;
   const { free, room } = roomIn(lane);
-  lane.full = true; // whatever ends while we ask is worth another look
+  lane.full = true; // a job that ends during the query is worth another poll
   if (free === 0) {
     lane.crowded = true;
     return lookEveryMs;
@@ -132,11 +132,11 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
   const left = roomIn(lane);
   lane.full = left.free === 0 || left.room <= 0;
   lane.crowded = lane.full || lane.behind;
-  // One that is alone and has its share waits for its own, and each that ends is worth a look.
+  // A lone organization at its limit waits for its own jobs; each that ends is worth a poll.
   return lane.stopping || (lane.behind && !(lane.isAlone && left.room <= 0)) ? 0 : nextMs;
 }
 
-/** Most lanes of most servers have nothing to do, now or later, and to see that once a second is a third of what a claim costs. */
+/** Most lanes of most servers are empty, and this check costs a third of a claim. */
 async function isStillEmpty(lane: LaneState): Promise<boolean> {
   const { wakes } = lane;
   const since = performance.now();
@@ -147,8 +147,8 @@ async function isStillEmpty(lane: LaneState): Promise<boolean> {
 }
 
 /**
- * Oldest first, and only for half of the room: what is born while we ask needs slots too. Where somebody may wait: by organizations in turn;
- * or, while the jobs of one alone are there, oldest first for all that it may have, which costs the database less.
+ * `oldest`: oldest first, and only for half of the free slots, since jobs leased at insert need slots too. `turns`: by organizations in
+ * turn, where others may wait. `alone`: oldest first up to the limit of the only organization, which costs the database less.
  */
 type Order = 'oldest' | 'alone' | 'turns';
 
@@ -157,7 +157,7 @@ function orderOf({ crowded, isAlone }: LaneState, room: number): Order {
   return isAlone && room > 0 ? 'alone' : 'turns';
 }
 
-/** Whether to go on at once: there may be more that is due, and for whom a slot is free. */
+/** Whether to poll at once: more jobs may be due, for organizations that have a slot free. */
 function isBehind(lane: LaneState, order: Order, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
   const saysAll = order === 'alone' || (order === 'turns' && lane.afterOrg === '');
   lane.isAlone = saysAll && orgs.length <= 1;
@@ -166,8 +166,8 @@ function isBehind(lane: LaneState, order: Order, claimed: readonly ClaimedJob[],
 }
 
 /**
- * Whose turn comes next, and whether to go on at once: as long as there was as much as asked for, and then until everybody has been
- * asked once more. Not all are asked at once, and whoever came before this walk's beginning has not been asked by it.
+ * Advances the turn, and returns whether to poll at once: while claims are full, and then until every organization was visited once more.
+ * One claim does not visit all, and an organization that came before the start of this walk was not visited by it.
  */
 function passTurn(lane: LaneState, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
   const reached = isFull ? Math.max(...claimed.map((job) => job.place)) : orgs.length;
@@ -178,7 +178,7 @@ function passTurn(lane: LaneState, claimed: readonly ClaimedJob[], isFull: boole
   return !askedAll;
 }
 
-/** Free slots, and how many of them everybody may have. */
+/** Free slots, and how many of them any organization may have. */
 const roomIn = ({ slots, perOrg, running, runningOf }: LaneState) => ({
   free: slots - running.size,
   room: perOrg - Math.max(0, ...runningOf.values()),
@@ -199,7 +199,7 @@ async function claimDue(lane: LaneState, limit: number, order: Order): Promise<A
     const late = claimed.filter((job) => job.late_ms > backlogMs);
     const isFull = claimed.length === limit;
     lane.sawUpTo = new Map(isFull ? late.map((job) => [orgKeyOf(job), job]) : []);
-    // By turns somebody's may be left because they have their share already: that says nothing about what is still there.
+    // By turns, an organization's jobs may be left because it is at its limit: that says nothing about the jobs that remain.
     if (order === 'turns') lane.goOn = late.length || lane.goOn ? { oldest: true } : undefined;
     else lane.goOn = isFull && late.length ? { after: late.at(-1)! } : undefined;
     return { claimed, nextMs, orgs };
@@ -220,11 +220,11 @@ interface Asked {
 interface Answered {
   claimed: ClaimedJob[];
   nextMs: number;
-  /** Whose turn it was, in order. Of one that is alone: who is there. None when everybody was asked. */
+  /** The organizations of this turn, in order. With `alone`: those that have jobs. Empty when all were queried at once. */
   orgs: string[];
 }
 
-/** What falls due is asked for before the claim: what does so between the two is claimed, not overlooked by both. */
+/** The next due time is read before the claim: a job that falls due between the two is claimed, not missed by both. */
 const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, order, seesWho }: Asked): Promise<Answered> => {
   const { kinds, perOrg, runningOf: running, sawUpTo } = lane;
   const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.unanswered.map((u) => u.lease), leasedHere: lane.leasedHere() };
@@ -241,7 +241,7 @@ const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, order, seesWho 
   });
 };
 
-/** Those that end within a moment are replaced by one claim, since a claim costs the database as much as many a job does. */
+/** Jobs that end within a moment are replaced by one claim, since a claim costs the database as much as many a job does. */
 function replaceSoon(lane: LaneState): void {
   if (lane.stopping) return;
   lane.ended++;
@@ -256,7 +256,7 @@ function replaceNow(lane: LaneState): void {
   lane.rest.wake();
 }
 
-/** So many that were lost with their connection are asked for by name; what is beyond waits until its lease lapses. */
+/** The limit of lost leases that are queried by name; jobs beyond it wait until their lease lapses. */
 const mostUnanswered = 500;
 
 function takeSlot(lane: LaneState, kind: string, org: string | undefined): Slot | undefined {
@@ -288,7 +288,7 @@ function takeSlot(lane: LaneState, kind: string, org: string | undefined): Slot 
 
 const beginJob = (lane: LaneState, job: ClaimedJob, claimedAt: number): void => useSlot(lane, orgKeyOf(job), lane.begin(job, claimedAt));
 
-/** Until it has ended. */
+/** Counts the slot as used until the promise settles. */
 function useSlot(lane: LaneState, org: string, use: Promise<void>): void {
   lane.runningOf.set(org, (lane.runningOf.get(org) ?? 0) + 1);
   const used = use.finally(() => {

@@ -5,26 +5,26 @@ import { renew } from './lease.ts';
 import type { Outcome } from './outcome.ts';
 import { type ClaimedJob, jobQueue } from './store.ts';
 
-/** A job under a lease of this process, from its claim until its outcome is on record. */
+/** A job under a lease of this process, from its claim until its outcome is recorded. */
 export interface LeasedJob {
   job: ClaimedJob;
   lane: string;
   leaseSeconds: number;
   abort: AbortController;
-  /** By this process's monotonic clock: without word from the database until then, somebody else may have leased the job. */
+  /** By this process's monotonic clock: without a renewal until then, another worker may have leased the job. */
   sureUntil: number;
-  /** The database said that it is not ours any more. */
+  /** The database said that the lease is lost. */
   lost: boolean;
-  /** Its end is on its way to the record, or there: that the row is gone is then no news, and whoever ends it hears what became of it. */
+  /** Its end is being recorded, or is recorded. A missing row is expected then, and the caller that ends it gets the result. */
   isEnding: boolean;
-  /** Its outcome, once it is on its way to the record: the first one counts. */
+  /** The promise of its outcome, once recording has begun: the first outcome counts. */
   ending?: Promise<Outcome['is'] | 'lost'>;
 }
 
 export interface LeasedJobs {
   add(leased: LeasedJob): void;
   remove(leased: LeasedJob): void;
-  /** It is not ours any more: whoever runs it hears that through its signal. */
+  /** The lease is lost: the handler is notified through its signal. */
   lose(leased: LeasedJob): void;
   ids(): number[];
   all(): LeasedJob[];
@@ -38,7 +38,7 @@ interface Leases {
   renewing: boolean;
 }
 
-/** All jobs under our leases, which are renewed by one statement for all of them. */
+/** All jobs under leases of this process. One statement renews them all. */
 export function makeLeasedJobs({ db, log, renewEveryMs }: { db: Db; log: Logger; renewEveryMs: number }): LeasedJobs {
   const leases: Leases = { db, log, jobs: new Map(), renewing: false };
   const renewal = setInterval(renewUnlessRenewing, renewEveryMs, leases).unref();
@@ -73,14 +73,16 @@ async function renewAll(leases: Leases): Promise<void> {
   const wanted = asked.map(({ job, leaseSeconds }) => ({ id: job.id, lease: job.lease, leaseSeconds }));
   const verdicts = await leases.db.read((tx) => renew(tx, jobQueue, wanted));
   asked.forEach((leased, i) => {
-    if (leases.jobs.get(leased.job.id) !== leased) return; // its outcome went on record while we asked
-    // The database may have done what ends it, and have told this renewal before it told whoever asked for the end.
+    if (leases.jobs.get(leased.job.id) !== leased) return; // its outcome was recorded during the query
+    // The database may have committed the end of the job, and answered this renewal before it answered the statement that ends it.
     if (verdicts[i] === 'lost' && !leased.isEnding) loseJob(leases, leased);
     if (verdicts[i] === 'settled') leased.sureUntil = sentAt + leased.leaseSeconds * 1000;
   });
 }
 
-/** Not lost for certain, and their outcome is still offered to the database; but another process may have begun the same work. */
+/**
+ * The lease is not lost for certain, and the outcome is still offered to the database; but another process may have started the same work.
+ */
 function abortDoubtful({ jobs }: Leases): void {
   const now = performance.now();
   for (const { sureUntil, abort } of jobs.values())
@@ -99,7 +101,7 @@ function loseJob(leases: Leases, leased: LeasedJob): void {
   );
 }
 
-/** A job that we lost may be ours again by then, under a newer lease: that one stays. */
+/** A lost job may be leased by this process again, under a newer lease: that entry stays. */
 function removeJob({ jobs }: Leases, leased: LeasedJob): void {
   if (jobs.get(leased.job.id) === leased) jobs.delete(leased.job.id);
 }

@@ -6,22 +6,22 @@ import { LeaseLost, type ReadyTask, Stopping } from './declare.ts';
 import { sentenceOf } from './outcome.ts';
 import { renewTasks, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';
 
-/** A task under a lease of this process, from its claim until its outcome is on record. */
+/** A task under a lease of this process, from its claim until its outcome is recorded. */
 export interface LeasedTask {
   task: ReadyTask;
   lease: string;
   abort: AbortController;
-  /** By this process's monotonic clock: without word from the database until then, somebody else may run the task. */
+  /** By this process's monotonic clock: without a renewal until then, another process may run the task. */
   sureUntil: number;
-  /** Past its deadline the lease is not renewed any more: a run that hangs must not keep the task from the other processes. */
+  /** Past its deadline the lease is no longer renewed: a hanging run must not keep the task from the other processes. */
   renewed: boolean;
 }
 
-/** Where tasks run. */
+/** The environment of task runs. */
 export interface TaskSite {
   app: App;
   db: Db;
-  /** The process stops waiting for outcomes to be recorded. */
+  /** The process no longer waits for outcomes to be recorded. */
   closed: boolean;
 }
 
@@ -33,7 +33,7 @@ export const leasedTask = (task: ReadyTask, lease: string, claimedAt: number): L
   renewed: true,
 });
 
-/** Runs it once and puts on record how that ended. */
+/** Runs it once and records the outcome. */
 export async function runTask(site: TaskSite, leased: LeasedTask): Promise<void> {
   const { name } = leased.task;
   const failure = await failureOfRun(site, leased);
@@ -41,7 +41,7 @@ export async function runTask(site: TaskSite, leased: LeasedTask): Promise<void>
   await recordOutcome(site, leased, failure);
 }
 
-/** Whatever a run throws after its signal was aborted, and even if it ends well, the reason of its failure is the signal's. */
+/** Once the signal is aborted, its reason is the failure, whatever the run throws, and even if it ends well. */
 async function failureOfRun({ app }: TaskSite, leased: LeasedTask): Promise<unknown> {
   const { name, deadlineSeconds } = leased.task;
   const { signal } = leased.abort;
@@ -64,7 +64,10 @@ async function failureOfRun({ app }: TaskSite, leased: LeasedTask): Promise<unkn
   }
 }
 
-/** Offered until the database takes it or the lease has lapsed: until then nobody else runs the task, and later the next run speaks for it. */
+/**
+ * Retried until the database takes it or the lease has lapsed. Until then no other process runs the task; later the next run records its
+ * own outcome.
+ */
 async function recordOutcome(site: TaskSite, leased: LeasedTask, failure: unknown): Promise<void> {
   const { log } = site.app;
   const { name } = leased.task;
@@ -85,7 +88,7 @@ function writeOutcome(tx: Tx, { task: { name, everySeconds }, lease }: LeasedTas
   return failure ? taskFailed(tx, name, lease, everySeconds, sentenceOf(failure)) : taskDone(tx, name, lease, everySeconds);
 }
 
-/** One statement for all of them; whoever runs a task that is lost hears it through the task's signal. */
+/** One statement renews them all; a run that lost its task is notified through the task's signal. */
 export async function renewLeases(db: Db, tasks: readonly LeasedTask[]): Promise<void> {
   const wanted = tasks.filter((leased) => leased.renewed);
   const sentAt = performance.now();
@@ -106,6 +109,6 @@ export async function renewLeases(db: Db, tasks: readonly LeasedTask[]): Promise
   }
 }
 
-/** Gives back a run that did not end in time: another process begins it at once. If that cannot be said, the lease lapses by itself. */
+/** Releases a run that did not end in time: another process starts it at once. If the release fails, the lease lapses by itself. */
 export const releaseTask = (db: Db, { task, lease }: LeasedTask): Promise<unknown> =>
   db.read((tx) => taskReleased(tx, task.name, lease)).catch(() => {});

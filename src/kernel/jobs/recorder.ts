@@ -7,9 +7,9 @@ import type { Outcome } from './outcome.ts';
 import { finishJobs, putBackJobs } from './store.ts';
 
 export interface Recorder {
-  /** Once it is on record; lost: the job was not ours any more, and nothing was changed. */
+  /** Settles once it is recorded; `lost`: the lease was lost, and nothing was changed. */
   record(leased: LeasedJob, outcome: Outcome): Promise<Recorded>;
-  /** Gives up what the database has not taken: those leases lapse by themselves. */
+  /** Drops outcomes that the database has not taken: those leases lapse by themselves. */
   stop(): void;
 }
 
@@ -41,12 +41,12 @@ export function makeRecorder({ db, log }: { db: Db; log: Logger }): Recorder {
   };
 }
 
-/** While one statement is on its way, the outcomes for the next gather by themselves. */
+/** While one statement is in flight, the outcomes for the next one collect. */
 function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log: Logger) {
   const waiting: Entry<O>[] = [];
   let working = false;
   let stopped = false;
-  let alone = 0; // so many go one by one: something among them was refused, and must not keep the others from the record
+  let alone = 0; // this many are written one by one: one of them was refused, and must not block the others
 
   const step = async () => {
     const entries = waiting.splice(0, alone > 0 ? 1 : most);

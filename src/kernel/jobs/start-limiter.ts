@@ -1,6 +1,6 @@
 /**
- * Lets a few things begin at once. One that has ended, or has run for a while, lets the next one begin: what is short takes turns, and what
- * is long holds up nobody for long.
+ * Lets a few pieces of work start at once. One that has ended, or has run for a while, lets the next one start: short work takes turns, and
+ * long work delays the rest only for `passesAfterMs`.
  */
 export function makeStartLimiter(most: number, passesAfterMs: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];

@@ -13,15 +13,15 @@ export interface TaskLoop {
   stop(graceMs: number): Promise<void>;
 }
 
-/** What this process knows of one task. */
+/** The state of one task in this process. */
 interface KnownTask {
   task: ReadyTask;
-  /** Heard a wake that no run has answered yet. */
+  /** A wake that no run has answered yet. */
   woken: boolean;
-  /** The last start that was on record when we first failed to answer it; a later one, wherever, has seen what we were woken for. */
+  /** The last recorded start when this process first failed to answer the wake. Any later start, in any process, answers it. */
   seen: string | null | undefined;
   run: LeasedTask | undefined;
-  /** When that run has ended, and its outcome is on record. */
+  /** Settles when that run has ended and its outcome is recorded. */
   ended: Promise<void>;
 }
 
@@ -29,15 +29,15 @@ interface Tasks extends TaskSite {
   known: KnownTask[];
   rest: InterruptibleSleep;
   begin: ReturnType<typeof makeStartLimiter>;
-  /** Each has its row in the database. */
+  /** Every task has its row in the database. */
   ensured: boolean;
-  /** The last look failed, and the log says so already. */
+  /** The last poll failed, and the log says so already. */
   away: boolean;
   stopping: boolean;
 }
 
 const lookEveryMs = 1_000;
-/** At a start all tasks are due: beginning together they would take every connection, and some would fail for want of one. */
+/** At a start all tasks are due: together they would take every connection, and some would fail for want of one. */
 const mostBeginning = 4;
 const beginningMs = 1_000;
 
@@ -48,7 +48,7 @@ export interface TasksOptions {
   renewEveryMs: number;
 }
 
-/** Runs each task by the clock and when it is woken, unless another process has its lease. */
+/** Runs each task by the clock and when it is woken, unless another process holds its lease. */
 export function startTasks({ app, db, tasks: declared, renewEveryMs }: TasksOptions): TaskLoop {
   const tasks: Tasks = {
     app,
@@ -89,7 +89,7 @@ function hearWakes({ app: { waker }, known, rest }: Tasks): () => void {
     }),
   );
   const lookAgain = () => {
-    for (const mine of known) mine.woken ||= mine.run !== undefined; // it compared with a time that is no more
+    for (const mine of known) mine.woken ||= mine.run !== undefined; // the run compared against a time that is no longer valid
     rest.wake();
   };
   const stops = [...wakes, waker.hear(clockMoved, lookAgain)];
@@ -112,12 +112,12 @@ async function lookUntilStopped(tasks: Tasks): Promise<void> {
   }
 }
 
-/** Returns how long to rest until the next look. */
+/** Returns how long to sleep until the next poll. */
 async function claimAndBegin(tasks: Tasks): Promise<number> {
   await ensureRows(tasks);
   const idle = tasks.known.filter((mine) => !mine.run);
   if (idle.length === 0) return lookEveryMs;
-  const woken = new Set(idle.filter((mine) => mine.woken)); // what is woken while we ask is for the next look
+  const woken = new Set(idle.filter((mine) => mine.woken)); // a wake during the query is for the next poll
   const askedAt = performance.now();
   const states = await claimDue(tasks.db, idle);
   let wait = lookEveryMs;
@@ -157,11 +157,13 @@ function beginRun(tasks: Tasks, mine: KnownTask, leased: LeasedTask): void {
     .begin(() => runTask(tasks, leased))
     .finally(() => {
       mine.run = undefined;
-      if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.wake(); // else the next look is soon enough
+      if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.wake(); // otherwise the next poll is soon enough
     });
 }
 
-/** Woken, but another process runs it now: its run may have begun before what we were woken for, so only a later start answers the wake. */
+/**
+ * Woken, but another process runs it now. That run may have started before the change behind the wake, so only a later start answers it.
+ */
 function noteUnanswered(mine: KnownTask, { started_at }: TaskState): void {
   if (mine.seen === undefined) mine.seen = started_at;
   else if (mine.seen !== started_at) {
@@ -170,7 +172,7 @@ function noteUnanswered(mine: KnownTask, { started_at }: TaskState): void {
   }
 }
 
-/** What runs has its grace, then a second to heed its signal; what is still running after that is given to the others. */
+/** Runs get `graceMs` to end, then a second to react to their signal; the rest is released to other processes. */
 async function endRuns(tasks: Tasks, graceMs: number): Promise<void> {
   const over = Promise.all(tasks.known.map((mine) => mine.ended));
   await Promise.race([over, sleep(graceMs, undefined, { ref: false })]);

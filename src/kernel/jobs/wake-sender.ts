@@ -1,10 +1,10 @@
 import pg from 'pg';
 import type { Connection } from '../db/index.ts';
 
-/** Tells other processes which channels were woken here: one NOTIFY for all that were marked meanwhile, every 10 ms at most. */
+/** Tells other processes which channels were woken here: one NOTIFY for all channels marked meanwhile, every 10 ms at most. */
 export interface WakeSender {
   add(channel: string): void;
-  /** Sends what is left and adds no more. */
+  /** Sends the remaining channels and accepts no more. */
   close(): Promise<void>;
 }
 
@@ -12,7 +12,7 @@ interface Sending {
   connection: Connection;
   /** The name of the PostgreSQL channel. */
   notifications: string;
-  /** Who sends: a process does not hear itself. */
+  /** The id of the sender: a process ignores its own notifications. */
   self: string;
   unsent: Set<string>;
   client: pg.Client | undefined;
@@ -74,7 +74,7 @@ async function sendUnsent(sending: Sending): Promise<void> {
       values: [sending.notifications, payloads],
     });
   } catch {
-    // Others find the work by their clock. Asking an absent database a hundred times a second would help nobody.
+    // Other processes find the work by polling. Retrying an unavailable database a hundred times a second would not help.
     const lost = sending.client;
     sending.client = undefined;
     void lost?.end().catch(() => {});

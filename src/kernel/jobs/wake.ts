@@ -3,25 +3,28 @@ import type { Connection, Db, Tx } from '../db/index.ts';
 import type { Listener } from '../listen.ts';
 import { makeWakeSender } from './wake-sender.ts';
 
-/** What can be waited for: a task by its name, a lane. A value that both sides import, so that neither can misspell the other. */
+/** A wake channel: a task by its name, or a lane. A constant that both sides import, so that neither can misspell it. */
 export type Channel = string & { readonly [woken]: true };
 declare const woken: unique symbol;
 
 export const channelNamed = (name: string): Channel => name as Channel;
 
 /**
- * Wakes whoever waits on a channel once this transaction has committed. It only marks the transaction:
- * a NOTIFY inside it would make every commit of the database queue behind one lock. It is a hint; who waits also looks by the clock.
+ * Wakes the listeners of a channel once this transaction has committed. It only marks the transaction: a NOTIFY inside it would make every
+ * commit of the database queue behind one lock. It is a hint; listeners also poll by the clock.
  */
 export const wake = (tx: Tx, channel: Channel): void => tx.wake(channel);
 
 export const laneChannel = (lane: string) => channelNamed(`lane:${lane}`);
 
-/** For whoever moves the product's clock: every worker looks again at what is due. */
+/** For the code that moves the product's clock: every worker polls again. */
 export const clockMoved = channelNamed('clock');
 
 export interface Waker {
-  /** Called on every wake of the channel from here or another process, and when we may have missed one. Returns how to stop it. */
+  /**
+   * Called on every wake of the channel from this or another process, and when one may have been missed. Returns a function that removes
+   * the listener.
+   */
   hear(channel: string, act: () => void): () => void;
   /** Outside a transaction. */
   wake(channel: string): void;
@@ -32,7 +35,7 @@ const notifications = 'qd_wake';
 
 type Hearers = Map<string, Set<() => void>>;
 
-/** Own workers at once; those of other processes by NOTIFY. */
+/** Wakes the workers of this process at once, and those of other processes by NOTIFY. */
 export function makeWaker({ db, connection, listener }: { db: Db; connection: Connection; listener: Listener }): Waker {
   const self = randomUUID().slice(0, 8);
   const hearers: Hearers = new Map();
@@ -66,7 +69,7 @@ function hearOthers(listener: Listener, hearers: Hearers, self: string): void {
     const space = payload.indexOf(' ');
     if (payload.slice(0, space) !== self) tellHearers(hearers, payload.slice(space + 1));
   });
-  // What was missed between two connections is unknown, so all are told. Whoever starts looks at everything that is due anyway.
+  // Notifications between two connections are lost, so all channels count as woken. A starting process polls everything that is due anyway.
   listener.onReconnect(() => {
     for (const channel of hearers.keys()) tellHearers(hearers, channel);
   });

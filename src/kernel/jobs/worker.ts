@@ -14,7 +14,7 @@ import { clockMoved, laneChannel } from './wake.ts';
 import { openConnections, type WorkerConnections } from './worker-connections.ts';
 
 export interface WorkerEvents {
-  /** `lateSeconds`: from when it was due until its handler began. */
+  /** `lateSeconds`: from the due time until the handler started. */
   started?(job: { id: number; lane: Lane; kind: string; attempt: number; lateSeconds: number }): void;
   ended?(job: { id: number; lane: Lane; kind: string; attempt: number; seconds: number; outcome: Outcome['is'] | 'lost' }): void;
 }
@@ -23,7 +23,7 @@ export interface WorkerOptions {
   app: App;
   jobs: readonly ReadyJob[];
   tasks?: readonly ReadyTask[];
-  /** How many jobs of each lane run at once here. Zero leaves a lane to other processes. */
+  /** The number of concurrent jobs by lane in this process. Zero leaves a lane to other processes. */
   lanes?: Partial<Record<Lane, number>>;
   events?: WorkerEvents;
   renewEveryMs?: number;
@@ -35,19 +35,19 @@ export interface Worker {
     held: number;
     tasks: string[];
   };
-  /** No new claims; what runs has `graceMs` to end; what does not is given to the others at once. */
+  /** Stops claiming. Running jobs have `graceMs` to end; the rest is released to other workers at once. */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
 export const defaultSlots: Record<Lane, number> = { page: 24, mail: 44, webhook: 44, default: 44 };
 
-/** Three quarters, so that somebody whose jobs all wait for one slow server leaves a quarter to the others. */
+/** Three quarters, so that an organization whose jobs all wait for one slow server leaves a quarter to the others. */
 const shareOfSlots = (slots: number) => Math.max(1, Math.floor((slots * 3) / 4));
 
 interface WorkerState {
   app: App;
   declared: Map<string, ReadyJob>;
-  /** Of each kind. */
+  /** By kind. */
   leaseSeconds: Map<string, number>;
   slots: Record<Lane, number>;
   events: WorkerEvents;
@@ -109,7 +109,7 @@ const startLaneOf = (worker: WorkerState, lane: Lane): LaneLoop =>
     log: worker.app.log,
     kinds: worker.leaseSeconds,
     leasedHere: worker.leased.ids,
-    // What does not leave goes on: the default lane holds the jobs that nobody outside hears of.
+    // Jobs of the default lane send nothing outside, so a restore hold does not stop them.
     isHeld: () => lane !== 'default' && worker.app.hold.isHeld,
     begin: (job, claimedAt) => runJob(worker, lane, job, claimedAt),
     giveBack: (claimed, claimedAt) => {
@@ -124,7 +124,7 @@ function hearWakes({ app: { waker }, loops }: WorkerState): () => void {
   };
 }
 
-/** Settles when the slot is free again: the outcome goes on record while the next job of the lane runs. */
+/** Settles when the slot is free again: the outcome is recorded while the next job of the lane runs. */
 async function runJob(worker: WorkerState, lane: Lane, job: ClaimedJob, claimedAt: number): Promise<void> {
   const { app, events, connections } = worker;
   const leased = noteLease(worker, job, lane, claimedAt);
@@ -169,7 +169,7 @@ async function recordOutcome(worker: WorkerState, leased: LeasedJob, outcome: Ou
   return outcome.is;
 }
 
-/** What runs has its grace to end; what does not is given back, and told so by its signal. */
+/** Running jobs have their grace to end; the rest is released, and notified by its signal. */
 async function stopJobs(worker: WorkerState, graceMs: number): Promise<void> {
   await Promise.all([...worker.loops.values()].map((loop) => loop.stop()));
   await Promise.race([allJobsEnded(worker), sleep(graceMs, undefined, { ref: false })]);

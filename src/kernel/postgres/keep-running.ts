@@ -16,25 +16,28 @@ export interface EmbeddedPostgres {
   pid: number;
   /** Shuts the server down; safe to call twice, and when it is gone already. */
   stop(): Promise<void>;
-  /** Settles only when the server ends, or goes to another keeper, without our having asked. */
+  /** Settles only when the server ends, or another keeper takes it over, without a stop from here. */
   exited: Promise<{ reason: string }>;
 }
 
 export interface Held {
-  place: PostgresPaths;
+  paths: PostgresPaths;
   pid: number;
   connection: EmbeddedConnection;
   /** The connection whose session holds the keeper's lock. */
   client: pg.Client;
   adopted: boolean;
-  /** Called when the server has ended or is another keeper's. */
+  /** Called when the server has ended or belongs to another keeper. */
   ended: () => void;
 }
 
-/** From the moment the lock is ours until we stop: watches its connection, takes it again when only that broke. */
-export function keepRunning({ place, pid, connection, client, adopted, ended }: Held, log: Log): EmbeddedPostgres {
+/**
+ * From the moment this process holds the lock until it stops: watches the lock's connection, and takes the lock again when only the
+ * connection broke.
+ */
+export function keepRunning({ paths, pid, connection, client, adopted, ended }: Held, log: Log): EmbeddedPostgres {
   const { promise: exited, resolve: resolveExited } = Promise.withResolvers<{ reason: string }>();
-  const bounding = setInterval(() => void boundLog(place.log).catch(() => {}), 60_000).unref();
+  const bounding = setInterval(() => void boundLog(paths.log).catch(() => {}), 60_000).unref();
   let locked = client;
   let ours = true;
   let stopping: Promise<void> | undefined;
@@ -46,9 +49,9 @@ export function keepRunning({ place, pid, connection, client, adopted, ended }: 
     resolveExited({ reason });
   };
 
-  // The connection also ends when the server restarts its processes because one of them crashed; then it is still ours to keep.
+  // The connection also ends when the server restarts its processes because one of them crashed; then this process stays the keeper.
   const regain = async (): Promise<void> => {
-    while (!stopping && (await isPostmaster(pid, place.cluster))) {
+    while (!stopping && (await isPostmaster(pid, paths.cluster))) {
       const attempt = await takeLock(connection).catch((error: Error) => ({ away: error }));
       if ('heldBy' in attempt) return leave(`another Quarterdeck (pid ${attempt.heldBy}) has taken over the database`);
       if ('held' in attempt) {
@@ -72,9 +75,9 @@ export function keepRunning({ place, pid, connection, client, adopted, ended }: 
 
   const shut = async () => {
     clearInterval(bounding);
-    if (ours) log({ event: 'postgres.stopped', pid, how: await shutDown(pid, place.cluster, { fastMs: 20_000, immediateMs: 10_000 }) });
+    if (ours) log({ event: 'postgres.stopped', pid, how: await shutDown(pid, paths.cluster, { fastMs: 20_000, immediateMs: 10_000 }) });
     await locked.end().catch(() => {});
-    await dropSocketDir(place, connection.host);
+    await dropSocketDir(paths, connection.host);
     ended();
   };
   const stop = () => {

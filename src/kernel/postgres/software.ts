@@ -6,7 +6,7 @@ import { giveTo, type Identity } from '../programs/identity.ts';
 import { makingName } from './leftovers.ts';
 import { exists, type PostgresPaths } from './paths.ts';
 
-/** PostgreSQL's programs, ready to run: libraries linked, readable by whoever runs them. */
+/** PostgreSQL's programs, ready to run: libraries linked, readable by the user that runs them. */
 export interface Software {
   initdb: string;
   postgres: string;
@@ -28,19 +28,18 @@ function packaged(): string {
 }
 
 /**
- * The package's own directory when that can be run as it is; otherwise a copy below the data directory. Two things make the copy
- * necessary: a read-only node_modules whose links the package's install script never made, and a clone that the user
- * PostgreSQL runs as cannot enter.
+ * The package's own directory when that can be run as it is; otherwise a copy below the data directory. Two cases need the copy: a
+ * read-only node_modules whose links the package's install script never made, and a clone that the user of PostgreSQL cannot enter.
  */
-export async function prepareSoftware(place: PostgresPaths, identity: Identity): Promise<Software> {
+export async function prepareSoftware(paths: PostgresPaths, identity: Identity): Promise<Software> {
   const native = packaged();
   const reachable = (await identity.mayRead(join(native, 'share'))) && (await identity.mayRead(join(native, 'bin', 'postgres')));
-  return programs(reachable && (await makeReady(native)) ? native : await copied(native, place, identity));
+  return programs(reachable && (await makeReady(native)) ? native : await copied(native, paths, identity));
 }
 
 const programs = (native: string): Software => ({ initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') });
 
-/** The links that the package's install script would have made; any number of starts may do this at once. */
+/** Creates the links of the package's install script; any number of starts may do this at once. */
 async function makeReady(native: string): Promise<boolean> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
   try {
@@ -59,17 +58,17 @@ async function makeReady(native: string): Promise<boolean> {
   }
 }
 
-/** Made aside and renamed, so that a copy which has the name is whole. */
-async function copied(native: string, place: PostgresPaths, identity: Identity): Promise<string> {
+/** Created aside and renamed, so that a copy under the final name is whole. */
+async function copied(native: string, paths: PostgresPaths, identity: Identity): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string };
-  const wanted = join(place.dir, `software-${version}`);
+  const wanted = join(paths.dir, `software-${version}`);
   if (await exists(wanted)) {
     await giveTo(identity, wanted);
     return join(wanted, 'native');
   }
-  // Copies of earlier releases: nothing runs from them, or we would not be about to start.
-  for (const name of await readdir(place.dir)) {
-    if (/^software-(?!.*\.making-)/.test(name)) await rm(join(place.dir, name), { recursive: true, force: true });
+  // Copies of earlier releases: nothing runs from them, since no server runs now.
+  for (const name of await readdir(paths.dir)) {
+    if (/^software-(?!.*\.making-)/.test(name)) await rm(join(paths.dir, name), { recursive: true, force: true });
   }
   const making = makingName(wanted);
   await mkdir(making, { mode: 0o700 });

@@ -6,8 +6,10 @@ import type { Postmaster } from './postmaster.ts';
 const tellAfterMs = 2_000;
 const silenceMs = 30_000;
 
-/** Patience with a server that lives but does not take us yet: a long recovery answers and may take its time; silence may not. */
-export function timeouts(place: PostgresPaths, log: Log): (server: Postmaster, away: Error | undefined) => void {
+/**
+ * A server that is alive but does not accept connections yet: a long recovery answers, and may take its time; silence is limited to 30 s.
+ */
+export function timeouts(paths: PostgresPaths, log: Log): (server: Postmaster, away: Error | undefined) => void {
   const began = performance.now();
   let silentSince: number | undefined;
   let told = false;
@@ -23,7 +25,7 @@ export function timeouts(place: PostgresPaths, log: Log): (server: Postmaster, a
     if (silentSince === undefined || now - silentSince < silenceMs) return;
     throw new Stop(
       exitCodes.databaseUnreachable,
-      `PostgreSQL (pid ${server.pid}) runs on ${place.cluster} but does not answer; end it with \`kill -INT ${server.pid}\` and start again`,
+      `PostgreSQL (pid ${server.pid}) runs on ${paths.cluster} but does not answer; end it with \`kill -INT ${server.pid}\` and start again`,
     );
   };
 }

@@ -4,22 +4,25 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
 
-/** A user of the system, by its numbers. */
+/** A system user, by uid and gid. */
 export interface Owner {
   uid: number;
   gid: number;
 }
 
-/** As whom a program of ours runs. As root we make it somebody else: PostgreSQL refuses to be root, and what tenants drive must not be. */
+/**
+ * The user that a child program runs as. A server that runs as root switches the user: PostgreSQL refuses to run as root, and programs that
+ * tenants control must not.
+ */
 export interface Identity {
   kind: 'self' | 'user' | 'namespace';
-  /** Who must own its files; undefined = they are ours already. */
+  /** The required owner of its files; undefined = they belong to us already. */
   owner: Owner | undefined;
   mayRead(path: string): Promise<boolean>;
   spawn(program: string, args: string[], options: SpawnOptions): ChildProcess;
 }
 
-/** Nothing of our own environment: PGDATA, PGPORT, LD_LIBRARY_PATH or a locale that is not installed would change what runs. */
+/** Nothing of our own environment: PGDATA, PGPORT, LD_LIBRARY_PATH or a locale that is not installed would change the program. */
 const environment = ({ env }: SpawnOptions) => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', ...env });
 
 const nobody = process.platform === 'darwin' ? { uid: 4294967294, gid: 4294967294 } : { uid: 65534, gid: 65534 };
@@ -35,14 +38,14 @@ export const asUser = (owner: Owner): Identity => ({
   kind: 'user',
   owner,
   mayRead: async (path) => (await firstClosed(path, owner)) === undefined,
-  // spawn takes a signed number, and macOS's nobody is -2. Supplementary groups are dropped with the uid.
+  // spawn takes a signed number, and macOS's unprivileged user is -2. Supplementary groups are dropped with the uid.
   spawn: (program, args, options) =>
     spawn(program, args, { ...options, env: environment(options), uid: owner.uid | 0, gid: owner.gid | 0 }),
 });
 
 /**
- * Root outside, nobody inside: it may go where root may by ownership, holds no capability, and the program is content. Weaker than a
- * real other user (root's files stay writable for it), so only where that one cannot reach the data.
+ * Root outside, an unprivileged user inside: it may go where root may by ownership, has no capability, and the program accepts it. Weaker
+ * than a real other user (root's files stay writable for it), so it is used only where that user cannot reach the data.
  */
 const inNamespace: Identity = {
   kind: 'namespace',
@@ -55,17 +58,20 @@ const inNamespace: Identity = {
     }),
 };
 
-/** For whom an identity is looked for. */
+/** The program that an identity is chosen for. */
 export interface Runner {
-  /** As sentences name it. */
+  /** The name in error sentences. */
   name: string;
   dataDir: string;
-  /** Its directory; what stands in `data` of it, if anything does, says who owned it so far. */
+  /** Its directory. The owner of `data` in it, if that exists, is the owner so far. */
   dir: string;
   data: string;
 }
 
-/** Whoever owns existing data goes on owning it, so that a start with sudo does not lock its user out; new data is nobody's. */
+/**
+ * The owner of existing data stays the owner, so that a start with sudo does not lock that user out. New data belongs to the unprivileged
+ * user.
+ */
 export async function chooseIdentity({ name, dataDir, dir, data }: Runner): Promise<Identity> {
   if (process.getuid?.() !== 0) return self;
   const found = await stat(data).catch(() => stat(dir));
@@ -73,7 +79,7 @@ export async function chooseIdentity({ name, dataDir, dir, data }: Runner): Prom
   return (await assume({ name, dataDir }, owner)).identity;
 }
 
-/** That user, where it can be assumed and reaches the data; else, and `why` says so, root's own in a namespace. */
+/** That user, if it can be assumed and reaches the data; otherwise root in a namespace, with the reason in `why`. */
 export async function assume(
   { name, dataDir }: Pick<Runner, 'name' | 'dataDir'>,
   owner: Owner,
@@ -90,8 +96,8 @@ export async function assume(
 }
 
 /**
- * initdb, and only initdb, looks up the name of the user it runs as. A container started under a bare number has none; inside a
- * namespace the same user is called nobody, and the files stay ours.
+ * initdb, and only initdb, looks up the name of its user. A container started under a bare uid has none. Inside a namespace the same user
+ * has a name, and the files stay ours.
  */
 export async function forInitdb(identity: Identity): Promise<Identity> {
   if (identity.kind !== 'self' || hasName()) return identity;
@@ -110,7 +116,7 @@ function hasName(): boolean {
   }
 }
 
-/** The first directory on the way to `path` that this user may not pass; undefined when the way is open. */
+/** The first directory on the path that this user may not pass; undefined when there is none. */
 async function firstClosed(path: string, who: Owner): Promise<string | undefined> {
   const above = dirname(path) === path ? undefined : await firstClosed(dirname(path), who);
   if (above !== undefined) return above;
@@ -119,10 +125,10 @@ async function firstClosed(path: string, who: Owner): Promise<string | undefined
   return mode & bit ? undefined : path;
 }
 
-/** Those that were seen to work: they do as long as we run. */
+/** Identities that have worked: they do for the life of this process. */
 const worked = new Set<string>();
 
-/** Asked, not guessed: a container may map no other user, and may forbid new namespaces. */
+/** Tested, not guessed: a container may map no other user, and may forbid new namespaces. */
 async function works(identity: Identity): Promise<boolean> {
   const name = `${identity.kind} ${identity.owner?.uid} ${identity.owner?.gid}`;
   if (!worked.has(name) && (await tryOut(identity))) worked.add(name);
@@ -139,7 +145,7 @@ function tryOut(identity: Identity): Promise<boolean> {
   });
 }
 
-/** Gives a directory and all in it to the identity. The top goes last: while it is another's, the work is not finished. */
+/** Changes the owner of a directory and everything in it. The top goes last: while it has another owner, the work is not finished. */
 export async function giveTo(identity: Identity, dir: string): Promise<void> {
   const { owner } = identity;
   if (!owner) return;
@@ -147,7 +153,7 @@ export async function giveTo(identity: Identity, dir: string): Promise<void> {
   if (top.uid === owner.uid && top.gid === owner.gid) return;
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
     await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid).catch((error: NodeJS.ErrnoException) => {
-      // A server that is just ending takes its temporary files with it.
+      // A server that is just ending removes its temporary files.
       if (error.code !== 'ENOENT') throw error;
     });
   }

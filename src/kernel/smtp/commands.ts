@@ -1,20 +1,20 @@
 import { Reply } from './reply.ts';
 
-/** What MAIL and RCPT name: an address, and parameters by their names in capitals; `true` for one without a value. */
+/** The argument of MAIL and RCPT: an address, and parameters by upper-case name; `true` for one without a value. */
 export interface Named {
   address: string;
   parameters: Map<string, string | true>;
 }
 
 const form = /^(?:MAIL FROM|RCPT TO)\s*:\s*<([^<>\s]*)>(?:\s+(\S.*))?$/i;
-/** RFC 5321, appendix C: a route before the address is taken and left out. */
+/** RFC 5321, appendix C: a route before the address is accepted and dropped. */
 const route = /^@[^\s,:@]+(?:,@[^\s,:@]+)*:/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would split a reply, a log line or a header
 const unspeakable = /[\u0000-\u001f\u007f-\u009f\u200b\u2060\ufeff]/;
 /** RFC 5321 4.5.3.1.3: 256 with the brackets. */
 const longestAddress = 254;
 
-/** `MAIL FROM:<ada@example.com> SIZE=1000`. Undefined: it cannot be read. */
+/** `MAIL FROM:<ada@example.com> SIZE=1000`. Undefined: unreadable. */
 export function readNamed(line: string): Named | undefined {
   const [, path, rest] = form.exec(line) ?? [];
   if (path === undefined || unspeakable.test(line)) return undefined;
@@ -36,13 +36,13 @@ function readParameters(text: string): Named['parameters'] {
   return parameters;
 }
 
-/** `@` between two things: the area says what else an address must be. */
+/** One `@` with text on both sides; the area checks the rest of an address. */
 export const looksLikeAddress = (address: string): boolean => {
   const at = address.indexOf('@');
   return at > 0 && at < address.length - 1 && address.indexOf('@', at + 1) < 0;
 };
 
-/** Refuses what MAIL asks for and this server does not do. */
+/** Refuses MAIL parameters that this server does not support. */
 export function checkParameters(parameters: Named['parameters'], mostBytes: number): void {
   if (parameters.size === 0) return;
   const size = parameters.get('SIZE');
@@ -53,7 +53,7 @@ export function checkParameters(parameters: Named['parameters'], mostBytes: numb
   if (parameters.has('REQUIRETLS')) throw new Reply(555, '5.5.4', 'REQUIRETLS is not offered');
 }
 
-/** A user name and a password, as AUTH brings them. */
+/** The user name and password of AUTH. */
 export interface Credentials {
   username: string;
   password: string;
@@ -61,7 +61,7 @@ export interface Credentials {
 
 const decode = (token: string) => Buffer.from(token, 'base64').toString();
 
-/** RFC 4616. Some programs write the user name where another's would stand: before the first NUL. */
+/** RFC 4616. Some clients put the user name in the field of the authorization identity: before the first NUL. */
 export function readPlain(token: string): Credentials | undefined {
   const parts = decode(token).split('\0');
   const [other = '', own = '', password = ''] = parts;

@@ -1,22 +1,22 @@
-/** The connections of a door, over all of its ports: bounded by address and in all. */
+/** The connections of an SMTP endpoint, over all of its ports: limited by address and in total. */
 export interface ConnectionSlots {
-  /** Undefined: this address has too many, or everybody here is at work. */
+  /** Undefined: this address has too many, or every connection is at work. */
   acquire(address: string, guest: SlotOwner): ConnectionSlot | undefined;
   readonly size: number;
 }
 
-/** A connection that may have to go for another one. */
+/** A connection that may be evicted for another one. */
 export interface SlotOwner {
-  /** Ends it at once, with 421 where that can be said. */
+  /** Closes it at once, with 421 where that can be sent. */
   evict(): void;
-  /** It waits for our answer: what it handed over may be accepted already. */
+  /** It waits for our reply: its message may be accepted already. */
   isBusy(): boolean;
   /** It is busy, or in the middle of a message, from its first recipient on. */
   isAmidMessage(): boolean;
 }
 
 export interface ConnectionSlot {
-  /** It has logged in, or a message of it was accepted. */
+  /** It has logged in, or one of its messages was accepted. */
   markKnown(): void;
   release(): void;
 }
@@ -27,16 +27,17 @@ interface TakenSlot {
 }
 
 /**
- * A full room makes place for a newcomer. The connections without a login or an accepted message go first: of the address that has the most of
- * them, the oldest, and one in the middle of a message only if there is no other. Then the one that has been idle the longest goes. If all are at
- * work, an address that has at least two more than the newcomer's loses its oldest: messages that never end do not close the door either.
+ * At the total limit, a new connection evicts another. Connections without a login or an accepted message go first: the oldest of the
+ * address that has the most of them. One in the middle of a message goes only if there is no other. Then the connection that has been idle
+ * the longest goes. If all are at work, an address with at least two more than the newcomer's loses its oldest: endless messages do not
+ * block the endpoint either.
  */
 export function makeConnectionSlots(most: { each: number; all: number }): ConnectionSlots {
   const counts = new Map<string, number>();
-  /** In the order in which they came. */
+  /** Connections without a login or an accepted message, in order of arrival. */
   const strangers = new Set<TakenSlot>();
   const strangersOf = new Map<string, number>();
-  /** In the order of their last login or message. */
+  /** In order of their last login or message. */
   const known = new Set<TakenSlot>();
 
   const forgetStranger = (taken: TakenSlot) => {
@@ -86,7 +87,7 @@ export function makeConnectionSlots(most: { each: number; all: number }): Connec
   };
 }
 
-/** Of those that may go, the oldest of the address that has the most. */
+/** Among the evictable, the oldest of the address that has the most. */
 function findEvictable(
   all: ReadonlySet<TakenSlot>,
   countOf: ReadonlyMap<string, number>,

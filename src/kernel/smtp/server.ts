@@ -12,24 +12,24 @@ export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'i
   certificate: Certificate;
   /** TLS from the first byte. */
   isSecure: boolean;
-  /** Connections are counted before anything is done for them. Servers may share it. */
+  /** Connections are counted before any work is done for them. Servers may share the slots. */
   room: ConnectionSlots;
   placeOf(socket: Socket): string;
-  /** What is under way when we stop may take this long. */
+  /** How long work in progress may take when the server stops. */
   stopMs: number;
 }
 
-/** An open SMTP door. */
+/** A running SMTP server. */
 export interface SmtpServer {
-  /** The port it listens on. `settings` are named to whoever must choose another one. */
+  /** Returns the port. `settings` is named in the error, for an operator who must choose another address. */
   listen(place: { host: string; port: number }, settings: string): Promise<number>;
   /** New connections get this certificate. */
   renew(certificate: Certificate): void;
-  /** Those who wait for nothing are told at once; what is under way may finish. */
+  /** Idle clients are disconnected at once; work in progress may finish. */
   stop(): Promise<void>;
 }
 
-/** A handshake, however many bytes of it come: who says nothing in TLS must not stay longer than who does not log in. */
+/** The limit of a handshake, however many bytes of it come: a client silent in TLS must not stay longer than one that does not log in. */
 const handshakeMs = 30_000;
 
 const contextOf = ({ cert, key }: Certificate): SecureContext =>
@@ -37,7 +37,7 @@ const contextOf = ({ cert, key }: Certificate): SecureContext =>
 
 export function makeSmtpServer(options: ServerOptions): SmtpServer {
   const sessions = new Set<Session>();
-  /** Connections whose handshake goes on. */
+  /** Connections in their handshake. */
   const pending = new Set<Socket>();
   let context = contextOf(options.certificate);
   let isStopping = false;
@@ -61,7 +61,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
   const takeIn = (socket: Socket) => {
     let session: Session | undefined;
     const seat = options.room.acquire(options.placeOf(socket), {
-      // Before there is a session, it is in the middle of a handshake.
+      // Without a session, the connection is in its handshake.
       evict: () => (session ? session.evict() : socket.destroy()),
       isBusy: () => session?.isBusy ?? false,
       isAmidMessage: () => session?.isAmidMessage ?? false,
@@ -111,7 +111,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
 
 interface Handshake {
   raw: Socket;
-  /** Holds it until the handshake is through. */
+  /** Contains the socket until the handshake is complete. */
   pending: Set<Socket>;
   begin(socket: Socket): void;
   leave(): void;
@@ -139,7 +139,7 @@ function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake
   );
 }
 
-/** Before the handshake of TLS, which costs a millisecond. */
+/** Before the TLS handshake, which costs a millisecond. */
 function refuse(socket: Socket, isSecure: boolean): void {
   socket.on('error', () => {});
   if (isSecure) socket.destroy();

@@ -7,23 +7,24 @@ import { isFull, lastingDirectories, syncDirectory, unlessMissing } from '../sto
 import { type Storage, StorageFull } from '../storage/index.ts';
 
 /**
- * Many small bodies, one behind the other in segment files: a batch costs one write and one fdatasync, however many bodies it has.
- * With files as the storage, a segment is an object of it from its first byte on. With S3 it is a file of this machine until it is full or
- * old enough; then it becomes an object, and every machine can read it.
+ * Many small bodies, appended to segment files: a batch costs one write and one fdatasync, however many bodies it has. With files as the
+ * storage, a segment is a stored object from its first byte on. With S3 it is a local file until it is full or old enough; then it becomes
+ * an object that every machine can read.
  *
- * A torn end is harmless: what was not acknowledged is named by no row. After a write that failed nothing more is added to that segment.
+ * A torn end is harmless: no row names bytes that were not acknowledged. After a failed write nothing more is added to that segment.
  */
 export interface Spool {
-  /** Where these will be, at once; `written` answers when they are durable there, or says why they are not. One at a time. */
+  /** Returns the positions at once; `written` settles when the bytes are durable there, or rejects. One call at a time. */
   append(bodies: readonly Buffer[]): Appended;
-  /** What comes next goes into a new segment. */
+  /** The next bodies go into a new segment. */
   rotate(): void;
-  /** Whether `store` has something to close or to hand over. */
+  /** Whether `store` has something to close or to upload. */
   readonly isDue: boolean;
-  /** The bytes of one; undefined when they are gone, or on another machine. */
+  /** The bytes of one body; undefined when they are gone, or on another machine. */
   read(place: SpoolPosition): Promise<Readable | undefined>;
-  /** Closes what is full or old, and makes objects of segments that are files of this machine: also those of processes that are gone,
-   *  which nobody has touched for long. */
+  /**
+   * Closes full or old segments, and uploads segments that are local files: also those of processes that are gone, if untouched for long.
+   */
   store(telling: Telling, untouchedSince: Date): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,13 +32,13 @@ export interface Spool {
 export interface Appended {
   places: SpoolPosition[];
   written: Promise<void>;
-  /** Nobody wants them after all: the next ones are written in their place. Before anything else is appended. */
+  /** The caller drops the bodies: the next ones overwrite them. Must be called before the next append. */
   takeBack(): Promise<void>;
 }
 
-/** Whoever keeps rows of the places. Both may be told twice. */
+/** The owner of the rows that hold positions. Both calls may come twice. */
 export interface Telling {
-  /** Nothing is added to it any more. A batch that is being added must fail from now on: its writer may have been stopped for long. */
+  /** Nothing is added to it any more. A batch in progress must fail from now on: its writer may have been suspended for long. */
   seal(key: string): Promise<void>;
   /** It is an object now. */
   stored(key: string): Promise<void>;
@@ -53,11 +54,11 @@ export interface SpoolOptions {
   storage: Storage;
   /** For segments that are not objects yet. */
   folder: string;
-  /** Keys begin so. */
+  /** The prefix of keys. */
   prefix: string;
-  /** A segment with so many bytes is full. */
+  /** A segment with this many bytes is full. */
   mostBytes?: number;
-  /** One of this age is closed, full or not: nobody else can read it until then. */
+  /** A segment of this age is closed, full or not: other machines cannot read it until then. */
   mostAgeMs?: number;
 }
 
@@ -76,7 +77,7 @@ export function makeSpool(options: SpoolOptions): Spool {
   let end = 0;
   let bornAt = 0;
   const full: Segment[] = [];
-  /** Files that are not objects yet: one that the storage did not take is handed to it again. */
+  /** Files that are not objects yet: a failed upload is retried. */
   const closed = new Map<string, string>();
 
   const begin = async (key: string): Promise<Segment> => {
@@ -127,7 +128,7 @@ export function makeSpool(options: SpoolOptions): Spool {
     read: (place) => readPlace(storage, folder, place),
     async store(telling, untouchedSince) {
       if (current && performance.now() - bornAt >= mostAgeMs) finish();
-      await new Promise(setImmediate); // what was just finished is among the full ones now
+      await new Promise(setImmediate); // a segment that was just finished is among the full ones now
       for (const { file, isObject, key, place } of full.splice(0)) {
         await file.close();
         if (!isObject) closed.set(key, place);
@@ -150,25 +151,25 @@ export function makeSpool(options: SpoolOptions): Spool {
 }
 
 /**
- * On Linux each write to a segment is durable when it answers (open(2), O_DSYNC): as much as fdatasync behind it, without another trip to a thread.
- * Elsewhere it is synced after it: macOS means less by that flag.
+ * On Linux each write to a segment is durable when it returns (open(2), O_DSYNC): the same as a following fdatasync, without another trip
+ * to a thread. Elsewhere it is synced afterwards: macOS means less by that flag.
  */
 const isDurable = process.platform === 'linux';
 const openFlags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (isDurable ? constants.O_DSYNC : 0);
 
 const nameSegment = (prefix: string) => `${prefix}/${randomBytes(1).toString('hex')}/${randomBytes(15).toString('hex')}`;
 
-/** A file that is there after a power cut. */
+/** Creates a file whose name survives a power cut. */
 async function createLasting(place: string): Promise<FileHandle> {
   const file = await fs.open(place, openFlags, 0o600);
   await syncDirectory(path.dirname(place)).catch(async (error) => {
-    await file.close(); // one that is forgotten open ends the process
+    await file.close(); // a leaked open file handle ends the process
     throw error;
   });
   return file;
 }
 
-/** One behind the other. */
+/** Consecutive positions. */
 function placesFrom(key: string, offset: number, bodies: readonly Buffer[]): SpoolPosition[] {
   let at = offset;
   return bodies.map(({ length: bytes }) => {
@@ -190,7 +191,7 @@ async function write(segment: Promise<Segment>, bodies: readonly Buffer[], offse
   if (!isDurable) await file.datasync();
 }
 
-/** A write may be a short one: what is left of these. */
+/** A write may be short: the rest of these. */
 function unwritten(bodies: Buffer[], bytes: number): Buffer[] {
   let skip = bytes;
   return bodies.flatMap((body) => {
@@ -212,7 +213,7 @@ async function readPlace(storage: Storage, folder: string, { key, offset, bytes 
   return (await storage.open(key, { offset, length: bytes }))?.stream;
 }
 
-/** Files of processes that are gone, by their age. Whoever only slept is told by `seal` that its segment is closed. */
+/** Files of processes that are gone, by their age. A writer that was only suspended finds its segment closed by `seal`. */
 async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key: string; place: string }[]> {
   const found: { key: string; place: string }[] = [];
   for (const name of (await unlessMissing(fs.readdir(folder))) ?? []) {
@@ -223,12 +224,12 @@ async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key:
   return found;
 }
 
-/** Cut off at any point, it is done again from the start: an object is replaced by itself. */
+/** Interrupted at any point, it starts over: the object is replaced by itself. */
 async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: Telling): Promise<void> {
   await seal(key);
   const body = (await unlessMissing(fs.open(place, 'r')))?.createReadStream();
   if (!body) return;
-  // A storage that is away may not have come to read it, and a file that is forgotten open ends the process.
+  // An unavailable storage may not have started to read it, and a leaked open file handle ends the process.
   await storage.put(key, body).finally(() => body.destroy());
   await stored(key);
   await fs.rm(place, { force: true });

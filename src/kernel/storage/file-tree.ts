@@ -4,10 +4,10 @@ import { lastingDirectories, syncDirectory } from './disk.ts';
 import { UploadUnknown } from './errors.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
 
-/** Where the files of one storage lie. */
+/** The directories of one storage. */
 export interface FileTree {
   root: string;
-  /** What is not finished: on the same filesystem as the rest, so that finishing is a rename. */
+  /** Unfinished files: on the same filesystem as the rest, so that finishing is a rename. */
   uploads: string;
   ensureDirectory(directory: string): Promise<void>;
 }
@@ -27,7 +27,7 @@ export function uploadPath({ uploads }: FileTree, id: string): string {
   return path.join(uploads, id);
 }
 
-/** A rename replaces, so two writers of one key both succeed and every reader sees one of them whole. */
+/** A rename replaces, so two writers of one key both succeed and every reader sees one whole version. */
 export async function placeFile(tree: FileTree, staged: string, target: string): Promise<void> {
   await tree.ensureDirectory(path.dirname(target));
   await fs.rename(staged, target);

@@ -9,8 +9,10 @@ import { type FileTree, objectPath, placeFile, uploadPath } from './file-tree.ts
 import { isUploadId } from './keys.ts';
 import type { AppendOptions, Storage } from './storage.ts';
 
-/** An upload is its file, and its offset is that file's size: nothing else to keep, nothing to disagree with after a crash.
- *  Uploads in progress are not synced: a power cut may take their newest bytes, and then the offset tells. */
+/**
+ * An upload is its file, and its offset is that file's size: no other state can disagree with it after a crash. Uploads in progress are not
+ * synced: a power cut may lose their newest bytes, and then the offset shows it.
+ */
 export function fileUploads(tree: FileTree): Pick<Storage, 'createUpload' | 'uploadOffset' | 'append' | 'commit' | 'abort'> {
   const alone = exclusive();
   return {

@@ -10,7 +10,7 @@ import { type FileTree, makeTree, objectPath, placeFile, uploadPath } from './fi
 import { fileUploads } from './file-uploads.ts';
 import type { ByteRange, Opened, Stat, Storage } from './storage.ts';
 
-/** Objects are files below a directory; what is not finished is in its `.uploads`. */
+/** Objects are files below a directory; unfinished ones are in its `.uploads`. */
 export async function fileStorage(directory: string): Promise<Storage> {
   const tree = await makeTree(path.resolve(directory));
   return {
@@ -18,7 +18,7 @@ export async function fileStorage(directory: string): Promise<Storage> {
     put: (key, body, options = {}) => typed(() => putFile(tree, key, body, options.digest)),
     open: (key, range) => typed(() => openFile(objectPath(tree, key), range)),
     stat: (key) => typed(() => statFile(objectPath(tree, key))),
-    // Not synced: a file that comes back after a power cut is one more orphan for whoever compares list() with the rows.
+    // Not synced: a file that comes back after a power cut is one more orphan for the comparison of list() with the rows.
     remove: (key) => typed(async () => void (await unlessMissing(fs.unlink(objectPath(tree, key))))),
     list: (prefix, after = '') => walk(tree.root, '', prefix, after),
     presign: async () => undefined,
@@ -28,7 +28,7 @@ export async function fileStorage(directory: string): Promise<Storage> {
   };
 }
 
-/** Written beside the uploads first, then put in its place whole. */
+/** Written beside the uploads first, then renamed whole. */
 async function putFile(tree: FileTree, key: string, body: Body, expected?: string): Promise<{ size: number; digest: string }> {
   const target = objectPath(tree, key);
   const staged = uploadPath(tree, randomUUID());

@@ -3,9 +3,9 @@ import { uploadsFolder } from './keys.ts';
 import { ask, askUnlessMissing, type Bucket, inParallel } from './s3-client.ts';
 import { listObjects } from './s3-objects.ts';
 
-// What crashed writers left behind in a bucket. Each function returns how many things it threw away.
+// Removes leftovers of crashed writers from a bucket. Each function returns how many it removed.
 
-/** Uploads none of whose pieces is newer. */
+/** Uploads without newer pieces. */
 export async function sweepUploads(bucket: Bucket, untouchedSince: Date): Promise<number> {
   const s3 = await bucket.client();
   const leftovers = await untouchedUploads(bucket, untouchedSince);
@@ -28,8 +28,10 @@ async function untouchedUploads(bucket: Bucket, untouchedSince: Date): Promise<s
   return [...folders.values()].filter((folder) => folder.untouched).map((folder) => folder.keys);
 }
 
-/** Parts of a put that a crash cut short: invisible, and paid for until somebody aborts them. (MinIO lists none without the exact
- *  key, and expires them itself.) */
+/**
+ * Parts of a put that a crash interrupted: invisible, and billed until they are aborted. (MinIO lists none without the exact key, and
+ * expires them itself.)
+ */
 export async function sweepMultiparts(bucket: Bucket, untouchedSince: Date): Promise<number> {
   const s3 = await bucket.client();
   let swept = 0;

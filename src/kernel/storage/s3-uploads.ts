@@ -15,17 +15,19 @@ interface Piece {
   size: number;
 }
 
-/** A bucket and the client that speaks to it. */
+/** A bucket and its client. */
 interface Store {
   s3: S3;
   bucket: Bucket;
 }
 
-/** An upload is a row of objects, `.uploads/<id>/<offset>`, each a future part; the one at 0 is there, empty, from the beginning.
+/**
+ * An upload is a series of objects, `.uploads/<id>/<offset>`, each a future part; the empty one at 0 exists from the beginning.
  *
- *  S3's own multipart upload would not do: it wants the key before the digest is known, its parts cannot be read back to hash them,
- *  and a part below 5 MiB cannot be followed by another. Here the last piece grows by being replaced, which is atomic, until it has
- *  a part's size; so chunks of any size survive a restart. Committing has S3 copy the pieces into place, without them passing us. */
+ * S3's own multipart upload does not fit: it needs the key before the digest is known, its parts cannot be read back to hash them, and a
+ * part below 5 MiB cannot be followed by another. Here the last piece grows by atomic replacement until it has a part's size. So chunks of
+ * any size survive a restart. At commit S3 copies the pieces on its side.
+ */
 export function s3Uploads(bucket: Bucket): Pick<Storage, 'createUpload' | 'uploadOffset' | 'append' | 'commit' | 'abort'> {
   const alone = exclusive();
   const store = async (): Promise<Store> => ({ s3: await bucket.client(), bucket });
@@ -77,7 +79,7 @@ async function commitUpload(
   if (expected.size !== undefined && expected.size !== endOf(pieces)) throw new UploadBusy();
   if (expected.digest !== undefined) await verify(readPieces(store, pieces), expected.digest);
   await copyPieces(store, pieces, target);
-  await discardPieces(store, pieces).catch(() => {}); // the object is there; what is left of the upload is for the sweep
+  await discardPieces(store, pieces).catch(() => {}); // the object exists; the sweep removes the rest of the upload
   return { size: endOf(pieces) };
 }
 
@@ -96,7 +98,7 @@ const endOf = (pieces: Piece[]) => pieces.reduce((end, piece) => end + piece.siz
 const putPiece = ({ s3, bucket }: Store, key: string, bytes: Uint8Array) =>
   ask(s3.putObject({ Bucket: bucket.name, Key: key, Body: bytes }));
 
-/** Those that follow each other without a gap: what lies behind one is no part of the upload. */
+/** The pieces without a gap: a piece after a gap is not part of the upload. */
 async function listPieces(store: Store, id: string): Promise<Piece[]> {
   if (!isUploadId(id)) throw new UploadUnknown();
   const { s3, bucket } = store;
@@ -111,7 +113,7 @@ async function listPieces(store: Store, id: string): Promise<Piece[]> {
   return pieces;
 }
 
-/** Whole pieces only: growing one whose end failed to arrive would cut it short. */
+/** Whole pieces only: growing a piece whose end failed to arrive would truncate it. */
 async function* readPieces({ s3, bucket }: Store, pieces: Piece[]): AsyncGenerator<Uint8Array> {
   for (const { key } of pieces.filter(({ size }) => size > 0)) {
     const { Body } = await ask(s3.getObject({ Bucket: bucket.name, Key: key }));
@@ -129,7 +131,7 @@ async function copyPieces({ s3, bucket }: Store, pieces: Piece[], target: Target
   );
 }
 
-/** The first piece goes first: without it the rest is no upload any more, so a crash here leaves only something to sweep. */
+/** The first piece is removed first: without it the rest is no upload any more, so a crash here leaves only something to sweep. */
 async function discardPieces({ s3, bucket }: Store, [first, ...rest]: Piece[]): Promise<void> {
   const remove = ({ key }: Piece) => askUnlessMissing(s3.deleteObject({ Bucket: bucket.name, Key: key })).then(() => {});
   if (first) await remove(first);

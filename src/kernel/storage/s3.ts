@@ -71,12 +71,14 @@ async function presignObject(
 }
 
 function rangeHeader({ offset, length }: ByteRange): string {
-  if (length === 0) throw new RangeUnsatisfiable(); // HTTP has no way to ask for nothing
+  if (length === 0) throw new RangeUnsatisfiable(); // HTTP cannot request an empty range
   return `bytes=${offset}-${length === undefined ? '' : offset + length - 1}`;
 }
 
-/** A connection that dies in the middle of an object ends the reader's stream as StorageUnavailable, and a reader who leaves ends the
- *  connection. */
+/**
+ * A connection that dies in the middle of an object ends the reader's stream as StorageUnavailable. A reader that leaves ends the
+ * connection.
+ */
 function inOurWords(body: Readable): Readable {
   const stream = new PassThrough();
   finished(body, (error) => error && stream.destroy(s3Failure(error)));

@@ -1,6 +1,6 @@
-// What strangers wrote in DER. Every length is checked against what there is before it is believed.
+// Parses untrusted DER. Every length is checked against the available bytes before it is used.
 
-/** One value of DER. */
+/** One DER value. */
 export interface DerNode {
   tag: number;
   content: Buffer;
