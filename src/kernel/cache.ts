@@ -35,27 +35,27 @@ export interface CacheOptions<V> {
 }
 
 const channel = 'qd_drop';
-export const everything = '*';
+export const allTopics = '*';
 /** A value that was not cached cannot be dropped either, so drop listeners are called after this time. */
-const unkeptMs = 1_000;
+const uncachedDropMs = 1_000;
 
 /** For processes without caches, such as the operator's command line: every server drops the topic once this commits. */
 export const dropElsewhere = async (tx: Tx, topic: string): Promise<void> => void (await run(tx)`select pg_notify(${channel}, ${topic})`);
 
 export function makeCaches(listener: Listener, log?: Pick<Logger, 'error'>): Caches {
-  const frame: CacheFrame = { listener, log, drops: 0 };
+  const shared: SharedState = { listener, log, drops: 0 };
   const all: Pick<TopicCache<object>, 'dropTopic' | 'clear'>[] = [];
 
   const forget = (topic: string) => {
-    frame.drops++;
-    for (const cache of all) topic === everything ? cache.clear() : cache.dropTopic(topic);
+    shared.drops++;
+    for (const cache of all) topic === allTopics ? cache.clear() : cache.dropTopic(topic);
   };
   listener.on(channel, forget);
-  listener.onChange(() => forget(everything));
+  listener.onChange(() => forget(allTopics));
 
   return {
     make: <V extends {}>(options: CacheOptions<V> = {}) => {
-      const cache = new TopicCache<V>(frame, options);
+      const cache = new TopicCache<V>(shared, options);
       all.push(cache);
       return cache;
     },
@@ -63,12 +63,12 @@ export function makeCaches(listener: Listener, log?: Pick<Logger, 'error'>): Cac
       await dropElsewhere(tx, topic);
       tx.afterCommit(() => forget(topic));
     },
-    dropAll: () => forget(everything),
+    dropAll: () => forget(allTopics),
   };
 }
 
 /** State shared by all caches of a process. */
-interface CacheFrame {
+interface SharedState {
   listener: Listener;
   log: Pick<Logger, 'error'> | undefined;
   /** Incremented with every drop. A fill that began before a drop may have read stale rows, so its result is not cached. */
@@ -86,33 +86,33 @@ interface Entry<V> {
 }
 
 /** The entries of one tenant in a cache, oldest first. */
-interface Share<V> {
+interface TenantEntries<V> {
   entries: Set<Entry<V>>;
   size: number;
 }
 
 /** One cache, indexed by key and by topic. */
 class TopicCache<V extends {}> implements DropCache<V> {
-  private readonly frame: CacheFrame;
+  private readonly shared: SharedState;
   private readonly ttlMs: number;
   private readonly max: number;
   private readonly entries: LRUCache<string, Entry<V>>;
   private readonly byTopic = new Map<string, Set<Entry<V>>>();
-  private readonly byTenant = new Map<string, Share<V>>();
+  private readonly byTenant = new Map<string, TenantEntries<V>>();
   private readonly sizeOf: (value: V) => number;
-  private readonly mostOfTenant: number;
+  private readonly maxPerTenant: number;
   private readonly filling = new Map<string, Promise<V | undefined>>();
-  private readonly droppers: ((value: V) => void)[] = [];
+  private readonly dropListeners: ((value: V) => void)[] = [];
   // The library calls `dispose` in the middle of its own work, with the entry still half in its slot. So disposals are only collected here.
   // A listener that read again from inside had the slot freed twice, and two keys shared it.
   private disposed: Entry<V>[] = [];
 
-  constructor(frame: CacheFrame, { max = 50_000, ttlMs = 60_000, bytes }: CacheOptions<V>) {
-    this.frame = frame;
+  constructor(frame: SharedState, { max = 50_000, ttlMs = 60_000, bytes }: CacheOptions<V>) {
+    this.shared = frame;
     this.max = max;
     this.ttlMs = ttlMs;
     this.sizeOf = bytes ? bytes.of : () => 1;
-    this.mostOfTenant = (bytes ? bytes.most : max) / 4;
+    this.maxPerTenant = (bytes ? bytes.most : max) / 4;
     this.entries = new LRUCache<string, Entry<V>>({
       ...(bytes ? { maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : boundedTo(max)),
       dispose: (entry) => void this.disposed.push(entry),
@@ -120,11 +120,11 @@ class TopicCache<V extends {}> implements DropCache<V> {
   }
 
   peek(key: string): V | undefined {
-    if (!this.frame.listener.hearing) return undefined;
+    if (!this.shared.listener.hearing) return undefined;
     const entry = this.entries.get(key);
     if (!entry) return undefined;
     if (entry.key !== key) {
-      this.emptyMixedUp();
+      this.clearCorrupted();
       return undefined;
     }
     if (performance.now() < entry.staleAt) return entry.value;
@@ -137,8 +137,8 @@ class TopicCache<V extends {}> implements DropCache<V> {
     if (known !== undefined) return Promise.resolve(known);
     // One fill at a time for a key. A call never joins a fill that began before a drop, since that fill may return stale rows. While the
     // listener is deaf, any fill may.
-    if (!this.frame.listener.hearing) return this.fillOnce(key, fill);
-    const joined = `${this.frame.drops} ${key}`;
+    if (!this.shared.listener.hearing) return this.fillOnce(key, fill);
+    const joined = `${this.shared.drops} ${key}`;
     const running = this.filling.get(joined);
     // An insert drops no topic, so a value that was absent for the other caller may exist by now.
     if (running) return running.then((value) => value ?? this.fillOnce(key, fill));
@@ -148,7 +148,7 @@ class TopicCache<V extends {}> implements DropCache<V> {
   }
 
   onDrop(act: (value: V) => void): void {
-    this.droppers.push(act);
+    this.dropListeners.push(act);
   }
 
   dropTopic(topic: string): void {
@@ -157,22 +157,22 @@ class TopicCache<V extends {}> implements DropCache<V> {
 
   clear(): void {
     this.entries.clear();
-    this.settle();
+    this.flushDisposed();
   }
 
   private remove(key: string): void {
     this.entries.delete(key);
-    this.settle();
+    this.flushDisposed();
   }
 
-  private emptyMixedUp(): void {
+  private clearCorrupted(): void {
     const sentence = 'a cache answered with an entry of another key; it was emptied, and nobody was given it';
-    this.frame.log?.error({ event: 'cache.mixed-up' }, sentence);
+    this.shared.log?.error({ event: 'cache.mixed-up' }, sentence);
     this.clear();
   }
 
   private async fillOnce(key: string, fill: Fill<V>): Promise<V | undefined> {
-    const { frame, ttlMs } = this;
+    const { shared: frame, ttlMs } = this;
     const before = frame.drops;
     const began = performance.now(); // The fill reads its TTL after this moment, never before it
     const filled = await fill();
@@ -182,62 +182,62 @@ class TopicCache<V extends {}> implements DropCache<V> {
     if (frame.drops === before && frame.listener.hearing) {
       this.entries.set(key, entry);
       if (this.entries.size > this.max) this.entries.pop(); // when the library counts bytes, the number of entries is bounded here
-      this.settle();
+      this.flushDisposed();
     }
-    if (this.entries.peek(key) === entry) this.list(entry);
+    if (this.entries.peek(key) === entry) this.addToIndexes(entry);
     // Not cached: a topic was dropped meanwhile, the listener is deaf, or the entry alone is too large.
-    else if (this.droppers.length) setTimeout(() => this.tell([entry]), unkeptMs).unref();
+    else if (this.dropListeners.length) setTimeout(() => this.notifyDropped([entry]), uncachedDropMs).unref();
     return filled.value;
   }
 
   /**
    * Called after every operation that may dispose entries: removes them from the indexes, and notifies the drop listeners in a microtask.
    */
-  private settle(): void {
+  private flushDisposed(): void {
     if (!this.disposed.length) return;
     const gone = this.disposed;
     this.disposed = [];
-    for (const entry of gone) this.unlist(entry);
-    if (this.droppers.length) queueMicrotask(() => this.tell(gone));
+    for (const entry of gone) this.removeFromIndexes(entry);
+    if (this.dropListeners.length) queueMicrotask(() => this.notifyDropped(gone));
   }
 
-  private tell(gone: readonly Entry<V>[]): void {
-    for (const { value } of gone) for (const act of this.droppers) act(value);
+  private notifyDropped(gone: readonly Entry<V>[]): void {
+    for (const { value } of gone) for (const act of this.dropListeners) act(value);
   }
 
-  private list(entry: Entry<V>): void {
+  private addToIndexes(entry: Entry<V>): void {
     for (const topic of entry.topics) {
       const listed = this.byTopic.get(topic);
       if (listed) listed.add(entry);
       else this.byTopic.set(topic, new Set([entry]));
     }
-    if (entry.tenant !== undefined) this.shareOut(entry, entry.tenant);
+    if (entry.tenant !== undefined) this.chargeTenant(entry, entry.tenant);
   }
 
   /** A tenant beyond its share loses its oldest entries. */
-  private shareOut(entry: Entry<V>, tenant: string): void {
+  private chargeTenant(entry: Entry<V>, tenant: string): void {
     const share = this.byTenant.get(tenant) ?? { entries: new Set(), size: 0 };
     this.byTenant.set(tenant, share);
     share.entries.add(entry);
     share.size += this.sizeOf(entry.value);
     for (const oldest of share.entries) {
-      if (share.size <= this.mostOfTenant) return;
+      if (share.size <= this.maxPerTenant) return;
       this.remove(oldest.key);
     }
   }
 
-  private giveBack(entry: Entry<V>, tenant: string): void {
+  private refundTenant(entry: Entry<V>, tenant: string): void {
     const share = this.byTenant.get(tenant);
     if (!share?.entries.delete(entry)) return;
     share.size -= this.sizeOf(entry.value);
     if (!share.entries.size) this.byTenant.delete(tenant);
   }
 
-  private unlist(entry: Entry<V>): void {
+  private removeFromIndexes(entry: Entry<V>): void {
     for (const topic of entry.topics) {
       const listed = this.byTopic.get(topic);
       if (listed?.delete(entry) && listed.size === 0) this.byTopic.delete(topic);
     }
-    if (entry.tenant !== undefined) this.giveBack(entry, entry.tenant);
+    if (entry.tenant !== undefined) this.refundTenant(entry, entry.tenant);
   }
 }

@@ -52,9 +52,9 @@ export function followConfigured(config: Config, log: Logger, apply: (certificat
   };
 }
 
-const years = 10;
+const validYears = 10;
 /** A certificate that expires within this many days is replaced at the next start. */
-const renewDays = 30;
+const renewBeforeDays = 30;
 const dayMs = 86_400_000;
 
 /** The self-signed certificate in this directory. Created when it is missing, names another host, or is about to expire. */
@@ -84,7 +84,7 @@ function isGoodFor({ cert, key }: Certificate, host: string): boolean {
     return (
       names !== undefined &&
       parsed.checkPrivateKey(createPrivateKey(key)) &&
-      parsed.validToDate.getTime() > wallClock().getTime() + renewDays * dayMs
+      parsed.validToDate.getTime() > wallClock().getTime() + renewBeforeDays * dayMs
     );
   } catch {
     return false; // damaged: replaced, since no client has pinned it
@@ -114,7 +114,7 @@ export function makeCertificate(host: string, now = wallClock().getTime()): Cert
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     cert: issueCertificate({
       ...{ subject, issuer: subject, publicKey, signingKey: privateKey, usages: ['server'], hosts: [host] },
-      ...{ from: new Date(now - dayMs), until: new Date(now + years * 365.25 * dayMs) },
+      ...{ from: new Date(now - dayMs), until: new Date(now + validYears * 365.25 * dayMs) },
     }),
   };
 }

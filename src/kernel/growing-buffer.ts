@@ -1,4 +1,4 @@
-const leastBytes = 1024;
+const minBytes = 1024;
 
 /**
  * Collects a body whose sender chooses the chunk sizes. Each chunk from Node is an object of several hundred bytes, and may keep 64 KiB in
@@ -41,7 +41,7 @@ export class GrowingBuffer {
   }
 
   #grow(minCapacity: number): void {
-    const doubled = Math.max(leastBytes, 2 * this.#buffer.length);
+    const doubled = Math.max(minBytes, 2 * this.#buffer.length);
     this.#move(this.#length === 0 ? minCapacity : Math.max(minCapacity, Math.min(doubled, this.#limit)));
   }
 

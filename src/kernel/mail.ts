@@ -23,14 +23,14 @@ export interface ProductMail extends Mail {
 
 export function makeMail(relay: Mail, hold: Pick<RestoreHold, 'isHeld'>): ProductMail {
   let own: Mail | undefined;
-  const way = () => (own?.leaves() ? own : relay);
+  const current = () => (own?.leaves() ? own : relay);
   return {
     deliver: async (message) => {
       if (hold.isHeld) throw new NotDelivered(heldSentence, 'for now');
-      return way().deliver(message);
+      return current().deliver(message);
     },
-    leaves: () => way().leaves(),
-    look: async () => way().leaves() || ((await own?.look?.()) ?? false),
+    leaves: () => current().leaves(),
+    look: async () => current().leaves() || ((await own?.look?.()) ?? false),
     prefer(preferred) {
       own = preferred;
     },
@@ -61,17 +61,17 @@ export class NotDelivered extends Error {
 }
 
 /** Refusals whose enhanced code (RFC 3463) means a full or disabled mailbox, a mail system, a network, a protocol or a policy. */
-const maybeMended = /^5\d\d[ -]5\.(?:2\.[12]|3\.[0-35-9]|4|5|7)(?:\.|\b)/;
+const fixableRefusal = /^5\d\d[ -]5\.(?:2\.[12]|3\.[0-35-9]|4|5|7)(?:\.|\b)/;
 
 /** The retry advice for a relay's refusal of the recipient or the message. */
-const lastingOf = (code: number, response: string): RetryAdvice =>
-  code < 500 ? 'for now' : maybeMended.test(response) ? 'until mended' : 'for good';
+const retryAdviceFor = (code: number, response: string): RetryAdvice =>
+  code < 500 ? 'for now' : fixableRefusal.test(response) ? 'until mended' : 'for good';
 
 export interface RelaySettings {
   relay: string;
   from: string;
   /** How long the relay may take to greet; three times that for each further reply. */
-  patienceMs?: number;
+  greetingTimeoutMs?: number;
 }
 
 /**
@@ -82,7 +82,7 @@ export interface RelaySettings {
 const reuse = { pool: true, maxConnections: 64, idleTimeout: 1_000, maxRequeues: 1 };
 
 /** Through the operator's relay. Without one no mail is sent, and every caller gets an error that says so. */
-export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): Mail {
+export function relayMail({ relay, from, greetingTimeoutMs: patienceMs = 10_000 }: RelaySettings): Mail {
   if (!relay) {
     return {
       leaves: () => false,
@@ -97,8 +97,8 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
   let transport: Promise<Transporter> | undefined;
   const open = async () => {
     const { createTransport } = await import('nodemailer'); // 4 MiB, loaded only by processes that send
-    const patience = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: 3 * patienceMs };
-    return createTransport({ url: relay, ...patience, ...reuse, disableFileAccess: true, disableUrlAccess: true }) as Transporter;
+    const timeouts = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: 3 * patienceMs };
+    return createTransport({ url: relay, ...timeouts, ...reuse, disableFileAccess: true, disableUrlAccess: true }) as Transporter;
   };
   return {
     leaves: () => true,
@@ -121,7 +121,7 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
           `the mail relay did not take the message for ${to}: ${response ?? `${code ?? 'no answer'}; check QUARTERDECK_SMTP_RELAY`}`,
           // The relay refused the message itself. A refused login (EAUTH, 535) is for the operator to fix, and the message can wait for
           // that.
-          code === 'EENVELOPE' || code === 'EMESSAGE' ? lastingOf(responseCode ?? 0, response ?? '') : 'for now',
+          code === 'EENVELOPE' || code === 'EMESSAGE' ? retryAdviceFor(responseCode ?? 0, response ?? '') : 'for now',
           { cause: error },
         );
       }

@@ -51,7 +51,7 @@ export async function migrate(connection: Connection, migrations: Migration[], u
         r.checksum,
       ]),
     );
-    refuseForeign(applied, migrations);
+    refuseNewerDatabase(applied, migrations);
 
     const done: string[] = [];
     for (const m of migrations) {
@@ -70,7 +70,7 @@ export async function migrate(connection: Connection, migrations: Migration[], u
       }
       done.push(m.id);
     }
-    if (done.length) await foretell(client, [...new Set(migrations.map((m) => m.schema))]).catch(() => {}); // a hint: without it everything works, and is slower for a while
+    if (done.length) await presetStatistics(client, [...new Set(migrations.map((m) => m.schema))]).catch(() => {}); // a hint: without it everything works, and is slower for a while
     return done;
   } finally {
     await client.end().catch(() => {});
@@ -88,7 +88,7 @@ async function ensureSchema(client: pg.Client, schema: string): Promise<void> {
  * looks as good as the one that names the row, and the plan stays cached while the table grows. So the statistics are preset to what is
  * true nearly everywhere: most rows belong to one organization, and most are alive. The first real analyze replaces them. Needs version 18.
  */
-async function foretell(client: pg.Client, schemas: string[]): Promise<void> {
+async function presetStatistics(client: pg.Client, schemas: string[]): Promise<void> {
   const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
   if (rows[0]!.version < 180_000) return;
   await client.query(
@@ -103,7 +103,7 @@ async function foretell(client: pg.Client, schemas: string[]): Promise<void> {
   );
 }
 
-function refuseForeign(applied: Map<string, string>, migrations: Migration[]) {
+function refuseNewerDatabase(applied: Map<string, string>, migrations: Migration[]) {
   const known = new Map(migrations.map((m) => [m.id, m.checksum]));
   for (const [id, checksum] of applied) {
     if (!known.has(id))

@@ -45,8 +45,8 @@ export function paginate<T>(
   isBeyond?: (row: T) => boolean,
 ): { items: T[]; cursor?: string } {
   const end = isBeyond ? found.findIndex(isBeyond) : -1;
-  const most = end > 0 ? Math.min(limit, end) : limit;
-  if (found.length <= most) return { items: found };
-  const items = found.slice(0, most);
+  const count = end > 0 ? Math.min(limit, end) : limit;
+  if (found.length <= count) return { items: found };
+  const items = found.slice(0, count);
   return { items, cursor: Buffer.from(idOf(items.at(-1)!)).toString('base64url') };
 }

@@ -131,11 +131,11 @@ export async function writeKeys(file: string, ring: KeyRing): Promise<void> {
 }
 
 const CanaryRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
-const canaryPlace = 'kernel.canary.sealed.only';
+const canaryPosition = 'kernel.canary.sealed.only';
 
 export function opensCanary(ring: KeyRing, sealed: Buffer): boolean {
   try {
-    return unseal(ring, sealed, canaryPlace).toString() === 'canary';
+    return unseal(ring, sealed, canaryPosition).toString() === 'canary';
   } catch {
     return false;
   }
@@ -154,7 +154,7 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
       ring = { keys: [newKey()] };
       await writeKeys(file, ring);
     }
-    await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPlace)})`;
+    await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPosition)})`;
     await noteSealing(tx, ring.keys[0]!.id);
     return ring;
   }
@@ -186,9 +186,12 @@ async function requireKeysInUse(tx: Tx, file: string, ring: KeyRing, canaryKey: 
   const needed = [...inUse, canaryKey];
   const isHere = (id: string) => ring.keys.some((key) => key.id === id);
   if (!needed.some(isHere)) return; // of another database; the caller reports that
-  const lacked = needed.find((id) => !isHere(id));
-  if (lacked !== undefined)
-    throw new Stop(exitCodes.secretKey, `${file} lacks the key ${lacked}, with which this installation seals: copy it from another server`);
+  const missing = needed.find((id) => !isHere(id));
+  if (missing !== undefined)
+    throw new Stop(
+      exitCodes.secretKey,
+      `${file} lacks the key ${missing}, with which this installation seals: copy it from another server`,
+    );
   const head = ring.keys[0]!.id;
   if (inUse.length > 0 && !inUse.includes(head))
     throw new Stop(
@@ -205,4 +208,4 @@ export const noteSealing = (tx: Tx, keyId: string) =>
 /** From now on only this key seals. */
 export const dropSealing = (tx: Tx, keptId: string) => run(tx)`delete from kernel.sealing_key where id <> ${keptId}`;
 
-export const resealCanary = (tx: Tx, ring: KeyRing) => run(tx)`update kernel.canary set sealed = ${seal(ring, 'canary', canaryPlace)}`;
+export const resealCanary = (tx: Tx, ring: KeyRing) => run(tx)`update kernel.canary set sealed = ${seal(ring, 'canary', canaryPosition)}`;

@@ -4,11 +4,11 @@
 export type Steps<T> = Generator<undefined, T, undefined>;
 
 /** Calls `act` for each item of a list; a step ends after `each` items. */
-export function* forEachStep<T>(items: Iterable<T>, act: (item: T) => unknown, each = 500): Steps<void> {
+export function* forEachStep<T>(items: Iterable<T>, act: (item: T) => unknown, itemsPerStep = 500): Steps<void> {
   let n = 0;
   for (const item of items) {
     act(item);
-    if (++n % each === 0) yield;
+    if (++n % itemsPerStep === 0) yield;
   }
 }
 

@@ -19,7 +19,7 @@ export async function runYielding<T>(steps: Steps<T>): Promise<T> {
 }
 
 /** The longest pause. The work may hold locks, and a hundred pauses must be over before a lock timeout. */
-const mostPauseMs = 15;
+const maxPauseMs = 15;
 
 /**
  * Runs one batch of long work. While the loop is busy it pauses afterwards, for as long as the batch took, and leaves the database to
@@ -29,7 +29,7 @@ export async function runWithPause<T>(work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const done = await work();
   if (!isLoopBusy()) return done;
-  await setTimeout(Math.min(mostPauseMs, performance.now() - began));
+  await setTimeout(Math.min(maxPauseMs, performance.now() - began));
   resume();
   return done;
 }
@@ -41,7 +41,7 @@ export async function runWithPause<T>(work: () => Promise<T>): Promise<T> {
 export function makePauses(): () => Promise<void> {
   let began = performance.now();
   return async () => {
-    if (isLoopBusy()) await setTimeout(Math.min(mostPauseMs, performance.now() - began));
+    if (isLoopBusy()) await setTimeout(Math.min(maxPauseMs, performance.now() - began));
     else await setImmediate();
     resume();
     began = performance.now();
@@ -49,12 +49,14 @@ export function makePauses(): () => Promise<void> {
 }
 
 /** A rest lasts `times` as long as the work before it, at most `maxMs`. */
-const rest = { times: 3, mostMs: 1_000 };
+const restLimits = { times: 3, maxMs: 1_000 };
 
 /** Runs a piece of background work, and rests afterwards: in total such work takes at most a quarter of the machine. */
 export async function runAtQuarterLoad<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const done = await work();
-  await setTimeout(Math.min(rest.mostMs, rest.times * (performance.now() - began)), undefined, { signal, ref: false }).catch(() => {});
+  await setTimeout(Math.min(restLimits.maxMs, restLimits.times * (performance.now() - began)), undefined, { signal, ref: false }).catch(
+    () => {},
+  );
   return done;
 }

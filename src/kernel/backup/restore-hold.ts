@@ -22,7 +22,7 @@ export const endHold = (tx: Tx): Promise<number> => run(tx)`delete from kernel.r
 export const heldSentence =
   'everything that leaves (mail, pages, webhooks) waits since a restore; see what would be sent again, and let it go, with `quarterdeck admin restore go`';
 
-const lookEveryMs = 1_000;
+const pollMs = 1_000;
 
 export async function openRestoreHold(db: Db, log: Logger): Promise<RestoreHold> {
   let isHeld = (await db.read(findHold)) !== undefined;
@@ -33,7 +33,7 @@ export async function openRestoreHold(db: Db, log: Logger): Promise<RestoreHold>
     if (isHeld) return;
     clearInterval(timer);
     log.info('the operator let everything go that waited since the restore');
-  }, lookEveryMs).unref();
+  }, pollMs).unref();
   return {
     get isHeld() {
       return isHeld;

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
 
 /** Names that a start creates in a data directory. A directory with any of them belongs to Quarterdeck. */
-const made = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters', 'faults.log']);
+const ownNames = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters', 'faults.log']);
 
 /** Names that may exist before the first start: from the file system, from the operator, or from a start that failed early. */
 const isHarmless = (name: string) =>
@@ -12,7 +12,7 @@ const isHarmless = (name: string) =>
 /** A first start into a home directory is a mistake; Quarterdeck never mixes its files with foreign ones. */
 export async function refuseForeignFiles(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch(() => []);
-  if (names.some((name) => made.has(name))) return;
+  if (names.some((name) => ownNames.has(name))) return;
   const foreign = names.filter((name) => !isHarmless(name)).sort();
   if (foreign.length === 0) return;
   const shown = foreign.slice(0, 3).join(', ') + (foreign.length > 3 ? ` and ${foreign.length - 3} more` : '');

@@ -49,13 +49,13 @@ const deleteLeftovers = (tx: Tx) => run(tx)`
 
 const retryMs = 1_000;
 
-export interface NotedServer {
+export interface RegisteredServer {
   noteKeys(ring: KeyRing): void;
   stop(): Promise<void>;
 }
 
 /** Registers the keys of this process, now and at each change. Retries every second while the database is unavailable. */
-export async function noteServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<NotedServer> {
+export async function noteServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<RegisteredServer> {
   const idsOf = (ring: KeyRing) => ring.keys.map(({ id }) => id);
   await db.write(async (tx) => {
     await deleteLeftovers(tx);

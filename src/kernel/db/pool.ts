@@ -70,24 +70,24 @@ export function openDb(options: DbOptions): Db {
   const connect = makeConnect(pool, options.patienceMs ?? 0);
   const { max = defaultMax, perOrg = max, perOrgWhenContended = perOrg, watch, refused, checkRows: checksRows = false } = options;
   const turns = makeFairSemaphore({ slots: max, perOrg, perOrgWhenContended, ...(refused ? { onRefused: refused } : {}) });
-  const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
-  const notes = (lent?: Slots) => makeTransactionState(checksRows, watch, lent);
+  const unit = checksRows ? new AsyncLocalStorage<OpenUnit>() : undefined;
+  const makeState = (lent?: Slots) => makeTransactionState(checksRows, watch, lent);
   const wakers: ((channel: string) => void)[] = [];
   let slots: Slots | undefined;
   let fullAt = Number.NEGATIVE_INFINITY;
 
-  const tellAll = (acts: readonly (() => void)[]) => tellEach(acts, options.onError);
-  const tellCommitted = (noted: TransactionState) => {
-    noted.end = 'committed';
-    tellAll([...noted.after, ...[...noted.marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
+  const notifyAll = (acts: readonly (() => void)[]) => callEach(acts, options.onError);
+  const notifyCommitted = (noted: TransactionState) => {
+    noted.outcome = 'committed';
+    notifyAll([...noted.commitListeners, ...[...noted.markedChannels].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
   };
-  const tellFailed = (noted: TransactionState, isKnown: boolean) => {
-    noted.end = isKnown ? 'failed' : 'in doubt';
-    tellAll(noted.failed.map((act) => () => act(isKnown)));
+  const notifyFailed = (noted: TransactionState, isKnown: boolean) => {
+    noted.outcome = isKnown ? 'failed' : 'in doubt';
+    notifyAll(noted.failureListeners.map((act) => () => act(isKnown)));
   };
 
   /** Runs one unit of work on a connection of its own. Listeners are notified once the connection is free for others. */
-  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, noted: TransactionState): Promise<T> => {
+  const runUnit = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: TransactionMode, noted: TransactionState): Promise<T> => {
     if (unit?.getStore()?.isOver === false && currentContext() !== systemContext)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
     const context = currentContext();
@@ -104,31 +104,31 @@ export function openDb(options: DbOptions): Db {
     let result: T;
     try {
       result = await around(client, () =>
-        unit ? noticed(unit, () => runTransaction(client, noted, work)) : runTransaction(client, noted, work),
+        unit ? trackUnit(unit, () => runTransaction(client, noted, work)) : runTransaction(client, noted, work),
       );
     } catch (error) {
-      const away = asUnavailable(error);
-      if (away instanceof DatabaseFull) fullAt = performance.now();
-      const reason = away ?? error;
+      const unavailable = asUnavailable(error);
+      if (unavailable instanceof DatabaseFull) fullAt = performance.now();
+      const reason = unavailable ?? error;
       // A cancelled statement leaves its connection usable.
-      broken = away === undefined || away instanceof DatabaseSlow ? await undo(client) : away;
-      tellFailed(noted, broken === undefined);
+      broken = unavailable === undefined || unavailable instanceof DatabaseSlow ? await undo(client) : unavailable;
+      notifyFailed(noted, broken === undefined);
       throw reason;
     } finally {
       client.release(broken);
       turns.release(org);
     }
-    tellCommitted(noted);
+    notifyCommitted(noted);
     return result;
   };
 
   return {
-    read: (work) => tryAgain(plainly, (noted) => perform(work, plainly, noted), notes, options.onError),
+    read: (work) => retryUndone(autocommit, (noted) => runUnit(work, autocommit, noted), makeState, options.onError),
     write: (work) =>
-      tryAgain(
+      retryUndone(
         inTransaction,
-        (noted) => perform(work, inTransaction, noted),
-        () => notes(slots),
+        (noted) => runUnit(work, inTransaction, noted),
+        () => makeState(slots),
         options.onError,
       ),
     onWake: (act) => wakers.push(act),
@@ -146,7 +146,7 @@ export function openDb(options: DbOptions): Db {
 }
 
 /** The transaction has ended. A listener that throws cannot make it look undone, nor keep the other listeners from being called. */
-function tellEach(acts: readonly (() => void)[], onError: OnError | undefined): void {
+function callEach(acts: readonly (() => void)[], onError: OnError | undefined): void {
   for (const act of acts) {
     try {
       act();
@@ -157,12 +157,12 @@ function tellEach(acts: readonly (() => void)[], onError: OnError | undefined): 
 }
 
 /** In tests: whether a unit of work is still open. A request with two connections could deadlock on the pool once all are taken. */
-interface Unit {
+interface OpenUnit {
   isOver: boolean;
 }
 
-async function noticed<T>(unit: AsyncLocalStorage<Unit>, work: () => Promise<T>): Promise<T> {
-  const mine: Unit = { isOver: false };
+async function trackUnit<T>(unit: AsyncLocalStorage<OpenUnit>, work: () => Promise<T>): Promise<T> {
+  const mine: OpenUnit = { isOver: false };
   try {
     return await unit.run(mine, work);
   } finally {
@@ -212,9 +212,9 @@ const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
 
 /** A new connection plans every statement, which takes longer than the work itself. So in the first 2 s callers wait four times as long. */
-const fresh = { ms: 2_000, times: 4 };
+const coldStart = { ms: 2_000, times: 4 };
 
-function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolClient> {
+function makeConnect(pool: pg.Pool, openAfterMs: number): () => Promise<pg.PoolClient> {
   const waiting = new Set<() => void>();
   // The pool emits the event before the connection is back in it.
   pool.on('release', () => queueMicrotask(() => waiting.values().next().value?.()));
@@ -230,7 +230,7 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
     wakeAll();
   };
   /** Opens one connection at a time, for no particular caller. Each waiter takes the first that is free: the new one or a released one. */
-  const openAside = () => {
+  const openInBackground = () => {
     if (isOpening) return;
     isOpening = true;
     const since = performance.now();
@@ -254,17 +254,17 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
   const openedAt = performance.now();
   return async () => {
     const from = performance.now();
-    const patient = from + (from - openedAt < fresh.ms ? fresh.times : 1) * patienceMs;
-    const latest = patienceMs > 0 ? patient + limits.connectionTimeoutMillis : from;
+    const waitUntil = from + (from - openedAt < coldStart.ms ? coldStart.times : 1) * openAfterMs;
+    const deadline = openAfterMs > 0 ? waitUntil + limits.connectionTimeoutMillis : from;
     // Acquired in the same turn in which it was seen free; otherwise two callers would see the same connection.
-    for (let at = from; at < latest && isAllInUse(pool); at = performance.now()) {
-      const isPatient = at < patient;
+    for (let at = from; at < deadline && isAllInUse(pool); at = performance.now()) {
+      const isWaiting = at < waitUntil;
       const before = failure;
-      if (!isPatient) openAside();
-      await nextRelease((isPatient ? patient : latest) - at);
+      if (!isWaiting) openInBackground();
+      await nextRelease((isWaiting ? waitUntil : deadline) - at);
       // A failed opening counts only for callers that waited before it began; the others open another.
-      const isMine = failure !== before && failure !== undefined && failure.since >= patient;
-      if (!isPatient && isMine && isAllInUse(pool)) throw asUnavailable(failure!.error) ?? failure!.error;
+      const isMine = failure !== before && failure !== undefined && failure.since >= waitUntil;
+      if (!isWaiting && isMine && isAllInUse(pool)) throw asUnavailable(failure!.error) ?? failure!.error;
     }
     const since = performance.now();
     const opens = pool.totalCount < pool.options.max && pool.idleCount <= pool.waitingCount; // otherwise only this caller timed out
@@ -280,7 +280,7 @@ const isAllInUse = ({ idleCount, waitingCount, totalCount, options: { max } }: p
   idleCount <= waitingCount && totalCount > 0 && totalCount < max;
 
 /** How a unit of work begins, ends and rolls back. */
-interface Manner {
+interface TransactionMode {
   around<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T>;
   /** After a failure, on a connection that still answers. Returns the reason if the connection is unusable now. */
   undo(client: pg.ClientBase): Promise<Error | undefined>;
@@ -289,13 +289,13 @@ interface Manner {
 }
 
 /** Autocommit: each statement is its own transaction, so statements before the failed one may have changed rows. */
-const plainly: Manner = {
+const autocommit: TransactionMode = {
   around: (_client, work) => work(),
   undo: async () => undefined,
-  isUndone: ({ given, failure }, error) => given === 1 && error === failure,
+  isUndone: ({ statementCount: given, failure }, error) => given === 1 && error === failure,
 };
 
-const inTransaction: Manner = {
+const inTransaction: TransactionMode = {
   around: async (client, work) => {
     // Not awaited: the first statement travels with it. If BEGIN fails, that statement does not run either.
     const begun = client.query('begin');
@@ -320,8 +320,8 @@ const inTransaction: Manner = {
  * The victim of a deadlock is rolled back, so it can simply run again. So can the loser of a race for a unique name, and a row whose parent
  * was just deleted: the second run sees the winner's changes.
  */
-async function tryAgain<T>(
-  { isUndone }: Manner,
+async function retryUndone<T>(
+  { isUndone }: TransactionMode,
   act: (noted: TransactionState) => Promise<T>,
   makeNoted: () => TransactionState,
   onError?: OnError,

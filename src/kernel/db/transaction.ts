@@ -37,61 +37,62 @@ export interface Slot {
 
 /** The state of a transaction, and the listeners to call at its end. */
 export interface TransactionState {
-  after: (() => void)[];
-  failed: ((isKnown: boolean) => void)[];
-  marked: Set<string>;
+  commitListeners: (() => void)[];
+  failureListeners: ((isKnown: boolean) => void)[];
+  markedChannels: Set<string>;
   checksRows: boolean;
   watch: LoopWatch | undefined;
   slots: Slots | undefined;
   /** The number of statements issued, and the error of the first that failed. */
-  given: number;
+  statementCount: number;
   failure: unknown;
   /** How it ended, once listeners were called. A statement in flight while another failed is answered later than this. */
-  end: 'committed' | 'failed' | 'in doubt' | undefined;
+  outcome: 'committed' | 'failed' | 'in doubt' | undefined;
 }
 export const makeTransactionState = (checksRows: boolean, watch?: LoopWatch, slots?: Slots): TransactionState => ({
-  after: [],
-  failed: [],
-  marked: new Set(),
+  commitListeners: [],
+  failureListeners: [],
+  markedChannels: new Set(),
   checksRows,
   watch,
   slots,
-  given: 0,
+  statementCount: 0,
   failure: undefined,
-  end: undefined,
+  outcome: undefined,
 });
 
 /** Calls the listener at the end of the transaction; at once if it has ended already. */
-const hearCommit = (noted: TransactionState, act: () => void) => void (noted.end === 'committed' ? act() : noted.after.push(act));
-const hearFailure = (noted: TransactionState, act: (isKnown: boolean) => void) =>
-  void (noted.end === 'failed' || noted.end === 'in doubt' ? act(noted.end === 'failed') : noted.failed.push(act));
+const onCommit = (state: TransactionState, act: () => void) =>
+  void (state.outcome === 'committed' ? act() : state.commitListeners.push(act));
+const onFailure = (state: TransactionState, act: (isKnown: boolean) => void) =>
+  void (state.outcome === 'failed' || state.outcome === 'in doubt' ? act(state.outcome === 'failed') : state.failureListeners.push(act));
 
 /** Runs the work on this connection. A statement issued after the end throws, so it cannot reach the connection's next user. */
-export async function runTransaction<T>(client: pg.ClientBase, noted: TransactionState, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const tx = onClient(client, noted);
-  let over = false;
+export async function runTransaction<T>(client: pg.ClientBase, state: TransactionState, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tx = onClient(client, state);
+  let isOver = false;
   try {
     return await work({
       ...tx,
       query: async (piece) => {
-        if (over) throw new Error('a statement came after the end of its transaction');
-        noted.given++;
+        if (isOver) throw new Error('a statement came after the end of its transaction');
+        state.statementCount++;
         try {
           return await tx.query(piece);
         } catch (error) {
           // Statements behind a failed one fail because of it (25P02). Whichever error surfaces first, the original one is reported.
-          noted.failure ??= error;
-          throw codeOf(error) === '25P02' ? noted.failure : error;
+          state.failure ??= error;
+          throw codeOf(error) === '25P02' ? state.failure : error;
         }
       },
     });
   } finally {
-    over = true;
+    isOver = true;
   }
 }
 
-function onClient(client: pg.ClientBase, noted: TransactionState): Tx {
-  const { marked, checksRows, watch, slots } = noted;
+function onClient(client: pg.ClientBase, state: TransactionState): Tx {
+  const { markedChannels: marked, checksRows, watch, slots } = state;
   return {
     checksRows,
     slots,
@@ -100,8 +101,8 @@ function onClient(client: pg.ClientBase, noted: TransactionState): Tx {
       watch?.resume(currentContext());
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
-    afterCommit: (act) => hearCommit(noted, act),
-    afterFailure: (act) => hearFailure(noted, act),
+    afterCommit: (act) => onCommit(state, act),
+    afterFailure: (act) => onFailure(state, act),
     wake: (channel) => marked.add(channel),
   };
 }

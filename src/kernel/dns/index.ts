@@ -1,10 +1,10 @@
 import { currentContext, makeFairSemaphore } from '../fairness/index.ts';
-import { type Allow, nothing, unlessAborted } from '../guard/index.ts';
-import { type Asking, resolveName } from './ask.ts';
+import { type Allow, allowNothing, unlessAborted } from '../guard/index.ts';
+import { queryAtSource } from './authoritative.ts';
 import { makeDnsCache } from './cache.ts';
 import { nameOf, type Question } from './message.ts';
+import { type QueryOptions, resolveName } from './query.ts';
 import { findServers } from './servers.ts';
-import { askSource } from './source.ts';
 
 /** The record types that Quarterdeck looks up. */
 export type DnsType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'NS' | 'CNAME' | 'TLSA' | 'PTR';
@@ -52,43 +52,49 @@ export interface DnsOptions {
   allow?: Allow;
   /** For tests: the port of name servers, and the timeouts. */
   sourcePort?: number;
-  tryMs?: number;
-  mostMs?: number;
+  attemptMs?: number;
+  timeoutMs?: number;
 }
 
-const tries = 2;
+const rounds = 2;
 
-export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs = 2_000, mostMs = 8_000 }: DnsOptions = {}): Dns {
+export function makeDns({
+  servers = [],
+  allow = allowNothing,
+  sourcePort = 53,
+  attemptMs: tryMs = 2_000,
+  timeoutMs: mostMs = 8_000,
+}: DnsOptions = {}): Dns {
   const resolvers = findServers(servers);
   const isTrusted = servers.length > 0;
-  const remember = makeDnsCache();
-  const turns = makeFairSemaphore({ slots: 256, perOrg: 128, maxWaitingPerOrg: 2_000, waitMs: mostMs });
+  const cached = makeDnsCache();
+  const inFlight = makeFairSemaphore({ slots: 256, perOrg: 128, maxWaitingPerOrg: 2_000, waitMs: mostMs });
 
-  const resolve = (question: Question, { signal, atOnce }: Pick<Asking, 'signal' | 'atOnce'>) => {
-    const asking: Asking = {
+  const resolve = (question: Question, { signal, atOnce }: Pick<QueryOptions, 'signal' | 'atOnce'>) => {
+    const options: QueryOptions = {
       servers: resolvers(),
       recursive: true,
-      tries,
-      tryMs,
-      until: performance.now() + mostMs,
-      turns,
+      rounds,
+      attemptMs: tryMs,
+      deadline: performance.now() + mostMs,
+      inFlight,
       signal,
       atOnce,
     };
-    return resolveName(question, asking, isTrusted);
+    return resolveName(question, options, isTrusted);
   };
   /** Other callers may wait for the same answer, so one caller's signal does not end the query. */
   const lookup = (question: Question, atOnce?: boolean) =>
-    remember(`${question.type} ${question.name}`, () => resolve(question, { atOnce }), currentContext().org);
+    cached(`${question.type} ${question.name}`, () => resolve(question, { atOnce }), currentContext().org);
 
   const lookupAtSource = async (question: Question, signal: AbortSignal | undefined) => {
     const find = (name: string, type: DnsType) => lookup({ name, type });
-    return (await askSource(question, { lookup: find, allow, port: sourcePort, turns, signal })) ?? resolve(question, { signal });
+    return (await queryAtSource(question, { lookup: find, allow, port: sourcePort, inFlight, signal })) ?? resolve(question, { signal });
   };
 
   const ask = async (text: string, type: DnsType, signal: AbortSignal | undefined, find: (q: Question) => Promise<DnsAnswer>) => {
     const name = nameOf(text);
-    if (name === undefined) return impossible;
+    if (name === undefined) return noSuchName;
     return signal ? unlessAborted(signal, () => find({ name, type })) : find({ name, type });
   };
   return {
@@ -98,4 +104,4 @@ export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs 
 }
 
 /** The answer for text that cannot be a DNS name. */
-const impossible: DnsAnswer = { outcome: 'nxdomain', records: [], aliases: [], ttl: 300, authentic: false, server: '' };
+const noSuchName: DnsAnswer = { outcome: 'nxdomain', records: [], aliases: [], ttl: 300, authentic: false, server: '' };

@@ -16,13 +16,13 @@ export interface Reply {
   isAuthentic: boolean;
   records: DnsRecord[];
   /** Seconds for which a negative answer is valid; absent if the reply does not say (RFC 2308 5). */
-  absentTtl: number | undefined;
+  negativeTtl: number | undefined;
 }
 
-const known: ReadonlySet<string> = new Set(['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'TLSA', 'PTR'] satisfies DnsType[]);
+const knownTypes: ReadonlySet<string> = new Set(['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'TLSA', 'PTR'] satisfies DnsType[]);
 
 /** An honest reply has a handful; the library would allocate as many as a header claims. */
-const mostRecords = 256;
+const maxRecords = 256;
 
 /** Lower case, without the trailing dot; undefined if it cannot be a DNS name. */
 export function nameOf(text: string): string | undefined {
@@ -44,7 +44,7 @@ export function encodeQuery(id: number, { name, type }: Question, { recursive, e
 
 /** Undefined: not an answer to this question, or unreadable. */
 export function decodeReply(bytes: Buffer, id: number, question: Question): Reply | undefined {
-  if (bytes.length < 12 || bytes.readUInt16BE(0) !== id || countRecords(bytes) > mostRecords) return undefined;
+  if (bytes.length < 12 || bytes.readUInt16BE(0) !== id || countRecords(bytes) > maxRecords) return undefined;
   try {
     return readReply(packet.decode(bytes) as packet.DecodedPacket & { rcode: string; opcode: string }, question);
   } catch {
@@ -65,7 +65,7 @@ function readReply(message: packet.DecodedPacket & { rcode: string; opcode: stri
     isAuthoritative: message.flag_aa,
     isAuthentic: message.flag_ad,
     records: answers.flatMap(readRecord),
-    absentTtl: absentTtlOf(authorities),
+    negativeTtl: negativeTtlOf(authorities),
   };
 }
 
@@ -74,7 +74,7 @@ const asksFor = (asked: packet.Question, { name, type }: Question) =>
 
 function readRecord(answer: packet.Answer): DnsRecord[] {
   const { name, type, class: of, ttl, data } = answer as packet.BaseAnswer<string, unknown>;
-  if (of !== 'IN' || !known.has(type)) return [];
+  if (of !== 'IN' || !knownTypes.has(type)) return [];
   return [{ type: type as DnsType, name: name.toLowerCase(), ttl: clampTtl(ttl ?? 0), data: readData(type as DnsType, data) }];
 }
 
@@ -89,7 +89,7 @@ function readData(type: DnsType, data: unknown): unknown {
   return (data as string).toLowerCase();
 }
 
-function absentTtlOf(authorities: packet.Answer[]): number | undefined {
+function negativeTtlOf(authorities: packet.Answer[]): number | undefined {
   const soa = authorities.find((answer) => answer.type === 'SOA') as packet.SoaAnswer | undefined;
   return soa && clampTtl(Math.min(soa.ttl ?? 0, soa.data.minimum ?? 0));
 }

@@ -14,21 +14,21 @@ export interface Exchange<T> {
   server: Server;
   query: Buffer;
   read(message: Buffer): T | undefined;
-  ms: number;
+  timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
 /** The number of spoofed replies to one query before it is given up. */
-const mostStrangers = 16;
+const maxSpoofedReplies = 16;
 
 /**
  * On a socket of its own, so that its port is as hard to guess as the id. Connected, so that the system drops packets from elsewhere and
  * reports a closed port at once. Undefined: no answer in time.
  */
-export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
+export const exchangeUdp = <T>({ server, query, read, timeoutMs: ms, signal }: Exchange<T>): Promise<T | undefined> =>
   settleOnce(ms, signal, (settle) => {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    let strangers = 0;
+    let spoofedReplies = 0;
     // A message that cannot be read counts as no answer.
     const peer = { destroy: () => settle(undefined) };
     socket.on('error', guarded('dns.udp.error', peer, peer.destroy));
@@ -36,7 +36,7 @@ export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>)
       'message',
       guarded('dns.udp.message', peer, (message) => {
         const reply = read(message);
-        if (reply !== undefined || ++strangers >= mostStrangers) settle(reply);
+        if (reply !== undefined || ++spoofedReplies >= maxSpoofedReplies) settle(reply);
       }),
     );
     const ask = (error?: Error) => (error ? settle(undefined) : socket.send(query));
@@ -45,7 +45,7 @@ export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>)
   });
 
 /** RFC 1035 4.2.2: a length precedes each message. */
-export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
+export const exchangeTcp = <T>({ server, query, read, timeoutMs: ms, signal }: Exchange<T>): Promise<T | undefined> =>
   settleOnce(ms, signal, (settle) => {
     const socket = connect({ host: server.address, port: server.port });
     const length = Buffer.alloc(2);
@@ -53,7 +53,7 @@ export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>)
     let got = 0;
     const ended = guarded('dns.tcp.ended', socket, () => settle(undefined));
     socket.on('error', ended).on('close', ended);
-    const hear = (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       for (let rest = chunk; rest.length > 0; ) {
         const into: Buffer = message ?? length;
         const taken = rest.copy(into, got);
@@ -66,7 +66,7 @@ export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>)
         if (message.length === 0) return settle(undefined);
       }
     };
-    socket.on('data', guarded('dns.tcp.data', socket, hear));
+    socket.on('data', guarded('dns.tcp.data', socket, onData));
     const size = Buffer.alloc(2);
     size.writeUInt16BE(query.length);
     socket.write(Buffer.concat([size, query]));

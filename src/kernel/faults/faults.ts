@@ -14,13 +14,13 @@ type Observer = (fault: Fault) => void;
 const observers = new Set<Observer>();
 const counts = new Map<string, { kind: FaultKind; name: string; count: number }>();
 /** Names are constants in the sources, so there are few; this bounds a mistake. */
-const mostNames = 200;
+const maxNames = 200;
 
 export function tellFault(fault: Fault): void {
   const key = `${fault.kind} ${fault.name}`;
   const known = counts.get(key);
   if (known) known.count++;
-  else if (counts.size < mostNames) counts.set(key, { kind: fault.kind, name: fault.name, count: 1 });
+  else if (counts.size < maxNames) counts.set(key, { kind: fault.kind, name: fault.name, count: 1 });
   for (const observe of observers) observe(fault);
 }
 

@@ -14,7 +14,7 @@ export function guarded<A extends unknown[], R, Otherwise = undefined>(
   name: string,
   peer: Peer | ((args: NoInfer<A>) => Peer | undefined) | undefined,
   handler: (...args: A) => R,
-  otherwise?: Otherwise,
+  fallback?: Otherwise,
 ): (...args: A) => R | Otherwise {
   const fail = (error: unknown, args: A) => {
     const kind: FaultKind = 'handler';
@@ -32,7 +32,7 @@ export function guarded<A extends unknown[], R, Otherwise = undefined>(
       return result;
     } catch (error) {
       fail(error, args);
-      return otherwise as Otherwise;
+      return fallback as Otherwise;
     }
   };
 }

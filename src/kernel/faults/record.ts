@@ -15,8 +15,8 @@ export interface RecordedFault {
   message: string;
 }
 
-const mostBytes = 65_536;
-const quietMs = 1_000;
+const maxBytes = 65_536;
+const minIntervalMs = 1_000;
 const messageLength = 500;
 
 const fileIn = (dataDir: string) => join(dataDir, 'faults.log');
@@ -38,7 +38,7 @@ export function recordFaults(dataDir: string, log: Logger): () => void {
   const lastAt = new Map<string, number>();
   return observeFaults((fault) => {
     const now = performance.now();
-    if (fault.kind === 'handler' && now - (lastAt.get(fault.name) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
+    if (fault.kind === 'handler' && now - (lastAt.get(fault.name) ?? Number.NEGATIVE_INFINITY) < minIntervalMs) return;
     lastAt.set(fault.name, now);
     log.error({ err: fault.error, fault: fault.kind, handler: fault.name }, 'an exception that nobody foresaw');
     append(fileIn(dataDir), describe(fault));
@@ -54,8 +54,8 @@ const describe = ({ kind, name, error }: Fault): RecordedFault => ({
 
 function append(file: string, fault: RecordedFault): void {
   try {
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > mostBytes) {
-      const kept = readText(file).slice(-mostBytes / 2);
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxBytes) {
+      const kept = readText(file).slice(-maxBytes / 2);
       writeFileSync(file, kept.slice(kept.indexOf('\n') + 1), { mode: 0o600 });
     }
     appendFileSync(file, `${JSON.stringify(fault)}\n`, { mode: 0o600 });

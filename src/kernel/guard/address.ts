@@ -87,7 +87,7 @@ const classes = {
 
 export type AddressClass = keyof typeof classes | 'ISATAP' | 'unassigned';
 
-const inOrder = Object.entries(classes) as [AddressClass, Network[]][];
+const orderedClasses = Object.entries(classes) as [AddressClass, Network[]][];
 
 /** RFC 5214 6.1: `…:0:5efe:a.b.c.d` names an IPv4 host at the end of a tunnel, under any prefix. */
 const isIsatap = ({ family, bytes }: Address) =>
@@ -97,7 +97,7 @@ const isIsatap = ({ family, bytes }: Address) =>
  * Why an address is not on the public internet; null if it is. Unassigned ranges are refused too, so the list above need not be complete.
  */
 export function classOf(address: Address): AddressClass | null {
-  for (const [name, members] of inOrder) if (members.some((member) => isInNetwork(address, member))) return name;
+  for (const [name, members] of orderedClasses) if (members.some((member) => isInNetwork(address, member))) return name;
   if (isIsatap(address)) return 'ISATAP';
   if (address.family === 6 && !isInNetwork(address, globalUnicast)) return 'unassigned';
   // A second opinion: a range missing above would have to be missing there too.

@@ -14,38 +14,38 @@ export interface ConnectionPool {
 /** Most servers close idle connections after 5 s. If both sides closed at the same time, a request could be lost. */
 const idleMs = 4_000;
 /** The longest age of a connection, however busy: then the name is resolved again, since it may point elsewhere by now. */
-const oldestMs = 60_000;
-const most = { ofOne: 16, inAll: 256 };
+const maxAgeMs = 60_000;
+const limits = { perKey: 16, total: 256 };
 
 /** Any event on an idle connection closes it. */
-const ended = ['data', 'end', 'error', 'close'] as const;
+const endEvents = ['data', 'end', 'error', 'close'] as const;
 
-interface Waiting {
+interface IdleConnection {
   connection: Connection;
   /** Removes the pool's listeners. */
-  leave(): void;
+  removeListeners(): void;
 }
 
 export function makeConnectionPool(now = () => performance.now()): ConnectionPool {
-  const waiting = new Map<string, Waiting[]>();
+  const idle = new Map<string, IdleConnection[]>();
   const dialedAt = new WeakMap<Socket, number>();
   let count = 0;
 
-  const remove = (key: string, one: Waiting): void => {
-    const of = waiting.get(key)!;
+  const remove = (key: string, one: IdleConnection): void => {
+    const of = idle.get(key)!;
     of.splice(of.indexOf(one), 1);
-    if (of.length === 0) waiting.delete(key);
+    if (of.length === 0) idle.delete(key);
     count--;
-    one.leave();
+    one.removeListeners();
   };
-  const drop = (key: string, one: Waiting): void => {
+  const drop = (key: string, one: IdleConnection): void => {
     remove(key, one);
     one.connection.socket.destroy();
   };
 
   return {
     take: (key) => {
-      const one = waiting.get(key)?.at(-1); // the most recently used
+      const one = idle.get(key)?.at(-1); // the most recently used
       if (!one) return undefined;
       remove(key, one);
       one.connection.socket.ref();
@@ -55,23 +55,23 @@ export function makeConnectionPool(now = () => performance.now()): ConnectionPoo
       const { socket } = connection;
       const since = dialedAt.get(socket) ?? now();
       dialedAt.set(socket, since);
-      const of = waiting.get(key) ?? [];
-      if (socket.destroyed || !socket.writable || now() - since > oldestMs || of.length >= most.ofOne) return void socket.destroy();
-      if (count >= most.inAll) {
-        const [oldest, [first]] = waiting.entries().next().value!;
+      const of = idle.get(key) ?? [];
+      if (socket.destroyed || !socket.writable || now() - since > maxAgeMs || of.length >= limits.perKey) return void socket.destroy();
+      if (count >= limits.total) {
+        const [oldest, [first]] = idle.entries().next().value!;
         drop(oldest, first!);
       }
       const end = guarded('guard.kept.end', socket, () => drop(key, one));
       // A TLS connection that receives garbage reports it by `error` alone.
-      for (const event of ended) socket.on(event, end);
+      for (const event of endEvents) socket.on(event, end);
       socket.setTimeout(idleMs, end);
       const leave = () => {
-        for (const event of ended) socket.off(event, end);
+        for (const event of endEvents) socket.off(event, end);
         socket.setTimeout(0, end);
       };
-      const one: Waiting = { connection, leave };
-      waiting.delete(key); // moves the key to the end of the eviction order
-      waiting.set(key, [...of, one]);
+      const one: IdleConnection = { connection, removeListeners: leave };
+      idle.delete(key); // moves the key to the end of the eviction order
+      idle.set(key, [...of, one]);
       count++;
       socket.unref();
     },

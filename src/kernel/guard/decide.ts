@@ -6,7 +6,7 @@ export type Verdict =
   | { readonly allowed: false; readonly class: AddressClass | 'unreadable' };
 
 /** No list opens these: no service listens there, and Linux connects 0.0.0.0 to itself. */
-const never: ReadonlySet<AddressClass> = new Set(['unspecified', 'multicast', 'broadcast']);
+const neverAllowed: ReadonlySet<AddressClass> = new Set(['unspecified', 'multicast', 'broadcast']);
 
 /** Whether this use may connect to this address. Pure: the result depends on the arguments only. */
 export function decide(allow: Allow, use: string, text: string): Verdict {
@@ -17,7 +17,7 @@ export function decide(allow: Allow, use: string, text: string): Verdict {
 export function judge(allow: Allow, use: string, address: Address): Verdict {
   const found = classOf(address);
   if (found === null) return { allowed: true, address };
-  if (never.has(found)) return { allowed: false, class: found };
+  if (neverAllowed.has(found)) return { allowed: false, class: found };
 
   // An operator who opens 10.0.0.0/8 or ::/0 means hosts, not the cloud's credentials. A metadata service is opened only by its full
   // address.

@@ -32,10 +32,10 @@ export interface Connection<S extends Socket = Socket> {
 export interface Dialer extends AddressPolicy {
   readonly connector: Connector;
   readonly sharedContext: () => SecureContext;
-  readonly kept: ConnectionPool;
+  readonly pool: ConnectionPool;
 }
 
-const slow: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connect_timeout' | 'timeout', sentence: string]> = {
+const timeouts: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connect_timeout' | 'timeout', sentence: string]> = {
   resolve: ['dns_timeout', 'could not be looked up in time'],
   connect: ['connect_timeout', 'did not accept a connection in time'],
   tls: ['timeout', 'did not complete a TLS handshake in time'],
@@ -51,14 +51,14 @@ export async function dial(
   tls: TlsOptions | undefined,
 ): Promise<Connection> {
   const phases: Phases = {};
-  let phase: keyof typeof slow = 'resolve';
-  const until = performance.now() + (options.connectMs ?? 10_000);
+  let phase: keyof typeof timeouts = 'resolve';
+  const deadlineAt = performance.now() + (options.connectMs ?? 10_000);
   const { signal, stop } = deadline(
     options.connectMs ?? 10_000,
-    () => new GuardFailure(slow[phase][0], phase, `${host.name} ${slow[phase][1]}`),
+    () => new GuardFailure(timeouts[phase][0], phase, `${host.name} ${timeouts[phase][1]}`),
     options.signal,
   );
-  const timed = async <T>(name: keyof typeof slow, work: () => Promise<T>): Promise<T> => {
+  const timed = async <T>(name: keyof typeof timeouts, work: () => Promise<T>): Promise<T> => {
     phase = name;
     const started = performance.now();
     const result = await work();
@@ -70,12 +70,12 @@ export async function dial(
 
   try {
     const pinned = await timed('resolve', () => resolveAllowed(dialer, use, host, signal));
-    const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, until, signal));
+    const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, deadlineAt, signal));
     // From here on a reset can arrive at any moment, also between two owners of the socket.
     socket.on('error', () => {});
-    const spoken =
+    const secured =
       tls === undefined ? { socket, certificate: null } : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
-    return { ...spoken, address: address.text, family: address.family, phases };
+    return { ...secured, address: address.text, family: address.family, phases };
   } finally {
     stop();
   }
@@ -93,7 +93,7 @@ export async function upgrade(
   tls: TlsOptions,
 ): Promise<Connection<TLSSocket>> {
   const started = performance.now();
-  const late = () => new GuardFailure(slow.tls[0], 'tls', `${host.name} ${slow.tls[1]}`);
+  const late = () => new GuardFailure(timeouts.tls[0], 'tls', `${host.name} ${timeouts.tls[1]}`);
   const { signal, stop } = deadline(options.connectMs ?? 10_000, late, options.signal);
   try {
     const secured = await secure(open.socket, host, tls, dialer.sharedContext, signal);
@@ -111,7 +111,7 @@ async function connectFirst(dialer: Dialer, host: Host, pinned: Address[], port:
   for (const [at, address] of pinned.entries()) {
     const left = until - performance.now();
     const share = at === pinned.length - 1 ? Number.POSITIVE_INFINITY : Math.min(2000, left / (pinned.length - at));
-    const attempt = deadline(share, () => new GuardFailure(slow.connect[0], 'connect', `${host.name} ${slow.connect[1]}`), signal);
+    const attempt = deadline(share, () => new GuardFailure(timeouts.connect[0], 'connect', `${host.name} ${timeouts.connect[1]}`), signal);
     try {
       const socket = await dialer.connector({ address: address.text, family: address.family, port }, attempt.signal);
       return { socket: sameAddress(socket, host, address), address };

@@ -9,7 +9,7 @@ import type { Message } from './redirect.ts';
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Headers that frame the message or address the next hop are set by the guard: a user who sets them could smuggle a second request. */
-const ours = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|http2-settings)$/;
+const reservedHeaders = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|http2-settings)$/;
 
 const badRequest = (sentence: string): never => {
   throw new GuardRefusal('request', sentence);
@@ -25,7 +25,7 @@ export function checkedHeaders(headers: Readonly<Record<string, string>>): Recor
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower)) badRequest('a header name has characters that no header name has');
-    if (ours.test(lower)) badRequest(`the header ${lower} cannot be set; leave it out`);
+    if (reservedHeaders.test(lower)) badRequest(`the header ${lower} cannot be set; leave it out`);
     // RFC 9110 5.5: visible characters, spaces and tabs; a line break would begin another header.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) badRequest(`the value of the header ${lower} has characters that no header value has`);
     checked[lower] = value;

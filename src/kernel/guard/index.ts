@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { type Allow, nothing, parseAllow } from './allow.ts';
+import { type Allow, allowNothing, parseAllow } from './allow.ts';
 import { makeConnectionPool } from './connection-pool.ts';
 import { type Connector, tcpConnector } from './connector.ts';
 import { type Connection, type Dialer, type DialOptions, dial, upgrade } from './dial.ts';
@@ -53,12 +53,12 @@ export interface GuardOptions {
 
 export function makeGuard(options: GuardOptions = {}): Guard {
   const dialer: Dialer = {
-    allow: options.allow ?? nothing,
+    allow: options.allow ?? allowNothing,
     resolver: options.resolver ?? dnsResolver(options.dnsServers),
     connector: options.connector ?? tcpConnector,
     allowPort: options.allowPort ?? (() => true),
     sharedContext: sharedContext(),
-    kept: makeConnectionPool(),
+    pool: makeConnectionPool(),
   };
   const checked = (use: string, raw: string, port: number) => {
     const host = parseHost(raw);
@@ -91,7 +91,7 @@ export const makeOperatorGuard = (dnsServers: readonly string[]): Guard =>
 
 export { joinChunks } from '../http/joined-chunks.ts';
 export type { AddressClass } from './address.ts';
-export { type Allow, nothing, parseAllow } from './allow.ts';
+export { type Allow, allowNothing, parseAllow } from './allow.ts';
 export type { Connector, Endpoint } from './connector.ts';
 export { unlessAborted } from './deadline.ts';
 export { decide, type Verdict } from './decide.ts';

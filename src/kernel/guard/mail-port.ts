@@ -1,4 +1,4 @@
-import { nothing } from './allow.ts';
+import { allowNothing } from './allow.ts';
 import { decide } from './decide.ts';
 
 /** The port between mail servers. Uptime checks of users are used to bother mail servers, whose operators block the source. */
@@ -10,6 +10,6 @@ export const mailPort = 25;
  */
 export function isForeignMailServer(use: string, host: string, port: number): boolean {
   if (port !== mailPort) return false;
-  const verdict = decide(nothing, use, host);
+  const verdict = decide(allowNothing, use, host);
   return verdict.allowed || verdict.class === 'unreadable';
 }

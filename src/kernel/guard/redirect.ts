@@ -7,23 +7,23 @@ export interface Message {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The headers that another origin gets instead. */
-  readonly elsewhere: Readonly<Record<string, string>>;
+  readonly crossOriginHeaders: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
 }
 
 /** Headers that another origin may see. An allow list, since API keys travel in headers of any name. */
-const forAnyOrigin = new Set([
+const crossOriginNames = new Set([
   ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'user-agent'],
   ...['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'],
 ]);
 /** Headers that belong to a body, and go where it goes. */
-const ofBody = new Set(['content-type', 'content-language', 'content-encoding']);
+const bodyHeaderNames = new Set(['content-type', 'content-language', 'content-encoding']);
 
 type Headers = Readonly<Record<string, string>>;
-const only = (headers: Headers, isKept: (name: string) => boolean): Headers =>
+const pickHeaders = (headers: Headers, isKept: (name: string) => boolean): Headers =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => isKept(name)));
 
-export const headersElsewhere = (headers: Headers): Headers => only(headers, (name) => forAnyOrigin.has(name));
+export const crossOriginOnly = (headers: Headers): Headers => pickHeaders(headers, (name) => crossOriginNames.has(name));
 
 export const isRedirect = (status: number) => status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 
@@ -47,9 +47,9 @@ export function redirected(from: Message, status: number, location: string, allo
   }
   const body = becomesGet ? null : from.body;
   const kept = isSameOrigin
-    ? only(from.headers, (name) => !(becomesGet && name.startsWith('content-')))
-    : { ...from.elsewhere, ...(body === null ? {} : only(from.headers, (name) => ofBody.has(name))) };
-  return { target, method: becomesGet ? 'GET' : from.method, headers: kept, elsewhere: from.elsewhere, body };
+    ? pickHeaders(from.headers, (name) => !(becomesGet && name.startsWith('content-')))
+    : { ...from.crossOriginHeaders, ...(body === null ? {} : pickHeaders(from.headers, (name) => bodyHeaderNames.has(name))) };
+  return { target, method: becomesGet ? 'GET' : from.method, headers: kept, crossOriginHeaders: from.crossOriginHeaders, body };
 }
 
 /** The two ports of one server. Any other port may belong to another server. */

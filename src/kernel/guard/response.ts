@@ -30,7 +30,7 @@ export interface GuardResponse {
   text(): Promise<string>;
   json(): Promise<unknown>;
   /** At most this many bytes; the rest is not awaited. */
-  firstBytes(most: number): Promise<Buffer>;
+  firstBytes(limit: number): Promise<Buffer>;
   cancel(): void;
 }
 
@@ -39,20 +39,20 @@ export function respond(
   { target, method }: Message,
   hops: Hop[],
   limits: BodyLimits & { readonly isKept: boolean },
-  whole: Deadline,
+  total: Deadline,
   onPhase: ((phase: Phase, ms: number, hop: number) => void) | undefined,
 ): GuardResponse {
   const host = target.host.name;
   const last = hops.at(-1)!;
   const started = performance.now();
   // Callers forget bodies that they do not need. The deadline then closes the connection, without keeping the process alive.
-  whole.relax();
+  total.relax();
   // A server may answer before it has read the request. The deadline stays while the request is being sent.
   const { req: request } = response as IncomingMessage & { req: ClientRequest };
   response.once(
     'close',
     guarded('guard.response.close', response, () =>
-      request.writableFinished ? whole.stop() : request.once('close', guarded('guard.response.close', request, whole.stop)),
+      request.writableFinished ? total.stop() : request.once('close', guarded('guard.response.close', request, total.stop)),
     ),
   );
   if (hasNoBody(response, method)) response.resume();
@@ -61,7 +61,7 @@ export function respond(
     last.phases.transfer = performance.now() - started;
     onPhase?.('transfer', last.phases.transfer, hops.length - 1);
   };
-  const body = bounded({ response, method, host, signal: whole.signal, limits, onEnd });
+  const body = bounded({ response, method, host, signal: total.signal, limits, onEnd });
 
   const firstBytes = async (most: number) => {
     const beginning = new GrowingBuffer(most);
@@ -89,18 +89,18 @@ export function respond(
 }
 
 /** The limits for a discarded rest: less than another connection costs, and too little for a server to delay us with. */
-const mostDiscarded = { bytes: 4_096, ms: 100 };
+const discardLimits = { bytes: 4_096, ms: 100 };
 
 /** Reads the rest of a short response, so that its connection can be reused. */
 function discard(response: IncomingMessage): void {
   let bytes = 0;
-  const late = setTimeout(() => response.destroy(), mostDiscarded.ms);
+  const late = setTimeout(() => response.destroy(), discardLimits.ms);
   response.once('close', () => clearTimeout(late));
   response.on(
     'data',
     guarded('guard.response.data', response, (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > mostDiscarded.bytes) response.destroy();
+      if (bytes > discardLimits.bytes) response.destroy();
     }),
   );
 }

@@ -45,7 +45,7 @@ export interface Secured {
 }
 
 /** The caller's check parses a remote certificate. An unreadable one is refused, and never ends the process from inside an event. */
-function opinionOf({ refuse }: TlsOptions, tls: TLSSocket): string | null {
+function customRefusal({ refuse }: TlsOptions, tls: TLSSocket): string | null {
   try {
     return refuse?.(tls) ?? null;
   } catch {
@@ -62,7 +62,7 @@ export function secure(
   signal: AbortSignal,
 ): Promise<Secured> {
   return new Promise((resolve, reject) => {
-    let shown: PeerCertificate | null = null;
+    let seenCertificate: PeerCertificate | null = null;
     const tls = connect({
       socket,
       host: host.name,
@@ -71,7 +71,7 @@ export function secure(
       secureContext: contextOf(options, shared),
       rejectUnauthorized: options.rejectUnauthorized ?? true,
       checkServerIdentity: (_name, certificate) => {
-        shown = certificate;
+        seenCertificate = certificate;
         return checkServerIdentity(host.name, certificate);
       },
       ...(options.alpn === undefined ? {} : { ALPNProtocols: [...options.alpn] }),
@@ -89,10 +89,10 @@ export function secure(
       reject(error);
     };
     const secured = guarded('guard.secure.secured', tls, () => {
-      const refused = opinionOf(options, tls);
+      const refused = customRefusal(options, tls);
       if (refused !== null) return end(new GuardFailure('tls_certificate', 'tls', refused));
       settle();
-      resolve({ socket: tls, certificate: shown as DetailedPeerCertificate | null });
+      resolve({ socket: tls, certificate: seenCertificate as DetailedPeerCertificate | null });
     });
     // Node sets its verdict on the certificate before it fails because of it (@types/node says Error; it is the code).
     const failed = guarded('guard.secure.failed', tls, (error: Error) =>

@@ -18,13 +18,13 @@ export interface BodyLimits {
 
 /** The bytes of a request count for its sender until it is answered, or until it is gone and no work uses them (`holdWhile`). */
 export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): ByteReservation {
-  const held = bodies.open(holders);
-  response.once('close', guarded('http.body.close', response, held.release));
-  return held;
+  const reservation = bodies.open(holders);
+  response.once('close', guarded('http.body.close', response, reservation.release));
+  return reservation;
 }
 
 /** Reads a request's body, limited in size and time. */
-export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: BodyLimits): Promise<Buffer> {
+export function readBody(request: IncomingMessage, { maxBytes, totalMs, held: reservation }: BodyLimits): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBytes) {
     discard(request);
@@ -49,7 +49,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: 
     };
     const onData = guarded('http.body.onData', request, (chunk: Buffer) => {
       if (body.length + chunk.length > maxBytes) finish(tooLarge(maxBytes));
-      else if (!held.reserve(chunk.length)) finish(noRoom());
+      else if (!reservation.reserve(chunk.length)) finish(noRoom());
       else body.add(chunk);
     });
     const onEnd = guarded('http.body.onEnd', request, () => finish());
@@ -60,37 +60,37 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: 
 }
 
 /** How many chunks may be buffered for a reader that is slower than the sender. */
-const chunksAhead = 2;
+const maxBufferedChunks = 2;
 
 /**
  * A body of any length as a stream. Each chunk is valid until the next one is requested; a reader that needs it longer copies it. The
  * request stays open when the reader stops. (A stream's own iterator makes node stop and start reading from the socket for every chunk.)
  */
 export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Buffer> {
-  const come: Buffer[] = [];
-  let news = Promise.withResolvers<void>();
+  const buffered: Buffer[] = [];
+  let changed = Promise.withResolvers<void>();
   let end: { error: Error | undefined | null } | undefined;
   const take = guarded('http.body.take', request, (chunk: Buffer) => {
-    if (come.push(chunk) >= chunksAhead) request.pause();
-    news.resolve();
+    if (buffered.push(chunk) >= maxBufferedChunks) request.pause();
+    changed.resolve();
   });
-  const tellEnd = guarded('http.body.end', request, (error: Error | undefined | null) => {
+  const onEnd = guarded('http.body.end', request, (error: Error | undefined | null) => {
     end = { error };
-    news.resolve();
+    changed.resolve();
   });
-  const unwatch = finished(request, { writable: false }, tellEnd);
+  const unwatch = finished(request, { writable: false }, onEnd);
   request.on('data', take);
   try {
     for (;;) {
-      for (let chunk = come.shift(); chunk; chunk = come.shift()) {
+      for (let chunk = buffered.shift(); chunk; chunk = buffered.shift()) {
         yield chunk;
         releaseBuffer(chunk);
       }
       if (end?.error) throw end.error;
       if (end) return;
       request.resume();
-      await news.promise;
-      news = Promise.withResolvers();
+      await changed.promise;
+      changed = Promise.withResolvers();
     }
   } finally {
     unwatch();

@@ -21,41 +21,41 @@ export interface ConnectionLimits {
 export const connectionLimits: ConnectionLimits = { unreadMs: 30_000, anonymousPerAddress: 500, anonymousInAll: 8_000, inAll: 10_000 };
 
 /** How many connections are checked to find an idle one. */
-const mostLookedAt = 256;
+const maxScanned = 256;
 
 /** Node's internals of a socket: bytes given to write, and bytes still queued. */
 type NodeSocket = Socket & { _handle?: { bytesWritten: number; writeQueueSize: number } | null; _parent?: Socket };
 
-class Tracked {
+class TrackedConnection {
   readonly socket: NodeSocket;
   /** The socket that carries HTTP: the TCP socket, or TLS on top of it. */
-  spoken: Socket & { _httpMessage?: unknown };
+  httpSocket: Socket & { _httpMessage?: unknown };
   readonly address: string;
   isAnonymous = true;
-  moved = 0;
-  stoodSince: number | undefined;
+  bytesSent = 0;
+  stalledSince: number | undefined;
 
   constructor(socket: Socket, address: string) {
     this.socket = socket as NodeSocket;
-    this.spoken = socket;
+    this.httpSocket = socket;
     this.address = address;
   }
 
   /** How long its output has not moved, in milliseconds. */
-  stoodFor(now: number): number {
+  stalledMs(now: number): number {
     const handle = this.socket._handle;
-    if (!handle || handle.writeQueueSize === 0) this.stoodSince = undefined;
+    if (!handle || handle.writeQueueSize === 0) this.stalledSince = undefined;
     else {
       const moved = handle.bytesWritten - handle.writeQueueSize;
-      if (this.stoodSince === undefined || moved !== this.moved) this.stoodSince = now;
-      this.moved = moved;
+      if (this.stalledSince === undefined || moved !== this.bytesSent) this.stalledSince = now;
+      this.bytesSent = moved;
     }
-    return this.stoodSince === undefined ? 0 : now - this.stoodSince;
+    return this.stalledSince === undefined ? 0 : now - this.stalledSince;
   }
 }
 
-const tracked = new WeakMap<Socket, { connection: Tracked; become(connection: Tracked): void }>();
-const withOwnLimit = new WeakSet<Socket>();
+const tracked = new WeakMap<Socket, { connection: TrackedConnection; become(connection: TrackedConnection): void }>();
+const selfWatched = new WeakSet<Socket>();
 
 /** A request on this connection had a valid token. */
 export function markKnown({ socket }: IncomingMessage): void {
@@ -65,17 +65,17 @@ export function markKnown({ socket }: IncomingMessage): void {
 
 /** While this response is sent, its sender checks itself whether it is read. */
 export function watchesItself({ req: { socket } }: Pick<ServerResponse, 'req'>): (() => void) | undefined {
-  if (withOwnLimit.has(socket)) return undefined;
-  withOwnLimit.add(socket);
-  return () => withOwnLimit.delete(socket);
+  if (selfWatched.has(socket)) return undefined;
+  selfWatched.add(socket);
+  return () => selfWatched.delete(socket);
 }
 
 export class Connections {
   readonly #peers: Peers;
   readonly #limits: ConnectionLimits;
-  readonly #all = new Set<Tracked>();
-  readonly #anonymous = new Set<Tracked>();
-  readonly #byAddress = new Map<string, Set<Tracked>>();
+  readonly #all = new Set<TrackedConnection>();
+  readonly #anonymous = new Set<TrackedConnection>();
+  readonly #byAddress = new Map<string, Set<TrackedConnection>>();
   readonly #knownAddresses = new LRUCache<string, true>(boundedTo(10_000));
   readonly #closed: Counter<'reason'> | undefined;
 
@@ -107,7 +107,7 @@ export class Connections {
     const admitSecure = (socket: NodeSocket) => {
       const below = socket._parent && tracked.get(socket._parent);
       if (!below) return;
-      below.connection.spoken = socket;
+      below.connection.httpSocket = socket;
       tracked.set(socket, below);
     };
     server.on(
@@ -125,7 +125,7 @@ export class Connections {
   #admit(socket: Socket): void {
     const caller = asCaller(socket);
     const address = this.#peers.of(caller);
-    const connection = new Tracked(socket, address);
+    const connection = new TrackedConnection(socket, address);
     this.#all.add(connection);
     socket.once(
       'close',
@@ -155,18 +155,18 @@ export class Connections {
     return !isFull || this.#closeIdle(this.#anonymous);
   }
 
-  #closeIdle(among: ReadonlySet<Tracked>): boolean {
+  #closeIdle(among: ReadonlySet<TrackedConnection>): boolean {
     let scanned = 0;
     for (const connection of among) {
-      if (++scanned > mostLookedAt) break;
-      if (connection.spoken._httpMessage) continue;
+      if (++scanned > maxScanned) break;
+      if (connection.httpSocket._httpMessage) continue;
       this.#close(connection, 'idle');
       return true;
     }
     return false;
   }
 
-  #becomeKnown(connection: Tracked): void {
+  #becomeKnown(connection: TrackedConnection): void {
     connection.isAnonymous = false;
     this.#knownAddresses.set(connection.address, true);
     this.#forgetAnonymous(connection);
@@ -174,22 +174,22 @@ export class Connections {
 
   #closeUnread(now: number): void {
     for (const connection of this.#all)
-      if (connection.stoodFor(now) >= this.#limits.unreadMs && !withOwnLimit.has(connection.spoken)) this.#close(connection, 'unread');
+      if (connection.stalledMs(now) >= this.#limits.unreadMs && !selfWatched.has(connection.httpSocket)) this.#close(connection, 'unread');
   }
 
-  #close(connection: Tracked, reason: 'unread' | 'idle' | 'refused'): void {
+  #close(connection: TrackedConnection, reason: 'unread' | 'idle' | 'refused'): void {
     this.#closed?.inc({ reason });
     this.#forget(connection);
-    connection.spoken.destroy();
+    connection.httpSocket.destroy();
     connection.socket.destroy();
   }
 
-  #forget(connection: Tracked): void {
+  #forget(connection: TrackedConnection): void {
     this.#all.delete(connection);
     this.#forgetAnonymous(connection);
   }
 
-  #forgetAnonymous(connection: Tracked): void {
+  #forgetAnonymous(connection: TrackedConnection): void {
     this.#anonymous.delete(connection);
     const sameAddress = this.#byAddress.get(connection.address);
     if (sameAddress?.delete(connection) && sameAddress.size === 0) this.#byAddress.delete(connection.address);

@@ -6,20 +6,20 @@ import type { Refusal } from '../errors.ts';
  */
 export interface DelayedRefusals {
   /** True if the refusal is delayed: then `say` is called later. */
-  delay(refusal: Refusal, say: () => void): boolean;
+  delay(refusal: Refusal, send: () => void): boolean;
 }
 
 /** Refusals are delayed by 500 ms, and by nothing once 256 are pending. */
 export const refusalDelay = { ms: 500, maxPending: 256 };
 
 export function makeDelayedRefusals(isBusy: () => boolean): DelayedRefusals {
-  let held = 0;
+  let pending = 0;
   return {
     delay: ({ status }, say) => {
-      if (status !== 429 || held >= refusalDelay.maxPending || !isBusy()) return false;
-      held++;
+      if (status !== 429 || pending >= refusalDelay.maxPending || !isBusy()) return false;
+      pending++;
       setTimeout(() => {
-        held--;
+        pending--;
         say();
       }, refusalDelay.ms);
       return true;

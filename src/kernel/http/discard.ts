@@ -23,7 +23,7 @@ export function discard(request: IncomingMessage) {
     guarded('http.discard.data', request, (chunk: Buffer) => {
       left -= chunk.length;
       if (left < 0) request.destroy();
-      else keepPace(request, chunk.length, sender);
+      else throttle(request, chunk.length, sender);
     }),
   );
   request.resume(); // the handler may have stopped reading in the middle
@@ -33,10 +33,10 @@ export function discard(request: IncomingMessage) {
  * Discarded bytes share one rate limit, since reading them costs as much as reading wanted ones. Each chunk costs an extra 1 KiB, so a
  * sender of few bytes does not delay a sender of many that waits for its refusal.
  */
-const pace = { everyMs: 4, bytes: 524_288, busyBytes: 131_072, busyMs: 500, chunkBytes: 1_024 };
-const unwanted = { left: pace.bytes, isCounting: false, waiting: new Map<string, Waiting[]>() };
+const rateLimit = { intervalMs: 4, bytes: 524_288, busyBytes: 131_072, busyMs: 500, chunkBytes: 1_024 };
+const discarding = { bytesLeft: rateLimit.bytes, isTicking: false, pausedBySender: new Map<string, PausedRequest[]>() };
 
-interface Waiting {
+interface PausedRequest {
   request: IncomingMessage;
   cost: number;
 }
@@ -45,31 +45,31 @@ const load = watchLoop();
 let busyAt = Number.NEGATIVE_INFINITY;
 
 /** Fast while the loop is idle. After a busy moment it stays slow for 500 ms: reading much would only make the loop busy again. */
-function paceNow(): number {
+function bytesPerInterval(): number {
   const now = performance.now();
   if (load.isBusy()) busyAt = now;
-  return now - busyAt < pace.busyMs ? pace.busyBytes : pace.bytes;
+  return now - busyAt < rateLimit.busyMs ? rateLimit.busyBytes : rateLimit.bytes;
 }
 
 /** Stops reading once the budget of this interval is used up, until the next interval. */
-function keepPace(request: IncomingMessage, length: number, sender: string): void {
-  const cost = length + pace.chunkBytes;
-  unwanted.left -= cost;
-  if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
-  unwanted.isCounting = true;
-  if (unwanted.left > 0) return;
-  const waiting = unwanted.waiting.get(sender);
+function throttle(request: IncomingMessage, length: number, sender: string): void {
+  const cost = length + rateLimit.chunkBytes;
+  discarding.bytesLeft -= cost;
+  if (!discarding.isTicking) setTimeout(resumePaused, rateLimit.intervalMs).unref();
+  discarding.isTicking = true;
+  if (discarding.bytesLeft > 0) return;
+  const waiting = discarding.pausedBySender.get(sender);
   const next = { request: request.pause(), cost };
   if (waiting) waiting.push(next);
-  else unwanted.waiting.set(sender, [next]);
+  else discarding.pausedBySender.set(sender, [next]);
 }
 
 /** Resumes as many requests as the budget allows if each brings as much as before; senders in turn. */
-function readOn(): void {
-  const { waiting } = unwanted;
-  unwanted.left = paceNow();
-  unwanted.isCounting = waiting.size > 0;
-  let room = unwanted.left;
+function resumePaused(): void {
+  const { pausedBySender: waiting } = discarding;
+  discarding.bytesLeft = bytesPerInterval();
+  discarding.isTicking = waiting.size > 0;
+  let room = discarding.bytesLeft;
   for (const [sender, paused] of waiting) {
     if (room <= 0) break;
     waiting.delete(sender);
@@ -80,5 +80,5 @@ function readOn(): void {
     room -= next.cost;
     next.request.resume();
   }
-  if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
+  if (discarding.isTicking) setTimeout(resumePaused, rateLimit.intervalMs).unref();
 }

@@ -5,8 +5,8 @@ import { GrowingBuffer } from '../growing-buffer.ts';
 const smallBytes = 4_096;
 const joinedBytes = 16_384;
 /** A sender of more small chunks than this at once waits for a turn of its own. */
-const fewChunks = 256;
-const chunksInATurn = 1_024;
+const maxUnpacedChunks = 256;
+const chunksPerTurn = 1_024;
 
 /**
  * Node makes a Buffer of every chunk, and stops reading for a slow reader after 64 KiB, however many chunks these are. One-byte chunks take
@@ -29,19 +29,19 @@ class Joiner {
     if (!isSmall || !this.#hasStarted) {
       this.#hasStarted = true;
       this.#passOn();
-      return handOn.call(this.#message, chunk);
+      return originalPush.call(this.#message, chunk);
     }
-    if (this.#chunks++ === 0) wait(this);
+    if (this.#chunks++ === 0) enqueueJoiner(this);
     this.#small ??= new GrowingBuffer(joinedBytes);
     this.#small.add(chunk);
     const { readableLength, readableHighWaterMark } = this.#message;
     const isRoom = readableLength + this.#small.length < readableHighWaterMark;
     if (this.#small.length >= joinedBytes) this.#passOn();
-    return isRoom && this.#chunks < fewChunks;
+    return isRoom && this.#chunks < maxUnpacedChunks;
   }
 
   /** Passes on the joined bytes; returns the number of chunks. */
-  takeTurn(): number {
+  flush(): number {
     const chunks = this.#chunks;
     this.#chunks = 0;
     this.#passOn();
@@ -51,28 +51,28 @@ class Joiner {
   #passOn(): void {
     const small = this.#small;
     this.#small = undefined;
-    if (small) handOn.call(this.#message, small.bytes());
+    if (small) originalPush.call(this.#message, small.bytes());
   }
 }
 
-const handOn: (this: IncomingMessage, chunk: Buffer | null) => boolean = IncomingMessage.prototype.push;
+const originalPush: (this: IncomingMessage, chunk: Buffer | null) => boolean = IncomingMessage.prototype.push;
 
 const waiting: Joiner[] = [];
 
 /** Until the end of this turn of the event loop. The next tick would be too early: Node runs it after every single chunk. */
-function wait(joiner: Joiner): void {
-  if (waiting.push(joiner) === 1) setImmediate(takeTurns);
+function enqueueJoiner(joiner: Joiner): void {
+  if (waiting.push(joiner) === 1) setImmediate(flushJoiners);
 }
 
 /**
  * Reading 64 KiB of one-byte chunks takes Node 30 ms. Such senders are served one after the other, so that other requests wait for one of
  * them only.
  */
-function takeTurns(): void {
+function flushJoiners(): void {
   try {
-    for (let chunks = 0; waiting.length > 0 && chunks < chunksInATurn; ) chunks += waiting.shift()!.takeTurn();
+    for (let chunks = 0; waiting.length > 0 && chunks < chunksPerTurn; ) chunks += waiting.shift()!.flush();
   } finally {
-    if (waiting.length > 0) setImmediate(takeTurns);
+    if (waiting.length > 0) setImmediate(flushJoiners);
   }
 }
 

@@ -8,17 +8,17 @@ export interface JsonLimits {
   pieceBytes?: number;
 }
 
-const deepest = 64;
+const maxDepth = 64;
 /** A list or an object takes as long to parse as this many bytes of text. */
 const bracketWeight = 30;
 /**
  * The limit of fields in one object. A very large object is rebuilt whole each time it outgrows its memory, which cannot be done in steps.
  */
-const mostFields = 50_000;
+const maxFields = 50_000;
 /** Bytes scanned before the loop yields. */
-const stretchBytes = 65_536;
+const yieldEveryBytes = 65_536;
 /** A longer single number, name or run of spaces is refused: no client means it. */
-const mostAtOnce = 1_048_576;
+const maxTokenBytes = 1_048_576;
 
 const [quote, backslash, comma, colon, openList, openObject, closeList, closeObject] = [...Buffer.from('"\\,:[{]}')] as [
   number,
@@ -57,7 +57,7 @@ export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknow
 }
 
 /** A list, an object or a string that is parsed in pieces. */
-interface Large {
+interface LargeValue {
   kind: 'list' | 'object' | 'string';
   /** After its opening bracket or quote. */
   begin: number;
@@ -65,13 +65,13 @@ interface Large {
   end: number;
   /** The commas to cut at; in strings, the characters to cut before. A large value has a piece of its own. */
   cuts: number[];
-  inner: Large[];
+  inner: LargeValue[];
 }
 
 /** A list or an object whose end has not been found yet. */
-interface Open extends Large {
+interface OpenContainer extends LargeValue {
   /** Where the current piece begins. */
-  piece: number;
+  pieceBegin: number;
   lastComma: number;
   /** The weight (bytes, and brackets with their weight) before it, before the current piece, and before the last comma. */
   beginWeight: number;
@@ -80,84 +80,84 @@ interface Open extends Large {
   /** The fields of an object so far, without the last one. */
   fields: number;
   /** Whether the current piece holds a large value. */
-  isFull: boolean;
+  holdsLarge: boolean;
 }
 
-const open = (kind: 'list' | 'object', begin: number, weight: number): Open => ({
+const open = (kind: 'list' | 'object', begin: number, weight: number): OpenContainer => ({
   kind,
   begin,
   end: -1,
   cuts: [],
   inner: [],
-  piece: begin,
+  pieceBegin: begin,
   lastComma: -1,
   beginWeight: weight,
   pieceWeight: weight,
   commaWeight: weight,
   fields: 0,
-  isFull: false,
+  holdsLarge: false,
 });
 
 /** Counts the parts and returns the large values. Brackets match from here on. */
-function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLimits): Steps<Large[]> {
-  let here = open('list', 0, 0);
-  const around: Open[] = [];
+function* outline(bytes: Buffer, { values: maxValues, pieceBytes = 131_072 }: JsonLimits): Steps<LargeValue[]> {
+  let current = open('list', 0, 0);
+  const outerStack: OpenContainer[] = [];
   let parts = 1;
   let brackets = 0;
-  let stretch = stretchBytes;
+  let yieldAt = yieldEveryBytes;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === quote) {
       const end = endOfString(bytes, at + 1, at + pieceBytes);
-      at = bytes[end] === quote ? end : yield* passLongString(bytes, at + 1, here, pieceBytes);
+      at = bytes[end] === quote ? end : yield* skipLongString(bytes, at + 1, current, pieceBytes);
     } else if (byte === comma || byte === colon) {
-      if (++parts > most) throw new Refusal(400, 'invalid', `the body has more than ${most} fields and values`);
-      if (byte === comma) passComma(here, at, at + brackets * bracketWeight, pieceBytes);
+      if (++parts > maxValues) throw new Refusal(400, 'invalid', `the body has more than ${maxValues} fields and values`);
+      if (byte === comma) onComma(current, at, at + brackets * bracketWeight, pieceBytes);
     } else if (byte === openList || byte === openObject) {
-      if (around.length >= deepest) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
-      if (++brackets > most) throw new Refusal(400, 'invalid', `the body has more than ${most} lists and objects`);
-      around.push(here);
-      here = open(byte === openList ? 'list' : 'object', at + 1, at + brackets * bracketWeight);
+      if (outerStack.length >= maxDepth) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
+      if (++brackets > maxValues) throw new Refusal(400, 'invalid', `the body has more than ${maxValues} lists and objects`);
+      outerStack.push(current);
+      current = open(byte === openList ? 'list' : 'object', at + 1, at + brackets * bracketWeight);
     } else if (byte === closeList || byte === closeObject) {
-      const outer = around.pop();
-      if (!outer || (here.kind === 'list') !== (byte === closeList)) throw notJson();
-      here.end = at;
-      if (at + brackets * bracketWeight - here.beginWeight >= pieceBytes) setApart(outer, here);
-      here = outer;
+      const outer = outerStack.pop();
+      if (!outer || (current.kind === 'list') !== (byte === closeList)) throw notJson();
+      current.end = at;
+      if (at + brackets * bracketWeight - current.beginWeight >= pieceBytes) addLarge(outer, current);
+      current = outer;
     }
-    if (at + brackets * bracketWeight >= stretch) {
-      stretch = at + brackets * bracketWeight + stretchBytes;
+    if (at + brackets * bracketWeight >= yieldAt) {
+      yieldAt = at + brackets * bracketWeight + yieldEveryBytes;
       yield;
     }
   }
-  if (around.length > 0) throw notJson();
-  return here.inner;
+  if (outerStack.length > 0) throw notJson();
+  return current.inner;
 }
 
-function passComma(here: Open, at: number, weight: number, pieceBytes: number): void {
-  if (here.kind === 'object' && ++here.fields >= mostFields)
-    throw new Refusal(400, 'invalid', `an object in the body has more than ${mostFields} fields`);
-  if (here.isFull || weight - here.pieceWeight >= pieceBytes) cut(here, at, weight);
+function onComma(here: OpenContainer, at: number, weight: number, pieceBytes: number): void {
+  if (here.kind === 'object' && ++here.fields >= maxFields)
+    throw new Refusal(400, 'invalid', `an object in the body has more than ${maxFields} fields`);
+  if (here.holdsLarge || weight - here.pieceWeight >= pieceBytes) cut(here, at, weight);
   here.lastComma = at;
   here.commaWeight = weight;
 }
 
 /** A large value has a piece of its own: the text before it is cut off now, the text after it at the next comma. */
-function setApart(outer: Open, large: Large): void {
-  if (outer.lastComma > outer.piece) cut(outer, outer.lastComma, outer.commaWeight);
-  outer.isFull = true;
+function addLarge(outer: OpenContainer, large: LargeValue): void {
+  if (outer.lastComma > outer.pieceBegin) cut(outer, outer.lastComma, outer.commaWeight);
+  outer.holdsLarge = true;
   outer.inner.push(large);
 }
 
-function cut(here: Open, at: number, weight: number): void {
+function cut(here: OpenContainer, at: number, weight: number): void {
   here.cuts.push(at);
-  here.piece = at + 1;
+  here.pieceBegin = at + 1;
   here.pieceWeight = weight;
-  here.isFull = false;
+  here.holdsLarge = false;
 }
 
 /** Sets a long string apart, unless it is a field name, and returns its end. */
-function* passLongString(bytes: Buffer, begin: number, here: Open, pieceBytes: number): Steps<number> {
+function* skipLongString(bytes: Buffer, begin: number, here: OpenContainer, pieceBytes: number): Steps<number> {
   const cuts: number[] = [];
   let at = begin;
   for (;;) {
@@ -170,13 +170,13 @@ function* passLongString(bytes: Buffer, begin: number, here: Open, pieceBytes: n
   }
   let next = at + 1;
   while (isSpace(bytes[next])) next++;
-  if (bytes[next] !== colon && cuts.length > 0) setApart(here, { kind: 'string', begin, end: at, cuts, inner: [] });
+  if (bytes[next] !== colon && cuts.length > 0) addLarge(here, { kind: 'string', begin, end: at, cuts, inner: [] });
   return at;
 }
 
 const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-function* readLongString(bytes: Buffer, { begin, end, cuts }: Large): Steps<string> {
+function* readLongString(bytes: Buffer, { begin, end, cuts }: LargeValue): Steps<string> {
   const parts: string[] = [];
   let from = begin;
   for (const to of [...cuts, end]) {
@@ -187,7 +187,7 @@ function* readLongString(bytes: Buffer, { begin, end, cuts }: Large): Steps<stri
   return parts.join('');
 }
 
-function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
+function* readLarge(bytes: Buffer, large: LargeValue): Steps<unknown> {
   if (large.kind === 'string') return yield* readLongString(bytes, large);
   const isList = large.kind === 'list';
   const list: unknown[] = [];
@@ -206,7 +206,7 @@ function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
   return isList ? list : object;
 }
 
-function* piecesOf({ begin, end, cuts, inner }: Large): Generator<{ from: number; to: number; inner: Large | undefined }> {
+function* piecesOf({ begin, end, cuts, inner }: LargeValue): Generator<{ from: number; to: number; inner: LargeValue | undefined }> {
   let from = begin;
   let next = 0;
   for (const to of [...cuts, end]) {
@@ -217,7 +217,7 @@ function* piecesOf({ begin, end, cuts, inner }: Large): Generator<{ from: number
 }
 
 /** A piece with its large value replaced by a small one. */
-const textAround = (bytes: Buffer, { begin, end }: Large, from: number, to: number) =>
+const textAround = (bytes: Buffer, { begin, end }: LargeValue, from: number, to: number) =>
   `${decode(bytes.subarray(from, begin - 1))} null ${decode(bytes.subarray(end + 1, to))}`;
 
 /** `__proto__` is a name like any other. */
@@ -227,15 +227,15 @@ function setField(object: object, name: string, value: unknown): void {
 }
 
 /** The end of the string, starting at the first byte of a character or an escape; or the first such byte at or after `limit`. */
-function endOfString(bytes: Buffer, begin: number, most: number): number {
-  const end = Math.min(most, bytes.length);
+function endOfString(bytes: Buffer, begin: number, limit: number): number {
+  const end = Math.min(limit, bytes.length);
   let at = begin;
   while (at < end && bytes[at] !== quote) at += bytes[at] !== backslash ? 1 : bytes[at + 1] === letterU ? 6 : 2;
   return at;
 }
 
 function decode(bytes: Buffer): string {
-  if (bytes.length > mostAtOnce)
+  if (bytes.length > maxTokenBytes)
     throw new Refusal(400, 'invalid', 'the body has a megabyte of space, or a name or a number of that length');
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

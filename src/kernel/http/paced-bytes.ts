@@ -5,7 +5,7 @@ import { watchLoop } from '../fairness/index.ts';
 // loop for 100 ms, also in pieces if each connection sends one in every turn. So all large responses share one rate, and connections take
 // turns.
 
-const pace = { pieceBytes: 65_536, everyMs: 4, pieces: 8, busyPieces: 1, busyMs: 500 };
+const rateLimit = { pieceBytes: 65_536, intervalMs: 4, pieces: 8, busyPieces: 1, busyMs: 500 };
 
 /** Pieces that connections are ready for, oldest first; at most one for each connection. */
 const waiting: (() => void)[] = [];
@@ -14,19 +14,19 @@ let isTicking = false;
 let busyAt = Number.NEGATIVE_INFINITY;
 
 /** After a busy moment the rate stays low for a while: sending much would only make the loop busy again. */
-function piecesNow(): number {
+function piecesPerInterval(): number {
   const now = performance.now();
   if (load.isBusy()) busyAt = now;
-  return now - busyAt < pace.busyMs ? pace.busyPieces : pace.pieces;
+  return now - busyAt < rateLimit.busyMs ? rateLimit.busyPieces : rateLimit.pieces;
 }
 
 function tick(): void {
-  for (const send of waiting.splice(0, piecesNow())) send();
+  for (const send of waiting.splice(0, piecesPerInterval())) send();
   isTicking = waiting.length > 0;
-  if (isTicking) setTimeout(tick, pace.everyMs).unref();
+  if (isTicking) setTimeout(tick, rateLimit.intervalMs).unref();
 }
 
-function takeTurn(send: () => void): void {
+function enqueue(send: () => void): void {
   waiting.push(send);
   if (isTicking) return;
   isTicking = true;
@@ -39,9 +39,9 @@ export function pacedBytes(bytes: Buffer): Readable {
   return new Readable({
     highWaterMark: 1, // requests the next piece only once the last one is being sent
     read() {
-      takeTurn(() => {
+      enqueue(() => {
         if (this.destroyed) return;
-        const piece = bytes.subarray(at, at + pace.pieceBytes);
+        const piece = bytes.subarray(at, at + rateLimit.pieceBytes);
         at += piece.length;
         if (piece.length > 0) this.push(piece);
         if (at >= bytes.length) this.push(null);

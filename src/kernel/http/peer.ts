@@ -21,28 +21,28 @@ export const asCaller = (socket: Socket): IncomingMessage => ({ socket, headers:
 export const otherEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /** Whether the client is on this machine, so that nothing in between can listen. */
-export const isFromHere = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
+export const isLocalPeer = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
 
 /** The remote address of a connection; IPv4-mapped addresses as IPv4. */
 export const addressOfPeer = ({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string => remoteAddress.replace(/^::ffff:/, '');
 
 /** A chain of proxies is short. A longer X-Forwarded-For is an attempt to make the server parse it. */
-const longest = { characters: 1_000, hops: 20 };
+const forwardedLimits = { characters: 1_000, hops: 20 };
 
 export function makePeers(trustedProxies: string[]): Peers {
   const trusts = isTrusted(trustedProxies);
-  const judged = new WeakMap<Socket, boolean>(); // a proxy sends many requests on one connection
+  const trustedBySocket = new WeakMap<Socket, boolean>(); // a proxy sends many requests on one connection
   const isProxied = ({ socket }: IncomingMessage) => {
     if (!trustedProxies.length) return false;
-    let known = judged.get(socket);
+    let known = trustedBySocket.get(socket);
     if (known === undefined) {
       known = trusts(addressOf(socket.remoteAddress ?? ''));
-      judged.set(socket, known);
+      trustedBySocket.set(socket, known);
     }
     return known;
   };
   return {
-    of: (request) => siteOf(lastStranger(request, trusts)),
+    of: (request) => addressGroup(clientAddress(request, trusts)),
     isProxied,
     isSecure: (request) =>
       (request.socket as TLSSocket).encrypted === true ||
@@ -54,12 +54,12 @@ export function makePeers(trustedProxies: string[]): Peers {
  * From this server outward: the first address that is not one of the operator's proxies. Each hop is reported by the one after it. An
  * invalid hop ends the walk at its reporter; otherwise a client could change its address with every request.
  */
-function lastStranger(request: IncomingMessage, trusts: (address: string | undefined) => boolean): string {
+function clientAddress(request: IncomingMessage, trusts: (address: string | undefined) => boolean): string {
   let peer = addressOf(request.socket.remoteAddress ?? '');
   const hops = String(request.headers['x-forwarded-for'] ?? '')
-    .slice(-longest.characters)
+    .slice(-forwardedLimits.characters)
     .split(',')
-    .slice(-longest.hops);
+    .slice(-forwardedLimits.hops);
   for (let hop = hops.pop(); hop !== undefined && trusts(peer); hop = hops.pop()) {
     const said = addressOf(hop.trim());
     if (said === undefined) break;
@@ -79,7 +79,7 @@ function addressOf(text: string): string | undefined {
  * One customer of a provider has at most a /48 of IPv6 (RFC 6177), which tunnel brokers give away: it counts as one. By /64, its holder
  * would have 65,536 shares. Customers within one /48 share its limits, as people behind one IPv4 address do.
  */
-function siteOf(peer: string): string {
+function addressGroup(peer: string): string {
   if (peer === '') return peer; // a unix socket
   const address = ipaddr.process(peer);
   return address instanceof ipaddr.IPv6

@@ -11,7 +11,7 @@ import { releaseBuffer } from '../release-buffer.ts';
 // 10 ms: each turn is a step of other connections' requests, and ten thousand wait here.
 
 /** How many pieces of one connection are parsed in one turn: a chunked body can consist of very small ones. */
-const piecesInATurn = 64;
+const piecesPerTurn = 64;
 
 /** The pause between two pipelined requests of one connection while the event loop is busy. */
 const busyPauseMs = 10;
@@ -130,7 +130,7 @@ class Connection {
     if (packet === undefined) return;
     let at = 0;
     for (let pieces = 0; at < packet.length && this.#isParsed(); pieces++) {
-      const isEnough = pieces >= piecesInATurn;
+      const isEnough = pieces >= piecesPerTurn;
       if (this.#mustWait() || isEnough) {
         this.#wait(packet.subarray(at));
         if (isEnough) this.#schedule();
@@ -193,13 +193,13 @@ class Connection {
     const isGoingOn = this.#partialEnd > 0 && missing.equals(packet.subarray(at, at + missing.length));
     const found = isGoingOn ? at - this.#partialEnd : packet.indexOf(endOfHead, at);
     const isWhole = isGoingOn || found >= 0;
-    this.#partialEnd = isWhole ? 0 : begunIn(packet.subarray(at), this.#partialEnd);
+    this.#partialEnd = isWhole ? 0 : partialEndOfHead(packet.subarray(at), this.#partialEnd);
     return isWhole ? found + endOfHead.length : packet.length;
   }
 }
 
 /** How much of an empty line the bytes end with; `before`: the same for the bytes before them. */
-function begunIn(bytes: Buffer, before: number): number {
+function partialEndOfHead(bytes: Buffer, before: number): number {
   const end = Buffer.concat([endOfHead.subarray(0, before), bytes.subarray(-endOfHead.length)]);
   for (let length = Math.min(end.length, endOfHead.length - 1); length > 0; length--)
     if (end.subarray(-length).equals(endOfHead.subarray(0, length))) return length;

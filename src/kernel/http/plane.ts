@@ -116,7 +116,7 @@ export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals 
   const count = counted.of(plane.name);
   const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
 
-  const say = (error: unknown, { requestId, method, url }: IncomingMessage, status: number) =>
+  const logFailure = (error: unknown, { requestId, method, url }: IncomingMessage, status: number) =>
     log.error({ err: error, requestId, plane: plane.name, method, path: url?.split('?', 1)[0], status }, 'request failed');
 
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
@@ -126,7 +126,7 @@ export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals 
     const refusal = refusalFor(error, request);
     const { status, code, isTold } = refusal;
     // A throttled caller must not fill the operator's log instead.
-    if (status >= 500 && code !== 'rate_limited' && !isTold) say(error, request, status);
+    if (status >= 500 && code !== 'rate_limited' && !isTold) logFailure(error, request, status);
     if (response.headersSent) return void response.destroy();
     const answer = () => {
       if (response.destroyed) return;
@@ -135,20 +135,20 @@ export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals 
       discard(request);
       count(response.statusCode);
     };
-    if (!delayedRefusals.delay(refusal, () => orCut(request, response, answer))) answer();
+    if (!delayedRefusals.delay(refusal, () => orDestroy(request, response, answer))) answer();
   };
 
   /** An error while refusing ends this connection. A delayed refusal has no other code around it that would catch the error. */
-  const orCut = (request: IncomingMessage, response: ServerResponse, act: () => void) => {
+  const orDestroy = (request: IncomingMessage, response: ServerResponse, act: () => void) => {
     try {
       act();
     } catch (worse) {
-      say(worse, request, 500);
+      logFailure(worse, request, 500);
       response.destroy();
     }
   };
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
-    orCut(request, response, () => refuse(request, response, error));
+    orDestroy(request, response, () => refuse(request, response, error));
 
   const take: RawHandler = (request, response) => {
     if (!plane.owns(request)) return false;

@@ -9,18 +9,18 @@ export class QuickCounter<Label extends string> extends Counter<Label> {
 
   /** The series for these label values, in order. */
   series(...values: string[]): Series {
-    const place = values.join('\n');
-    let series = this.#series.get(place);
+    const key = values.join('\n');
+    let series = this.#series.get(key);
     if (!series) {
       series = new Series(values);
-      this.#series.set(place, series);
+      this.#series.set(key, series);
     }
     return series;
   }
 
   override get() {
     for (const series of this.#series.values()) {
-      const pending = series.takeUntold();
+      const pending = series.drain();
       if (pending > 0) this.labels(...series.values).inc(pending);
     }
     return super.get();
@@ -39,7 +39,7 @@ class Series {
     this.#pending += by;
   }
 
-  takeUntold(): number {
+  drain(): number {
     const pending = this.#pending;
     this.#pending = 0;
     return pending;

@@ -85,14 +85,14 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
         guarded('http.request', ([{ socket }]) => socket, answer),
         isBusy,
       );
-      const made = (
+      const created = (
         tls
           ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, paced.listener)
           : http.createServer(nodeOptions, paced.listener)
       ) as http.Server;
-      refuseTunnels(made);
-      connections?.watch(made);
-      paced.watch(made, tls ? 'secureConnection' : 'connection');
+      refuseTunnels(created);
+      connections?.watch(created);
+      paced.watch(created, tls ? 'secureConnection' : 'connection');
       const refuseExpectation = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         refuseEarly(
@@ -101,7 +101,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
           new Refusal(417, 'expectation_failed', 'the Expect header asks for what is not offered; only 100-continue is'),
         );
       };
-      return made.on(
+      return created.on(
         'checkExpectation',
         guarded('http.expectation', ([{ socket }]) => socket, refuseExpectation),
       );
@@ -111,14 +111,14 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
       'http.framework-error',
       ([, { raw }]) => raw,
       (error, request, reply) => {
-        guardHeaders(request, reply as FastifyReply);
+        setSecurityHeaders(request, reply as FastifyReply);
         refuseTarget(error, request, reply as FastifyReply);
       },
     ),
   });
 
   server.addHook('onRequest', (request, reply, done) => {
-    guardHeaders(request, reply);
+    setSecurityHeaders(request, reply);
     done();
   });
   inOurWords(server, log, elsewhere, delayedRefusals);
@@ -137,7 +137,7 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
     // A throttled caller must not fill the operator's log instead.
     if (refusal.status >= 500 && refusal.code !== 'rate_limited' && !refusal.isTold)
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
-    const say = () => {
+    const send = () => {
       discard(request.raw);
       reply
         .code(refusal.status)
@@ -147,15 +147,15 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
         .serializer(JSON.stringify)
         .send({ error: refusal.message });
     };
-    const sayLater = () => {
+    const sendDelayed = () => {
       try {
-        say();
+        send();
       } catch (worse) {
         log.error({ err: worse, requestId: request.id, route: request.routeOptions.url, status: 500 }, 'request failed');
         reply.raw.destroy(); // Fastify, which would catch it, has gone on by then
       }
     };
-    if (!delayedRefusals.delay(refusal, sayLater)) say();
+    if (!delayedRefusals.delay(refusal, sendDelayed)) send();
   });
 }
 
@@ -173,7 +173,7 @@ const noSuchOperation = ({ method, url }: FastifyRequest) =>
   new Refusal(404, 'no_such_operation', `there is no ${method} ${url.split('?')[0]}; /docs lists what there is`);
 
 /** On the reply, not on node's response: one writeHead with all headers is half the work of a call for each. */
-function guardHeaders(request: FastifyRequest, reply: FastifyReply) {
+function setSecurityHeaders(request: FastifyRequest, reply: FastifyReply) {
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   reply.header('referrer-policy', 'no-referrer');
@@ -192,15 +192,15 @@ const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
 function asRefusal(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal {
   if (error instanceof Refusal) return error;
   if (isTemporary(error)) return refuseTemporarily(error, request.routeOptions.config.away);
-  const theirs = asFastifyRefused(error, request, elsewhere);
-  if (theirs) return theirs;
+  const fastifyRefusal = fromFastify(error, request, elsewhere);
+  if (fastifyRefusal) return fastifyRefusal;
   return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {
     cause: error,
   });
 }
 
 /** Fastify has its own rules and sentences, such as that QUERY needs a Content-Type. Its client errors are rephrased. */
-function asFastifyRefused(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal | undefined {
+function fromFastify(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal | undefined {
   const { code, statusCode = 500 } = error as Partial<FastifyError>;
   if (!code?.startsWith('FST_') || statusCode >= 500) return undefined;
   if (request.is404) return elsewhere?.() ?? noSuchOperation(request);
@@ -215,7 +215,7 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
   // In the middle of a response there is no place for another; a complete response still has to leave.
   const answer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (answer?.headersSent) return answer.writableEnded ? endSoon(socket) : socket.destroy();
+  if (answer?.headersSent) return answer.writableEnded ? endWithTimeout(socket) : socket.destroy();
   const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new Refusal(431, 'headers_too_large', `the headers are larger than ${nodeOptions.maxHeaderSize / 1024} KiB`)
@@ -243,31 +243,31 @@ export function refuseTunnels(server: http.Server) {
 }
 
 function refuseSocket(socket: Duplex, refusal: Refusal) {
-  const { headers, body } = early(refusal, newRequestId(), (socket as Duplex & { encrypted?: boolean }).encrypted);
+  const { headers, body } = earlyRefusal(refusal, newRequestId(), (socket as Duplex & { encrypted?: boolean }).encrypted);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  endSoon(socket, `HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
+  endWithTimeout(socket, `HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
 }
 
 /** A client that does not close its side is cut off: node watches connections only while it parses them. */
 const lingerMs = 5_000;
 
-function endSoon(socket: Duplex, last?: string) {
+function endWithTimeout(socket: Duplex, last?: string) {
   const cut = setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.once('close', () => clearTimeout(cut));
   socket.resume();
   socket.end(last);
 }
 
-const unforeseen = () => new Refusal(503, 'internal', 'something went wrong on our side; try again');
+const internalError = () => new Refusal(503, 'internal', 'something went wrong on our side; try again');
 
 /** A request that no handler sees. */
 export function refuseEarly(request: IncomingMessage, response: ServerResponse, error: unknown) {
-  const refusal = error instanceof Refusal ? error : unforeseen();
-  const { headers, body } = early(refusal, request.requestId ?? newRequestId(), request.cameByTls);
+  const refusal = error instanceof Refusal ? error : internalError();
+  const { headers, body } = earlyRefusal(refusal, request.requestId ?? newRequestId(), request.cameByTls);
   response.writeHead(refusal.status, headers).end(body);
 }
 
-function early(refusal: Refusal, requestId: string, cameByTls = false) {
+function earlyRefusal(refusal: Refusal, requestId: string, cameByTls = false) {
   const body = JSON.stringify({ error: refusal.message });
   const headers = {
     ...refusal.headers,

@@ -27,9 +27,9 @@ interface Series {
 export function makeTimings<Label extends string>({ name, help, labelNames, buckets, registry }: TimingsOptions<Label>): Timings<Label> {
   const known = new Map<string, Series>();
   const open = (labels: Record<Label, string>): Series => {
-    const place = labelNames.map((label) => labels[label]).join('\n');
-    const series = known.get(place) ?? { labels, counts: new Array(buckets.length + 1).fill(0), sum: 0 };
-    known.set(place, series);
+    const key = labelNames.map((label) => labels[label]).join('\n');
+    const series = known.get(key) ?? { labels, counts: new Array(buckets.length + 1).fill(0), sum: 0 };
+    known.set(key, series);
     return series;
   };
   const metric = {
@@ -40,7 +40,7 @@ export function makeTimings<Label extends string>({ name, help, labelNames, buck
       help,
       type: 'histogram',
       aggregator: 'sum',
-      values: [...known.values()].flatMap((series) => tell(name, buckets, series)),
+      values: [...known.values()].flatMap((series) => toMetricValues(name, buckets, series)),
     }),
     reset: () => known.clear(),
   };
@@ -59,7 +59,7 @@ export function makeTimings<Label extends string>({ name, help, labelNames, buck
 }
 
 /** Prometheus buckets are cumulative. */
-function tell(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
+function toMetricValues(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
   let count = 0;
   const values = [...buckets, '+Inf'].map((le, n) => {
     count += counts[n]!;

@@ -38,9 +38,9 @@ export function checker(schema: TSchema, part: Part): Check {
   return (value) => {
     compiled ??= compile(schema);
     const { validator, trims } = compiled;
-    const excess = part === 'body' ? excessOf(schema, value, '') : undefined;
+    const excess = part === 'body' ? findExcess(schema, value, '') : undefined;
     if (excess) throw new Refusal(400, 'invalid', excess);
-    const wrong = unstorable(value);
+    const wrong = findUnstorable(value);
     if (wrong) throw new Refusal(400, 'invalid', `the ${part} must not contain ${wrong}`);
     const given = part === 'body' ? value : convert(schema, value as Record<string, string>);
     for (const path of trims) trim(given, path);
@@ -60,7 +60,7 @@ interface Bounds {
  * Too many fields or entries, found by counting. The validator would visit each of them, and build an error for each, before it reports the
  * first.
  */
-function excessOf(schema: TSchema, value: unknown, path: string): string | undefined {
+function findExcess(schema: TSchema, value: unknown, path: string): string | undefined {
   const { maxItems, items, properties, additionalProperties } = schema as Bounds;
   if (Array.isArray(value)) {
     if (maxItems !== undefined && value.length > maxItems) return `${path || 'the body'} must have at most ${maxItems} entries`;
@@ -77,7 +77,7 @@ function excessOf(schema: TSchema, value: unknown, path: string): string | undef
 
 function firstExcess(parts: [TSchema, unknown, string][]): string | undefined {
   for (const part of parts) {
-    const excess = excessOf(...part);
+    const excess = findExcess(...part);
     if (excess) return excess;
   }
   return undefined;
@@ -175,13 +175,13 @@ function convert(schema: TSchema, value: Record<string, string | string[]>): Rec
 /**
  * PostgreSQL's text cannot hold NUL, nor its jsonb half of a surrogate pair. Deeper nesting than this is an attack on a recursive parser.
  */
-function unstorable(value: unknown, depth = 0): string | undefined {
+function findUnstorable(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string')
     return value.includes('\0') ? 'the NUL character' : value.isWellFormed() ? undefined : 'half of a surrogate pair';
   if (value === null || typeof value !== 'object') return undefined;
   if (depth > 32) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
   for (const [name, child] of Object.entries(value)) {
-    const wrong = unstorable(name) ?? unstorable(child, depth + 1);
+    const wrong = findUnstorable(name) ?? findUnstorable(child, depth + 1);
     if (wrong) return wrong;
   }
   return undefined;

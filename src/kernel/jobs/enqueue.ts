@@ -20,7 +20,7 @@ const InsertedRow = Type.Object({
   lease: Type.Union([Type.String(), Type.Null()]),
   soon: Type.Boolean(),
 });
-const BornRow = Type.Pick(InsertedRow, ['id', 'run_at']);
+const LeasedRow = Type.Pick(InsertedRow, ['id', 'run_at']);
 const WaitingRow = Type.Pick(InsertedRow, ['soon']);
 const KeyRow = Type.Object({ key: Type.String() });
 const RunningRow = Type.Object({ running: Type.Boolean() });
@@ -39,7 +39,7 @@ export const enqueue = <P>(tx: Tx, job: Job<P> | NamedJob, given: NewJob<P>): Pr
 
 function enqueueOne(tx: Tx, wanted: WantedJob): Promise<boolean> {
   const slot = takeSlot(tx, wanted);
-  return slot ? insertBorn(tx, wanted, slot) : insertWaiting(tx, wanted);
+  return slot ? insertLeased(tx, wanted, slot) : insertWaiting(tx, wanted);
 }
 
 /** The common case of a single job: without the list, PostgreSQL takes two thirds of the time. */
@@ -59,18 +59,18 @@ async function insertWaiting(
 }
 
 /** The same under the lease of a slot, in which it starts. */
-async function insertBorn(tx: Tx, { job: { lane, kind }, key, payload, org, requestId }: WantedJob, slot: Slot): Promise<boolean> {
+async function insertLeased(tx: Tx, { job: { lane, kind }, key, payload, org, requestId }: WantedJob, slot: Slot): Promise<boolean> {
   try {
     const stored = json(payload);
-    const born = await row(tx, BornRow)`
+    const inserted = await row(tx, LeasedRow)`
       insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at, lease, lease_until, attempts)
       select ${lane}, ${kind}, ${key}, ${stored}::jsonb, ${org ?? null}, ${requestId ?? null}, c.now, c.now,
              ${slot.lease}::uuid, c.now + make_interval(secs => ${slot.leaseSeconds}), 1
         from (select kernel.now() as now offset 0) c
       on conflict (kind, key) where dead_at is null do nothing
       returning id, run_at`;
-    beginLater(tx, { slot, key, stored, ...(requestId === undefined ? {} : { requestId }) }, born);
-    return born !== undefined;
+    startAfterCommit(tx, { slot, key, stored, ...(requestId === undefined ? {} : { requestId }) }, inserted);
+    return inserted !== undefined;
   } catch (error) {
     slot.release();
     throw error;
@@ -82,21 +82,21 @@ async function insertBorn(tx: Tx, { job: { lane, kind }, key, payload, org, requ
  */
 export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<number> {
   if (wanted.length <= 1) return wanted[0] && (await enqueueOne(tx, wanted[0])) ? 1 : 0;
-  const births = wanted.map((w) => takeSlot(tx, w));
+  const slots = wanted.map((w) => takeSlot(tx, w));
   try {
     // The payload as inserted, even if the caller changes its object meanwhile.
-    const born = births.flatMap((slot, i) => (slot ? [{ slot, ...wanted[i]!, stored: json(wanted[i]!.payload) }] : []));
-    const inserted = await insertJobs(tx, wanted, births);
+    const leased = slots.flatMap((slot, i) => (slot ? [{ slot, ...wanted[i]!, stored: json(wanted[i]!.payload) }] : []));
+    const inserted = await insertJobs(tx, wanted, slots);
     for (const { lane } of inserted.filter((i) => i.soon && i.lease === null)) tx.wake(laneChannel(lane));
-    for (const birth of born)
-      beginLater(
+    for (const birth of leased)
+      startAfterCommit(
         tx,
         birth,
         inserted.find((made) => made.lease === birth.slot.lease),
       );
     return inserted.length;
   } catch (error) {
-    for (const slot of births) slot?.release();
+    for (const slot of slots) slot?.release();
     throw error;
   }
 }
@@ -105,14 +105,14 @@ export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<
 const takeSlot = (tx: Tx, { job, org, runAt, delaySeconds = 0 }: WantedJob): Slot | undefined =>
   job.beginsHere && runAt === undefined && delaySeconds <= 0 ? tx.slots?.take({ lane: job.lane, kind: job.kind, org }) : undefined;
 
-interface Birth extends Pick<WantedJob, 'key' | 'requestId'> {
+interface LeasedInsert extends Pick<WantedJob, 'key' | 'requestId'> {
   slot: Slot;
   /** Its payload as JSON. */
   stored: string | null;
 }
 
 /** Starts the job after COMMIT, or releases the slot. */
-function beginLater(tx: Tx, { slot, key, requestId, stored }: Birth, made: { id: number; run_at: string } | undefined): void {
+function startAfterCommit(tx: Tx, { slot, key, requestId, stored }: LeasedInsert, made: { id: number; run_at: string } | undefined): void {
   if (made) {
     tx.afterCommit(() => slot.begin({ id: made.id, key, payload: stored && JSON.parse(stored), requestId, runAt: made.run_at }));
     tx.afterFailure(slot.release);
@@ -120,7 +120,7 @@ function beginLater(tx: Tx, { slot, key, requestId, stored }: Birth, made: { id:
 }
 
 /** As JSON: for arrays PostgreSQL would look at their lengths, and plan anew for every statement. */
-function insertJobs(tx: Tx, wanted: readonly WantedJob[], births: readonly (Slot | undefined)[]) {
+function insertJobs(tx: Tx, wanted: readonly WantedJob[], slots: readonly (Slot | undefined)[]) {
   const made = wanted.map(({ job: { lane, kind }, key, payload, org, requestId, runAt, delaySeconds }, i) => ({
     lane,
     kind,
@@ -130,8 +130,8 @@ function insertJobs(tx: Tx, wanted: readonly WantedJob[], births: readonly (Slot
     requestId,
     runAt,
     delaySeconds,
-    lease: births[i]?.lease,
-    leaseSeconds: births[i]?.leaseSeconds,
+    lease: slots[i]?.lease,
+    leaseSeconds: slots[i]?.leaseSeconds,
   }));
   // In key order: two transactions that insert the same keys then wait for each other instead of deadlocking.
   return rows(tx, InsertedRow)`
@@ -189,7 +189,7 @@ export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: 
 };
 
 /** The limit of retries: another transaction cannot delete and reinsert the job more often in this time. */
-const mostLooks = 5;
+const maxAttempts = 5;
 
 /**
  * Runs the job at that time, now by default, whether or not one waits or runs. If the job ends and is inserted again while this transaction
@@ -198,7 +198,8 @@ const mostLooks = 5;
 export async function moveOrEnqueue(tx: Tx, job: Job, given: NewJob<unknown>): Promise<void> {
   const { key, runAt, delaySeconds } = given;
   const when = { ...(runAt === undefined ? {} : { runAt }), ...(delaySeconds === undefined ? {} : { delaySeconds }) };
-  for (let looks = 0; looks < mostLooks; looks++) if ((await reschedule(tx, job, key, when)) || (await enqueue(tx, job, given))) return;
+  for (let attempt = 0; attempt < maxAttempts; attempt++)
+    if ((await reschedule(tx, job, key, when)) || (await enqueue(tx, job, given))) return;
   throw new Error(`the job ${job.kind} ${key} could neither be moved nor inserted`);
 }
 

@@ -13,7 +13,7 @@ export interface LaneOptions {
    * Wakes within this time after a claim share the next claim; so do jobs that fall due, if the last claim took something. The first wake
    * after a pause is answered at once.
    */
-  shareMs: number;
+  coalesceMs: number;
   db: Db;
   log: Logger;
   /** The kinds this worker knows, with their leases in seconds. */
@@ -23,62 +23,62 @@ export interface LaneOptions {
   /** True: no job of the lane starts; see kernel/backup/restore-hold.ts. */
   isHeld?: () => boolean;
   /** Starts a claimed job and settles when its slot is free again. */
-  begin: (job: ClaimedJob, claimedAt: number) => Promise<void>;
+  start: (job: ClaimedJob, claimedAt: number) => Promise<void>;
   /** For jobs that were claimed, but not started because the lane was stopped meanwhile. */
-  giveBack: (jobs: ClaimedJob[], claimedAt: number) => void;
+  release: (jobs: ClaimedJob[], claimedAt: number) => void;
 }
 
 /** The state of a running lane. */
 export interface LaneState extends LaneOptions {
-  names: string[];
-  rest: InterruptibleSleep;
+  kindNames: string[];
+  sleeper: InterruptibleSleep;
   running: Set<Promise<void>>;
-  stopping: boolean;
+  isStopping: boolean;
   /** The last claim failed, and the log says so already. */
-  away: boolean;
-  runningOf: Map<string, number>;
+  isFailing: boolean;
+  runningByOrg: Map<string, number>;
   /** At the last poll no slot was free, or none for some organization: the next slot that becomes free is worth a poll. */
-  full: boolean;
+  isFull: boolean;
   /** Jobs that ended since the last claim, and the timer that collects more of them. */
-  ended: number;
-  gathering: NodeJS.Timeout | undefined;
+  endedSinceClaim: number;
+  refillTimer: NodeJS.Timeout | undefined;
   /**
    * A claim is in flight, and whether a wake came meanwhile; when the last claim ended, and the timer of the next claim for later wakes.
    */
-  looking: boolean;
-  woken: boolean;
-  lookedAt: number;
-  sharing: NodeJS.Timeout | undefined;
+  isClaiming: boolean;
+  wokenMeanwhile: boolean;
+  claimEndedAt: number;
+  wakeTimer: NodeJS.Timeout | undefined;
   /** The last claim took jobs: more will likely fall due in a moment. */
-  tookSome: boolean;
+  lastClaimTook: boolean;
   /** The last claim was full, so there may be more. Until one is not full, organizations are served in turn. */
-  behind: boolean;
+  isBehind: boolean;
   /** Slots that the claim in flight may fill: they are not available to jobs leased at insert. */
-  asked: number;
+  claimLimit: number;
   /** After the last poll no slot was free, or none for some organization, or more was due: a new job queues behind waiting ones. */
-  crowded: boolean;
+  isContended: boolean;
   /** The next turn begins after this organization; '' for the first. */
   afterOrg: string;
   /** This walk through the organizations began with the first and has skipped none so far. */
-  asksAll: boolean;
+  visitedAll: boolean;
   /** The last poll found jobs of one organization only, so turns would all be its own. */
   isAlone: boolean;
   /** No organization seems to have a job here, due or not. */
   isEmpty: boolean;
   /** The number of wakes; and the number at which an organization was found to have jobs here that are not due. */
-  wakes: number;
-  usedSince: number | undefined;
+  wakeCount: number;
+  usedAtWake: number | undefined;
   /** When the organizations were last listed. A new one wakes the lane, and the next claim lists them again. */
-  sawWhoAt: number;
+  orgsListedAt: number;
   /** Claims and inserts whose reply never came: their jobs are under a lease that only this process knows. */
-  unanswered: { lease: string; since: number }[];
-  sawAllAt: number;
+  lostLeases: { lease: string; since: number }[];
+  fullPollAt: number;
   /** The last job of each organization in a batch far behind schedule: the next claim continues after it. */
-  sawUpTo: Map<string, ClaimedJob>;
+  lastSeenByOrg: Map<string, ClaimedJob>;
   /** The same for a claim over all organizations; undefined near the present. */
-  goOn: ClaimFrom | undefined;
+  continueFrom: ClaimFrom | undefined;
   /** Runs a function outside the caller's context: a job that a request inserts does not run as part of the request. */
-  apart: <T>(act: () => T) => T;
+  outsideCaller: <T>(act: () => T) => T;
 }
 
 /** A lane claims due jobs for its free slots, sleeps until the next one is due, and never waits for another lane. */
@@ -86,34 +86,34 @@ export interface LaneState extends LaneOptions {
 export function makeLaneState(options: LaneOptions): LaneState {
   return {
     ...options,
-    names: [...options.kinds.keys()],
-    rest: makeInterruptibleSleep(),
+    kindNames: [...options.kinds.keys()],
+    sleeper: makeInterruptibleSleep(),
     running: new Set(),
-    runningOf: new Map(),
-    stopping: false,
-    away: false,
-    full: false,
-    ended: 0,
-    gathering: undefined,
-    looking: false,
-    woken: false,
-    lookedAt: -Infinity,
-    sharing: undefined,
-    tookSome: false,
-    behind: false,
-    asked: 0,
-    crowded: true,
+    runningByOrg: new Map(),
+    isStopping: false,
+    isFailing: false,
+    isFull: false,
+    endedSinceClaim: 0,
+    refillTimer: undefined,
+    isClaiming: false,
+    wokenMeanwhile: false,
+    claimEndedAt: -Infinity,
+    wakeTimer: undefined,
+    lastClaimTook: false,
+    isBehind: false,
+    claimLimit: 0,
+    isContended: true,
     afterOrg: '',
-    asksAll: true,
+    visitedAll: true,
     isAlone: false,
     isEmpty: true,
-    wakes: 0,
-    usedSince: undefined,
-    sawWhoAt: -Infinity,
-    unanswered: [],
-    sawAllAt: -Infinity,
-    sawUpTo: new Map(),
-    goOn: undefined,
-    apart: AsyncLocalStorage.snapshot(),
+    wakeCount: 0,
+    usedAtWake: undefined,
+    orgsListedAt: -Infinity,
+    lostLeases: [],
+    fullPollAt: -Infinity,
+    lastSeenByOrg: new Map(),
+    continueFrom: undefined,
+    outsideCaller: AsyncLocalStorage.snapshot(),
   };
 }

@@ -44,14 +44,14 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
         finished = true;
         return result;
       } finally {
-        noteEnd(leased, finished);
+        setEnding(leased, finished);
       }
     },
     finishBy: async (write) => {
       leased.isEnding = true;
       // A failure need not be reported: the following `finishWith` fails too, or finds that the job has ended.
       if (!finished) finished = (await db.read((tx) => write(tx, endingOne(job))).catch(() => 0)) > 0;
-      noteEnd(leased, finished);
+      setEnding(leased, finished);
       return finished;
     },
     fenced: fencedOne(job),
@@ -82,9 +82,9 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
 }
 
 /** An ended job needs no lease. Otherwise the job is ours only as long as the renewals succeed. */
-function noteEnd(leased: LeasedJob, hasEnded: boolean): void {
+function setEnding(leased: LeasedJob, hasEnded: boolean): void {
   leased.isEnding = hasEnded;
-  if (hasEnded) leased.sureUntil = Number.POSITIVE_INFINITY;
+  if (hasEnded) leased.validUntil = Number.POSITIVE_INFINITY;
 }
 
 const runInContext = <T>({ watch }: App, { kind, lane }: ReadyJob, { org_id }: LeasedJob['job'], work: () => T): T =>

@@ -28,7 +28,7 @@ export type ClaimedJob = Static<typeof ClaimedRow>;
  */
 export type ClaimFrom = { oldest: true } | { withinSeconds: number } | { after: Pick<ClaimedJob, 'run_at' | 'id'> };
 
-const fromThere = (from: ClaimFrom): Sql => {
+const scanFrom = (from: ClaimFrom): Sql => {
   if ('after' in from) return sql`(q.run_at, q.id) > (${from.after.run_at}::timestamptz, ${from.after.id}::bigint)`;
   return 'withinSeconds' in from ? sql`q.run_at > (select now from clock) - make_interval(secs => ${from.withinSeconds})` : sql`true`;
 };
@@ -49,7 +49,7 @@ export const claimJobs = (tx: Tx, { from, ...wanted }: JobClaim & { from: ClaimF
   claim(tx, ClaimedRow, jobQueue, {
     ...wanted,
     ...claimOf(wanted, sql`, 0 as place`),
-    which: sql`${ofLane(wanted)} and ${fromThere(from)}`,
+    which: sql`${inLane(wanted)} and ${scanFrom(from)}`,
   });
 
 /** The organization of a job, as the index has it. */
@@ -68,11 +68,11 @@ export const claimJobsFairly = (
   claimFairly(tx, ClaimedRow, jobQueue, {
     ...wanted,
     ...claimOf(wanted),
-    which: ofLane(wanted),
+    which: inLane(wanted),
     org: orgOfJob,
   });
 
-const ofLane = ({ lane, kinds, leasedHere }: JobClaim): Sql =>
+const inLane = ({ lane, kinds, leasedHere }: JobClaim): Sql =>
   sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${leasedHere}::bigint[])`;
 
 const claimOf = ({ kinds }: JobClaim, more: Sql = sql``) => ({
@@ -83,13 +83,13 @@ const claimOf = ({ kinds }: JobClaim, more: Sql = sql``) => ({
 const WaitRow = Type.Object({ ms: Type.Integer() });
 
 /** The time until a job of this lane falls due, at most `most`. By the database's clock, so that ours may be wrong. */
-export const nextDueIn = async (tx: Tx, lane: string, kinds: readonly string[], most: number): Promise<number> =>
+export const nextDueIn = async (tx: Tx, lane: string, kinds: readonly string[], maxMs: number): Promise<number> =>
   (
     await row(tx, WaitRow)`
-      select ceil(least(extract(epoch from j.run_at - (select kernel.now())) * 1000, ${most}))::int as ms from kernel.job j
+      select ceil(least(extract(epoch from j.run_at - (select kernel.now())) * 1000, ${maxMs}))::int as ms from kernel.job j
        where j.lane = ${lane} and j.kind = any(${kinds}::text[]) and j.dead_at is null and j.run_at > (select kernel.now())
        order by j.run_at limit 1`
-  )?.ms ?? most;
+  )?.ms ?? maxMs;
 
 /** Deletes finished jobs, except those that were rescheduled while they ran. */
 export const finishJobs = (tx: Tx, leased: readonly Leased[]): Promise<Verdict[]> =>
@@ -105,7 +105,7 @@ export const finishJobs = (tx: Tx, leased: readonly Leased[]): Promise<Verdict[]
   );
 
 /** Every outcome but done: retried, dead, or released. */
-export function putBackJobs(tx: Tx, leased: readonly (Leased & { outcome: Exclude<Outcome, { is: 'done' }> })[]): Promise<Verdict[]> {
+export function returnJobs(tx: Tx, leased: readonly (Leased & { outcome: Exclude<Outcome, { is: 'done' }> })[]): Promise<Verdict[]> {
   const outcomes = leased.map((l) => l.outcome);
   const is = outcomes.map((o) => o.is);
   const seconds = outcomes.map((o) => (o.is === 'retry' && 'inSeconds' in o ? o.inSeconds : null));

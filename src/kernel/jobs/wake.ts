@@ -33,27 +33,27 @@ export interface Waker {
 
 const notifications = 'qd_wake';
 
-type Hearers = Map<string, Set<() => void>>;
+type Listeners = Map<string, Set<() => void>>;
 
 /** Wakes the workers of this process at once, and those of other processes by NOTIFY. */
 export function makeWaker({ db, connection, listener }: { db: Db; connection: Connection; listener: Listener }): Waker {
   const self = randomUUID().slice(0, 8);
-  const hearers: Hearers = new Map();
+  const listeners: Listeners = new Map();
   const sender = makeWakeSender({ connection, notifications, self });
   let closed = false;
 
   const wakeChannel = (channel: string) => {
     if (closed) return;
-    tellHearers(hearers, channel);
+    notifyListeners(listeners, channel);
     sender.add(channel);
   };
   db.onWake(wakeChannel);
-  hearOthers(listener, hearers, self);
+  listenToOthers(listener, listeners, self);
 
   return {
     hear: (channel, act) => {
-      const acts = hearers.get(channel) ?? new Set();
-      hearers.set(channel, acts.add(act));
+      const acts = listeners.get(channel) ?? new Set();
+      listeners.set(channel, acts.add(act));
       return () => acts.delete(act);
     },
     wake: wakeChannel,
@@ -64,17 +64,17 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
   };
 }
 
-function hearOthers(listener: Listener, hearers: Hearers, self: string): void {
+function listenToOthers(listener: Listener, listeners: Listeners, self: string): void {
   listener.on(notifications, (payload) => {
     const space = payload.indexOf(' ');
-    if (payload.slice(0, space) !== self) tellHearers(hearers, payload.slice(space + 1));
+    if (payload.slice(0, space) !== self) notifyListeners(listeners, payload.slice(space + 1));
   });
   // Notifications between two connections are lost, so all channels count as woken. A starting process polls everything that is due anyway.
   listener.onReconnect(() => {
-    for (const channel of hearers.keys()) tellHearers(hearers, channel);
+    for (const channel of listeners.keys()) notifyListeners(listeners, channel);
   });
 }
 
-function tellHearers(hearers: Hearers, channel: string): void {
-  for (const act of hearers.get(channel) ?? []) act();
+function notifyListeners(listeners: Listeners, channel: string): void {
+  for (const act of listeners.get(channel) ?? []) act();
 }

@@ -14,7 +14,7 @@ export interface WorkerConnections {
  * The planner's estimate for a table that is empty now and holds 100,000 rows a minute later is always wrong, and a plan is cached per
  * connection. Every statement here should use an index, so these connections allow nothing else.
  */
-const alwaysByIndex = {
+const indexOnlySettings = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
@@ -26,7 +26,7 @@ const alwaysByIndex = {
  * By default every connection plans each statement anew for its first five uses. Pages come in bursts, on connections that have just been
  * opened, and their statements find rows by key. So the generic plan is the right one.
  */
-const plannedOnce = { plan_cache_mode: 'force_generic_plan' };
+const genericPlanSettings = { plan_cache_mode: 'force_generic_plan' };
 
 export function openConnections({ connection, strict, log, waker, watch, refusals }: App): WorkerConnections {
   const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
@@ -35,9 +35,9 @@ export function openConnections({ connection, strict, log, waker, watch, refusal
   // A claim need not be on disk before its job starts. If a crash of the server undoes it, so that another worker claims the job too, then
   // ours cannot finish it any more. An outcome must be on disk. Every lane polls at the same moment, each for a millisecond or two: one
   // connection serves them all, unless one of them hangs.
-  const claims = open(3, { patienceMs: 50, settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
-  const outcomes = open(2, { settings: alwaysByIndex });
-  const paging = open(12, { perOrg: 8, settings: plannedOnce });
+  const claims = open(3, { patienceMs: 50, settings: { ...indexOnlySettings, synchronous_commit: 'off' } });
+  const outcomes = open(2, { settings: indexOnlySettings });
+  const paging = open(12, { perOrg: 8, settings: genericPlanSettings });
   paging.onWake((channel) => waker.wake(channel));
   return { claims, outcomes, paging, end: () => Promise.all([claims.end(), outcomes.end(), paging.end()]) };
 }

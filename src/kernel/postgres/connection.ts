@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { notUsable } from '../data/directory.ts';
 import { role } from './initialize.ts';
-import { exists, type PostgresPaths, pathsIn, refuseOthers } from './paths.ts';
+import { exists, type PostgresPaths, pathsIn, refuseOtherOwner } from './paths.ts';
 import { findPostmaster, type Postmaster } from './postmaster.ts';
 
 /** How to reach the embedded server. Every field is set, so that no PG* variable of the environment applies. */
@@ -26,7 +26,7 @@ export async function connectionTo(paths: PostgresPaths, server: Postmaster): Pr
 export async function connectRunning(dataDir: string): Promise<EmbeddedConnection | undefined> {
   const paths = await pathsIn(dataDir).catch(() => undefined);
   if (!paths || !(await exists(paths.dir))) return undefined;
-  await refuseOthers(paths.dir);
+  await refuseOtherOwner(paths.dir);
   const server = await findPostmaster(paths);
   if (!server) return undefined;
   const connection = await connectionTo(paths, server).catch((error) => Promise.reject(notUsable(dataDir, error)));

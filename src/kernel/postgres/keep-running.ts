@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { boundLog } from '../programs/log-file.ts';
 import type { EmbeddedConnection } from './connection.ts';
 import type { Log } from './events.ts';
-import { takeLock } from './keeper-lock.ts';
+import { acquireKeeperLock } from './keeper-lock.ts';
 import type { PostgresPaths } from './paths.ts';
 import { isPostmaster, shutDown } from './postmaster.ts';
 import { dropSocketDir } from './socket.ts';
@@ -20,7 +20,7 @@ export interface EmbeddedPostgres {
   exited: Promise<{ reason: string }>;
 }
 
-export interface Held {
+export interface HeldServer {
   paths: PostgresPaths;
   pid: number;
   connection: EmbeddedConnection;
@@ -28,60 +28,60 @@ export interface Held {
   client: pg.Client;
   adopted: boolean;
   /** Called when the server has ended or belongs to another keeper. */
-  ended: () => void;
+  onEnded: () => void;
 }
 
 /**
  * From the moment this process holds the lock until it stops: watches the lock's connection, and takes the lock again when only the
  * connection broke.
  */
-export function keepRunning({ paths, pid, connection, client, adopted, ended }: Held, log: Log): EmbeddedPostgres {
+export function keepRunning({ paths, pid, connection, client, adopted, onEnded: ended }: HeldServer, log: Log): EmbeddedPostgres {
   const { promise: exited, resolve: resolveExited } = Promise.withResolvers<{ reason: string }>();
-  const bounding = setInterval(() => void boundLog(paths.log).catch(() => {}), 60_000).unref();
+  const logTimer = setInterval(() => void boundLog(paths.log).catch(() => {}), 60_000).unref();
   let locked = client;
-  let ours = true;
+  let isOurs = true;
   let stopping: Promise<void> | undefined;
 
-  const leave = (reason: string) => {
-    ours = false;
-    clearInterval(bounding);
+  const onLost = (reason: string) => {
+    isOurs = false;
+    clearInterval(logTimer);
     ended();
     resolveExited({ reason });
   };
 
   // The connection also ends when the server restarts its processes because one of them crashed; then this process stays the keeper.
-  const regain = async (): Promise<void> => {
+  const regainLock = async (): Promise<void> => {
     while (!stopping && (await isPostmaster(pid, paths.cluster))) {
-      const attempt = await takeLock(connection).catch((error: Error) => ({ away: error }));
-      if ('heldBy' in attempt) return leave(`another Quarterdeck (pid ${attempt.heldBy}) has taken over the database`);
+      const attempt = await acquireKeeperLock(connection).catch((error: Error) => ({ away: error }));
+      if ('heldBy' in attempt) return onLost(`another Quarterdeck (pid ${attempt.heldBy}) has taken over the database`);
       if ('held' in attempt) {
         watch(attempt.held);
         return log({ event: 'postgres.lock-regained', pid });
       }
       await sleep(50);
     }
-    if (!stopping) leave(`PostgreSQL (pid ${pid}) ended`);
+    if (!stopping) onLost(`PostgreSQL (pid ${pid}) ended`);
   };
 
   const watch = (connected: pg.Client) => {
     locked = connected;
     connected.once('end', () =>
       queueMicrotask(() => {
-        if (!stopping) void regain();
+        if (!stopping) void regainLock();
       }),
     );
   };
   watch(client);
 
-  const shut = async () => {
-    clearInterval(bounding);
-    if (ours) log({ event: 'postgres.stopped', pid, how: await shutDown(pid, paths.cluster, { fastMs: 20_000, immediateMs: 10_000 }) });
+  const shutDownServer = async () => {
+    clearInterval(logTimer);
+    if (isOurs) log({ event: 'postgres.stopped', pid, how: await shutDown(pid, paths.cluster, { fastMs: 20_000, immediateMs: 10_000 }) });
     await locked.end().catch(() => {});
     await dropSocketDir(paths, connection.host);
     ended();
   };
   const stop = () => {
-    stopping ??= shut();
+    stopping ??= shutDownServer();
     return stopping;
   };
   return { connection, adopted, pid, exited, stop };

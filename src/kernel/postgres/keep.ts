@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { alreadyRunningHere } from '../data/already-running.ts';
 import { notUsable } from '../data/directory.ts';
-import { type LockOptions, type ServerLock, takeServerLock } from '../data/server-lock.ts';
+import { acquireServerLock, type LockOptions, type ServerLock } from '../data/server-lock.ts';
 import { connectionTo } from './connection.ts';
 import type { PostgresEvent } from './events.ts';
 import { type EmbeddedPostgres, keepRunning } from './keep-running.ts';
-import { takeLock } from './keeper-lock.ts';
-import { judgeEnd, type Launched, launch } from './launch.ts';
+import { acquireKeeperLock } from './keeper-lock.ts';
+import { checkEarlyExit, type LaunchedServer, launch } from './launch.ts';
 import { type PostgresPaths, preparePaths } from './paths.ts';
 import { findPostmaster } from './postmaster.ts';
 import { holdForAdopted, waitForLock } from './postmaster-lock.ts';
-import { timeouts } from './timeouts.ts';
+import { makeSilenceCheck } from './silence-check.ts';
 
 export interface KeepOptions {
   dataDir: string;
@@ -28,7 +28,7 @@ export interface KeepOptions {
 export async function lockDataDirectory(dataDir: string, options?: LockOptions): Promise<ServerLock> {
   const paths = await preparePaths(dataDir);
   try {
-    return await takeServerLock(paths.dataDir, options);
+    return await acquireServerLock(paths.dataDir, options);
   } catch (error) {
     throw notUsable(dataDir, error);
   }
@@ -67,14 +67,14 @@ async function findOrStart(
 ): Promise<EmbeddedPostgres> {
   const began = performance.now();
   const elapsed = () => performance.now() - began;
-  const beTolerant = timeouts(paths, log);
-  let launched: Launched | undefined;
+  const checkTimeout = makeSilenceCheck(paths, log);
+  let launched: LaunchedServer | undefined;
 
   for (;;) {
     const server = await findPostmaster(paths);
     if (server) {
       const connection = await connectionTo(paths, server);
-      const attempt = connection && (await takeLock(connection));
+      const attempt = connection && (await acquireKeeperLock(connection));
       if (attempt && 'heldBy' in attempt) throw alreadyRunningHere(attempt.heldBy);
       if (attempt && 'held' in attempt) {
         await ensureDatabase(attempt.held);
@@ -85,11 +85,11 @@ async function findOrStart(
           lock?.release();
           released();
         };
-        return keepRunning({ paths, pid: server.pid, connection, client: attempt.held, adopted, ended }, log);
+        return keepRunning({ paths, pid: server.pid, connection, client: attempt.held, adopted, onEnded: ended }, log);
       }
-      beTolerant(server, attempt?.away);
+      checkTimeout(server, attempt?.away);
     } else if (!launched || launched.ended) {
-      if (launched) await judgeEnd(paths, launched, elapsed());
+      if (launched) await checkEarlyExit(paths, launched, elapsed());
       const lock = await waitForLock(paths, log);
       launched = await launch(paths, settings, log, lock);
     }
@@ -101,7 +101,7 @@ async function findOrStart(
  * Roles of clusters may connect only to their own database, and may not create temporary tables in ours. `public` means every role but
  * ours. Only missing revokes are executed: each one adds a row to a shared catalog.
  */
-const closeToOthers = `do $close$ declare name text; begin
+const revokeFromPublic = `do $close$ declare name text; begin
   for name in select datname from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
                where datname <> 'quarterdeck' and grantee = 0 and privilege_type = 'CONNECT' loop
     execute format('revoke connect on database %I from public', name);
@@ -118,7 +118,7 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
     const { rowCount } = await client.query(`select from pg_database where datname = 'quarterdeck'`);
     // Copied as files: page by page it would go through the buffers, and fill 12 MiB of them with pages that are not read again.
     if (rowCount === 0) await client.query('create database quarterdeck strategy file_copy');
-    await client.query(closeToOthers);
+    await client.query(revokeFromPublic);
   } catch (error) {
     await client.end().catch(() => {});
     throw error;

@@ -7,10 +7,10 @@ import type { EmbeddedConnection } from './connection.ts';
 const lock = [0x7164, 1];
 const title = 'quarterdeck keeper';
 
-export type Attempt = { held: pg.Client } | { heldBy: number } | { away: Error };
+export type LockAttempt = { held: pg.Client } | { heldBy: number } | { away: Error };
 
 /** Tries once to become the keeper. `away`: the server is starting, stopping, or gone. */
-export async function takeLock(connection: EmbeddedConnection): Promise<Attempt> {
+export async function acquireKeeperLock(connection: EmbeddedConnection): Promise<LockAttempt> {
   const client = new pg.Client({
     ...connection,
     database: 'postgres',
@@ -28,7 +28,7 @@ export async function takeLock(connection: EmbeddedConnection): Promise<Attempt>
     return { heldBy: holder };
   } catch (error) {
     await client.end().catch(() => {});
-    if (isAway(error)) return { away: error as Error };
+    if (isUnavailable(error)) return { away: error as Error };
     throw error;
   }
 }
@@ -58,7 +58,7 @@ async function holderOf(client: pg.Client): Promise<number | undefined> {
 }
 
 /** No listener, a server that is starting up or shutting down (57P01 to 57P03), or a connection closed in the middle. */
-function isAway(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string };
   if (['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03'].includes(code ?? '')) return true;
   return /Connection terminated|timeout expired/.test(message ?? '');

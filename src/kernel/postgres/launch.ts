@@ -3,7 +3,7 @@ import { chown } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OsLock } from '../data/os-lock.ts';
 import { exitCodes, Stop } from '../errors.ts';
-import { chooseIdentity, giveTo } from '../programs/identity.ts';
+import { chooseIdentity, chownTree } from '../programs/identity.ts';
 import { boundLog, lastLine, logSince, sizeOf, withLogOpen } from '../programs/log-file.ts';
 import type { Log } from './events.ts';
 import { initialize } from './initialize.ts';
@@ -16,7 +16,7 @@ import { dropStaleSocketLock, makeServerSocketDir } from './socket.ts';
 import { prepareSoftware } from './software.ts';
 
 /** A server process that was started here; postmaster.pid decides whether it becomes the cluster's server. */
-export interface Launched {
+export interface LaunchedServer {
   pid: number | undefined;
   ended: boolean;
   /** Where its own output begins in the log. */
@@ -32,7 +32,7 @@ export async function launch(
   settings: Record<string, string> | undefined,
   log: Log,
   lock: OsLock | undefined,
-): Promise<Launched> {
+): Promise<LaunchedServer> {
   try {
     return await launchLocked(paths, settings, log, lock);
   } finally {
@@ -45,7 +45,7 @@ async function launchLocked(
   settings: Record<string, string> | undefined,
   log: Log,
   lock: OsLock | undefined,
-): Promise<Launched> {
+): Promise<LaunchedServer> {
   await dropLeftovers(paths.dir);
   const identity = await chooseIdentity({ name: 'PostgreSQL', dataDir: paths.dataDir, dir: paths.dir, data: paths.cluster });
   if (identity.owner) await chown(paths.dir, identity.owner.uid, identity.owner.gid);
@@ -55,7 +55,7 @@ async function launchLocked(
     await initialize(paths, software, identity);
     log({ event: 'postgres.initialized', cluster: paths.cluster, ms: Math.round(performance.now() - began) });
   }
-  await giveTo(identity, paths.cluster);
+  await chownTree(identity, paths.cluster);
 
   const socketDir = await makeServerSocketDir(paths, identity.owner);
   await dropStalePid(paths);
@@ -71,7 +71,7 @@ async function launchLocked(
       detached: true,
     }),
   );
-  const launched: Launched = { pid: child.pid, ended: false, logOffset };
+  const launched: LaunchedServer = { pid: child.pid, ended: false, logOffset };
   child.once('exit', () => {
     launched.ended = true;
   });
@@ -84,14 +84,14 @@ async function launchLocked(
 }
 
 /** Finds out why a server ended before it answered. Returns when another start may help, throws when it cannot. */
-export async function judgeEnd(paths: PostgresPaths, launched: Launched, waitedMs: number): Promise<void> {
-  const said = await logSince(paths.log, launched.logOffset);
+export async function checkEarlyExit(paths: PostgresPaths, launched: LaunchedServer, waitedMs: number): Promise<void> {
+  const output = await logSince(paths.log, launched.logOffset);
   // Another start was quicker; its server will be found.
-  if (said.split('\n').some((line) => line.includes('lock file "') && line.includes('" already exists')) && waitedMs < 30_000) return;
+  if (output.split('\n').some((line) => line.includes('lock file "') && line.includes('" already exists')) && waitedMs < 30_000) return;
   // The previous server was killed, and some of its processes are still busy with a statement and have not noticed.
-  if (/pre-existing shared memory block/.test(said)) {
+  if (/pre-existing shared memory block/.test(output)) {
     if (waitedMs < 30_000) return void (await sleep(50));
     throw stillUsed(paths, await survivors(paths.cluster));
   }
-  throw new Stop(exitCodes.dataDirectory, `PostgreSQL did not start on ${paths.cluster}: ${lastLine(said)}; more is in ${paths.log}`);
+  throw new Stop(exitCodes.dataDirectory, `PostgreSQL did not start on ${paths.cluster}: ${lastLine(output)}; more is in ${paths.log}`);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isAlive } from '../programs/process.ts';
 
 /** A name for a directory under construction. It carries the pid of its process, to tell it from leftovers of a crash. */
-export const makingName = (base: string): string => `${base}.making-${process.pid}`;
+export const draftName = (base: string): string => `${base}.making-${process.pid}`;
 
 /** Removes half-made directories of starts that are gone. A start that is running right now keeps its own. */
 export async function dropLeftovers(dir: string): Promise<void> {

@@ -35,9 +35,9 @@ export async function preparePaths(dataDir: string): Promise<PostgresPaths> {
     // As root this directory is given away; a link could make that any directory.
     if ((await lstat(paths.dir)).isSymbolicLink())
       refuse(`${paths.dir} is a link; set QUARTERDECK_DATA to the directory that really holds the data`);
-    await refuseOthers(paths.dir);
+    await refuseOtherOwner(paths.dir);
     await access(paths.dir, constants.R_OK | constants.W_OK | constants.X_OK);
-    await refuseForeign(paths);
+    await refuseForeignData(paths);
     return paths;
   } catch (error) {
     throw notUsable(dataDir, error);
@@ -52,7 +52,7 @@ const refuse = (sentence: string): never => {
  * A start as root leaves files of the unprivileged user. The next start by an ordinary user should get this sentence, not "permission
  * denied".
  */
-export async function refuseOthers(dir: string): Promise<void> {
+export async function refuseOtherOwner(dir: string): Promise<void> {
   const uid = process.getuid?.();
   const owner = (await stat(dir)).uid;
   if (uid === undefined || uid === 0 || owner === uid) return;
@@ -61,7 +61,7 @@ export async function refuseOthers(dir: string): Promise<void> {
   );
 }
 
-async function refuseForeign(paths: PostgresPaths): Promise<void> {
+async function refuseForeignData(paths: PostgresPaths): Promise<void> {
   if (await exists(join(paths.dataDir, 'PG_VERSION')))
     refuse(`${paths.dataDir} is itself the data directory of a PostgreSQL server; set QUARTERDECK_DATA to a directory of its own`);
 
@@ -78,7 +78,7 @@ async function refuseForeign(paths: PostgresPaths): Promise<void> {
       );
     return;
   }
-  await refuseOthers(paths.cluster);
+  await refuseOtherOwner(paths.cluster);
   if (found === 'foreign')
     refuse(
       `${paths.cluster} holds something that is not Quarterdeck's database; move it away, or set QUARTERDECK_DATA to another directory`,

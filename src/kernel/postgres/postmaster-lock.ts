@@ -11,22 +11,22 @@ import { survivors } from './postmaster.ts';
 
 const pathOf = ({ dataDir }: PostgresPaths) => join(dataDir, 'postgres.lock');
 
-const patienceMs = { visible: 30_000, invisible: 2_000 };
+const timeoutMs = { visible: 30_000, invisible: 2_000 };
 
 /** For a server that is about to be started; undefined where there are no locks. Waits for processes of a killed server. */
 export async function waitForLock(paths: PostgresPaths, log: Log): Promise<OsLock | undefined> {
   const began = performance.now();
-  let isTold = false;
+  let isLogged = false;
   for (;;) {
     const attempt = await tryOsLock(pathOf(paths));
     if (attempt.is === 'taken') return attempt.lock;
     if (attempt.is === 'none') return undefined;
     const pids = await survivors(paths.cluster);
-    if (!isTold) log({ event: 'postgres.survivors', pids });
-    isTold = true;
+    if (!isLogged) log({ event: 'postgres.survivors', pids });
+    isLogged = true;
     const waitedMs = performance.now() - began;
-    if (waitedMs > patienceMs.visible) throw stillUsed(paths, pids);
-    if (pids.length === 0 && waitedMs > patienceMs.invisible) throw usedElsewhere(paths);
+    if (waitedMs > timeoutMs.visible) throw stillUsed(paths, pids);
+    if (pids.length === 0 && waitedMs > timeoutMs.invisible) throw usedInOtherNamespace(paths);
     await sleep(50);
   }
 }
@@ -46,7 +46,7 @@ export const stillUsed = ({ cluster }: PostgresPaths, pids: readonly number[]): 
     `processes of a PostgreSQL that was killed still use ${cluster}${pids.length ? ` (pids ${pids.join(', ')})` : ''}; end them and start again`,
   );
 
-const usedElsewhere = ({ cluster }: PostgresPaths): Stop =>
+const usedInOtherNamespace = ({ cluster }: PostgresPaths): Stop =>
   new Stop(
     exitCodes.alreadyRunning,
     `a PostgreSQL in another container or namespace still uses ${cluster}; stop that container, or give this server another directory with QUARTERDECK_DATA`,

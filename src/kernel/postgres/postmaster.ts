@@ -28,14 +28,14 @@ const pidFile = (paths: PostgresPaths): Promise<string> => readFile(join(paths.c
  * first and read again: a competing start may have written a live server's file since.
  */
 export async function dropStalePid(paths: PostgresPaths): Promise<void> {
-  const judged = await pidFile(paths);
-  const pid = Number(judged.split('\n')[0]);
+  const staleText = await pidFile(paths);
+  const pid = Number(staleText.split('\n')[0]);
   if (!(pid > 0) || !isAlive(pid) || (await isPostmaster(pid, paths.cluster))) return;
   const file = join(paths.cluster, 'postmaster.pid');
   const aside = `${file}.stale-${process.pid}`;
   try {
     await rename(file, aside);
-    if ((await readFile(aside, 'utf8')) !== judged) await link(aside, file).catch(() => {});
+    if ((await readFile(aside, 'utf8')) !== staleText) await link(aside, file).catch(() => {});
     await rm(aside, { force: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

@@ -25,7 +25,7 @@ export interface Identity {
 /** Nothing of our own environment: PGDATA, PGPORT, LD_LIBRARY_PATH or a locale that is not installed would change the program. */
 const environment = ({ env }: SpawnOptions) => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', ...env });
 
-const nobody = process.platform === 'darwin' ? { uid: 4294967294, gid: 4294967294 } : { uid: 65534, gid: 65534 };
+const unprivilegedUser = process.platform === 'darwin' ? { uid: 4294967294, gid: 4294967294 } : { uid: 65534, gid: 65534 };
 
 export const self: Identity = {
   kind: 'self',
@@ -37,7 +37,7 @@ export const self: Identity = {
 export const asUser = (owner: Owner): Identity => ({
   kind: 'user',
   owner,
-  mayRead: async (path) => (await firstClosed(path, owner)) === undefined,
+  mayRead: async (path) => (await firstInaccessible(path, owner)) === undefined,
   // spawn takes a signed number, and macOS's unprivileged user is -2. Supplementary groups are dropped with the uid.
   spawn: (program, args, options) =>
     spawn(program, args, { ...options, env: environment(options), uid: owner.uid | 0, gid: owner.gid | 0 }),
@@ -52,14 +52,14 @@ const inNamespace: Identity = {
   owner: { uid: 0, gid: 0 },
   mayRead: async () => true,
   spawn: (program, args, options) =>
-    spawn('unshare', ['--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--', program, ...args], {
+    spawn('unshare', ['--user', `--map-user=${unprivilegedUser.uid}`, `--map-group=${unprivilegedUser.gid}`, '--', program, ...args], {
       ...options,
       env: environment(options),
     }),
 };
 
 /** The program that an identity is chosen for. */
-export interface Runner {
+export interface ProgramLocation {
   /** The name in error sentences. */
   name: string;
   dataDir: string;
@@ -72,23 +72,23 @@ export interface Runner {
  * The owner of existing data stays the owner, so that a start with sudo does not lock that user out. New data belongs to the unprivileged
  * user.
  */
-export async function chooseIdentity({ name, dataDir, dir, data }: Runner): Promise<Identity> {
+export async function chooseIdentity({ name, dataDir, dir, data }: ProgramLocation): Promise<Identity> {
   if (process.getuid?.() !== 0) return self;
   const found = await stat(data).catch(() => stat(dir));
-  const owner = found.uid === 0 ? nobody : { uid: found.uid, gid: found.gid };
+  const owner = found.uid === 0 ? unprivilegedUser : { uid: found.uid, gid: found.gid };
   return (await assume({ name, dataDir }, owner)).identity;
 }
 
 /** That user, if it can be assumed and reaches the data; otherwise root in a namespace, with the reason in `why`. */
 export async function assume(
-  { name, dataDir }: Pick<Runner, 'name' | 'dataDir'>,
+  { name, dataDir }: Pick<ProgramLocation, 'name' | 'dataDir'>,
   owner: Owner,
 ): Promise<{ identity: Identity; why?: string }> {
-  const closed = await firstClosed(dataDir, owner);
-  if (closed === undefined && (await works(asUser(owner)))) return { identity: asUser(owner) };
+  const closed = await firstInaccessible(dataDir, owner);
+  if (closed === undefined && (await isUsable(asUser(owner)))) return { identity: asUser(owner) };
   const why =
     closed === undefined ? 'no other user can be assumed here' : `the user it would run as (id ${owner.uid}) may not enter ${closed}`;
-  if (await works(inNamespace)) return { identity: inNamespace, why };
+  if (await isUsable(inNamespace)) return { identity: inNamespace, why };
   throw new Stop(
     exitCodes.dataDirectory,
     `${name} does not run as root, and ${why}; set QUARTERDECK_DATA to a directory that everyone can reach, such as /var/lib/quarterdeck, or start Quarterdeck as an ordinary user`,
@@ -101,7 +101,7 @@ export async function assume(
  */
 export async function forInitdb(identity: Identity): Promise<Identity> {
   if (identity.kind !== 'self' || hasName()) return identity;
-  if (await works(inNamespace)) return { ...inNamespace, owner: undefined };
+  if (await isUsable(inNamespace)) return { ...inNamespace, owner: undefined };
   throw new Stop(
     exitCodes.dataDirectory,
     `PostgreSQL cannot make its data directory for a user without a name (id ${process.getuid?.()}); start Quarterdeck as a user that /etc/passwd lists, or set QUARTERDECK_DATABASE_URL`,
@@ -117,8 +117,8 @@ function hasName(): boolean {
 }
 
 /** The first directory on the path that this user may not pass; undefined when there is none. */
-async function firstClosed(path: string, who: Owner): Promise<string | undefined> {
-  const above = dirname(path) === path ? undefined : await firstClosed(dirname(path), who);
+async function firstInaccessible(path: string, who: Owner): Promise<string | undefined> {
+  const above = dirname(path) === path ? undefined : await firstInaccessible(dirname(path), who);
   if (above !== undefined) return above;
   const { uid, gid, mode } = await stat(path);
   const bit = uid === who.uid ? 0o100 : gid === who.gid ? 0o010 : 0o001;
@@ -126,16 +126,16 @@ async function firstClosed(path: string, who: Owner): Promise<string | undefined
 }
 
 /** Identities that have worked: they do for the life of this process. */
-const worked = new Set<string>();
+const workingIdentities = new Set<string>();
 
 /** Tested, not guessed: a container may map no other user, and may forbid new namespaces. */
-async function works(identity: Identity): Promise<boolean> {
+async function isUsable(identity: Identity): Promise<boolean> {
   const name = `${identity.kind} ${identity.owner?.uid} ${identity.owner?.gid}`;
-  if (!worked.has(name) && (await tryOut(identity))) worked.add(name);
-  return worked.has(name);
+  if (!workingIdentities.has(name) && (await testIdentity(identity))) workingIdentities.add(name);
+  return workingIdentities.has(name);
 }
 
-function tryOut(identity: Identity): Promise<boolean> {
+function testIdentity(identity: Identity): Promise<boolean> {
   const child = identity.spawn('id', ['-u'], { stdio: ['ignore', 'pipe', 'ignore'], cwd: '/' });
   return new Promise((resolve) => {
     let said = '';
@@ -146,7 +146,7 @@ function tryOut(identity: Identity): Promise<boolean> {
 }
 
 /** Changes the owner of a directory and everything in it. The top goes last: while it has another owner, the work is not finished. */
-export async function giveTo(identity: Identity, dir: string): Promise<void> {
+export async function chownTree(identity: Identity, dir: string): Promise<void> {
   const { owner } = identity;
   if (!owner) return;
   const top = await stat(dir);

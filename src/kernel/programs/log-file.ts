@@ -1,14 +1,14 @@
 import { closeSync, constants, fchownSync, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 
-const limitBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 // The directory may belong to the program's user, while this process is root. An attacker with that user's rights must not redirect us to
 // another file by a link, nor block us at a pipe.
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
 /** Keeps a program's log and its predecessor small. The writer appends, so the file is truncated in place, never renamed. */
-export async function boundLog(path: string, limit = limitBytes): Promise<void> {
+export async function boundLog(path: string, limit = maxBytes): Promise<void> {
   const file = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch(() => undefined);
   try {
     const found = await file?.stat();
@@ -22,7 +22,7 @@ export async function boundLog(path: string, limit = limitBytes): Promise<void> 
 
 /** Keeps the end of the file, however much it grew. */
 async function keepLast(file: FileHandle, { size, uid, gid }: { size: number; uid: number; gid: number }, path: string): Promise<void> {
-  const length = Math.min(size, limitBytes);
+  const length = Math.min(size, maxBytes);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
   await rm(path, { force: true });
   const kept = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);

@@ -9,8 +9,8 @@ import { asUser } from './identity.ts';
 export async function removeTree(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (!found) return;
-  const isAnothers = process.getuid?.() === 0 && found.uid !== 0;
-  if (!found.isDirectory() || !isAnothers) return rm(path, { recursive: true, force: true });
+  const isOtherUsers = process.getuid?.() === 0 && found.uid !== 0;
+  if (!found.isDirectory() || !isOtherUsers) return rm(path, { recursive: true, force: true });
   const emptying = asUser(found).spawn('rm', ['-rf', '--', path], { cwd: '/', stdio: 'ignore' });
   await Promise.race([once(emptying, 'close'), once(emptying, 'error')]);
   await rmdir(path).catch((error: NodeJS.ErrnoException) => {

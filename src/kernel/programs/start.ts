@@ -5,7 +5,7 @@ import type { Identity } from './identity.ts';
 import { boundLog, sizeOf, withLogOpen } from './log-file.ts';
 import { markOf, type ProcessMark } from './process.ts';
 
-export interface Starting {
+export interface StartOptions {
   identity: Identity;
   program: string;
   args: string[];
@@ -17,13 +17,13 @@ export interface Starting {
   entered?: (pid: number) => Promise<void>;
 }
 
-export interface Started extends ProcessMark {
+export interface StartedProgram extends ProcessMark {
   /** Where its own output begins in the log. */
   logOffset: number;
 }
 
 /** Starts a program that outlives this process: in its own session, its output in a file. */
-export async function startProgram({ identity, program, args, env, cwd, log, entered }: Starting): Promise<Started> {
+export async function startProgram({ identity, program, args, env, cwd, log, entered }: StartOptions): Promise<StartedProgram> {
   await boundLog(log);
   const logOffset = await sizeOf(log);
   const child = withLogOpen(log, identity.owner, (fd) =>

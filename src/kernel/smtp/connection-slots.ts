@@ -1,7 +1,7 @@
 /** The connections of an SMTP endpoint, over all of its ports: limited by address and in total. */
 export interface ConnectionSlots {
   /** Undefined: this address has too many, or every connection is at work. */
-  acquire(address: string, guest: SlotOwner): ConnectionSlot | undefined;
+  acquire(address: string, owner: SlotOwner): ConnectionSlot | undefined;
   readonly size: number;
 }
 
@@ -23,7 +23,7 @@ export interface ConnectionSlot {
 
 interface TakenSlot {
   address: string;
-  guest: SlotOwner;
+  owner: SlotOwner;
 }
 
 /**
@@ -32,56 +32,56 @@ interface TakenSlot {
  * the longest goes. If all are at work, an address with at least two more than the newcomer's loses its oldest: endless messages do not
  * block the endpoint either.
  */
-export function makeConnectionSlots(most: { each: number; all: number }): ConnectionSlots {
+export function makeConnectionSlots(limits: { each: number; all: number }): ConnectionSlots {
   const counts = new Map<string, number>();
   /** Connections without a login or an accepted message, in order of arrival. */
-  const strangers = new Set<TakenSlot>();
-  const strangersOf = new Map<string, number>();
+  const unknown = new Set<TakenSlot>();
+  const unknownByAddress = new Map<string, number>();
   /** In order of their last login or message. */
   const known = new Set<TakenSlot>();
 
-  const forgetStranger = (taken: TakenSlot) => {
-    if (strangers.delete(taken)) addTo(strangersOf, taken.address, -1);
+  const removeUnknown = (taken: TakenSlot) => {
+    if (unknown.delete(taken)) addTo(unknownByAddress, taken.address, -1);
   };
-  const leave = (taken: TakenSlot) => {
-    if (!strangers.has(taken) && !known.has(taken)) return;
-    forgetStranger(taken);
+  const release = (taken: TakenSlot) => {
+    if (!unknown.has(taken) && !known.has(taken)) return;
+    removeUnknown(taken);
     known.delete(taken);
     addTo(counts, taken.address, -1);
   };
-  const makePlace = (newcomer: string): boolean => {
-    const isFree = ({ guest }: TakenSlot) => !guest.isBusy();
-    const isIdle = ({ guest }: TakenSlot) => !guest.isAmidMessage();
+  const evictOne = (newcomer: string): boolean => {
+    const isFree = ({ owner: guest }: TakenSlot) => !guest.isBusy();
+    const isIdle = ({ owner: guest }: TakenSlot) => !guest.isAmidMessage();
     const most = (counts.get(newcomer) ?? 0) + 1;
-    const goes =
-      findEvictable(strangers, strangersOf, isIdle) ??
-      findEvictable(strangers, strangersOf, isFree) ??
+    const evicted =
+      findEvictable(unknown, unknownByAddress, isIdle) ??
+      findEvictable(unknown, unknownByAddress, isFree) ??
       [...known].find(isIdle) ??
       findEvictable(known, counts, (taken) => isFree(taken) && counts.get(taken.address)! > most);
-    if (!goes) return false;
-    leave(goes);
-    goes.guest.evict();
+    if (!evicted) return false;
+    release(evicted);
+    evicted.owner.evict();
     return true;
   };
   return {
     get size() {
-      return strangers.size + known.size;
+      return unknown.size + known.size;
     },
     acquire(address, guest) {
-      if ((counts.get(address) ?? 0) >= most.each) return undefined;
-      if (strangers.size + known.size >= most.all && !makePlace(address)) return undefined;
+      if ((counts.get(address) ?? 0) >= limits.each) return undefined;
+      if (unknown.size + known.size >= limits.all && !evictOne(address)) return undefined;
       const taken = { address, guest };
-      strangers.add(taken);
-      addTo(strangersOf, address, 1);
+      unknown.add(taken);
+      addTo(unknownByAddress, address, 1);
       addTo(counts, address, 1);
       return {
         markKnown: () => {
-          if (!strangers.has(taken) && !known.has(taken)) return;
-          forgetStranger(taken);
+          if (!unknown.has(taken) && !known.has(taken)) return;
+          removeUnknown(taken);
           known.delete(taken);
           known.add(taken);
         },
-        release: () => leave(taken),
+        release: () => release(taken),
       };
     },
   };
@@ -91,12 +91,12 @@ export function makeConnectionSlots(most: { each: number; all: number }): Connec
 function findEvictable(
   all: ReadonlySet<TakenSlot>,
   countOf: ReadonlyMap<string, number>,
-  mayGo: (taken: TakenSlot) => boolean,
+  isEvictable: (taken: TakenSlot) => boolean,
 ): TakenSlot | undefined {
   let [found, most]: [TakenSlot | undefined, number] = [undefined, 0];
   for (const taken of all) {
     const count = countOf.get(taken.address)!;
-    if (count > most && mayGo(taken)) [found, most] = [taken, count];
+    if (count > most && isEvictable(taken)) [found, most] = [taken, count];
   }
   return found;
 }

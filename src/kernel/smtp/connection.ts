@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { CipherNameAndProtocol, SecureContext, TLSSocket } from 'node:tls';
 import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
+import * as replies from './replies.ts';
 import { wrapInTls } from './secure.ts';
-import * as words from './words.ts';
 
 export interface ConnectionOptions {
   /** Names the endpoint in the log. */
@@ -15,9 +15,9 @@ export interface ConnectionOptions {
 }
 
 /** Commands, or pieces of a message, that are read before the loop yields. */
-const atOnce = 100;
+const maxReadsPerTurn = 100;
 /** How long a client may take to close its side. */
-const closeMs = 5_000;
+const closeTimeoutMs = 5_000;
 
 /**
  * The bytes of one client. They are read as they come, but not while a command is being processed. Replies to commands that came together
@@ -59,11 +59,11 @@ export abstract class Connection {
   /** Called before bytes are read: undefined, or a promise to wait for. */
   protected abstract takeTurn(): Promise<void> | undefined;
   /** TLS has started: everything said before is void. */
-  protected abstract beginAnew(): void;
+  protected abstract onTlsStarted(): void;
   /** No more bytes come. Called once when we close it, and once more when it is closed. */
-  protected abstract abandon(): void;
+  protected abstract onAbandoned(): void;
   /** The connection is closed. */
-  protected abstract leave(): void;
+  protected abstract onClosed(): void;
 
   get isBusy(): boolean {
     return this.#isBusy;
@@ -75,7 +75,7 @@ export abstract class Connection {
 
   /** Sends a reply; 421 is the last one. The RFC 3463 code precedes the sentence. */
   send(code: number, sentence: string) {
-    this.say(words.write(code, sentence));
+    this.say(replies.write(code, sentence));
     if (code === 421) this.close();
   }
 
@@ -96,12 +96,12 @@ export abstract class Connection {
     this.#flush();
     this.#isEnding = true;
     this.#waiting = undefined;
-    this.#timer = setTimeout(() => this.socket.destroy(), closeMs).unref();
+    this.#timer = setTimeout(() => this.socket.destroy(), closeTimeoutMs).unref();
     // In the middle of a handshake no reply can be sent.
     if (this.#isHandshaking) this.socket.destroy();
     else this.socket.end();
     this.socket.resume();
-    this.abandon();
+    this.onAbandoned();
   }
 
   protected say(bytes: Buffer) {
@@ -121,12 +121,12 @@ export abstract class Connection {
   }
 
   /** Stops reading until `resumeReading`. */
-  protected holdBack() {
+  protected pauseReading() {
     this.#isPaused = true;
     this.socket.pause();
   }
 
-  protected letCome() {
+  protected resumeReading() {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     if (this.#isEnding) return;
@@ -135,7 +135,7 @@ export abstract class Connection {
   }
 
   /** RFC 3207: bytes that came along with the command are dropped, now and under TLS. */
-  protected shakeHands() {
+  protected startTls() {
     this.#flush();
     this.#waiting = undefined;
     this.#isHandshaking = true;
@@ -154,7 +154,7 @@ export abstract class Connection {
         this.#isHandshaking = false;
         this.isSecure = true;
         this.cipher = secure.getCipher();
-        this.beginAnew();
+        this.onTlsStarted();
       }),
     );
   }
@@ -211,8 +211,8 @@ export abstract class Connection {
     clearTimeout(this.#timer);
     this.#clearUnread();
     this.#waiting = undefined;
-    this.abandon();
-    this.leave();
+    this.onAbandoned();
+    this.onClosed();
   }
 
   #onData(chunk: Buffer) {
@@ -240,7 +240,7 @@ export abstract class Connection {
     this.#hasTurn = turn !== undefined;
     if (turn) return this.waitFor(turn);
     this.#isReading = true;
-    let left = atOnce;
+    let left = maxReadsPerTurn;
     for (let chunk = this.#waiting; chunk && left > 0; chunk = this.#waiting) {
       left--;
       this.#waiting = undefined;

@@ -4,7 +4,7 @@ const dot = 0x2e;
 const lineThenDot = Buffer.from('\r\n.');
 
 /** Collects the bytes of the message. */
-export interface Pieces {
+export interface PieceSink {
   add(piece: Buffer): void;
 }
 
@@ -20,7 +20,7 @@ export class DataReader {
   #seen: number = seen.line;
 
   /** Passes the bytes of the message on, in one piece. Returns where the chunk continues after its end; -1: it has not ended. */
-  read(chunk: Buffer, message: Pieces): number {
+  read(chunk: Buffer, message: PieceSink): number {
     if (this.#startsInsideLineEnd(chunk[0]!)) return this.#readSlowly(chunk, 0, message);
     const found = chunk.indexOf(lineThenDot);
     if (found < 0) {
@@ -40,7 +40,7 @@ export class DataReader {
   }
 
   /** Byte by byte, into a copy: every line may start with a dot. The bytes before `from` hold none. */
-  #readSlowly(chunk: Buffer, from: number, message: Pieces): number {
+  #readSlowly(chunk: Buffer, from: number, message: PieceSink): number {
     const content = Buffer.allocUnsafe(chunk.length + 1); // a CR of the previous chunk may have been content
     let length = chunk.copy(content, 0, 0, from);
     let state = from === 0 ? this.#seen : seen.line;

@@ -2,9 +2,9 @@
  * Checks a message piece by piece: every line must end in CR LF. A lone LF or CR is a line end for some servers and none for others, which
  * makes one message look like two (SMTP smuggling). NUL truncates texts.
  */
-export interface LineWatch {
+export interface LineEndCheck {
   /** The problem of this piece, in the context of those before it. */
-  look(piece: Buffer): string | undefined;
+  check(piece: Buffer): string | undefined;
   /** The problem of the end. */
   end(): string | undefined;
 }
@@ -13,10 +13,10 @@ const sentence = 'every line must end in CR LF, and there is a lone CR or LF; se
 /** A CR at the very end may be half of a line end. */
 const lone = /\r(?!\n|$)|(?<!\r)\n/;
 
-export function watchLineEnds(): LineWatch {
+export function watchLineEnds(): LineEndCheck {
   let endedInReturn = false;
   return {
-    look: (piece) => {
+    check: (piece) => {
       // As text: a regular expression is four times as fast as a loop over bytes.
       const text = `${endedInReturn ? '\r' : ''}${piece.toString('latin1')}`;
       endedInReturn = text.endsWith('\r');

@@ -26,17 +26,17 @@ export interface Message {
 export const unusable = (why: string) => new Reply(554, '5.6.0', why);
 
 /** How much of a large message is buffered for its reader before the client is paused. */
-const mostAhead = 65_536;
+const maxReadAheadBytes = 65_536;
 
 const noRoom = () => new Reply(451, '4.3.1', 'too many bytes of yours are on their way here at once; send this again in a moment');
 
 /** The client closed the connection in the middle of its message. */
-export const leftAmid = () => Object.assign(new Error('the client left in the middle of its message'), { code: 'ECONNECTION' });
+export const clientLeft = () => Object.assign(new Error('the client left in the middle of its message'), { code: 'ECONNECTION' });
 export const isGone = (error: unknown) =>
   ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNECTION'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** One message while it arrives. Problems are recorded, and reported at its end. */
-export class Incoming {
+export class ReceivedMessage {
   readonly #expected: Expected;
   readonly #lines = watchLineEnds();
   /** Bytes not passed on yet. The sender chooses the chunk sizes: separate pieces would take many times their bytes. */
@@ -73,7 +73,7 @@ export class Incoming {
   #check(piece: Buffer): Reply | undefined {
     const { mostBytes, hold } = this.#expected;
     if (this.bytes > mostBytes) return new Reply(552, '5.3.4', `the message is larger than ${mostBytes} bytes`);
-    const why = this.#lines.look(piece);
+    const why = this.#lines.check(piece);
     if (why) return unusable(why);
     return this.#rest || hold(piece.length) ? undefined : noRoom();
   }
@@ -103,11 +103,11 @@ export class Incoming {
 
   /** The reader has enough for now. */
   get isFull(): boolean {
-    return this.#rest !== undefined && !this.#rest.destroyed && this.#buffer.length >= mostAhead;
+    return this.#rest !== undefined && !this.#rest.destroyed && this.#buffer.length >= maxReadAheadBytes;
   }
 
   /** The buffered bytes, and a stream of the rest; `more` is called when the stream has room. */
-  handOn(more: () => void): Message {
+  startStreaming(more: () => void): Message {
     const pieces = this.#drain();
     const read = () => {
       const [piece] = this.#drain();
@@ -121,7 +121,7 @@ export class Incoming {
     return { pieces, rest: this.#rest };
   }
 
-  gathered(): Message {
+  buffered(): Message {
     return { pieces: this.#drain(), rest: undefined };
   }
 
@@ -150,7 +150,7 @@ export async function* chainPieces(first: Buffer[], rest: Readable): AsyncGenera
 
 /** A message that is arriving. */
 export interface Receiving {
-  message: Incoming;
+  message: ReceivedMessage;
   reader: DataReader;
   /** The reply for a message that is streamed while it arrives, once both have ended. */
   verdict: Promise<string> | undefined;

@@ -8,7 +8,7 @@ import type { ConnectionSlot, ConnectionSlots } from './connection-slots.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'left' | 'proved'> {
+export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'onClosed' | 'onKnown'> {
   certificate: Certificate;
   /** TLS from the first byte. */
   isSecure: boolean;
@@ -30,7 +30,7 @@ export interface SmtpServer {
 }
 
 /** The limit of a handshake, however many bytes of it come: a client silent in TLS must not stay longer than one that does not log in. */
-const handshakeMs = 30_000;
+const handshakeTimeoutMs = 30_000;
 
 const contextOf = ({ cert, key }: Certificate): SecureContext =>
   createSecureContext({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true });
@@ -41,24 +41,24 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
   const pending = new Set<Socket>();
   let context = contextOf(options.certificate);
   let isStopping = false;
-  let allLeft = () => {};
+  let onAllClosed = () => {};
 
-  const begin = (socket: Socket, seat: ConnectionSlot): Session => {
+  const startSession = (socket: Socket, slot: ConnectionSlot): Session => {
     const session = new Session(socket, options.isSecure, {
       ...options,
       secureContext: () => context,
       isStopping: () => isStopping,
-      proved: seat.markKnown,
-      left: (left) => {
-        seat.release();
+      onKnown: slot.markKnown,
+      onClosed: (left) => {
+        slot.release();
         sessions.delete(left);
-        if (sessions.size === 0) allLeft();
+        if (sessions.size === 0) onAllClosed();
       },
     });
     sessions.add(session);
     return session;
   };
-  const takeIn = (socket: Socket) => {
+  const accept = (socket: Socket) => {
     let session: Session | undefined;
     const seat = options.room.acquire(options.placeOf(socket), {
       // Without a session, the connection is in its handshake.
@@ -68,14 +68,14 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
     });
     if (!seat) return refuse(socket, options.isSecure);
     const beginSession = (readySocket: Socket) => {
-      session = begin(readySocket, seat);
+      session = startSession(readySocket, seat);
     };
-    if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave: seat.release, begin: beginSession });
+    if (options.isSecure) startHandshake(wrapInTls(socket, context), { raw: socket, pending, leave: seat.release, begin: beginSession });
     else beginSession(socket);
   };
   const listener: Server = createServer(
     { allowHalfOpen: true, noDelay: true },
-    guarded('smtp.connection', ([socket]) => socket, takeIn),
+    guarded('smtp.connection', ([socket]) => socket, accept),
   );
 
   return {
@@ -95,7 +95,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
       for (const socket of pending) socket.destroy();
       for (const session of sessions) if (!session.isAtWork) session.send(421, '4.3.2 the server stops; come again in a moment');
       const gone = new Promise<void>((resolve) => {
-        allLeft = resolve;
+        onAllClosed = resolve;
         if (sessions.size === 0) resolve();
       });
       let timer: NodeJS.Timeout | undefined;
@@ -117,14 +117,14 @@ interface Handshake {
   leave(): void;
 }
 
-function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake): void {
+function startHandshake(socket: TLSSocket, { raw, pending, begin, leave }: Handshake): void {
   const fail = guarded('smtp.handshake.fail', socket, () => {
     clearTimeout(late);
     pending.delete(socket);
     socket.destroy();
     leave();
   });
-  const late = setTimeout(fail, handshakeMs).unref();
+  const late = setTimeout(fail, handshakeTimeoutMs).unref();
   raw.on('error', fail);
   pending.add(socket);
   socket.once('error', fail).once('close', fail);

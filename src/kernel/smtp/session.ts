@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Refusal } from '../errors.ts';
-import { isFromHere } from '../http/peer.ts';
+import { isLocalPeer } from '../http/peer.ts';
 import {
   type Credentials,
   checkParameters,
   looksLikeAddress,
-  type Named,
-  readNamed,
+  type PathArgument,
+  parsePathArgument,
   readPassword,
   readPlain,
   readUsername,
 } from './commands.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { DataReader } from './data-reader.ts';
-import { type Expected, Incoming, isGone, leftAmid, type Message, type Receiving } from './message.ts';
+import { clientLeft, type Expected, isGone, type Message, ReceivedMessage, type Receiving } from './message.ts';
+import * as replies from './replies.ts';
 import { Reply, replyFor } from './reply.ts';
-import * as words from './words.ts';
 
 /** The area's side of one connection: it decides about the client's commands. Thrown errors are sent to the client. */
 export interface SessionHandler {
@@ -24,7 +24,7 @@ export interface SessionHandler {
   begin(): void;
   /** Undefined: this endpoint has no login. */
   logIn?(given: Credentials): Promise<void>;
-  beginMessage(sender: Named): void | Promise<void>;
+  beginMessage(sender: PathArgument): void | Promise<void>;
   addRecipient(address: string): void | Promise<void>;
   /** At DATA: the limits of the message. */
   expectMessage(): Expected;
@@ -49,16 +49,16 @@ export interface SessionOptions extends ConnectionOptions {
   open(session: Session): SessionHandler;
   isStopping(): boolean;
   /** It has logged in, or one of its messages was accepted: other connections are evicted first. */
-  proved(): void;
+  onKnown(): void;
   /** The session is over. */
-  left(session: Session): void;
+  onClosed(session: Session): void;
 }
 
 /** RFC 5321 4.5.3.1.4 has 512, RFC 4954 more: a send key and its name fit several times. */
-const longestLine = 2_048;
-const longestName = 300;
-const mostUnknown = 10;
-const mostBeforeLogin = 20; // lines, including those of AUTH
+const maxLineLength = 2_048;
+const maxNameLength = 300;
+const maxUnknownCommands = 10;
+const maxLinesBeforeLogin = 20; // lines, including those of AUTH
 
 /** The SMTP dialogue with one client. */
 export class Session extends Connection {
@@ -107,26 +107,26 @@ export class Session extends Connection {
       return;
     }
     this.#isReady = true;
-    this.say(words.greet(this.#options.name));
+    this.say(replies.greet(this.#options.name));
   }
 
-  protected override leave() {
+  protected override onClosed() {
     clearTimeout(this.#greeting);
     this.#handler.end();
-    this.#options.left(this);
+    this.#options.onClosed(this);
   }
 
-  protected override beginAnew() {
+  protected override onTlsStarted() {
     this.helo = undefined;
     this.#isLoggedIn = false;
     this.#nextLine = undefined;
     this.#reset();
   }
 
-  protected override abandon() {
+  protected override onAbandoned() {
     if (!this.#receiving) return;
     const { message, verdict, isJudged } = this.#receiving;
-    message.refuse(leftAmid());
+    message.refuse(clientLeft());
     if (!verdict || isJudged) message.end();
   }
 
@@ -144,7 +144,7 @@ export class Session extends Connection {
 
   #readLine(chunk: Buffer): number {
     const end = chunk.indexOf(0x0a);
-    if (end > longestLine || (end < 0 && chunk.length > longestLine)) this.send(421, '4.7.0 the line is too long');
+    if (end > maxLineLength || (end < 0 && chunk.length > maxLineLength)) this.send(421, '4.7.0 the line is too long');
     else if (end >= 0) this.#runCommand(chunk.toString('utf8', 0, end > 0 && chunk[end - 1] === 0x0d ? end - 1 : end));
     return end + 1;
   }
@@ -153,7 +153,7 @@ export class Session extends Connection {
     if (this.#options.isStopping()) return this.send(421, '4.3.2 the server stops; come again in a moment');
     if (++this.#commands > this.#options.mostCommands)
       return this.send(421, '4.7.0 too many commands without a message; come again when there is one');
-    if (this.#handler.logIn && !this.#isLoggedIn && ++this.#linesBeforeLogin > mostBeforeLogin)
+    if (this.#handler.logIn && !this.#isLoggedIn && ++this.#linesBeforeLogin > maxLinesBeforeLogin)
       return this.send(421, '4.7.0 too many commands before a login');
     const nextLine = this.#nextLine;
     this.#nextLine = undefined;
@@ -172,8 +172,8 @@ export class Session extends Connection {
   /** Web pages can make browsers connect here: a client that sends HTTP is disconnected at once. */
   #refuseUnknown(line: string) {
     if (/^[A-Z]+ \/.* HTTP\/\d\.\d$/i.test(line)) this.send(421, '4.7.0 this is no web server');
-    else if (++this.#unknown >= mostUnknown) this.send(421, '4.7.0 too many unknown commands');
-    else this.say(words.unknown);
+    else if (++this.#unknown >= maxUnknownCommands) this.send(421, '4.7.0 too many unknown commands');
+    else this.say(replies.unknown);
   }
 
   static readonly #commandsByVerb: Record<string, (session: Session, line: string) => void> = Object.assign(Object.create(null), {
@@ -184,25 +184,25 @@ export class Session extends Connection {
     DATA: (session: Session) => session.#beginData(),
     RSET: (session: Session) => {
       session.#reset();
-      session.say(words.flushed);
+      session.say(replies.flushed);
     },
-    NOOP: (session: Session) => session.say(words.ok),
+    NOOP: (session: Session) => session.say(replies.ok),
     QUIT: (session: Session) => session.#quit(),
-    HELP: (session: Session) => session.say(words.help),
-    VRFY: (session: Session, line: string) => session.say(/\S\s+\S/.test(line) ? words.noPromise : words.whomToVerify),
+    HELP: (session: Session) => session.say(replies.help),
+    VRFY: (session: Session, line: string) => session.say(/\S\s+\S/.test(line) ? replies.noPromise : replies.whomToVerify),
     STARTTLS: (session: Session, line: string) => session.#startTls(line),
     AUTH: (session: Session, line: string) => session.#beginLogin(line),
   });
 
   #quit() {
-    this.say(words.bye);
+    this.say(replies.bye);
     this.close();
   }
 
   #introduce(line: string, isExtended: boolean) {
     const [, name = '', ...more] = line.trim().split(/\s+/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the name stands in headers and logs
-    if (!name || more.length > 0 || name.length > longestName || /[\u0000-\u001f\u007f-\u009f]/.test(name))
+    if (!name || more.length > 0 || name.length > maxNameLength || /[\u0000-\u001f\u007f-\u009f]/.test(name))
       throw new Reply(501, '5.5.4', 'say EHLO and the name of your host');
     this.helo = name.toLowerCase();
     this.#reset();
@@ -213,7 +213,7 @@ export class Session extends Connection {
       ...(this.isSecure ? [] : ['STARTTLS']),
       `SIZE ${mostBytes}`,
     ];
-    this.say(words.introduce(own, isExtended ? offers : []));
+    this.say(replies.introduce(own, isExtended ? offers : []));
   }
 
   #reset() {
@@ -223,12 +223,12 @@ export class Session extends Connection {
 
   #requireIntroduced() {
     if (this.helo === undefined) throw new Reply(503, '5.5.1', 'say EHLO first');
-    if (this.#handler.logIn && !this.#isLoggedIn) throw words.logInFirst();
+    if (this.#handler.logIn && !this.#isLoggedIn) throw replies.logInFirst();
   }
 
   #beginMessage(line: string) {
     this.#requireIntroduced();
-    const sender = readNamed(line);
+    const sender = parsePathArgument(line);
     if (!sender || (sender.address && !looksLikeAddress(sender.address)))
       throw new Reply(501, '5.1.7', 'the sender must be an address in angle brackets, or none: MAIL FROM:<>');
     if (this.#hasSender) throw new Reply(503, '5.5.1', 'a message was begun already; say RSET first');
@@ -237,14 +237,14 @@ export class Session extends Connection {
       () => this.#handler.beginMessage(sender),
       () => {
         this.#hasSender = true;
-        this.say(words.senderTaken);
+        this.say(replies.senderTaken);
       },
     );
   }
 
   #addRecipient(line: string) {
     this.#requireIntroduced();
-    const named = readNamed(line);
+    const named = parsePathArgument(line);
     const isAddress = named && (looksLikeAddress(named.address) || /^postmaster$/i.test(named.address));
     if (!isAddress) throw new Reply(501, '5.1.3', 'the recipient must be an address in angle brackets');
     if (!this.#hasSender) throw new Reply(503, '5.5.1', 'say MAIL first');
@@ -252,7 +252,7 @@ export class Session extends Connection {
       () => this.#handler.addRecipient(named.address),
       () => {
         this.#recipients++;
-        this.say(words.recipientTaken);
+        this.say(replies.recipientTaken);
       },
     );
   }
@@ -279,8 +279,9 @@ export class Session extends Connection {
   #beginData() {
     this.#requireIntroduced();
     if (this.#recipients === 0) throw new Reply(503, '5.5.1', 'say RCPT first');
-    this.#receiving = { message: new Incoming(this.#handler.expectMessage()), reader: new DataReader(), verdict: undefined, isJudged: false };
-    this.say(words.goAhead);
+    const message = new ReceivedMessage(this.#handler.expectMessage());
+    this.#receiving = { message, reader: new DataReader(), verdict: undefined, isJudged: false };
+    this.say(replies.goAhead);
   }
 
   #readData(chunk: Buffer, receiving: Receiving): number {
@@ -292,7 +293,7 @@ export class Session extends Connection {
     }
     if (message.bytes > 2 * this.#options.mostBytes) this.send(421, '4.3.4 the message does not end');
     else if (message.isLarge) this.#startStreaming(receiving);
-    if (message.isFull) this.holdBack();
+    if (message.isFull) this.pauseReading();
     return chunk.length;
   }
 
@@ -302,9 +303,9 @@ export class Session extends Connection {
     const judged = () => {
       receiving.isJudged = true;
       if (this.isEnding) message.end();
-      else this.letCome();
+      else this.resumeReading();
     };
-    receiving.verdict = this.#handler.takeMessage(message.handOn(() => this.letCome()));
+    receiving.verdict = this.#handler.takeMessage(message.startStreaming(() => this.resumeReading()));
     receiving.verdict.then(judged, (error) => {
       message.refuse(error); // read to its end all the same, so that the client gets the reason
       judged();
@@ -319,13 +320,13 @@ export class Session extends Connection {
       this.#refuse(refusal);
       return;
     }
-    const said = (verdict ?? this.#handler.takeMessage(message.gathered())).then(
+    const said = (verdict ?? this.#handler.takeMessage(message.buffered())).then(
       (sentence) => {
         this.#conclude(message);
         this.#commands = 0;
         this.#unknown = 0;
-        this.#options.proved();
-        this.say(words.write(250, sentence));
+        this.#options.onKnown();
+        this.say(replies.write(250, sentence));
       },
       (error) => {
         this.#conclude(message);
@@ -335,13 +336,13 @@ export class Session extends Connection {
     this.waitFor(said);
   }
 
-  #conclude(message: Incoming) {
+  #conclude(message: ReceivedMessage) {
     this.#reset();
     message.end();
   }
 
   #mayLogIn(): boolean {
-    return this.isSecure || isFromHere(this.socket);
+    return this.isSecure || isLocalPeer(this.socket);
   }
 
   #beginLogin(line: string) {
@@ -351,15 +352,15 @@ export class Session extends Connection {
     if (this.#isLoggedIn) throw new Reply(503, '5.5.1', 'you are logged in already');
     const [, method = '', token, ...more] = line.trim().split(/\s+/);
     if (more.length > 0) throw new Reply(501, '5.5.4', 'AUTH has a method and at most one word behind it');
-    if (/^plain$/i.test(method)) this.#readToken(words.anything, token, (said) => this.#logIn(readPlain(said)));
-    else if (/^login$/i.test(method)) this.#readToken(words.username, token, (said) => this.#readPassword(said));
+    if (/^plain$/i.test(method)) this.#readToken(replies.anything, token, (said) => this.#logIn(readPlain(said)));
+    else if (/^login$/i.test(method)) this.#readToken(replies.username, token, (said) => this.#readPassword(said));
     else throw new Reply(504, '5.5.4', 'log in by PLAIN or LOGIN');
   }
 
   #readPassword(said: string) {
     const username = readUsername(said);
     if (username === undefined) throw new Reply(501, '5.5.2', 'the user name cannot be read');
-    this.#readToken(words.password, undefined, (password) => this.#logIn({ username, password: readPassword(password) }));
+    this.#readToken(replies.password, undefined, (password) => this.#logIn({ username, password: readPassword(password) }));
   }
 
   /** The word after AUTH, or the next line. */
@@ -382,8 +383,8 @@ export class Session extends Connection {
       () => this.#handler.logIn!(given),
       () => {
         this.#isLoggedIn = true;
-        this.#options.proved();
-        this.say(words.loggedIn);
+        this.#options.onKnown();
+        this.say(replies.loggedIn);
       },
     );
   }
@@ -392,7 +393,7 @@ export class Session extends Connection {
   #startTls(line: string) {
     if (line.trim().length > 'STARTTLS'.length) throw new Reply(501, '5.5.4', 'STARTTLS takes nothing behind it');
     if (this.isSecure) throw new Reply(503, '5.5.1', 'this is TLS already');
-    this.say(words.readyForTls);
-    this.shakeHands();
+    this.say(replies.readyForTls);
+    this.startTls();
   }
 }

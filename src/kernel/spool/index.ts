@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { isFull, lastingDirectories, syncDirectory, unlessMissing } from '../storage/disk.ts';
+import { durableDirectories, isFull, syncDirectory, unlessMissing } from '../storage/disk.ts';
 import { type Storage, StorageFull } from '../storage/index.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface Spool {
   /**
    * Closes full or old segments, and uploads segments that are local files: also those of processes that are gone, if untouched for long.
    */
-  store(telling: Telling, untouchedSince: Date): Promise<void>;
+  store(telling: SegmentListener, untouchedSince: Date): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface Appended {
 }
 
 /** The owner of the rows that hold positions. Both calls may come twice. */
-export interface Telling {
+export interface SegmentListener {
   /** Nothing is added to it any more. A batch in progress must fail from now on: its writer may have been suspended for long. */
   seal(key: string): Promise<void>;
   /** It is an object now. */
@@ -57,36 +57,36 @@ export interface SpoolOptions {
   /** The prefix of keys. */
   prefix: string;
   /** A segment with this many bytes is full. */
-  mostBytes?: number;
+  maxBytes?: number;
   /** A segment of this age is closed, full or not: other machines cannot read it until then. */
   mostAgeMs?: number;
 }
 
 interface Segment {
   key: string;
-  place: string;
+  filePath: string;
   isObject: boolean;
   file: FileHandle;
 }
 
 export function makeSpool(options: SpoolOptions): Spool {
-  const { storage, folder, prefix, mostBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
-  const ensureDirectory = lastingDirectories(path.dirname(folder));
+  const { storage, folder, prefix, maxBytes: mostBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
+  const ensureDirectory = durableDirectories(path.dirname(folder));
   let current: Promise<Segment> | undefined;
   let name = nameSegment(prefix);
   let end = 0;
-  let bornAt = 0;
+  let createdAt = 0;
   const full: Segment[] = [];
   /** Files that are not objects yet: a failed upload is retried. */
   const closed = new Map<string, string>();
 
-  const begin = async (key: string): Promise<Segment> => {
+  const openSegment = async (key: string): Promise<Segment> => {
     const object = await storage.fileOf(key);
     if (!object) await ensureDirectory(folder);
     const place = object ?? fileOf(folder, key);
-    return { key, place, isObject: object !== undefined, file: await createLasting(place) };
+    return { key, filePath: place, isObject: object !== undefined, file: await createDurable(place) };
   };
-  const finish = () => {
+  const closeSegment = () => {
     const done = current;
     current = undefined;
     void done?.then(
@@ -98,38 +98,38 @@ export function makeSpool(options: SpoolOptions): Spool {
   return {
     append(bodies) {
       const now = performance.now();
-      if (current && (end >= mostBytes || now - bornAt >= mostAgeMs)) finish();
+      if (current && (end >= mostBytes || now - createdAt >= mostAgeMs)) closeSegment();
       if (!current) {
         name = nameSegment(prefix);
         end = 0;
-        bornAt = now;
-        current = begin(name);
+        createdAt = now;
+        current = openSegment(name);
       }
       const segment = current;
       const offset = end;
-      const places = placesFrom(name, offset, bodies);
+      const places = positionsFrom(name, offset, bodies);
       end += bodies.reduce((sum, { length }) => sum + length, 0);
       const written = write(segment, bodies, offset).catch((error) => {
-        if (current === segment) finish();
+        if (current === segment) closeSegment();
         throw isFull(error) ? new StorageFull(error) : error;
       });
       const takeBack = async () => {
         await written.catch(() => {});
         if (current !== segment) return; // nothing is added to it any more: a torn end
         end = offset;
-        await segment.then(({ file }) => file.truncate(offset)).catch(finish);
+        await segment.then(({ file }) => file.truncate(offset)).catch(closeSegment);
       };
       return { places, written, takeBack };
     },
-    rotate: finish,
+    rotate: closeSegment,
     get isDue() {
-      return full.length > 0 || closed.size > 0 || (current !== undefined && performance.now() - bornAt >= mostAgeMs);
+      return full.length > 0 || closed.size > 0 || (current !== undefined && performance.now() - createdAt >= mostAgeMs);
     },
-    read: (place) => readPlace(storage, folder, place),
+    read: (place) => readPosition(storage, folder, place),
     async store(telling, untouchedSince) {
-      if (current && performance.now() - bornAt >= mostAgeMs) finish();
+      if (current && performance.now() - createdAt >= mostAgeMs) closeSegment();
       await new Promise(setImmediate); // a segment that was just finished is among the full ones now
-      for (const { file, isObject, key, place } of full.splice(0)) {
+      for (const { file, isObject, key, filePath: place } of full.splice(0)) {
         await file.close();
         if (!isObject) closed.set(key, place);
       }
@@ -160,7 +160,7 @@ const openFlags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (i
 const nameSegment = (prefix: string) => `${prefix}/${randomBytes(1).toString('hex')}/${randomBytes(15).toString('hex')}`;
 
 /** Creates a file whose name survives a power cut. */
-async function createLasting(place: string): Promise<FileHandle> {
+async function createDurable(place: string): Promise<FileHandle> {
   const file = await fs.open(place, openFlags, 0o600);
   await syncDirectory(path.dirname(place)).catch(async (error) => {
     await file.close(); // a leaked open file handle ends the process
@@ -170,7 +170,7 @@ async function createLasting(place: string): Promise<FileHandle> {
 }
 
 /** Consecutive positions. */
-function placesFrom(key: string, offset: number, bodies: readonly Buffer[]): SpoolPosition[] {
+function positionsFrom(key: string, offset: number, bodies: readonly Buffer[]): SpoolPosition[] {
   let at = offset;
   return bodies.map(({ length: bytes }) => {
     const place = { key, offset: at, bytes };
@@ -207,7 +207,7 @@ export const openUnstored = (folder: string, key: string): Promise<FileHandle | 
 
 const fileOf = (folder: string, key: string) => path.join(folder, encodeURIComponent(key));
 
-async function readPlace(storage: Storage, folder: string, { key, offset, bytes }: SpoolPosition): Promise<Readable | undefined> {
+async function readPosition(storage: Storage, folder: string, { key, offset, bytes }: SpoolPosition): Promise<Readable | undefined> {
   const file = await openUnstored(folder, key);
   if (file) return file.createReadStream({ start: offset, end: offset + bytes - 1 });
   return (await storage.open(key, { offset, length: bytes }))?.stream;
@@ -225,7 +225,7 @@ async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key:
 }
 
 /** Interrupted at any point, it starts over: the object is replaced by itself. */
-async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: Telling): Promise<void> {
+async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: SegmentListener): Promise<void> {
   await seal(key);
   const body = (await unlessMissing(fs.open(place, 'r')))?.createReadStream();
   if (!body) return;

@@ -6,10 +6,10 @@ export type Body = AsyncIterable<Uint8Array> | Uint8Array;
 
 export const MiB = 1024 * 1024;
 
-export const chunksOf = (body: Body): AsyncIterable<Uint8Array> => (body instanceof Uint8Array ? cutUp(body) : body);
+export const chunksOf = (body: Body): AsyncIterable<Uint8Array> => (body instanceof Uint8Array ? inChunks(body) : body);
 
 /** Hashing 200 MB in one call would block the event loop. */
-async function* cutUp(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += MiB) yield bytes.subarray(at, at + MiB);
 }
 

@@ -29,16 +29,16 @@ async function readObject(storage: Storage): Promise<string | undefined> {
 export async function requireStorage(db: Db, storage: Storage, name: string): Promise<void> {
   const known = await db.read(findCanary);
   const shown = await readObject(storage);
-  if (shown !== undefined && shown === known?.id) return noteWritten(db, known);
+  if (shown !== undefined && shown === known?.id) return ensureMarked(db, known);
   // Another server that starts at this moment may have created both since the first read.
   const canary = known ?? (shown === undefined ? await makeCanary(db) : await db.read(findCanary));
-  if (shown !== undefined && shown === canary?.id) return noteWritten(db, canary);
-  if (shown !== undefined || canary === undefined) throw foreign(name);
+  if (shown !== undefined && shown === canary?.id) return ensureMarked(db, canary);
+  if (shown !== undefined || canary === undefined) throw otherInstallation(name);
   await markStorage(db, storage, name);
 }
 
 /** A killed start, and a restore, leave an object that is not marked as written: until it is, another storage would be accepted too. */
-async function noteWritten(db: Db, { is_written }: Static<typeof CanaryRow>): Promise<void> {
+async function ensureMarked(db: Db, { is_written }: Static<typeof CanaryRow>): Promise<void> {
   if (!is_written) await db.write(markWritten);
 }
 
@@ -46,7 +46,7 @@ async function noteWritten(db: Db, { is_written }: Static<typeof CanaryRow>): Pr
 const markStorage = (db: Db, storage: Storage, name: string): Promise<void> =>
   db.write(async (tx) => {
     const { id, is_written } = (await lockCanary(tx))!;
-    if (is_written && (await readObject(storage)) !== id) throw strange(name);
+    if (is_written && (await readObject(storage)) !== id) throw notThisDatabase(name);
     await storage.put(key, Buffer.from(id));
     await markWritten(tx);
   });
@@ -55,8 +55,8 @@ const markStorage = (db: Db, storage: Storage, name: string): Promise<void> =>
 export async function judgeStorage(db: Db, storage: Storage, name: string): Promise<string | undefined> {
   const shown = await readObject(storage);
   const known = await db.read(findCanary);
-  if (shown !== undefined && shown !== known?.id) return foreign(name).message;
-  return shown === undefined && known?.is_written ? strange(name).message : undefined;
+  if (shown !== undefined && shown !== known?.id) return otherInstallation(name).message;
+  return shown === undefined && known?.is_written ? notThisDatabase(name).message : undefined;
 }
 
 /** Servers that start together agree on one. */
@@ -67,13 +67,13 @@ async function makeCanary(db: Db) {
 
 const adopt = 'run `quarterdeck admin adopt-storage`, which makes it this installation’s';
 
-const strange = (name: string) =>
+const notThisDatabase = (name: string) =>
   new Stop(
     exitCodes.configuration,
     `${name} is not the storage of this database, whose objects are elsewhere: set QUARTERDECK_STORAGE as on the other servers; if it is the right one, ${adopt}`,
   );
 
-const foreign = (name: string) =>
+const otherInstallation = (name: string) =>
   new Stop(
     exitCodes.configuration,
     `${name} is the storage of another installation: set QUARTERDECK_STORAGE as on the other servers, or to one of its own; if that installation is gone, ${adopt}`,

@@ -70,15 +70,15 @@ export async function writeFrom(
  * The name of a directory survives a power cut only if its parent was synced afterwards. Another process may have just created it without
  * that sync, so every process syncs each one once.
  */
-export function lastingDirectories(root: string) {
-  const lasting = new Set<string>([root]);
+export function durableDirectories(root: string) {
+  const synced = new Set<string>([root]);
   return async function ensure(directory: string): Promise<void> {
-    if (lasting.has(directory)) return;
+    if (synced.has(directory)) return;
     await fs.mkdir(directory, { recursive: true, mode: 0o700 });
     const parent = path.dirname(directory);
     await ensure(parent);
     await syncDirectory(parent);
-    lasting.add(directory);
+    synced.add(directory);
   };
 }
 
@@ -93,13 +93,13 @@ export async function* walk(directory: string, base: string, prefix: string, aft
   // "a.b" comes before "a/x", though "a" comes before "a.b": a directory sorts with its slash.
   const keys = entries.map((entry) => base + entry.name + (entry.isDirectory() ? '/' : '')).sort((a, b) => (a < b ? -1 : 1));
   for (const key of keys) {
-    const place = path.join(directory, key.slice(base.length));
+    const filePath = path.join(directory, key.slice(base.length));
     if (key.startsWith('.')) continue;
     if (key.endsWith('/')) {
       const wanted = (key.startsWith(prefix) || prefix.startsWith(key)) && (key > after || after.startsWith(key));
-      if (wanted) yield* walk(place, key, prefix, after);
+      if (wanted) yield* walk(filePath, key, prefix, after);
     } else if (key.startsWith(prefix) && key > after) {
-      const stat = await unlessMissing(fs.stat(place));
+      const stat = await unlessMissing(fs.stat(filePath));
       if (stat) yield { key, size: stat.size, modifiedAt: stat.mtime };
     }
   }
@@ -115,7 +115,7 @@ export const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   });
 
 /** Converts disk errors to the errors of any storage. */
-export async function typed<T>(work: () => Promise<T>): Promise<T> {
+export async function asStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { lastingDirectories, syncDirectory } from './disk.ts';
+import { durableDirectories, syncDirectory } from './disk.ts';
 import { UploadUnknown } from './errors.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
 
@@ -17,7 +17,7 @@ export async function makeTree(root: string): Promise<FileTree> {
   await fs.mkdir(uploads, { recursive: true, mode: 0o700 });
   await syncDirectory(root);
   await syncDirectory(path.dirname(root));
-  return { root, uploads, ensureDirectory: lastingDirectories(root) };
+  return { root, uploads, ensureDirectory: durableDirectories(root) };
 }
 
 export const objectPath = ({ root }: FileTree, key: string): string => path.join(root, checkKey(key));
@@ -28,7 +28,7 @@ export function uploadPath({ uploads }: FileTree, id: string): string {
 }
 
 /** A rename replaces, so two writers of one key both succeed and every reader sees one whole version. */
-export async function placeFile(tree: FileTree, staged: string, target: string): Promise<void> {
+export async function renameDurably(tree: FileTree, staged: string, target: string): Promise<void> {
   await tree.ensureDirectory(path.dirname(target));
   await fs.rename(staged, target);
   await syncDirectory(path.dirname(target));

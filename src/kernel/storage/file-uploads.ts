@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import fs, { type FileHandle } from 'node:fs/promises';
 import { type Body, MiB, verify } from './body.ts';
-import { typed, unlessMissing, writeFrom } from './disk.ts';
+import { asStorageErrors, unlessMissing, writeFrom } from './disk.ts';
 import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { syncFairly } from './fair-disk.ts';
-import { type FileTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
+import { type FileTree, objectPath, renameDurably, uploadPath } from './file-tree.ts';
 import { isUploadId } from './keys.ts';
 import type { AppendOptions, Storage } from './storage.ts';
 
@@ -14,13 +14,14 @@ import type { AppendOptions, Storage } from './storage.ts';
  * synced: a power cut may lose their newest bytes, and then the offset shows it.
  */
 export function fileUploads(tree: FileTree): Pick<Storage, 'createUpload' | 'uploadOffset' | 'append' | 'commit' | 'abort'> {
-  const alone = exclusive();
+  const exclusively = exclusive();
   return {
-    createUpload: () => typed(() => createUpload(tree)),
-    uploadOffset: (id) => typed(() => offsetOfUpload(tree, id)),
-    append: (id, offset, body, { mayWrite } = {}) => alone(id, () => typed(() => appendToUpload(tree, id, offset, body, mayWrite))),
-    commit: (id, key, options = {}) => alone(id, () => typed(() => commitUpload(tree, id, key, options))),
-    abort: (id) => alone(id, () => typed(() => abortUpload(tree, id))),
+    createUpload: () => asStorageErrors(() => createUpload(tree)),
+    uploadOffset: (id) => asStorageErrors(() => offsetOfUpload(tree, id)),
+    append: (id, offset, body, { mayWrite } = {}) =>
+      exclusively(id, () => asStorageErrors(() => appendToUpload(tree, id, offset, body, mayWrite))),
+    commit: (id, key, options = {}) => exclusively(id, () => asStorageErrors(() => commitUpload(tree, id, key, options))),
+    abort: (id) => exclusively(id, () => asStorageErrors(() => abortUpload(tree, id))),
   };
 }
 
@@ -73,7 +74,7 @@ async function commitUpload(
       throw error;
     }),
   );
-  await placeFile(tree, uploadPath(tree, id), target);
+  await renameDurably(tree, uploadPath(tree, id), target);
   return { size };
 }
 

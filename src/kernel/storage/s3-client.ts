@@ -71,12 +71,12 @@ export function bucket(settings: S3Settings): Bucket {
 }
 
 /** Awaits S3's response and converts its errors, with the original as the cause. */
-export const ask = <T>(answer: Promise<T>): Promise<T> =>
+export const withS3Errors = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error) => {
     throw s3Failure(error);
   });
 
-export const askUnlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
+export const withS3ErrorsUnlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error) => {
     if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(error.name)) return undefined;
     throw s3Failure(error);
@@ -93,9 +93,9 @@ export async function inParallel<T>(width: number, items: readonly T[], work: (i
   const queue = (function* () {
     yield* items.entries();
   })();
-  const lane = async () => {
+  const worker = async () => {
     for (const [index, item] of queue) await work(item, index);
   };
-  const lanes = await Promise.allSettled(Array.from({ length: width }, lane));
-  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
+  const workers = await Promise.allSettled(Array.from({ length: width }, worker));
+  for (const ended of workers) if (ended.status === 'rejected') throw ended.reason;
 }

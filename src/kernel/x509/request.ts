@@ -30,7 +30,7 @@ export interface SigningRequest {
   names: Buffer | undefined;
 }
 
-const longest = 33_000;
+const maxPemLength = 33_000;
 
 /** The text between the two marker lines. */
 function bodyOf(pem: string, label: string): string | undefined {
@@ -42,7 +42,7 @@ function bodyOf(pem: string, label: string): string | undefined {
 /** Parses a PEM request and checks that its sender has the key. Undefined: it is invalid, or not signed by its key. */
 export function readSigningRequest(pem: string): SigningRequest | undefined {
   const body =
-    pem.length > longest ? undefined : (bodyOf(pem.trim(), 'CERTIFICATE REQUEST') ?? bodyOf(pem.trim(), 'NEW CERTIFICATE REQUEST'));
+    pem.length > maxPemLength ? undefined : (bodyOf(pem.trim(), 'CERTIFICATE REQUEST') ?? bodyOf(pem.trim(), 'NEW CERTIFICATE REQUEST'));
   if (body === undefined || !/^[A-Za-z0-9+/=\s]+$/.test(body)) return undefined;
   try {
     return readRequest(Buffer.from(body, 'base64'));

@@ -5,54 +5,56 @@ import { decodeReply, encodeQuery, type Question, type Reply } from './message.t
 import { exchangeTcp, exchangeUdp, type Server } from './transport.ts';
 
 /** The servers of a DNS query, its transport options and its deadline. */
-export interface Asking {
+export interface QueryOptions {
   servers: readonly Server[];
   recursive: boolean;
-  tries: number;
-  tryMs: number;
+  rounds: number;
+  attemptMs: number;
   /** By performance.now(), for all attempts together. */
-  until: number;
+  deadline: number;
   /** Queries in flight, by organization. */
-  turns: FairSemaphore;
+  inFlight: FairSemaphore;
   signal?: AbortSignal | undefined;
   /** Fail at once if no slot is free. */
   atOnce?: boolean | undefined;
 }
 
-export type Asked = { reply: Reply; server: Server } | { failure: 'servfail' | 'timeout'; server: Server | undefined; isCrowded?: true };
+export type QueryResult =
+  | { reply: Reply; server: Server }
+  | { failure: 'servfail' | 'timeout'; server: Server | undefined; isCrowded?: true };
 
 /**
  * Waits for a slot of its organization. A query that timed out waiting gets `isCrowded`. So does a query that waited first and then timed
  * out: the organization's own load is the reason.
  */
-export async function askServers(question: Question, asking: Asking): Promise<Asked> {
+export async function queryServers(question: Question, options: QueryOptions): Promise<QueryResult> {
   const { org } = currentContext();
-  if (asking.atOnce && !asking.turns.tryAcquire(org)) return crowded;
-  const turn = asking.atOnce ? undefined : asking.turns.acquire(org);
+  if (options.atOnce && !options.inFlight.tryAcquire(org)) return crowded;
+  const acquired = options.atOnce ? undefined : options.inFlight.acquire(org);
   try {
-    await turn;
+    await acquired;
   } catch (error) {
     if (error instanceof TenantThrottled) return crowded;
     throw error;
   }
   try {
-    const asked = await askInTurn(question, asking);
-    return turn && 'failure' in asked && asked.failure === 'timeout' ? { ...asked, isCrowded: true } : asked;
+    const result = await queryEach(question, options);
+    return acquired && 'failure' in result && result.failure === 'timeout' ? { ...result, isCrowded: true } : result;
   } finally {
-    asking.turns.release(org);
+    options.inFlight.release(org);
   }
 }
 
-const crowded: Asked = { failure: 'timeout', server: undefined, isCrowded: true };
+const crowded: QueryResult = { failure: 'timeout', server: undefined, isCrowded: true };
 
 /** Tries each server in order, for several rounds, until one has an answer. */
-async function askInTurn(question: Question, asking: Asking): Promise<Asked> {
+async function queryEach(question: Question, options: QueryOptions): Promise<QueryResult> {
   let failure: 'servfail' | 'timeout' = 'timeout';
   let last: Server | undefined;
-  for (let round = 0; round < asking.tries; round++)
-    for (const server of asking.servers) {
-      if (performance.now() >= asking.until || asking.signal?.aborted) return { failure, server: last };
-      const reply = await askServer(server, question, asking);
+  for (let round = 0; round < options.rounds; round++)
+    for (const server of options.servers) {
+      if (performance.now() >= options.deadline || options.signal?.aborted) return { failure, server: last };
+      const reply = await queryServer(server, question, options);
       last = server;
       if (!reply) continue;
       if (reply.rcode === 'NOERROR' || reply.rcode === 'NXDOMAIN') return { reply, server };
@@ -62,13 +64,13 @@ async function askInTurn(question: Question, asking: Asking): Promise<Asked> {
 }
 
 /** Over UDP; over TCP if the reply was truncated; without EDNS for a server that does not know it. */
-async function askServer(server: Server, question: Question, asking: Asking): Promise<Reply | undefined> {
-  const { recursive, tryMs, until, signal } = asking;
+async function queryServer(server: Server, question: Question, options: QueryOptions): Promise<Reply | undefined> {
+  const { recursive, attemptMs: tryMs, deadline: until, signal } = options;
   const exchange = (edns: boolean, by: typeof exchangeUdp<Reply>) => {
     const id = randomInt(65_536);
     const ms = Math.min(tryMs, until - performance.now());
     const read = (message: Buffer) => decodeReply(message, id, question);
-    return by({ server, query: encodeQuery(id, question, { recursive, edns }), read, ms, signal });
+    return by({ server, query: encodeQuery(id, question, { recursive, edns }), read, timeoutMs: ms, signal });
   };
   const first = await exchange(true, exchangeUdp);
   if (first?.isTruncated) return exchange(true, exchangeTcp);
@@ -77,10 +79,10 @@ async function askServer(server: Server, question: Question, asking: Asking): Pr
   return plain?.isTruncated ? exchange(false, exchangeTcp) : plain;
 }
 
-const mostAliases = 8;
+const maxAliases = 8;
 
 /** The end of the alias chain in one reply, and the records there. */
-interface Followed {
+interface AliasChain {
   name: string;
   records: DnsRecord[];
   aliases: string[];
@@ -89,7 +91,7 @@ interface Followed {
   isEndless: boolean;
 }
 
-export function followAliases({ records }: Reply, { name, type }: Question, before: readonly string[] = []): Followed {
+export function followAliases({ records }: Reply, { name, type }: Question, before: readonly string[] = []): AliasChain {
   const aliases = [...before];
   let at = name;
   let ttl = 86_400;
@@ -101,40 +103,40 @@ export function followAliases({ records }: Reply, { name, type }: Question, befo
     if (!alias) return { name: at, records: [], aliases, ttl, isEndless: false };
     at = alias.data as string;
     ttl = Math.min(ttl, alias.ttl);
-    if (aliases.includes(at) || aliases.length >= mostAliases) return { name: at, records: [], aliases, ttl, isEndless: true };
+    if (aliases.includes(at) || aliases.length >= maxAliases) return { name: at, records: [], aliases, ttl, isEndless: true };
     aliases.push(at);
   }
 }
 
 /** The TTL of an absent record whose reply has no SOA: retried soon. */
-const unsaidTtl = 30;
+const defaultNegativeTtl = 30;
 
 /** Through resolvers. If a resolver does not follow an alias to its end, it is queried for the rest. */
-export async function resolveName(question: Question, asking: Asking, isTrusted: boolean): Promise<DnsAnswer> {
+export async function resolveName(question: Question, options: QueryOptions, isTrusted: boolean): Promise<DnsAnswer> {
   let { name } = question;
   let aliases: string[] = [];
   let authentic = isTrusted;
   let ttl = 86_400;
-  for (let hop = 0; hop <= mostAliases; hop++) {
-    const asked = await askServers({ ...question, name }, asking);
-    const server = asked.server?.text ?? '';
-    if ('failure' in asked) {
-      const { failure, isCrowded } = asked;
+  for (let hop = 0; hop <= maxAliases; hop++) {
+    const result = await queryServers({ ...question, name }, options);
+    const server = result.server?.text ?? '';
+    if ('failure' in result) {
+      const { failure, isCrowded } = result;
       return { outcome: failure, records: [], aliases, ttl: 0, authentic: false, server, ...(isCrowded && { isCrowded }) };
     }
-    const { reply } = asked;
+    const { reply } = result;
     const followed = followAliases(reply, { ...question, name }, aliases);
     authentic &&= reply.isAuthentic;
     ttl = Math.min(ttl, followed.ttl);
     aliases = followed.aliases;
     if (followed.isEndless) break;
     if (followed.records.length) return { outcome: 'found', records: followed.records, aliases, ttl, authentic, server };
-    const isHalfWay = followed.name !== name && reply.rcode === 'NOERROR' && reply.absentTtl === undefined;
+    const isHalfWay = followed.name !== name && reply.rcode === 'NOERROR' && reply.negativeTtl === undefined;
     if (!isHalfWay) {
       const outcome = reply.rcode === 'NXDOMAIN' ? 'nxdomain' : 'nodata';
-      return { outcome, records: [], aliases, ttl: Math.min(ttl, reply.absentTtl ?? unsaidTtl), authentic, server };
+      return { outcome, records: [], aliases, ttl: Math.min(ttl, reply.negativeTtl ?? defaultNegativeTtl), authentic, server };
     }
     name = followed.name;
   }
-  return { outcome: 'servfail', records: [], aliases, ttl: 0, authentic: false, server: asking.servers[0]?.text ?? '' };
+  return { outcome: 'servfail', records: [], aliases, ttl: 0, authentic: false, server: options.servers[0]?.text ?? '' };
 }

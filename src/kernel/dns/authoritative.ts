@@ -1,53 +1,53 @@
 import type { FairSemaphore } from '../fairness/index.ts';
 import { type Allow, decide } from '../guard/index.ts';
-import { askServers, followAliases } from './ask.ts';
 import type { DnsAnswer, DnsType } from './index.ts';
 import type { Question } from './message.ts';
+import { followAliases, queryServers } from './query.ts';
 import type { Server } from './transport.ts';
 
-export interface Sources {
+export interface SourceOptions {
   lookup(name: string, type: DnsType): Promise<DnsAnswer>;
   allow: Allow;
   port: number;
-  turns: FairSemaphore;
+  inFlight: FairSemaphore;
   signal?: AbortSignal | undefined;
 }
 
 /** A record is at most this many labels below its zone; zones further up are not queried. */
-const mostSteps = 8;
-const mostServers = 3;
-const sourceMs = 3_000;
-const tryMs = 1_000;
+const maxLabels = 8;
+const maxServers = 3;
+const timeoutMs = 3_000;
+const attemptMs = 1_000;
 
 /** The answer of one of the zone's own name servers. Undefined for anything unusual: the resolver handles it. */
-export async function askSource(question: Question, sources: Sources): Promise<DnsAnswer | undefined> {
+export async function queryAtSource(question: Question, sources: SourceOptions): Promise<DnsAnswer | undefined> {
   const names = await findNameServers(question.name, sources);
   const servers = await findAddresses(names, sources);
   if (!servers.length) return undefined;
-  const until = performance.now() + sourceMs;
-  const asked = await askServers(question, {
+  const until = performance.now() + timeoutMs;
+  const result = await queryServers(question, {
     servers,
     recursive: false,
-    tries: 1,
-    tryMs,
-    until,
-    turns: sources.turns,
+    rounds: 1,
+    attemptMs,
+    deadline: until,
+    inFlight: sources.inFlight,
     signal: sources.signal,
   });
-  if ('failure' in asked || !asked.reply.isAuthoritative) return undefined;
-  const { reply, server } = asked;
+  if ('failure' in result || !result.reply.isAuthoritative) return undefined;
+  const { reply, server } = result;
   const { records, aliases, ttl, isEndless } = followAliases(reply, question);
-  const told = { records, aliases, authentic: false, server: server.text };
-  if (records.length) return { outcome: 'found', ttl, ...told };
+  const common = { records, aliases, authentic: false, server: server.text };
+  if (records.length) return { outcome: 'found', ttl, ...common };
   // An alias may lead to another zone, which this server does not serve.
   if (isEndless || aliases.length) return undefined;
-  return { outcome: reply.rcode === 'NXDOMAIN' ? 'nxdomain' : 'nodata', ttl: reply.absentTtl ?? 0, ...told };
+  return { outcome: reply.rcode === 'NXDOMAIN' ? 'nxdomain' : 'nodata', ttl: reply.negativeTtl ?? 0, ...common };
 }
 
 /** The name servers of the closest zone above, but never of a top-level domain. */
-async function findNameServers(name: string, { lookup, signal }: Sources): Promise<string[]> {
+async function findNameServers(name: string, { lookup, signal }: SourceOptions): Promise<string[]> {
   const labels = name.split('.');
-  for (let step = 0; step < mostSteps && labels.length - step >= 2; step++) {
+  for (let step = 0; step < maxLabels && labels.length - step >= 2; step++) {
     if (signal?.aborted) return [];
     const { outcome, records, aliases } = await lookup(labels.slice(step).join('.'), 'NS');
     if (outcome === 'servfail' || outcome === 'timeout') return [];
@@ -57,8 +57,8 @@ async function findNameServers(name: string, { lookup, signal }: Sources): Promi
 }
 
 /** Users choose their name servers, so each address is checked like any other outbound target. */
-async function findAddresses(names: string[], { lookup, allow, port }: Sources): Promise<Server[]> {
-  const asked = names.slice(0, mostServers).flatMap((name) => [lookup(name, 'A'), lookup(name, 'AAAA')]);
+async function findAddresses(names: string[], { lookup, allow, port }: SourceOptions): Promise<Server[]> {
+  const asked = names.slice(0, maxServers).flatMap((name) => [lookup(name, 'A'), lookup(name, 'AAAA')]);
   const answers = await Promise.all(asked);
   const addresses = answers
     .flatMap(({ records }) => records.slice(0, 1))
@@ -69,5 +69,5 @@ async function findAddresses(names: string[], { lookup, allow, port }: Sources):
       const verdict = decide(allow, 'dns', address);
       return verdict.allowed ? [{ address: verdict.address.text, port, text: verdict.address.text }] : [];
     })
-    .slice(0, mostServers);
+    .slice(0, maxServers);
 }

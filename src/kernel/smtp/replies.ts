@@ -1,10 +1,12 @@
 import { Reply } from './reply.ts';
 
 // The fixed SMTP replies, as the bytes that are sent.
-const splitting = /[\u0000-\u001f\u007f-\u009f]/g;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a sentence that holds one of these would be two replies
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /** The RFC 3463 code precedes the sentence. */
-export const write = (code: number, sentence: string): Buffer => Buffer.from(`${code} ${sentence.replace(splitting, ' ')}\r\n`);
+export const write = (code: number, sentence: string): Buffer => Buffer.from(`${code} ${sentence.replace(controlCharacters, ' ')}\r\n`);
 
 export const greet = (name: string): Buffer => Buffer.from(`220 ${name} ESMTP Quarterdeck\r\n`);
 
