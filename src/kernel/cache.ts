@@ -172,14 +172,14 @@ class TopicCache<V extends {}> implements DropCache<V> {
   }
 
   private async fillOnce(key: string, fill: Fill<V>): Promise<V | undefined> {
-    const { shared: frame, ttlMs } = this;
-    const before = frame.drops;
+    const { shared, ttlMs } = this;
+    const before = shared.drops;
     const began = performance.now(); // The fill reads its TTL after this moment, never before it
     const filled = await fill();
     if (!filled) return undefined;
     const staleAt = began + Math.min(ttlMs, filled.ttlMs ?? ttlMs);
     const entry = { key, value: filled.value, topics: filled.topics, staleAt, tenant: filled.tenant };
-    if (frame.drops === before && frame.listener.hearing) {
+    if (shared.drops === before && shared.listener.hearing) {
       this.entries.set(key, entry);
       if (this.entries.size > this.max) this.entries.pop(); // when the library counts bytes, the number of entries is bounded here
       this.flushDisposed();

@@ -56,19 +56,13 @@ interface ListenerState {
 }
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const {
-    connection,
-    name = 'quarterdeck listen',
-    heartbeatMs: beatMs = 1_000,
-    deafAfterMs = 3_000,
-    statementTimeoutMs: answerMs = 2_000,
-  } = options;
+  const { connection, name = 'quarterdeck listen', heartbeatMs = 1_000, deafAfterMs = 3_000, statementTimeoutMs = 2_000 } = options;
   const beat = `beat_${randomUUID().replaceAll('-', '')}`;
   const listening: ListenerState = {
     connection,
     name,
     deafAfterMs,
-    answerMs,
+    answerMs: statementTimeoutMs,
     heartbeatChannel: beat,
     channels: new Map([[beat, []]]),
     changeListeners: [],
@@ -83,7 +77,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     isClosed: false,
   };
   await connect(listening);
-  const timer = setInterval(onTick, beatMs, listening).unref();
+  const timer = setInterval(onTick, heartbeatMs, listening).unref();
   return {
     get hearing() {
       // Between two ticks the clock alone may already say that the listener is deaf.
@@ -99,16 +93,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-const isHearing = ({ isBeating: beating, current: ear, channels }: ListenerState) =>
-  beating && ear !== undefined && ear.channels.size === channels.size;
+const isHearing = ({ isBeating, current, channels }: ListenerState) =>
+  isBeating && current !== undefined && current.channels.size === channels.size;
 
 /** Each tick sends a heartbeat, which must come back in time; without a connection it opens one. */
 function onTick(listening: ListenerState): void {
-  const { isClosed: closed, current: ear, lastHeardAt: lastHeard, deafAfterMs } = listening;
-  if (closed) return;
-  if (!ear) void reconnect(listening);
-  else if (performance.now() - lastHeard > deafAfterMs) dropClient(listening, ear.client);
-  else sendHeartbeat(listening, ear.client).catch(() => {});
+  const { isClosed, current, lastHeardAt, deafAfterMs } = listening;
+  if (isClosed) return;
+  if (!current) void reconnect(listening);
+  else if (performance.now() - lastHeardAt > deafAfterMs) dropClient(listening, current.client);
+  else sendHeartbeat(listening, current.client).catch(() => {});
 }
 
 function reconnect(listening: ListenerState): Promise<void> {
@@ -177,11 +171,11 @@ async function execute(listening: ListenerState, client: pg.Client, text: string
 }
 
 function addListener(listening: ListenerState, channel: string, act: (payload: string) => void): void {
-  const { channels, current: ear } = listening;
+  const { channels, current } = listening;
   const known = channels.get(channel);
   if (known) return void known.push(act);
   channels.set(channel, [act]);
-  if (ear) joinChannel(listening, ear, channel).catch(() => {});
+  if (current) joinChannel(listening, current, channel).catch(() => {});
 }
 
 /** A new channel on a working connection: until its LISTEN has taken effect the listener is deaf, whatever the heartbeat says. */
@@ -225,9 +219,9 @@ const notifyChange = (listening: ListenerState, always = false) =>
     for (const act of listening.changeListeners) act(now);
   });
 
-const notifyReconnected = ({ reconnectListeners: reconnects }: ListenerState) =>
+const notifyReconnected = ({ reconnectListeners }: ListenerState) =>
   queueMicrotask(() => {
-    for (const act of reconnects) act();
+    for (const act of reconnectListeners) act();
   });
 
 function forgetConnection(listening: ListenerState): void {

@@ -82,7 +82,7 @@ export interface RelaySettings {
 const reuse = { pool: true, maxConnections: 64, idleTimeout: 1_000, maxRequeues: 1 };
 
 /** Through the operator's relay. Without one no mail is sent, and every caller gets an error that says so. */
-export function relayMail({ relay, from, greetingTimeoutMs: patienceMs = 10_000 }: RelaySettings): Mail {
+export function relayMail({ relay, from, greetingTimeoutMs = 10_000 }: RelaySettings): Mail {
   if (!relay) {
     return {
       leaves: () => false,
@@ -97,7 +97,7 @@ export function relayMail({ relay, from, greetingTimeoutMs: patienceMs = 10_000 
   let transport: Promise<Transporter> | undefined;
   const open = async () => {
     const { createTransport } = await import('nodemailer'); // 4 MiB, loaded only by processes that send
-    const timeouts = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: 3 * patienceMs };
+    const timeouts = { connectionTimeout: greetingTimeoutMs, greetingTimeout: greetingTimeoutMs, socketTimeout: 3 * greetingTimeoutMs };
     return createTransport({ url: relay, ...timeouts, ...reuse, disableFileAccess: true, disableUrlAccess: true }) as Transporter;
   };
   return {

@@ -77,17 +77,17 @@ export function openDb(options: DbOptions): Db {
   let fullAt = Number.NEGATIVE_INFINITY;
 
   const notifyAll = (acts: readonly (() => void)[]) => callEach(acts, options.onError);
-  const notifyCommitted = (noted: TransactionState) => {
-    noted.outcome = 'committed';
-    notifyAll([...noted.commitListeners, ...[...noted.markedChannels].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
+  const notifyCommitted = (state: TransactionState) => {
+    state.outcome = 'committed';
+    notifyAll([...state.commitListeners, ...[...state.markedChannels].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
   };
-  const notifyFailed = (noted: TransactionState, isKnown: boolean) => {
-    noted.outcome = isKnown ? 'failed' : 'in doubt';
-    notifyAll(noted.failureListeners.map((act) => () => act(isKnown)));
+  const notifyFailed = (state: TransactionState, isKnown: boolean) => {
+    state.outcome = isKnown ? 'failed' : 'in doubt';
+    notifyAll(state.failureListeners.map((act) => () => act(isKnown)));
   };
 
   /** Runs one unit of work on a connection of its own. Listeners are notified once the connection is free for others. */
-  const runUnit = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: TransactionMode, noted: TransactionState): Promise<T> => {
+  const runUnit = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: TransactionMode, state: TransactionState): Promise<T> => {
     if (unit?.getStore()?.isOver === false && currentContext() !== systemContext)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
     const context = currentContext();
@@ -104,7 +104,7 @@ export function openDb(options: DbOptions): Db {
     let result: T;
     try {
       result = await around(client, () =>
-        unit ? trackUnit(unit, () => runTransaction(client, noted, work)) : runTransaction(client, noted, work),
+        unit ? trackUnit(unit, () => runTransaction(client, state, work)) : runTransaction(client, state, work),
       );
     } catch (error) {
       const unavailable = asUnavailable(error);
@@ -112,22 +112,22 @@ export function openDb(options: DbOptions): Db {
       const reason = unavailable ?? error;
       // A cancelled statement leaves its connection usable.
       broken = unavailable === undefined || unavailable instanceof DatabaseSlow ? await undo(client) : unavailable;
-      notifyFailed(noted, broken === undefined);
+      notifyFailed(state, broken === undefined);
       throw reason;
     } finally {
       client.release(broken);
       turns.release(org);
     }
-    notifyCommitted(noted);
+    notifyCommitted(state);
     return result;
   };
 
   return {
-    read: (work) => retryUndone(autocommit, (noted) => runUnit(work, autocommit, noted), makeState, options.onError),
+    read: (work) => retryUndone(autocommit, (state) => runUnit(work, autocommit, state), makeState, options.onError),
     write: (work) =>
       retryUndone(
         inTransaction,
-        (noted) => runUnit(work, inTransaction, noted),
+        (state) => runUnit(work, inTransaction, state),
         () => makeState(slots),
         options.onError,
       ),
@@ -285,14 +285,14 @@ interface TransactionMode {
   /** After a failure, on a connection that still answers. Returns the reason if the connection is unusable now. */
   undo(client: pg.ClientBase): Promise<Error | undefined>;
   /** Whether a unit of work that ended with this error left no changes. */
-  isUndone(noted: TransactionState, error: unknown): boolean;
+  isUndone(state: TransactionState, error: unknown): boolean;
 }
 
 /** Autocommit: each statement is its own transaction, so statements before the failed one may have changed rows. */
 const autocommit: TransactionMode = {
   around: (_client, work) => work(),
   undo: async () => undefined,
-  isUndone: ({ statementCount: given, failure }, error) => given === 1 && error === failure,
+  isUndone: ({ statementCount, failure }, error) => statementCount === 1 && error === failure,
 };
 
 const inTransaction: TransactionMode = {
@@ -322,17 +322,17 @@ const inTransaction: TransactionMode = {
  */
 async function retryUndone<T>(
   { isUndone }: TransactionMode,
-  act: (noted: TransactionState) => Promise<T>,
-  makeNoted: () => TransactionState,
+  act: (state: TransactionState) => Promise<T>,
+  makeState: () => TransactionState,
   onError?: OnError,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const noted = makeNoted();
+    const state = makeState();
     try {
-      return await act(noted);
+      return await act(state);
     } catch (error) {
       if (codeOf(error) === '40P01') onError?.(new Error(`a deadlock: ${(error as { detail?: string }).detail ?? ''}`, { cause: error }));
-      if (attempt >= 3 || !isRetryable.has(codeOf(error)) || !isUndone(noted, error)) throw error;
+      if (attempt >= 3 || !isRetryable.has(codeOf(error)) || !isUndone(state, error)) throw error;
     }
   }
 }

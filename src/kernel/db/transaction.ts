@@ -92,7 +92,7 @@ export async function runTransaction<T>(client: pg.ClientBase, state: Transactio
 }
 
 function onClient(client: pg.ClientBase, state: TransactionState): Tx {
-  const { markedChannels: marked, checksRows, watch, slots } = state;
+  const { markedChannels, checksRows, watch, slots } = state;
   return {
     checksRows,
     slots,
@@ -103,7 +103,7 @@ function onClient(client: pg.ClientBase, state: TransactionState): Tx {
     },
     afterCommit: (act) => onCommit(state, act),
     afterFailure: (act) => onFailure(state, act),
-    wake: (channel) => marked.add(channel),
+    wake: (channel) => markedChannels.add(channel),
   };
 }
 

@@ -62,21 +62,21 @@ export function makeDns({
   servers = [],
   allow = allowNothing,
   sourcePort = 53,
-  attemptMs: tryMs = 2_000,
-  timeoutMs: mostMs = 8_000,
+  attemptMs = 2_000,
+  timeoutMs = 8_000,
 }: DnsOptions = {}): Dns {
   const resolvers = findServers(servers);
   const isTrusted = servers.length > 0;
   const cached = makeDnsCache();
-  const inFlight = makeFairSemaphore({ slots: 256, perOrg: 128, maxWaitingPerOrg: 2_000, waitMs: mostMs });
+  const inFlight = makeFairSemaphore({ slots: 256, perOrg: 128, maxWaitingPerOrg: 2_000, waitMs: timeoutMs });
 
   const resolve = (question: Question, { signal, atOnce }: Pick<QueryOptions, 'signal' | 'atOnce'>) => {
     const options: QueryOptions = {
       servers: resolvers(),
       recursive: true,
       rounds,
-      attemptMs: tryMs,
-      deadline: performance.now() + mostMs,
+      attemptMs,
+      deadline: performance.now() + timeoutMs,
       inFlight,
       signal,
       atOnce,

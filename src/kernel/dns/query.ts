@@ -65,10 +65,10 @@ async function queryEach(question: Question, options: QueryOptions): Promise<Que
 
 /** Over UDP; over TCP if the reply was truncated; without EDNS for a server that does not know it. */
 async function queryServer(server: Server, question: Question, options: QueryOptions): Promise<Reply | undefined> {
-  const { recursive, attemptMs: tryMs, deadline: until, signal } = options;
+  const { recursive, attemptMs, deadline, signal } = options;
   const exchange = (edns: boolean, by: typeof exchangeUdp<Reply>) => {
     const id = randomInt(65_536);
-    const ms = Math.min(tryMs, until - performance.now());
+    const ms = Math.min(attemptMs, deadline - performance.now());
     const read = (message: Buffer) => decodeReply(message, id, question);
     return by({ server, query: encodeQuery(id, question, { recursive, edns }), read, timeoutMs: ms, signal });
   };

@@ -25,8 +25,8 @@ const maxSpoofedReplies = 16;
  * On a socket of its own, so that its port is as hard to guess as the id. Connected, so that the system drops packets from elsewhere and
  * reports a closed port at once. Undefined: no answer in time.
  */
-export const exchangeUdp = <T>({ server, query, read, timeoutMs: ms, signal }: Exchange<T>): Promise<T | undefined> =>
-  settleOnce(ms, signal, (settle) => {
+export const exchangeUdp = <T>({ server, query, read, timeoutMs, signal }: Exchange<T>): Promise<T | undefined> =>
+  settleOnce(timeoutMs, signal, (settle) => {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
     let spoofedReplies = 0;
     // A message that cannot be read counts as no answer.
@@ -45,8 +45,8 @@ export const exchangeUdp = <T>({ server, query, read, timeoutMs: ms, signal }: E
   });
 
 /** RFC 1035 4.2.2: a length precedes each message. */
-export const exchangeTcp = <T>({ server, query, read, timeoutMs: ms, signal }: Exchange<T>): Promise<T | undefined> =>
-  settleOnce(ms, signal, (settle) => {
+export const exchangeTcp = <T>({ server, query, read, timeoutMs, signal }: Exchange<T>): Promise<T | undefined> =>
+  settleOnce(timeoutMs, signal, (settle) => {
     const socket = connect({ host: server.address, port: server.port });
     const length = Buffer.alloc(2);
     let message: Buffer | undefined;

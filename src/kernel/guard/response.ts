@@ -63,14 +63,14 @@ export function respond(
   };
   const body = bounded({ response, method, host, signal: total.signal, limits, onEnd });
 
-  const firstBytes = async (most: number) => {
-    const beginning = new GrowingBuffer(most);
+  const firstBytes = async (limit: number) => {
+    const start = new GrowingBuffer(limit);
     for await (const chunk of body) {
-      const room = most - beginning.length;
-      beginning.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
-      if (beginning.length >= most) break;
+      const room = limit - start.length;
+      start.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
+      if (start.length >= limit) break;
     }
-    return beginning.bytes();
+    return start.bytes();
   };
   const bytes = () => firstBytes(Number.POSITIVE_INFINITY);
   return {

@@ -24,7 +24,7 @@ export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response
 }
 
 /** Reads a request's body, limited in size and time. */
-export function readBody(request: IncomingMessage, { maxBytes, totalMs, held: reservation }: BodyLimits): Promise<Buffer> {
+export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: BodyLimits): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBytes) {
     discard(request);
@@ -49,7 +49,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held: re
     };
     const onData = guarded('http.body.onData', request, (chunk: Buffer) => {
       if (body.length + chunk.length > maxBytes) finish(tooLarge(maxBytes));
-      else if (!reservation.reserve(chunk.length)) finish(noRoom());
+      else if (!held.reserve(chunk.length)) finish(noRoom());
       else body.add(chunk);
     });
     const onEnd = guarded('http.body.onEnd', request, () => finish());

@@ -66,16 +66,16 @@ function throttle(request: IncomingMessage, length: number, sender: string): voi
 
 /** Resumes as many requests as the budget allows if each brings as much as before; senders in turn. */
 function resumePaused(): void {
-  const { pausedBySender: waiting } = discarding;
+  const { pausedBySender } = discarding;
   discarding.bytesLeft = bytesPerInterval();
-  discarding.isTicking = waiting.size > 0;
+  discarding.isTicking = pausedBySender.size > 0;
   let room = discarding.bytesLeft;
-  for (const [sender, paused] of waiting) {
+  for (const [sender, paused] of pausedBySender) {
     if (room <= 0) break;
-    waiting.delete(sender);
+    pausedBySender.delete(sender);
     let next = paused.shift();
     while (next?.request.destroyed) next = paused.shift();
-    if (paused.length > 0) waiting.set(sender, paused); // visited once more in this walk, after all the others
+    if (paused.length > 0) pausedBySender.set(sender, paused); // visited once more in this walk, after all the others
     if (!next) continue;
     room -= next.cost;
     next.request.resume();

@@ -119,13 +119,13 @@ async function claimAndStart(lane: LaneState): Promise<number> {
     lane.isContended = false;
     return pollMs;
   }
-  const { wakeCount: wakes } = lane;
+  const { wakeCount } = lane;
   const order = orderOf(lane, room);
   const limit = { oldest: Math.min(free, Math.ceil(room / 2)), alone: Math.min(free, room), turns: free }[order];
   const claimedAt = performance.now();
   const { claimed, nextMs, orgs } = await claimDue(lane, limit, order);
   lane.lastClaimTook = claimed.length > 0;
-  lane.isEmpty = !claimed.length && !lane.running.size && nextMs >= pollMs && lane.wakeCount === wakes && lane.usedAtWake !== wakes;
+  lane.isEmpty = !claimed.length && !lane.running.size && nextMs >= pollMs && lane.wakeCount === wakeCount && lane.usedAtWake !== wakeCount;
   lane.isBehind = updateBehind(lane, order, claimed, claimed.length === limit, orgs);
   if (lane.isStopping) lane.release(claimed, claimedAt);
   else for (const job of claimed) startJob(lane, job, claimedAt);
@@ -138,12 +138,12 @@ async function claimAndStart(lane: LaneState): Promise<number> {
 
 /** Most lanes of most servers are empty, and this check costs a third of a claim. */
 async function isStillEmpty(lane: LaneState): Promise<boolean> {
-  const { wakeCount: wakes } = lane;
+  const { wakeCount } = lane;
   const since = performance.now();
   const isUsed = (await lane.db.read((tx) => jobOrgsAfter(tx, lane.lane, ''))).length > 0;
-  if (isUsed) lane.usedAtWake = wakes;
+  if (isUsed) lane.usedAtWake = wakeCount;
   else lane.fullPollAt = since;
-  return !isUsed && lane.wakeCount === wakes;
+  return !isUsed && lane.wakeCount === wakeCount;
 }
 
 /**
@@ -152,8 +152,8 @@ async function isStillEmpty(lane: LaneState): Promise<boolean> {
  */
 type Order = 'oldest' | 'alone' | 'turns';
 
-function orderOf({ isContended: crowded, isAlone }: LaneState, room: number): Order {
-  if (!crowded && room > 0) return 'oldest';
+function orderOf({ isContended, isAlone }: LaneState, room: number): Order {
+  if (!isContended && room > 0) return 'oldest';
   return isAlone && room > 0 ? 'alone' : 'turns';
 }
 
@@ -179,9 +179,9 @@ function advanceTurn(lane: LaneState, claimed: readonly ClaimedJob[], isFull: bo
 }
 
 /** Free slots, and how many of them any organization may have. */
-const freeSlots = ({ slots, perOrg, running, runningByOrg: runningOf }: LaneState) => ({
+const freeSlots = ({ slots, perOrg, running, runningByOrg }: LaneState) => ({
   free: slots - running.size,
-  room: perOrg - Math.max(0, ...runningOf.values()),
+  room: perOrg - Math.max(0, ...runningByOrg.values()),
 });
 
 async function claimDue(lane: LaneState, limit: number, order: Order): Promise<ClaimResult> {
@@ -226,7 +226,7 @@ interface ClaimResult {
 
 /** The next due time is read before the claim: a job that falls due between the two is claimed, not missed by both. */
 const queryJobs = (lane: LaneState, { limit, lease, isFullPoll, order, listsOrgs }: ClaimRequest): Promise<ClaimResult> => {
-  const { kinds, perOrg, runningByOrg: running, lastSeenByOrg: sawUpTo } = lane;
+  const { kinds, perOrg, runningByOrg, lastSeenByOrg } = lane;
   const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.lostLeases.map((u) => u.lease), leasedHere: lane.leasedHere() };
   return lane.db.read(async (tx) => {
     const turns = order === 'turns' ? await jobOrgsAfter(tx, lane.lane, lane.afterOrg) : [];
@@ -234,7 +234,7 @@ const queryJobs = (lane: LaneState, { limit, lease, isFullPoll, order, listsOrgs
       nextDueIn(tx, lane.lane, lane.kindNames, pollMs),
       order === 'alone' && listsOrgs ? jobOrgsAfter(tx, lane.lane, '') : turns,
       order === 'turns'
-        ? claimJobsFairly(tx, { ...wanted, orgs: turns, perOrg, running, seen: isFullPoll ? new Map() : sawUpTo })
+        ? claimJobsFairly(tx, { ...wanted, orgs: turns, perOrg, running: runningByOrg, seen: isFullPoll ? new Map() : lastSeenByOrg })
         : claimJobs(tx, { ...wanted, from: isFullPoll ? { oldest: true } : (lane.continueFrom ?? { withinSeconds: recentSeconds }) }),
     ]);
     return { nextMs, claimed, orgs };

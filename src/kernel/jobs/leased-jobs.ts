@@ -85,8 +85,8 @@ async function renewAll(leases: LeaseTable): Promise<void> {
  */
 function abortExpired({ jobs }: LeaseTable): void {
   const now = performance.now();
-  for (const { validUntil: sureUntil, abort } of jobs.values())
-    if (now > sureUntil) abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
+  for (const { validUntil, abort } of jobs.values())
+    if (now > validUntil) abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
 }
 
 function loseJob(leases: LeaseTable, leased: LeasedJob): void {

@@ -104,8 +104,8 @@ export async function renewLeases(db: Db, tasks: readonly LeasedTask[]): Promise
       else leased.abort.abort(new LeaseLost('the lease on this task is lost'));
     }
   } catch {
-    for (const { validUntil: sureUntil, abort } of wanted)
-      if (sentAt > sureUntil) abort.abort(new LeaseLost('the lease on this task could not be renewed in time'));
+    for (const { validUntil, abort } of wanted)
+      if (sentAt > validUntil) abort.abort(new LeaseLost('the lease on this task could not be renewed in time'));
   }
 }
 

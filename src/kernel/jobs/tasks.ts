@@ -80,17 +80,17 @@ export function startTasks({ app, db, tasks: declared, renewEveryMs }: TasksOpti
 
 const leasedHere = ({ known }: TaskLoopState): LeasedTask[] => known.flatMap(({ run }) => run ?? []);
 
-function listenForWakes({ app: { waker }, known, sleeper: rest }: TaskLoopState): () => void {
+function listenForWakes({ app: { waker }, known, sleeper }: TaskLoopState): () => void {
   const wakes = known.map((mine) =>
     waker.hear(mine.task.name, () => {
       mine.woken = true;
       mine.seenStart = undefined;
-      rest.wake();
+      sleeper.wake();
     }),
   );
   const pollAgain = () => {
     for (const mine of known) mine.woken ||= mine.run !== undefined; // the run compared against a time that is no longer valid
-    rest.wake();
+    sleeper.wake();
   };
   const stops = [...wakes, waker.hear(clockMoved, pollAgain)];
   return () => {

@@ -35,7 +35,7 @@ export interface HeldServer {
  * From the moment this process holds the lock until it stops: watches the lock's connection, and takes the lock again when only the
  * connection broke.
  */
-export function keepRunning({ paths, pid, connection, client, adopted, onEnded: ended }: HeldServer, log: Log): EmbeddedPostgres {
+export function keepRunning({ paths, pid, connection, client, adopted, onEnded }: HeldServer, log: Log): EmbeddedPostgres {
   const { promise: exited, resolve: resolveExited } = Promise.withResolvers<{ reason: string }>();
   const logTimer = setInterval(() => void boundLog(paths.log).catch(() => {}), 60_000).unref();
   let locked = client;
@@ -45,7 +45,7 @@ export function keepRunning({ paths, pid, connection, client, adopted, onEnded: 
   const onLost = (reason: string) => {
     isOurs = false;
     clearInterval(logTimer);
-    ended();
+    onEnded();
     resolveExited({ reason });
   };
 
@@ -78,7 +78,7 @@ export function keepRunning({ paths, pid, connection, client, adopted, onEnded: 
     if (isOurs) log({ event: 'postgres.stopped', pid, how: await shutDown(pid, paths.cluster, { fastMs: 20_000, immediateMs: 10_000 }) });
     await locked.end().catch(() => {});
     await dropSocketDir(paths, connection.host);
-    ended();
+    onEnded();
   };
   const stop = () => {
     stopping ??= shutDownServer();

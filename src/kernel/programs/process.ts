@@ -64,11 +64,11 @@ async function waitGone(mark: ProcessMark, withinMs: number): Promise<boolean> {
 /** Sends SIGTERM, and SIGKILL after `gentleMs`. Another process with the same pid is left alone. */
 export async function endProcess(
   mark: ProcessMark,
-  { gentleMs: graceMs }: { gentleMs: number },
+  { gentleMs }: { gentleMs: number },
 ): Promise<'gone' | 'ended' | 'killed' | 'still there'> {
   if (!(await isRunning(mark))) return 'gone';
   signal(mark.pid, 'SIGTERM');
-  if (await waitGone(mark, graceMs)) return 'ended';
+  if (await waitGone(mark, gentleMs)) return 'ended';
   signal(mark.pid, 'SIGKILL');
   return (await waitGone(mark, 10_000)) ? 'killed' : 'still there';
 }

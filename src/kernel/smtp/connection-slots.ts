@@ -50,14 +50,14 @@ export function makeConnectionSlots(limits: { each: number; all: number }): Conn
     addTo(counts, taken.address, -1);
   };
   const evictOne = (newcomer: string): boolean => {
-    const isFree = ({ owner: guest }: TakenSlot) => !guest.isBusy();
-    const isIdle = ({ owner: guest }: TakenSlot) => !guest.isAmidMessage();
-    const most = (counts.get(newcomer) ?? 0) + 1;
+    const isFree = ({ owner }: TakenSlot) => !owner.isBusy();
+    const isIdle = ({ owner }: TakenSlot) => !owner.isAmidMessage();
+    const newcomerCount = (counts.get(newcomer) ?? 0) + 1;
     const evicted =
       findEvictable(unknown, unknownByAddress, isIdle) ??
       findEvictable(unknown, unknownByAddress, isFree) ??
       [...known].find(isIdle) ??
-      findEvictable(known, counts, (taken) => isFree(taken) && counts.get(taken.address)! > most);
+      findEvictable(known, counts, (taken) => isFree(taken) && counts.get(taken.address)! > newcomerCount);
     if (!evicted) return false;
     release(evicted);
     evicted.owner.evict();
@@ -67,10 +67,10 @@ export function makeConnectionSlots(limits: { each: number; all: number }): Conn
     get size() {
       return unknown.size + known.size;
     },
-    acquire(address, guest) {
+    acquire(address, owner) {
       if ((counts.get(address) ?? 0) >= limits.each) return undefined;
       if (unknown.size + known.size >= limits.all && !evictOne(address)) return undefined;
-      const taken = { address, guest };
+      const taken = { address, owner };
       unknown.add(taken);
       addTo(unknownByAddress, address, 1);
       addTo(counts, address, 1);
@@ -93,10 +93,10 @@ function findEvictable(
   countOf: ReadonlyMap<string, number>,
   isEvictable: (taken: TakenSlot) => boolean,
 ): TakenSlot | undefined {
-  let [found, most]: [TakenSlot | undefined, number] = [undefined, 0];
+  let [found, highest]: [TakenSlot | undefined, number] = [undefined, 0];
   for (const taken of all) {
     const count = countOf.get(taken.address)!;
-    if (count > most && isEvictable(taken)) [found, most] = [taken, count];
+    if (count > highest && isEvictable(taken)) [found, highest] = [taken, count];
   }
   return found;
 }

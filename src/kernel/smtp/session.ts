@@ -300,15 +300,15 @@ export class Session extends Connection {
   /** A large message is passed on while it arrives. */
   #startStreaming(receiving: Receiving) {
     const { message } = receiving;
-    const judged = () => {
+    const onVerdict = () => {
       receiving.isJudged = true;
       if (this.isEnding) message.end();
       else this.resumeReading();
     };
     receiving.verdict = this.#handler.takeMessage(message.startStreaming(() => this.resumeReading()));
-    receiving.verdict.then(judged, (error) => {
+    receiving.verdict.then(onVerdict, (error) => {
       message.refuse(error); // read to its end all the same, so that the client gets the reason
-      judged();
+      onVerdict();
     });
   }
 

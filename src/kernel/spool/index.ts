@@ -70,7 +70,7 @@ interface Segment {
 }
 
 export function makeSpool(options: SpoolOptions): Spool {
-  const { storage, folder, prefix, maxBytes: mostBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
+  const { storage, folder, prefix, maxBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
   const ensureDirectory = durableDirectories(path.dirname(folder));
   let current: Promise<Segment> | undefined;
   let name = nameSegment(prefix);
@@ -98,7 +98,7 @@ export function makeSpool(options: SpoolOptions): Spool {
   return {
     append(bodies) {
       const now = performance.now();
-      if (current && (end >= mostBytes || now - createdAt >= mostAgeMs)) closeSegment();
+      if (current && (end >= maxBytes || now - createdAt >= mostAgeMs)) closeSegment();
       if (!current) {
         name = nameSegment(prefix);
         end = 0;
@@ -129,9 +129,9 @@ export function makeSpool(options: SpoolOptions): Spool {
     async store(telling, untouchedSince) {
       if (current && performance.now() - createdAt >= mostAgeMs) closeSegment();
       await new Promise(setImmediate); // a segment that was just finished is among the full ones now
-      for (const { file, isObject, key, filePath: place } of full.splice(0)) {
+      for (const { file, isObject, key, filePath } of full.splice(0)) {
         await file.close();
-        if (!isObject) closed.set(key, place);
+        if (!isObject) closed.set(key, filePath);
       }
       for (const { key, place } of await abandonedIn(folder, untouchedSince)) closed.set(key, place);
       const failures: unknown[] = [];
