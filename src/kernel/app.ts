@@ -13,41 +13,41 @@ import type { ProductMail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
 import type { Storage } from './storage/index.ts';
 
-/** What every part of a running process leans on. Built once in serve, passed down; there is no global state. */
+/** The shared services of a running process. Built once in serve and passed down; there is no global state. */
 export interface App {
   config: Config;
   db: Db;
   connection: Connection;
   listener: Listener;
   caches: Caches;
-  /** Carries `wake` from committed transactions to workers here and elsewhere. */
+  /** Carries `wake` from committed transactions to the workers of this process and of others. */
   waker: Waker;
-  /** The only way out for connections that users cause. */
+  /** Every connection to an address that a user chose goes through here. */
   guard: Guard;
-  /** Mail servers, text and keys in the DNS. */
+  /** DNS lookups of mail servers, text records and keys. */
   dns: Dns;
   /** Image layers and mail bodies: files, or S3. */
   storage: Storage;
   secrets: Secrets;
   mail: ProductMail;
-  /** Whether everything that leaves waits for the operator. */
+  /** After a restore: nothing leaves the server until the operator confirms. */
   hold: RestoreHold;
-  /** Where requests come from, with the operator's proxies. */
+  /** The address of a request's client, behind the operator's proxies. */
   peers: Peers;
-  /** Who holds the event loop, and for how long. */
+  /** Measures which work holds the event loop, and for how long. */
   watch: LoopWatch;
-  /** Requests under way, by organization: those beyond its share wait for each other. */
+  /** Requests in flight, by organization. Requests beyond the organization's share wait. */
   requests: FairSemaphore;
-  /** The same for what holds the event loop long, such as a body of megabytes. */
+  /** The same for requests that hold the event loop long, such as a body of megabytes. */
   heavy: FairSemaphore;
-  /** Who was refused because a share was used up. */
+  /** Counts the organizations that were refused because their share was used up. */
   refusals: Refusals;
-  /** Bytes in memory that callers make us hold, shared between them. */
+  /** The memory budget for request bodies, divided between callers. */
   bodies: ByteBudget;
   log: Logger;
   version: string;
-  /** Where the outside reaches us, without a trailing slash. Known once the port is bound. */
+  /** The public address, without a trailing slash. Known once the port is bound. */
   publicUrl(): string;
-  /** Tests hold every row and every answer against its schema. */
+  /** In tests: every row and every response is checked against its schema. */
   strict: boolean;
 }

@@ -9,8 +9,9 @@ import type { Logger } from './log.ts';
 import { wallClock } from './wall-clock.ts';
 import { issueCertificate } from './x509/issue.ts';
 
-// The certificate that is set; and for SMTP one of our own, where none is: programs that hand in mail then speak TLS from the first start. It proves nothing
-// about who we are, which clients on other machines may ask for; for them there are QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY.
+// The configured certificate; and for SMTP a self-signed certificate where none is configured, so that submission has TLS from the first
+// start. The self-signed certificate does not authenticate the server. Clients on other machines may require that: QUARTERDECK_TLS_CERT and
+// QUARTERDECK_TLS_KEY are for them.
 
 export interface Certificate {
   /** Both in PEM. */
@@ -18,7 +19,7 @@ export interface Certificate {
   key: string;
 }
 
-/** The one that is set, QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY. */
+/** The configured certificate, QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY. */
 export function readConfigured({ tls_cert: cert, tls_key: key }: Config): Certificate {
   try {
     return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
@@ -30,7 +31,9 @@ export function readConfigured({ tls_cert: cert, tls_key: key }: Config): Certif
   }
 }
 
-/** A renewed certificate is taken up without a restart; a broken one is reported and the old one stays. Ends the watching when it is called. */
+/**
+ * A renewed certificate is loaded without a restart. A broken one is logged and the old one stays. The returned function stops the watch.
+ */
 export function followConfigured(config: Config, log: Logger, apply: (certificate: Certificate) => void): () => void {
   if (!config.tls_cert) return () => {};
   const files = [config.tls_cert, config.tls_key];
@@ -49,12 +52,12 @@ export function followConfigured(config: Config, log: Logger, apply: (certificat
   };
 }
 
-const years = 10;
-/** One that ends within this many days is made anew at the next start. */
-const renewDays = 30;
+const validYears = 10;
+/** A certificate that expires within this many days is replaced at the next start. */
+const renewBeforeDays = 30;
 const dayMs = 86_400_000;
 
-/** The certificate in this directory; made if there is none, if it is for another host, or if it is about to end. */
+/** The self-signed certificate in this directory. Created when it is missing, names another host, or is about to expire. */
 export async function keepCertificate(directory: string, host: string): Promise<Certificate> {
   const file = join(directory, 'smtp-certificate.pem');
   const kept = await readCertificate(file);
@@ -64,7 +67,7 @@ export async function keepCertificate(directory: string, host: string): Promise<
   return made;
 }
 
-/** Both parts stand in one file, so that they never belong to different certificates. */
+/** Key and certificate share one file, so that they always belong together. */
 async function readCertificate(file: string): Promise<Certificate | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
@@ -81,15 +84,15 @@ function isGoodFor({ cert, key }: Certificate, host: string): boolean {
     return (
       names !== undefined &&
       parsed.checkPrivateKey(createPrivateKey(key)) &&
-      parsed.validToDate.getTime() > wallClock().getTime() + renewDays * dayMs
+      parsed.validToDate.getTime() > wallClock().getTime() + renewBeforeDays * dayMs
     );
   } catch {
-    return false; // damaged: made anew, since nobody else knows it
+    return false; // damaged: replaced, since no client has pinned it
   }
 }
 
 async function writePrivately(file: string, text: string): Promise<void> {
-  // A name of its own: servers that share the directory may start at the same moment.
+  // A unique name: servers that share the directory may start at the same moment.
   const fresh = `${file}.${randomBytes(6).toString('hex')}.new`;
   const handle = await open(fresh, 'wx', 0o600);
   try {
@@ -101,7 +104,9 @@ async function writePrivately(file: string, text: string): Promise<void> {
   await rename(fresh, file);
 }
 
-/** A self-signed certificate for this host name or address: P-256, from yesterday on, so that a clock that is behind takes it too. */
+/**
+ * A self-signed certificate for this host name or address: P-256, valid from yesterday, so that a client whose clock is behind accepts it.
+ */
 export function makeCertificate(host: string, now = wallClock().getTime()): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const subject = { commonName: host };
@@ -109,7 +114,7 @@ export function makeCertificate(host: string, now = wallClock().getTime()): Cert
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     cert: issueCertificate({
       ...{ subject, issuer: subject, publicKey, signingKey: privateKey, usages: ['server'], hosts: [host] },
-      ...{ from: new Date(now - dayMs), until: new Date(now + years * 365.25 * dayMs) },
+      ...{ from: new Date(now - dayMs), until: new Date(now + validYears * 365.25 * dayMs) },
     }),
   };
 }

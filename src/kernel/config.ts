@@ -4,7 +4,7 @@ import { parse } from 'smol-toml';
 import { exitCodes, Stop } from './errors.ts';
 import { type Role, roles } from './roles.ts';
 
-// Every setting of the product, once: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its shape and its meaning.
+// Every setting of the product: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its format and its meaning.
 
 type Parse<T> = (text: string, key: string) => T;
 
@@ -22,7 +22,7 @@ const setting = <T>(fallback: T, parse: Parse<T>, meaning: string, options: { se
   ...options,
 });
 
-const bad = (key: string, want: string): never => {
+const refuse = (key: string, want: string): never => {
   throw new Stop(exitCodes.configuration, `the setting ${key} is wrong: ${want}`);
 };
 const text: Parse<string> = (v) => v;
@@ -32,65 +32,65 @@ const list: Parse<string[]> = (v) =>
     .map((s) => s.trim())
     .filter(Boolean);
 const integer =
-  (least: number, most: number): Parse<number> =>
+  (min: number, max: number): Parse<number> =>
   (v, key) => {
     const n = /^\d{1,15}$/.test(v.trim()) ? Number(v) : Number.NaN; // Number('') is 0, and would switch a limit off
-    return n >= least && n <= most ? n : bad(key, `expected a whole number from ${least} to ${most}, found "${v}"`);
+    return n >= min && n <= max ? n : refuse(key, `expected a whole number from ${min} to ${max}, found "${v}"`);
   };
-/** Not a pattern: `/\/+$/` begins again at each of many slashes. */
+/** Not a regular expression: `/\/+$/` restarts at each slash of a long run. */
 const trimSlashes = (text: string): string => {
   let end = text.length;
   while (text[end - 1] === '/') end--;
   return text.slice(0, end);
 };
 const url: Parse<string> = (v, key) =>
-  v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? trimSlashes(v) : bad(key, `expected an http or https URL, found "${v}"`);
+  v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? trimSlashes(v) : refuse(key, `expected an http or https URL, found "${v}"`);
 const choice =
   (...values: string[]): Parse<string> =>
   (v, key) =>
-    values.includes(v) ? v : bad(key, `"${v}" is none of ${values.join(', ')}`);
-const path: Parse<string> = (v, key) => v || bad(key, 'expected a directory, found nothing');
+    values.includes(v) ? v : refuse(key, `"${v}" is none of ${values.join(', ')}`);
+const path: Parse<string> = (v, key) => v || refuse(key, 'expected a directory, found nothing');
 /** `host:port`, `:port` or a bare port. Port 0 lets the system choose. */
 const address: Parse<{ host: string; port: number }> = (v, key) => {
   const m = /^(?:(\[[0-9a-fA-F:.]+\]|[^:\s[\]]*):)?(\d{1,5})$/.exec(v);
-  if (!m || Number(m[2]) > 65535) return bad(key, `expected host:port, found "${v}"`);
+  if (!m || Number(m[2]) > 65535) return refuse(key, `expected host:port, found "${v}"`);
   return { host: (m[1] || '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(m[2]) };
 };
 const domain: Parse<string> = (v, key) =>
   v === '' || (v.length <= 190 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(v))
     ? v
-    : bad(key, `expected a domain in lower case such as clusters.example.com, found "${v}"`);
+    : refuse(key, `expected a domain in lower case such as clusters.example.com, found "${v}"`);
 const internalPath: Parse<string> = (v, key) =>
-  v === '' || /^(?:\/[a-z0-9_-]+)+$/i.test(v) ? v : bad(key, `expected a path such as /layers, found "${v}"`);
+  v === '' || /^(?:\/[a-z0-9_-]+)+$/i.test(v) ? v : refuse(key, `expected a path such as /layers, found "${v}"`);
 const oneOf =
   <T extends string>(...values: T[]): Parse<T[]> =>
   (v, key) => {
     const found = list(v, key);
-    for (const f of found) if (!values.includes(f as T)) bad(key, `"${f}" is none of ${values.join(', ')}`);
+    for (const f of found) if (!values.includes(f as T)) refuse(key, `"${f}" is none of ${values.join(', ')}`);
     return found as T[];
   };
 
-/** The same, but none at all is a mistake. */
+/** The same, but an empty list is an error. */
 const someOf =
   <T extends string>(...values: T[]): Parse<T[]> =>
   (v, key) => {
     const some = [...new Set(oneOf(...values)(v, key))];
-    return some.length ? some : bad(key, `expected at least one of ${values.join(', ')}`);
+    return some.length ? some : refuse(key, `expected at least one of ${values.join(', ')}`);
   };
 
-/** Numbers of users, first and last. Those of nobody, and of what the system itself has, are no choice. */
+/** A range of user ids, first and last. The ids 65534, 65535 and those of system users are refused. */
 const userRange: Parse<{ first: number; last: number } | undefined> = (v, key) => {
   if (v === '') return undefined;
   const [, first = 0, last = 0] = /^(\d{1,10})-(\d{1,10})$/.exec(v.trim())?.map(Number) ?? [];
   const holdsNobody = first <= 65_535 && last >= 65_534;
   return first >= 1_000 && last > first && last < 2 ** 31 && !holdsNobody
     ? { first, last }
-    : bad(key, `expected a range such as 1900000000-1900999999, from 1000 on and without 65534 and 65535, found "${v}"`);
+    : refuse(key, `expected a range such as 1900000000-1900999999, from 1000 on and without 65534 and 65535, found "${v}"`);
 };
 
 const intervals: Parse<number[]> = (v, key) => {
   const found = list(v, key).map((each) => integer(5, 86_400)(each, key));
-  return found.length ? [...new Set(found)].sort((a, b) => a - b) : bad(key, 'expected at least one interval');
+  return found.length ? [...new Set(found)].sort((a, b) => a - b) : refuse(key, 'expected at least one interval');
 };
 
 /** `host=endpoint`, or a host alone that answers at https://host. */
@@ -98,8 +98,8 @@ const upstreams: Parse<{ host: string; endpoint: string }[]> = (v, key) =>
   list(v, key).map((entry) => {
     const [host = '', endpoint = `https://${host}`] = entry.split('=', 2);
     if (!/^[a-z0-9]+(?:[.-][a-z0-9]+)*$/.test(host) || !host.includes('.'))
-      bad(key, `"${host}" cannot stand in an image's name; write a host such as ghcr.io`);
-    if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint)) bad(key, `"${endpoint}" is not the URL of a registry`);
+      refuse(key, `"${host}" cannot stand in an image's name; write a host such as ghcr.io`);
+    if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint)) refuse(key, `"${endpoint}" is not the URL of a registry`);
     return { host, endpoint: endpoint.replace(/\/$/, '') };
   });
 const publicRegistries = [
@@ -265,7 +265,7 @@ type Settings = typeof settings;
 export type Key = keyof Settings;
 export type Config = { readonly [K in Key]: Settings[K] extends Setting<infer T> ? T : never };
 
-export interface Explained {
+export interface ExplainedSetting {
   key: Key;
   env: string;
   value: unknown;
@@ -275,14 +275,14 @@ export interface Explained {
 
 const envName = (key: string) => `QUARTERDECK_${key.toUpperCase()}`;
 
-/** Parsed once, in main; nothing else reads the environment. */
-export function readConfig(env: NodeJS.ProcessEnv, cwd: string): { config: Config; explained: Explained[] } {
+/** Parsed once, in main; no other code reads the environment. */
+export function readConfig(env: NodeJS.ProcessEnv, cwd: string): { config: Config; explained: ExplainedSetting[] } {
   const file = env.QUARTERDECK_CONFIG ?? resolve(cwd, 'quarterdeck.toml');
   if (env.QUARTERDECK_CONFIG && !existsSync(file))
     throw new Stop(exitCodes.configuration, `QUARTERDECK_CONFIG names ${file}, which does not exist`);
   const fromFile = existsSync(file) ? readToml(file) : {};
   const config: Record<string, unknown> = {};
-  const explained: Explained[] = [];
+  const explained: ExplainedSetting[] = [];
   for (const [key, s] of Object.entries(settings) as [Key, Setting<unknown>][]) {
     const given = env[envName(key)];
     const origin = given !== undefined ? 'environment' : key in fromFile ? 'file' : 'default';
@@ -309,5 +309,5 @@ function readToml(file: string): Record<string, unknown> {
 
 const asText = (value: unknown, key: string): string => {
   if (Array.isArray(value)) return value.map((v) => asText(v, key)).join(',');
-  return typeof value === 'object' ? bad(key, 'expected a single value or a list, found a table') : String(value);
+  return typeof value === 'object' ? refuse(key, 'expected a single value or a list, found a table') : String(value);
 };

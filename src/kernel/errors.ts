@@ -1,9 +1,9 @@
-/** A refusal a person can act on. `message` is public: it is written at the throw site and never wraps somebody else's words. */
+/** A refusal that the caller can act on. `message` is public: it is written at the throw site and never contains text from elsewhere. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Record<string, string>;
-  /** Whoever noticed it has told the operator already. */
+  /** The operator has been notified already. */
   readonly isTold: boolean;
 
   constructor(
@@ -12,7 +12,7 @@ export class Refusal extends Error {
     sentence: string,
     options: { cause?: unknown; headers?: Record<string, string>; isTold?: boolean } = {},
   ) {
-    // Where it was refused tells nobody anything if it is the caller's fault, and finding out costs more than the rest of it.
+    // A stack trace is useless for a client error, and costs more than everything else here.
     const { stackTraceLimit } = Error;
     if (status < 500) Error.stackTraceLimit = 0;
     super(sentence, { cause: options.cause });
@@ -40,12 +40,12 @@ export const rejected = refuse(422, 'rejected');
 export const unreachable = refuse(502, 'unreachable');
 export const unavailable = refuse(503, 'unavailable');
 
-/** Unknown and another organization's look the same, on purpose: the sentence names only the kind of thing. */
+/** An unknown object and another organization's object look the same, on purpose. The sentence names only its kind. */
 export const notFound = (what: string): never => {
   throw new Refusal(404, 'not_found', `unknown ${what}`);
 };
 
-/** A start-up or command-line failure: one sentence for the operator and an exit code of its own; no stack trace is printed. */
+/** A start-up or command-line failure: one sentence for the operator and its own exit code; no stack trace is printed. */
 export class Stop extends Error {
   readonly exitCode: number;
 
@@ -56,9 +56,9 @@ export class Stop extends Error {
   }
 }
 
-/** Exit codes are an interface: scripts and service managers rely on them. 1 is left for what nobody foresaw. */
+/** Exit codes are an interface: scripts and service managers rely on them. 1 means an unexpected exception. */
 export const exitCodes = {
-  /** An exception that nothing caught; so does Node itself. */
+  /** An uncaught exception; the same code as Node's. */
   fault: 1,
   usage: 2,
   alreadyRunning: 3,
@@ -68,14 +68,14 @@ export const exitCodes = {
   databaseNewer: 7,
   secretKey: 8,
   configuration: 9,
-  // 10: what goes wrong before Quarterdeck itself runs (bin/hand-over.mjs).
+  // 10: failures before Quarterdeck itself runs (bin/hand-over.mjs).
   refused: 11,
   backup: 12,
 } as const;
 
 /**
- * How long a failure lasts. `for good`: the recipient or the message itself is refused. `until mended`: the same message may pass once something
- * else has changed (a policy, a full mailbox, our own settings), so it is tried on; a caller with another way takes that at once. `for now`: the
- * next attempt may pass.
+ * How long a failure lasts. `for good`: the recipient or the message itself is refused. `until mended`: the same message may pass once
+ * something else changes (a policy, a full mailbox, our settings). So it is retried; a caller with an alternative uses that at once. `for
+ * now`: the next attempt may pass.
  */
 export type RetryAdvice = 'for good' | 'until mended' | 'for now';

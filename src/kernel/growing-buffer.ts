@@ -1,18 +1,18 @@
-const leastBytes = 1024;
+const minBytes = 1024;
 
 /**
- * Gathers a body whose sender chooses how it is cut. Each chunk that Node hands over is an object of several hundred bytes, and may be
- * a corner of 64 KiB that stay in memory with it; so chunks are copied into one buffer, which doubles when it is full. What it holds is
- * at most twice what came: a length that was only announced takes no memory.
+ * Collects a body whose sender chooses the chunk sizes. Each chunk from Node is an object of several hundred bytes, and may keep 64 KiB in
+ * memory. So chunks are copied into one buffer, which doubles when it is full. It holds at most twice the received bytes: an announced
+ * length takes no memory.
  */
 export class GrowingBuffer {
   #buffer: Uint8Array = new Uint8Array();
   #length = 0;
-  readonly #most: number;
+  readonly #limit: number;
 
-  /** With `most`, doubling stops there. How much is added is for the caller to bound: only they know the sentence to refuse it with. */
-  constructor(most = Number.POSITIVE_INFINITY) {
-    this.#most = most;
+  /** With a limit, doubling stops there. The caller bounds the added bytes: only the caller knows the error to refuse them with. */
+  constructor(limit = Number.POSITIVE_INFINITY) {
+    this.#limit = limit;
   }
 
   get length(): number {
@@ -34,26 +34,26 @@ export class GrowingBuffer {
     this.#length = length;
   }
 
-  /** Exactly what was added, in no more memory than that takes. */
+  /** The added bytes, in no more memory than they take. */
   bytes(): Buffer {
     if (this.#length < this.#buffer.length) this.#move(this.#length);
     return Buffer.from(this.#buffer.buffer, this.#buffer.byteOffset, this.#length);
   }
 
-  #grow(least: number): void {
-    const doubled = Math.max(leastBytes, 2 * this.#buffer.length);
-    this.#move(this.#length === 0 ? least : Math.max(least, Math.min(doubled, this.#most)));
+  #grow(minCapacity: number): void {
+    const doubled = Math.max(minBytes, 2 * this.#buffer.length);
+    this.#move(this.#length === 0 ? minCapacity : Math.max(minCapacity, Math.min(doubled, this.#limit)));
   }
 
   #move(capacity: number): void {
-    // Slow: the others are cut from a shared pool, which would stay with the smallest of them.
+    // Slow: other buffers are cut from a shared pool, and the smallest slice keeps the pool in memory.
     const buffer = Buffer.allocUnsafeSlow(capacity);
     buffer.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = buffer;
   }
 }
 
-/** A whole stream. For one whose length is bounded already. */
+/** Reads a whole stream, whose length is bounded already. */
 export async function gather(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const gathered = new GrowingBuffer();
   for await (const chunk of chunks) gathered.add(chunk);

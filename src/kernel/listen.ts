@@ -2,118 +2,119 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Connection } from './db/index.ts';
 
-/** Hears NOTIFY on one connection of its own, and knows whether it still hears: a link cut without notice looks like silence. */
+/** Listens to NOTIFY on one connection of its own, and detects a dead connection: a link cut without notice looks like silence. */
 export interface Listener {
-  /** False from the moment hearing is in doubt until it is certain again. */
+  /** False from the moment the connection is in doubt until it is proven again. */
   readonly hearing: boolean;
   on(channel: string, hear: (payload: string) => void): void;
-  /** Called on every change of `hearing`. What was remembered while deaf must be forgotten. */
+  /** Called on every change of `hearing`. Caches filled while deaf must be cleared. */
   onChange(act: (hearing: boolean) => void): void;
-  /** Called when we hear again on another connection than before: what was said in between is unknown. */
+  /** Called when another connection has replaced the last one: notifications in between are lost. */
   onReconnect(act: () => void): void;
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
   connection: Connection;
-  /** What the connection is called in pg_stat_activity: by it others know which servers there are. */
+  /** The connection's name in pg_stat_activity: it tells others which servers exist. */
   name?: string;
-  beatMs?: number;
+  heartbeatMs?: number;
   deafAfterMs?: number;
   /** A statement that takes longer than this has failed, and its connection with it. */
-  answerMs?: number;
+  statementTimeoutMs?: number;
 }
 
 /** One connection, and the channels whose LISTEN has been answered on it. */
-interface Ear {
+interface ListeningConnection {
   client: pg.Client;
   channels: Set<string>;
 }
 
-interface Listening {
+interface ListenerState {
   connection: Connection;
   name: string;
   deafAfterMs: number;
   answerMs: number;
-  /** The channel of our own heartbeat. */
-  beat: string;
+  /** The channel of this listener's own heartbeat. */
+  heartbeatChannel: string;
   channels: Map<string, ((payload: string) => void)[]>;
-  changes: ((hearing: boolean) => void)[];
-  reconnects: (() => void)[];
+  changeListeners: ((hearing: boolean) => void)[];
+  reconnectListeners: (() => void)[];
   /** The connection on which all channels known at its start have answered. */
-  ear: Ear | undefined;
-  /** A beat has come back on this connection. */
-  beating: boolean;
-  /** A beat has come back on any connection yet. */
+  current: ListeningConnection | undefined;
+  /** A heartbeat has come back on this connection. */
+  isBeating: boolean;
+  /** A heartbeat has come back on any connection yet. */
   hasBeaten: boolean;
-  /** What those who ask for changes were told last. */
-  told: boolean;
-  lastHeard: number;
-  /** Statements go one after the other. */
+  /** The last value that change listeners got. */
+  lastReported: boolean;
+  lastHeardAt: number;
+  /** Statements run one after the other. */
   queue: Promise<unknown>;
   connecting: Promise<void> | undefined;
-  closed: boolean;
+  isClosed: boolean;
 }
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { connection, name = 'quarterdeck listen', beatMs = 1_000, deafAfterMs = 3_000, answerMs = 2_000 } = options;
+  const { connection, name = 'quarterdeck listen', heartbeatMs = 1_000, deafAfterMs = 3_000, statementTimeoutMs = 2_000 } = options;
   const beat = `beat_${randomUUID().replaceAll('-', '')}`;
-  const listening: Listening = {
+  const listening: ListenerState = {
     connection,
     name,
     deafAfterMs,
-    answerMs,
-    beat,
+    answerMs: statementTimeoutMs,
+    heartbeatChannel: beat,
     channels: new Map([[beat, []]]),
-    changes: [],
-    reconnects: [],
-    ear: undefined,
-    beating: false,
+    changeListeners: [],
+    reconnectListeners: [],
+    current: undefined,
+    isBeating: false,
     hasBeaten: false,
-    told: false,
-    lastHeard: performance.now(),
+    lastReported: false,
+    lastHeardAt: performance.now(),
     queue: Promise.resolve(),
     connecting: undefined,
-    closed: false,
+    isClosed: false,
   };
   await connect(listening);
-  const timer = setInterval(keepBeating, beatMs, listening).unref();
+  const timer = setInterval(onTick, heartbeatMs, listening).unref();
   return {
     get hearing() {
-      // Between two ticks the clock alone may already say that we are deaf.
-      return isHearing(listening) && performance.now() - listening.lastHeard <= deafAfterMs;
+      // Between two ticks the clock alone may already say that the listener is deaf.
+      return isHearing(listening) && performance.now() - listening.lastHeardAt <= deafAfterMs;
     },
-    on: (channel, act) => addHearer(listening, channel, act),
-    onChange: (act) => void listening.changes.push(act),
-    onReconnect: (act) => void listening.reconnects.push(act),
+    on: (channel, act) => addListener(listening, channel, act),
+    onChange: (act) => void listening.changeListeners.push(act),
+    onReconnect: (act) => void listening.reconnectListeners.push(act),
     close: () => {
       clearInterval(timer);
-      return closeEar(listening);
+      return closeListener(listening);
     },
   };
 }
 
-const isHearing = ({ beating, ear, channels }: Listening) => beating && ear !== undefined && ear.channels.size === channels.size;
+const isHearing = ({ isBeating, current, channels }: ListenerState) =>
+  isBeating && current !== undefined && current.channels.size === channels.size;
 
-/** Each tick asks for a beat, which must come back in time; without a connection it asks for one. */
-function keepBeating(listening: Listening): void {
-  const { closed, ear, lastHeard, deafAfterMs } = listening;
-  if (closed) return;
-  if (!ear) void reconnect(listening);
-  else if (performance.now() - lastHeard > deafAfterMs) dropClient(listening, ear.client);
-  else sendBeat(listening, ear.client).catch(() => {});
+/** Each tick sends a heartbeat, which must come back in time; without a connection it opens one. */
+function onTick(listening: ListenerState): void {
+  const { isClosed, current, lastHeardAt, deafAfterMs } = listening;
+  if (isClosed) return;
+  if (!current) void reconnect(listening);
+  else if (performance.now() - lastHeardAt > deafAfterMs) dropClient(listening, current.client);
+  else sendHeartbeat(listening, current.client).catch(() => {});
 }
 
-function reconnect(listening: Listening): Promise<void> {
+function reconnect(listening: ListenerState): Promise<void> {
   listening.connecting ??= connect(listening)
     .catch(() => {})
     .finally(() => (listening.connecting = undefined));
   return listening.connecting;
 }
 
-async function connect(listening: Listening): Promise<void> {
+async function connect(listening: ListenerState): Promise<void> {
   const client = makeClient(listening);
-  const ear: Ear = { client, channels: new Set() };
+  const ear: ListeningConnection = { client, channels: new Set() };
   listening.queue = Promise.resolve();
   try {
     await client.connect();
@@ -122,14 +123,14 @@ async function connect(listening: Listening): Promise<void> {
     dropClient(listening, client);
     throw error;
   }
-  if (listening.closed) return dropClient(listening, client); // while we were reconnecting
-  listening.ear = ear;
-  listening.lastHeard = performance.now();
-  // The first beat coming back proves that the LISTENs took effect; only then is anything remembered again.
-  await sendBeat(listening, client);
+  if (listening.isClosed) return dropClient(listening, client); // closed during the reconnect
+  listening.current = ear;
+  listening.lastHeardAt = performance.now();
+  // The first heartbeat that comes back proves that the LISTENs took effect; only then may caches be filled again.
+  await sendHeartbeat(listening, client);
 }
 
-function makeClient(listening: Listening): pg.Client {
+function makeClient(listening: ListenerState): pg.Client {
   const client = new pg.Client({
     ...listening.connection,
     connectionTimeoutMillis: 2_000,
@@ -139,25 +140,26 @@ function makeClient(listening: Listening): pg.Client {
   });
   client.on('error', () => dropClient(listening, client));
   client.on('end', () => dropClient(listening, client));
-  client.on('notification', ({ channel, payload }) => noteNews(listening, client, channel, payload ?? ''));
+  client.on('notification', ({ channel, payload }) => onNotification(listening, client, channel, payload ?? ''));
   return client;
 }
 
-/** Somebody may add a channel while the others are being asked for. */
-async function listenToAll(listening: Listening, ear: Ear): Promise<void> {
+/** A channel may be added while the others are being listened to. */
+async function listenToAll(listening: ListenerState, ear: ListeningConnection): Promise<void> {
   const nextChannel = () => [...listening.channels.keys()].find((channel) => !ear.channels.has(channel));
-  for (let next = nextChannel(); next !== undefined && !listening.closed; next = nextChannel()) await listenTo(listening, ear, next);
+  for (let next = nextChannel(); next !== undefined && !listening.isClosed; next = nextChannel()) await listenTo(listening, ear, next);
 }
 
-async function listenTo(listening: Listening, ear: Ear, channel: string): Promise<void> {
-  await ask(listening, ear.client, `listen "${channel}"`);
+async function listenTo(listening: ListenerState, ear: ListeningConnection, channel: string): Promise<void> {
+  await execute(listening, ear.client, `listen "${channel}"`);
   ear.channels.add(channel);
 }
 
-const sendBeat = (listening: Listening, client: pg.Client) => ask(listening, client, 'select pg_notify($1, $2)', [listening.beat, '']);
+const sendHeartbeat = (listening: ListenerState, client: pg.Client) =>
+  execute(listening, client, 'select pg_notify($1, $2)', [listening.heartbeatChannel, '']);
 
-/** On a connection where a statement has failed nothing is certain any more: it is given up. */
-async function ask(listening: Listening, client: pg.Client, text: string, values: string[] = []): Promise<void> {
+/** After a failed statement the state of a connection is unknown, so it is dropped. */
+async function execute(listening: ListenerState, client: pg.Client, text: string, values: string[] = []): Promise<void> {
   const asked = listening.queue.then(() => client.query(text, values));
   listening.queue = asked.catch(() => {});
   try {
@@ -168,72 +170,73 @@ async function ask(listening: Listening, client: pg.Client, text: string, values
   }
 }
 
-function addHearer(listening: Listening, channel: string, act: (payload: string) => void): void {
-  const { channels, ear } = listening;
+function addListener(listening: ListenerState, channel: string, act: (payload: string) => void): void {
+  const { channels, current } = listening;
   const known = channels.get(channel);
   if (known) return void known.push(act);
   channels.set(channel, [act]);
-  if (ear) joinChannel(listening, ear, channel).catch(() => {});
+  if (current) joinChannel(listening, current, channel).catch(() => {});
 }
 
-/** A channel that is new on a connection which already hears: until its LISTEN has taken effect we do not, whatever the beat says. */
-async function joinChannel(listening: Listening, ear: Ear, channel: string): Promise<void> {
+/** A new channel on a working connection: until its LISTEN has taken effect the listener is deaf, whatever the heartbeat says. */
+async function joinChannel(listening: ListenerState, ear: ListeningConnection, channel: string): Promise<void> {
   await listenTo(listening, ear, channel);
-  tellChange(listening, true); // what was read meanwhile is to be forgotten
+  notifyChange(listening, true); // caches filled meanwhile must be cleared
 }
 
-// What the driver tells us from inside its own work is only noted there. Whoever listens to us is told in a turn of its own, in order.
+// Driver events arrive in the middle of the driver's own work, so they are only recorded there. Listeners are called in microtasks of their
+// own, in order.
 
-function noteNews(listening: Listening, client: pg.Client, channel: string, payload: string): void {
-  if (listening.ear?.client !== client) return; // not all channels have answered yet
-  listening.lastHeard = performance.now();
-  if (channel === listening.beat) {
-    const isReconnected = listening.hasBeaten && !listening.beating;
-    listening.beating = true;
+function onNotification(listening: ListenerState, client: pg.Client, channel: string, payload: string): void {
+  if (listening.current?.client !== client) return; // not all channels have answered yet
+  listening.lastHeardAt = performance.now();
+  if (channel === listening.heartbeatChannel) {
+    const isReconnected = listening.hasBeaten && !listening.isBeating;
+    listening.isBeating = true;
     listening.hasBeaten = true;
-    tellChange(listening);
-    if (isReconnected) tellReconnected(listening);
-  } else tellNews(listening, channel, payload);
+    notifyChange(listening);
+    if (isReconnected) notifyReconnected(listening);
+  } else notifyChannel(listening, channel, payload);
 }
 
-function dropClient(listening: Listening, lost: pg.Client): void {
+function dropClient(listening: ListenerState, lost: pg.Client): void {
   queueMicrotask(() => endQuietly(lost));
-  if (listening.ear?.client !== lost) return;
-  forgetEar(listening);
-  tellChange(listening);
+  if (listening.current?.client !== lost) return;
+  forgetConnection(listening);
+  notifyChange(listening);
 }
 
-const tellNews = ({ channels }: Listening, channel: string, payload: string) =>
+const notifyChannel = ({ channels }: ListenerState, channel: string, payload: string) =>
   queueMicrotask(() => {
     for (const hear of channels.get(channel) ?? []) hear(payload);
   });
 
-const tellChange = (listening: Listening, always = false) =>
+const notifyChange = (listening: ListenerState, always = false) =>
   queueMicrotask(() => {
     const now = isHearing(listening);
-    if (now === listening.told && !always) return;
-    listening.told = now;
-    for (const act of listening.changes) act(now);
+    if (now === listening.lastReported && !always) return;
+    listening.lastReported = now;
+    for (const act of listening.changeListeners) act(now);
   });
 
-const tellReconnected = ({ reconnects }: Listening) =>
+const notifyReconnected = ({ reconnectListeners }: ListenerState) =>
   queueMicrotask(() => {
-    for (const act of reconnects) act();
+    for (const act of reconnectListeners) act();
   });
 
-function forgetEar(listening: Listening): void {
-  listening.ear = undefined;
-  listening.beating = false;
+function forgetConnection(listening: ListenerState): void {
+  listening.current = undefined;
+  listening.isBeating = false;
 }
 
-async function closeEar(listening: Listening): Promise<void> {
-  listening.closed = true;
-  const last = listening.ear?.client;
-  forgetEar(listening);
+async function closeListener(listening: ListenerState): Promise<void> {
+  listening.isClosed = true;
+  const last = listening.current?.client;
+  forgetConnection(listening);
   if (last) await endQuietly(last);
 }
 
-/** A socket that dies after we gave it up has nothing to tell us. */
+/** Errors of a dropped socket are irrelevant. */
 function endQuietly(client: pg.Client): Promise<void> {
   client.removeAllListeners();
   client.on('error', () => {});

@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** What helps, and nothing that hangs on it: the database driver puts its whole connection on its errors. */
+/** The useful fields of an error, without its other properties: the database driver puts its whole connection on its errors. */
 const errorFields = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   const { name, message, stack, code, cause } = error as Error & { code?: unknown };

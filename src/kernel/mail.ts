@@ -7,30 +7,30 @@ import { GiveUp, job } from './jobs/declare.ts';
 
 /** The product's own mail: pages, invitations, subscriptions. */
 export interface Mail {
-  /** Hands one message over and returns once the next server has taken it; throws what stood in the way. */
+  /** Sends one message and returns once the next server has accepted it; throws the reason otherwise. */
   deliver(message: Message): Promise<{ response: string }>;
-  /** Whether anything leaves at all, as far as is known. */
+  /** Whether mail can be sent at all, as far as is known. */
   leaves(): boolean;
-  /** Looks again, for a caller that would else give up; returns whether anything leaves. */
+  /** Checks again, for a caller that would otherwise give up; returns whether mail can be sent. */
   look?(): Promise<boolean>;
 }
 
-/** Through the operator's relay, until something that sends by itself is there. */
+/** Uses the operator's relay until the product itself can send. */
 export interface ProductMail extends Mail {
-  /** As long as it `leaves`, mail goes this way. */
+  /** Mail goes this way while it `leaves`. */
   prefer(own: Mail): void;
 }
 
 export function makeMail(relay: Mail, hold: Pick<RestoreHold, 'isHeld'>): ProductMail {
   let own: Mail | undefined;
-  const way = () => (own?.leaves() ? own : relay);
+  const current = () => (own?.leaves() ? own : relay);
   return {
     deliver: async (message) => {
       if (hold.isHeld) throw new NotDelivered(heldSentence, 'for now');
-      return way().deliver(message);
+      return current().deliver(message);
     },
-    leaves: () => way().leaves(),
-    look: async () => way().leaves() || ((await own?.look?.()) ?? false),
+    leaves: () => current().leaves(),
+    look: async () => current().leaves() || ((await own?.look?.()) ?? false),
     prefer(preferred) {
       own = preferred;
     },
@@ -44,12 +44,12 @@ export interface Message {
   subject: string;
   text: string;
   html?: string;
-  /** Stands in Message-ID: the same message sent twice is recognizably one. */
+  /** Part of the Message-ID: the same message sent twice is recognizable as one. */
   id: string;
   headers?: Record<string, string>;
 }
 
-/** The message did not leave, and why. */
+/** The message was not sent, and why. */
 export class NotDelivered extends Error {
   readonly lasting: RetryAdvice;
 
@@ -60,29 +60,29 @@ export class NotDelivered extends Error {
   }
 }
 
-/** Refusals whose enhanced code (RFC 3463) speaks of a full or disabled mailbox, of a mail system, a network, a protocol or a policy. */
-const maybeMended = /^5\d\d[ -]5\.(?:2\.[12]|3\.[0-35-9]|4|5|7)(?:\.|\b)/;
+/** Refusals whose enhanced code (RFC 3463) means a full or disabled mailbox, a mail system, a network, a protocol or a policy. */
+const fixableRefusal = /^5\d\d[ -]5\.(?:2\.[12]|3\.[0-35-9]|4|5|7)(?:\.|\b)/;
 
-/** What a relay's refusal of the recipient or the message means. */
-const lastingOf = (code: number, response: string): RetryAdvice =>
-  code < 500 ? 'for now' : maybeMended.test(response) ? 'until mended' : 'for good';
+/** The retry advice for a relay's refusal of the recipient or the message. */
+const retryAdviceFor = (code: number, response: string): RetryAdvice =>
+  code < 500 ? 'for now' : fixableRefusal.test(response) ? 'until mended' : 'for good';
 
 export interface RelaySettings {
   relay: string;
   from: string;
-  /** How long the relay may take to greet us; three times that for each further answer. */
-  patienceMs?: number;
+  /** How long the relay may take to greet; three times that for each further reply. */
+  greetingTimeoutMs?: number;
 }
 
 /**
- * What follows within a second goes over the same connection: in a storm of pages, greeting the relay for each costs both sides more than the
- * message. There are more of them than jobs that send, so no message waits for another one's; and what was not begun on a connection that the
- * relay has closed meanwhile goes over another, once.
+ * Messages within a second share a connection: in a burst of pages, a greeting for each costs both sides more than the message. There are
+ * more connections than jobs that send, so no message waits for another one. A message that was not begun on a connection which the relay
+ * has closed goes over another, once.
  */
 const reuse = { pool: true, maxConnections: 64, idleTimeout: 1_000, maxRequeues: 1 };
 
-/** Through the operator's relay. Without one nothing leaves, and everybody who tries is told so. */
-export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): Mail {
+/** Through the operator's relay. Without one no mail is sent, and every caller gets an error that says so. */
+export function relayMail({ relay, from, greetingTimeoutMs = 10_000 }: RelaySettings): Mail {
   if (!relay) {
     return {
       leaves: () => false,
@@ -96,9 +96,9 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
   }
   let transport: Promise<Transporter> | undefined;
   const open = async () => {
-    const { createTransport } = await import('nodemailer'); // 4 MiB, for those who send
-    const patience = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: 3 * patienceMs };
-    return createTransport({ url: relay, ...patience, ...reuse, disableFileAccess: true, disableUrlAccess: true }) as Transporter;
+    const { createTransport } = await import('nodemailer'); // 4 MiB, loaded only by processes that send
+    const timeouts = { connectionTimeout: greetingTimeoutMs, greetingTimeout: greetingTimeoutMs, socketTimeout: 3 * greetingTimeoutMs };
+    return createTransport({ url: relay, ...timeouts, ...reuse, disableFileAccess: true, disableUrlAccess: true }) as Transporter;
   };
   return {
     leaves: () => true,
@@ -119,8 +119,9 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
         const { responseCode, response, code } = error as { responseCode?: number; response?: string; code?: string };
         throw new NotDelivered(
           `the mail relay did not take the message for ${to}: ${response ?? `${code ?? 'no answer'}; check QUARTERDECK_SMTP_RELAY`}`,
-          // Refused for what it is. A refused login (EAUTH, 535) is the operator's to mend, and the message can wait for that.
-          code === 'EENVELOPE' || code === 'EMESSAGE' ? lastingOf(responseCode ?? 0, response ?? '') : 'for now',
+          // The relay refused the message itself. A refused login (EAUTH, 535) is for the operator to fix, and the message can wait for
+          // that.
+          code === 'EENVELOPE' || code === 'EMESSAGE' ? retryAdviceFor(responseCode ?? 0, response ?? '') : 'for now',
           { cause: error },
         );
       }
@@ -128,7 +129,7 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
   };
 }
 
-/** The same message has the same one, however often it is sent. */
+/** The same message always has the same Message-ID. */
 export const headerIdOf = (id: string, from: string): string =>
   `<${id.replaceAll(/[^\w.-]/g, '.')}@${/@([^\s>]+)/.exec(from)?.[1] ?? 'quarterdeck.invalid'}>`;
 

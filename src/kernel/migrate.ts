@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { type Connection, row, type Tx } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
 
-/** One schema, and the folder whose 0001_….sql files make it. */
+/** One schema, and the folder of its 0001_….sql files. */
 export interface Migrations {
   schema: string;
   folder: URL;
@@ -18,9 +18,9 @@ export interface Migration {
   checksum: string;
 }
 
-export const migrationLock = 7_203_114_501; // any constant of ours: processes that start together migrate one after the other
+export const migrationLock = 7_203_114_501; // an arbitrary constant: processes that start together migrate one after the other
 
-/** In one go: to wait for each of them costs ten times as much as to read it. */
+/** Synchronously: awaiting each file costs ten times as much as reading it. */
 export function readMigrations(sources: Migrations[]): Migration[] {
   const all: Migration[] = [];
   for (const { schema, folder } of sources) {
@@ -51,7 +51,7 @@ export async function migrate(connection: Connection, migrations: Migration[], u
         r.checksum,
       ]),
     );
-    refuseForeign(applied, migrations);
+    refuseNewerDatabase(applied, migrations);
 
     const done: string[] = [];
     for (const m of migrations) {
@@ -70,26 +70,25 @@ export async function migrate(connection: Connection, migrations: Migration[], u
       }
       done.push(m.id);
     }
-    if (done.length) await foretell(client, [...new Set(migrations.map((m) => m.schema))]).catch(() => {}); // a hint: without it everything is as right, and slower for a while
+    if (done.length) await presetStatistics(client, [...new Set(migrations.map((m) => m.schema))]).catch(() => {}); // a hint: without it everything works, and is slower for a while
     return done;
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** One that is there is left alone: whoever made it for us may have kept the right to make others. */
+/** An existing schema is left alone: the administrator who created it may have kept the right to create schemas. */
 async function ensureSchema(client: pg.Client, schema: string): Promise<void> {
   const { rowCount } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);
   if (!rowCount) await client.query(`create schema if not exists ${schema}`);
 }
 
 /**
- * What PostgreSQL has never analyzed it takes for small and evenly spread: then every index that begins with the organization looks
- * as good as the one that names the row, and the plan is kept while the table grows under it. So it is told beforehand what will be
- * true nearly everywhere: most rows are one organization's, and most are alive. Its first own look at the table replaces this.
- * Before version 18 it cannot be told.
+ * PostgreSQL assumes that a table it has never analyzed is small and evenly distributed. Then every index that begins with the organization
+ * looks as good as the one that names the row, and the plan stays cached while the table grows. So the statistics are preset to what is
+ * true nearly everywhere: most rows belong to one organization, and most are alive. The first real analyze replaces them. Needs version 18.
  */
-async function foretell(client: pg.Client, schemas: string[]): Promise<void> {
+async function presetStatistics(client: pg.Client, schemas: string[]): Promise<void> {
   const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
   if (rows[0]!.version < 180_000) return;
   await client.query(
@@ -104,7 +103,7 @@ async function foretell(client: pg.Client, schemas: string[]): Promise<void> {
   );
 }
 
-function refuseForeign(applied: Map<string, string>, migrations: Migration[]) {
+function refuseNewerDatabase(applied: Map<string, string>, migrations: Migration[]) {
   const known = new Map(migrations.map((m) => [m.id, m.checksum]));
   for (const [id, checksum] of applied) {
     if (!known.has(id))
@@ -122,6 +121,6 @@ function refuseForeign(applied: Map<string, string>, migrations: Migration[]) {
 
 const AppliedRow = Type.Object({ applied_at: Type.String() });
 
-/** When a migration of this release came to this database: what was written before is of a release before. */
+/** When a migration of this release was applied to this database: older rows were written by an earlier release. */
 export const migratedAt = async (tx: Tx, id: string): Promise<string> =>
   (await row(tx, AppliedRow)`select applied_at from kernel.migration where id = ${id}`)!.applied_at;

@@ -1,7 +1,7 @@
 import { invalid } from './errors.ts';
 import { type Sql, sql } from './sql.ts';
 
-/** Lists go on from an id: ids sort by time, and a slice stays right while rows come and go. */
+/** Lists continue from an id: ids sort by time, so a page stays right while rows come and go. */
 export interface Pagination {
   limit: number;
   /** Rows after this id, in the list's own order. */
@@ -20,13 +20,13 @@ function decode(cursor: string): string {
   return id;
 }
 
-/** Rows that can be large: a slice ends early once the ones before have so many bytes. Stores leave the large part of the others out. */
+/** For rows that can be large: a page ends early once its rows have this many bytes. Stores omit the large column of further rows. */
 export const maxListBytes = 262_144;
 
 /**
- * A list by descending id whose rows can be large, with two more columns: `is_beyond`, the rows before this one have filled the slice; `is_far`,
- * so have the rows before the one above it. PostgreSQL unpacks the large column only as far as the slice goes: past a packed size of the
- * whole slice the rows are beyond anyway.
+ * A list by descending id whose rows can be large, with two more columns. `is_beyond`: the rows before this one have filled the page.
+ * `is_far`: so have the rows before the one above it. PostgreSQL decompresses the large column only as far as the page goes: past a
+ * compressed size of the whole page the rows are beyond anyway.
  */
 export const upToBytes = (column: Sql, list: Sql): Sql => sql`(
   select *, coalesce(sum(bytes) over (order by id desc rows between unbounded preceding and 1 preceding), 0) >= ${maxListBytes} as is_beyond,
@@ -34,7 +34,10 @@ export const upToBytes = (column: Sql, list: Sql): Sql => sql`(
     from (select *, case when packed < ${maxListBytes} then octet_length(${column}::text) else ${maxListBytes} end as bytes
             from (select *, sum(pg_column_size(${column})) over (order by id desc) as packed from (${list}) l) p offset 0) b)`;
 
-/** Ask the store for one row more than the limit; this cuts it off and says where to go on. `isBeyond`: the ones before it fill the slice. */
+/**
+ * The store returns one row more than the limit; this removes it and returns the cursor of the next page. `isBeyond`: the rows before it
+ * fill the page.
+ */
 export function paginate<T>(
   found: T[],
   { limit }: Pagination,
@@ -42,8 +45,8 @@ export function paginate<T>(
   isBeyond?: (row: T) => boolean,
 ): { items: T[]; cursor?: string } {
   const end = isBeyond ? found.findIndex(isBeyond) : -1;
-  const most = end > 0 ? Math.min(limit, end) : limit;
-  if (found.length <= most) return { items: found };
-  const items = found.slice(0, most);
+  const count = end > 0 ? Math.min(limit, end) : limit;
+  if (found.length <= count) return { items: found };
+  const items = found.slice(0, count);
   return { items, cursor: Buffer.from(idOf(items.at(-1)!)).toString('base64url') };
 }

@@ -1,4 +1,4 @@
-/** Which parts of the product a process runs. Scripts rely on these names. */
+/** The parts of the product that a process runs. Scripts rely on these names. */
 export const roles = ['api', 'registry', 'smtp', 'worker', 'prober', 'shard'] as const;
 export type Role = (typeof roles)[number];
 

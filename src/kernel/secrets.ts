@@ -6,14 +6,14 @@ import Type from 'typebox';
 import { row, rows, run, type Tx } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
 
-// Secrets that we must use again are sealed with AES-256-GCM. The key file is a list `id:base64`, one a line: the first seals,
-// all open. A sealed value carries its key's id, and is bound to where it stands: `schema.table.column.row`.
+// Secrets that must be used again are sealed with AES-256-GCM. The key file is a list `id:base64`, one a line: the first key seals, all
+// open. A sealed value carries its key's id, and is bound to its position: `schema.table.column.row`.
 
 export interface KeyRing {
   keys: { id: string; key: Buffer }[];
 }
 
-/** Sealing with whatever keys the file holds now: a rotation elsewhere is picked up without a restart. */
+/** Seals with the current keys of the file: a rotation in another process is picked up without a restart. */
 export interface Secrets {
   seal(plain: string, where: string): Buffer;
   unseal(sealed: Buffer, where: string): string;
@@ -24,12 +24,12 @@ export function makeSecrets(dataDir: string, first: KeyRing, onRead: (ring: KeyR
   let ring = first;
   const file = keyFile(dataDir);
   const follow = async () => {
-    // A damaged file is told at the next start; until then the keys we have go on.
+    // A damaged file is reported at the next start; until then the loaded keys stay in use.
     ring = (await readKeys(file).catch(() => undefined)) ?? ring;
     onRead(ring);
   };
   watchFile(file, { interval: 1_000, persistent: false }, follow);
-  // A change between the reading of `first` and the watcher's own first look would never be told.
+  // The watcher would miss a change between the reading of `first` and its own first check.
   const once = setTimeout(follow, 1_000).unref();
   return {
     seal: (plain, where) => seal(ring, plain, where),
@@ -62,10 +62,10 @@ export function unseal(ring: KeyRing, sealed: Buffer, where: string): Buffer {
   return Buffer.concat([decipher.update(rest.subarray(28)), decipher.final()]);
 }
 
-/** How every value begins that this key has sealed. */
+/** The prefix of every value sealed with this key. */
 export const sealedBy = (id: string): Buffer => Buffer.from([version, id.length, ...Buffer.from(id)]);
 
-/** Which key a value is sealed with. */
+/** The id of the key that sealed a value. */
 export const keyIdOf = (sealed: Buffer): string => split(sealed).id;
 
 function split(sealed: Buffer) {
@@ -74,13 +74,13 @@ function split(sealed: Buffer) {
   return { id: sealed.subarray(2, end).toString(), rest: sealed.subarray(end) };
 }
 
-/** `key id, a space, HMAC-SHA256 in hex`, with a key of its own for each purpose. */
+/** `key id, a space, HMAC-SHA256 in hex`, with a derived key for each purpose. */
 export function authenticate(ring: KeyRing, text: Buffer | string, purpose: string): string {
   const { id, key } = ring.keys[0]!;
   return `${id} ${macOf(key, text, purpose).toString('hex')}`;
 }
 
-/** Whether one of these keys made the mark; `unknown` when it names a key that is not here. */
+/** Whether one of these keys made the HMAC; `unknown` when it names a key that is not here. */
 export function checkMark(ring: KeyRing, text: Buffer | string, purpose: string, mark: string): 'good' | 'bad' | 'unknown' {
   const [, id, hex] = /^([0-9a-z]{1,32}) ([0-9a-f]{64})$/.exec(mark) ?? [];
   if (!id || !hex) return 'bad';
@@ -131,17 +131,20 @@ export async function writeKeys(file: string, ring: KeyRing): Promise<void> {
 }
 
 const CanaryRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
-const canaryPlace = 'kernel.canary.sealed.only';
+const canaryPosition = 'kernel.canary.sealed.only';
 
 export function opensCanary(ring: KeyRing, sealed: Buffer): boolean {
   try {
-    return unseal(ring, sealed, canaryPlace).toString() === 'canary';
+    return unseal(ring, sealed, canaryPosition).toString() === 'canary';
   } catch {
     return false;
   }
 }
 
-/** A sealed canary tells at start whether this key file belongs to this database: sealing anew would lose what is there. */
+/**
+ * A sealed canary shows at the start whether this key file belongs to this database: sealing with another key would lose the existing
+ * secrets.
+ */
 export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
   const file = keyFile(dataDir);
   const canary = await row(tx, CanaryRow)`select sealed from kernel.canary for update`;
@@ -151,7 +154,7 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
       ring = { keys: [newKey()] };
       await writeKeys(file, ring);
     }
-    await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPlace)})`;
+    await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPosition)})`;
     await noteSealing(tx, ring.keys[0]!.id);
     return ring;
   }
@@ -175,17 +178,20 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
 const SealingRow = Type.Object({ id: Type.String() });
 
 /**
- * A server seals with the first key of its file. It starts only if it can open what every other one seals, and if its own first key is still
- * in use: what a server seals with a key that was dropped elsewhere, others could not open.
+ * A server seals with the first key of its file. It starts only if it can open the values of every other server, and if its own first key
+ * is still in use: other servers could not open values sealed with a dropped key.
  */
 async function requireKeysInUse(tx: Tx, file: string, ring: KeyRing, canaryKey: string): Promise<void> {
   const inUse = (await rows(tx, SealingRow)`select id from kernel.sealing_key order by since_at, id`).map(({ id }) => id);
   const needed = [...inUse, canaryKey];
   const isHere = (id: string) => ring.keys.some((key) => key.id === id);
-  if (!needed.some(isHere)) return; // of another database, as its caller finds
-  const lacked = needed.find((id) => !isHere(id));
-  if (lacked !== undefined)
-    throw new Stop(exitCodes.secretKey, `${file} lacks the key ${lacked}, with which this installation seals: copy it from another server`);
+  if (!needed.some(isHere)) return; // of another database; the caller reports that
+  const missing = needed.find((id) => !isHere(id));
+  if (missing !== undefined)
+    throw new Stop(
+      exitCodes.secretKey,
+      `${file} lacks the key ${missing}, with which this installation seals: copy it from another server`,
+    );
   const head = ring.keys[0]!.id;
   if (inUse.length > 0 && !inUse.includes(head))
     throw new Stop(
@@ -195,11 +201,11 @@ async function requireKeysInUse(tx: Tx, file: string, ring: KeyRing, canaryKey: 
   await noteSealing(tx, head);
 }
 
-/** Before the first value is sealed with it: a server that lacks the key is refused from then on. */
+/** Before the first value is sealed with it: from then on a server without the key is refused. */
 export const noteSealing = (tx: Tx, keyId: string) =>
   run(tx)`insert into kernel.sealing_key (id, since_at) values (${keyId}, kernel.now()) on conflict (id) do nothing`;
 
-/** Only this key seals from now on. */
+/** From now on only this key seals. */
 export const dropSealing = (tx: Tx, keptId: string) => run(tx)`delete from kernel.sealing_key where id <> ${keptId}`;
 
-export const resealCanary = (tx: Tx, ring: KeyRing) => run(tx)`update kernel.canary set sealed = ${seal(ring, 'canary', canaryPlace)}`;
+export const resealCanary = (tx: Tx, ring: KeyRing) => run(tx)`update kernel.canary set sealed = ${seal(ring, 'canary', canaryPosition)}`;

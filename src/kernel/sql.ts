@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A piece of SQL with its values apart. Pieces nest: `sql\`… where ${isVisible(visible, sql\`g.id\`)}\``. */
+/** A piece of SQL with separate values. Pieces nest: `sql\`… where ${isVisible(visible, sql\`g.id\`)}\``. */
 export class Sql {
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
@@ -21,7 +21,7 @@ export interface Statement {
 
 /** PostgreSQL keeps a plan per name and connection; the name follows from the text, so equal statements share one. */
 const names = new Map<string, string>();
-/** The text of a piece without others in it, by where it stands in the program: writing and naming it anew costs as much as sending it. */
+/** The text of a piece without nested pieces, by its template: building and hashing it anew costs as much as sending it. */
 const plain = new WeakMap<readonly string[], Omit<Statement, 'values'>>();
 
 export function statement(piece: Sql): Statement {
@@ -47,7 +47,7 @@ function write(piece: Sql, values: unknown[]): string {
   return text;
 }
 
-/** What a subject may see of a kind of resource: everything of the organization, or these ids only. */
+/** The resources of a kind that a subject may see: everything of the organization, or these ids only. */
 export type Visible = '*' | ReadonlySet<string>;
 
 export const isVisible = (visible: Visible, column: Sql): Sql =>

@@ -1,14 +1,14 @@
-// Long computations in steps: pure, so that rules may be written in them. Who runs them decides what happens between two (slices.ts).
+// Long computations in steps: pure, so that rules can use them. The runner decides what happens between two steps (yielding.ts).
 
-/** What is computed in steps, each of which is short. */
+/** A computation in short steps. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Does something with each item of a list; a step ends after so many. */
-export function* forEachStep<T>(items: Iterable<T>, act: (item: T) => unknown, each = 500): Steps<void> {
+/** Calls `act` for each item of a list; a step ends after `each` items. */
+export function* forEachStep<T>(items: Iterable<T>, act: (item: T) => unknown, itemsPerStep = 500): Steps<void> {
   let n = 0;
   for (const item of items) {
     act(item);
-    if (++n % each === 0) yield;
+    if (++n % itemsPerStep === 0) yield;
   }
 }
 

@@ -5,7 +5,7 @@ import { row, run, type Tx } from './db/index.ts';
 /** The product's one clock: `kernel.now()` in SQL. Decisions use neither now() nor Date.now(). */
 export const now = async (tx: Tx): Promise<string> => (await row(tx, Type.Object({ now: Type.String() }))`select kernel.now() as now`)!.now;
 
-/** Tests move time by an offset that every process sees; caches that remember deadlines must be dropped after it. */
+/** Tests move time by an offset that every process sees; caches with deadlines must be dropped afterwards. */
 export const moveClock = (tx: Tx, seconds: number) =>
   run(tx)`update kernel.clock set clock_offset = clock_offset + make_interval(secs => ${seconds})`;
 
@@ -23,8 +23,8 @@ export function idTime(ms: number): string {
 }
 
 /**
- * Ids as `kernel.new_id` makes them, of a time that `kernel.now()` gave: for batches, in which the function's 50 µs for each would be most of
- * what the database does.
+ * Ids as `kernel.new_id` makes them, with a time from `kernel.now()`. For batches: the function takes 50 µs for each id, which would be
+ * most of the database's work.
  */
 export function makeIds(type: string, now: string, count: number): string[] {
   const time = idTime(Date.parse(now));

@@ -1,5 +1,5 @@
 /**
- * What the clock on this machine's wall says, for what other machines read: the date of a mail, the time for which a certificate is good.
- * Nothing here is decided by it; see time.ts.
+ * This machine's clock, for values that other machines read: the date of a mail, the validity of a certificate. No decision depends on it;
+ * see time.ts.
  */
 export const wallClock = (): Date => new Date();

@@ -3,9 +3,9 @@ import { type Db, row, run, type Tx } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 
 /**
- * After a restore, nothing leaves until the operator has seen what would be sent again: mail, pages, webhooks, mail to subscribers. The server of
- * before may have sent it since the backup was made. A restore fills an empty database, so a server that runs never comes under a hold; it looks
- * once when it starts, and every second while it is held.
+ * After a restore, nothing leaves until the operator has seen what would be sent again: mail, pages, webhooks, mail to subscribers. The old
+ * server may have sent it since the backup was made. A restore fills an empty database, so a running server never comes under a hold. The
+ * server checks once at its start, and every second while the hold lasts.
  */
 export interface RestoreHold {
   readonly isHeld: boolean;
@@ -22,7 +22,7 @@ export const endHold = (tx: Tx): Promise<number> => run(tx)`delete from kernel.r
 export const heldSentence =
   'everything that leaves (mail, pages, webhooks) waits since a restore; see what would be sent again, and let it go, with `quarterdeck admin restore go`';
 
-const lookEveryMs = 1_000;
+const pollMs = 1_000;
 
 export async function openRestoreHold(db: Db, log: Logger): Promise<RestoreHold> {
   let isHeld = (await db.read(findHold)) !== undefined;
@@ -33,7 +33,7 @@ export async function openRestoreHold(db: Db, log: Logger): Promise<RestoreHold>
     if (isHeld) return;
     clearInterval(timer);
     log.info('the operator let everything go that waited since the restore');
-  }, lookEveryMs).unref();
+  }, pollMs).unref();
   return {
     get isHeld() {
       return isHeld;

@@ -2,17 +2,17 @@ import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
 
-/** What a start makes in a data directory; with one of them it is one of ours. */
-const made = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters', 'faults.log']);
+/** Names that a start creates in a data directory. A directory with any of them belongs to Quarterdeck. */
+const ownNames = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters', 'faults.log']);
 
-/** What may stand in a directory before its first start: what a file system or the operator puts there, and a start that did not come far. */
+/** Names that may exist before the first start: from the file system, from the operator, or from a start that failed early. */
 const isHarmless = (name: string) =>
   name.startsWith('.') || name === 'lost+found' || /^(server|postgres)\.(lock|holder)/.test(name) || /\.(toml|pem|crt|key)$/.test(name);
 
-/** A first start into somebody's home directory is a slip: nothing of ours is mixed with what is not. */
+/** A first start into a home directory is a mistake; Quarterdeck never mixes its files with foreign ones. */
 export async function refuseForeignFiles(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch(() => []);
-  if (names.some((name) => made.has(name))) return;
+  if (names.some((name) => ownNames.has(name))) return;
   const foreign = names.filter((name) => !isHarmless(name)).sort();
   if (foreign.length === 0) return;
   const shown = foreign.slice(0, 3).join(', ') + (foreign.length > 3 ? ` and ${foreign.length - 3} more` : '');
@@ -35,7 +35,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its path is too long',
 };
 
-/** One sentence for a directory that the operating system will not let us use; everything else passes through. */
+/** The error for a directory that the operating system does not let us use. Other errors pass through. */
 export function notUsable(dataDir: string, error: unknown): unknown {
   const why = reasons[(error as NodeJS.ErrnoException)?.code ?? ''];
   if (!why) return error;
@@ -46,7 +46,7 @@ export function notUsable(dataDir: string, error: unknown): unknown {
   );
 }
 
-/** The same for something in it, when the error names it. */
+/** The same for an entry of the directory, when the error names it. */
 export function partNotUsable(dataDir: string, error: unknown): unknown {
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException;
   const why = reasons[code ?? ''];

@@ -4,17 +4,17 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { isRunning, markOf, type ProcessMark } from '../programs/process.ts';
 
-/** Who holds a data directory, as it stands in `server.holder`. */
+/** The server that holds a data directory, as stored in `server.holder`. */
 export interface LockHolder extends ProcessMark {
-  /** Random: one start of one server. */
+  /** Random; one for each start of a server. */
   instance: string;
   host: string;
-  /** Changes with every start of the machine, and is the same in all its containers. */
+  /** Changes with every boot of the machine, and is the same in all its containers. */
   boot: string;
-  /** Numbers of processes mean something only within one. */
+  /** Process ids are comparable only within one namespace. */
   pidNamespace: string;
   hasOsLock: boolean;
-  /** Device and inode of the directory: a copy has others. Empty: not said. */
+  /** Device and inode of the directory: a copy has others. Empty: unknown. */
   directory: string;
 }
 
@@ -29,18 +29,18 @@ async function bootId(): Promise<string> {
   return stdout.trim();
 }
 
-/** macOS has one for all. */
+/** macOS has a single namespace. */
 const pidNamespace = (): Promise<string> =>
   process.platform === 'linux' ? readlink('/proc/self/ns/pid').catch(() => 'unknown') : Promise.resolve('');
 
 export interface FoundHolder {
   holder: LockHolder;
   text: string;
-  /** By the clock of its file system. */
+  /** By the clock of the file system. */
   writtenAt: number;
 }
 
-/** Undefined: there is none. What cannot be read is a holder without a name. */
+/** Undefined: no file. An unreadable file is a holder without a name. */
 export async function readHolder(path: string): Promise<FoundHolder | undefined> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -64,7 +64,7 @@ function parseHolder(text: string): LockHolder {
   }
 }
 
-/** Whether the processes of the one are processes for the other too. */
+/** Whether both holders see each other's process ids. */
 export const isSameNamespace = (one: LockHolder, other: LockHolder): boolean =>
   one.boot !== '' && one.boot === other.boot && one.pidNamespace !== 'unknown' && one.pidNamespace === other.pidNamespace;
 

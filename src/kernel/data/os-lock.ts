@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, fstatSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-// Node has no file locks. util-linux's `flock` locks a descriptor that it inherits, and the lock belongs to the open file, not to the
-// process: it holds while any process keeps that descriptor, across pid and ipc namespaces, and ends with the last of them.
+// Node has no file locks. util-linux's `flock` locks a descriptor that it inherits. The lock belongs to the open file, not to the process:
+// it holds while any process keeps that descriptor, across pid and ipc namespaces, and ends with the last of them.
 
 export interface OsLock {
   fd: number;
@@ -23,7 +23,7 @@ export async function tryOsLock(path: string): Promise<LockAttempt> {
   return { is: outcome };
 }
 
-/** It belongs to the owner of the directory, so that a start with sudo does not lock that user out. */
+/** The lock file belongs to the owner of the directory, so that a start with sudo does not lock that user out. */
 function openLockFile(path: string): number {
   const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
@@ -38,7 +38,7 @@ function openLockFile(path: string): number {
   }
 }
 
-/** Short options: BusyBox knows no others. A conflict is exit code 1 without a word; BusyBox also exits with 1 for errors, and names them. */
+/** Short options only, for BusyBox. A conflict is exit code 1 with no output. BusyBox also exits with 1 for errors, and prints them. */
 function runFlock(fd: number): Promise<'taken' | 'held' | 'none'> {
   return new Promise((resolve, reject) => {
     const child = spawn('flock', ['-n', '-x', '3'], { stdio: ['ignore', 'ignore', 'pipe', fd] });

@@ -16,41 +16,41 @@ import { tryOsLock } from './os-lock.ts';
 // A holder that has not written for 30 s is gone. A holder that finds another name in the file has lost the directory and stops.
 
 export interface ServerLock {
-  /** Settles with a sentence if another server took the directory from us, which only a server without OS locks can do. */
+  /** Settles with a sentence if another server took the directory, which only a server without OS locks can do. */
   lost: Promise<string>;
   release(): void;
 }
 
 export interface LockOptions {
-  /** Told when a start has to wait and see whether the last holder still lives. */
+  /** Called when a start has to wait to see whether the last holder is still alive. */
   onWait?: (sentence: string) => void;
   /** Shorter in tests. */
   renewMs?: number;
   staleMs?: number;
 }
 
-interface Taking extends Required<LockOptions> {
+interface LockRequest extends Required<LockOptions> {
   dataDir: string;
   path: string;
   own: LockHolder;
 }
 
-/** Throws a sentence that names the holder if there is one. */
-export async function takeServerLock(dataDir: string, options: LockOptions = {}): Promise<ServerLock> {
+/** Throws an error that names the holder if there is one. */
+export async function acquireServerLock(dataDir: string, options: LockOptions = {}): Promise<ServerLock> {
   const path = join(dataDir, 'server.holder');
   const attempt = await tryOsLock(join(dataDir, 'server.lock'));
   const lock = attempt.is === 'taken' ? attempt.lock : undefined;
   const { dev, ino } = await stat(dataDir);
   const own = await describeSelf({ instance: randomUUID(), hasOsLock: lock !== undefined, directory: `${dev} ${ino}` });
   if (attempt.is === 'held') throw alreadyRunning(dataDir, await namedHolder(path), own);
-  const taking: Taking = { onWait: () => {}, renewMs: 5_000, staleMs: 30_000, ...options, dataDir, path, own };
+  const request: LockRequest = { onWait: () => {}, renewMs: 5_000, staleMs: 30_000, ...options, dataDir, path, own };
   try {
-    await takeRecord(taking);
+    await acquireRecord(request);
   } catch (error) {
     lock?.release();
     throw error;
   }
-  const { lost, end } = keepRecord(taking);
+  const { lost, end } = renewRecord(request);
   return {
     lost,
     release() {
@@ -60,7 +60,7 @@ export async function takeServerLock(dataDir: string, options: LockOptions = {})
   };
 }
 
-/** The lock is taken a moment before its holder writes its name; what stands there until then may be of a holder that is gone. */
+/** A holder takes the lock a moment before it writes its name. Until then the file may still name the previous holder. */
 async function namedHolder(path: string): Promise<LockHolder | undefined> {
   for (const until = performance.now() + 1_000; ; await sleep(20)) {
     const found = await readHolder(path);
@@ -68,23 +68,27 @@ async function namedHolder(path: string): Promise<LockHolder | undefined> {
   }
 }
 
-const mostRounds = 20;
+const maxRounds = 20;
 
-/** Writes our name where there is none, or that of a holder which is gone. The file gets its name whole, and only if there is none. */
-async function takeRecord(taking: Taking): Promise<void> {
-  const { path, own } = taking;
-  const making = `${path}.${own.instance}`;
+/**
+ * Writes our record where there is none, or replaces that of a holder which is gone. The file is written in full and linked only if the
+ * name is free.
+ */
+async function acquireRecord(request: LockRequest): Promise<void> {
+  const { path, own } = request;
+  const draftPath = `${path}.${own.instance}`;
   try {
-    for (let round = 0; round < mostRounds; round++) {
-      await writeFile(making, JSON.stringify(own), { mode: 0o600 });
-      if (await linkIfFree(making, path)) return;
+    for (let round = 0; round < maxRounds; round++) {
+      await writeFile(draftPath, JSON.stringify(own), { mode: 0o600 });
+      if (await linkIfFree(draftPath, path)) return;
       const found = await readHolder(path);
-      if (found && !(await isGone(taking, found, (await stat(making)).mtimeMs))) throw alreadyRunning(taking.dataDir, found.holder, own);
-      await removeJudged(path, making, found?.text);
+      if (found && !(await isGone(request, found, (await stat(draftPath)).mtimeMs)))
+        throw alreadyRunning(request.dataDir, found.holder, own);
+      await removeStaleRecord(path, draftPath, found?.text);
     }
-    throw alreadyRunning(taking.dataDir, undefined, own);
+    throw alreadyRunning(request.dataDir, undefined, own);
   } finally {
-    await rm(making, { force: true });
+    await rm(draftPath, { force: true });
   }
 }
 
@@ -97,27 +101,27 @@ const linkIfFree = (from: string, to: string): Promise<boolean> =>
     },
   );
 
-/** A snapshot or a copy carries the name of a holder that uses the original. Believed only if both have OS locks, and on one machine. */
-const isOfOriginal = (holder: LockHolder, own: LockHolder): boolean =>
+/** A snapshot or copy of a directory carries the record of the original's holder. Accepted only if both have OS locks on one machine. */
+const isFromOriginalDirectory = (holder: LockHolder, own: LockHolder): boolean =>
   own.hasOsLock && holder.hasOsLock && holder.boot === own.boot && holder.directory !== '' && holder.directory !== own.directory;
 
 /** A live holder writes twice in this time. */
 const watchedRenewals = 2;
 
 /**
- * `fileTime` is the present as this file system's clock tells it, which may be another machine's. A holder of another machine that wrote
- * within the last 30 s is watched until it writes again, and lives, or until the 30 s are over, and it is gone. One that wrote before is
- * watched for 10 s: the clock may have been set forward a moment ago.
+ * `fileTime` is the present by this file system's clock, which may be another machine's. A holder on another machine that wrote within the
+ * last 30 s is watched. It is alive if it writes again, and gone once the 30 s are over. A holder that wrote earlier is watched for 10 s,
+ * since the clock may have been set forward a moment ago.
  */
-async function isGone(taking: Taking, found: FoundHolder, fileTime: number): Promise<boolean> {
-  const { own, path, staleMs, renewMs, onWait } = taking;
-  if (isOfOriginal(found.holder, own)) return true;
+async function isGone(request: LockRequest, found: FoundHolder, fileTime: number): Promise<boolean> {
+  const { own, path, staleMs, renewMs, onWait } = request;
+  if (isFromOriginalDirectory(found.holder, own)) return true;
   if (await hasEnded(found.holder)) return true;
   if (isSameNamespace(found.holder, own)) return false;
-  // On one machine its OS lock would have kept us out.
+  // On one machine the holder's OS lock would have refused us.
   if (own.hasOsLock && found.holder.hasOsLock && found.holder.boot === own.boot) return true;
   const leftMs = Math.max(staleMs - Math.max(0, fileTime - found.writtenAt), renewMs * watchedRenewals);
-  onWait(`a server on ${found.holder.host} used ${taking.dataDir}; waiting ${Math.ceil(leftMs / 1_000)} s to see whether it still runs`);
+  onWait(`a server on ${found.holder.host} used ${request.dataDir}; waiting ${Math.ceil(leftMs / 1_000)} s to see whether it still runs`);
   for (const until = performance.now() + leftMs; performance.now() < until; await sleep(Math.min(200, staleMs / 10))) {
     const now = await readHolder(path);
     if (!now) return true;
@@ -126,12 +130,12 @@ async function isGone(taking: Taking, found: FoundHolder, fileTime: number): Pro
   return true;
 }
 
-/** Another start may have put its own name there since we looked: that one is put back. */
-async function removeJudged(path: string, making: string, judged: string | undefined): Promise<void> {
-  const aside = `${making}.stale`;
+/** Another start may have written its own record since ours was read; that record is put back. */
+async function removeStaleRecord(path: string, draftPath: string, staleText: string | undefined): Promise<void> {
+  const aside = `${draftPath}.stale`;
   try {
     await rename(path, aside);
-    if ((await readHolder(aside))?.text !== judged) await linkIfFree(aside, path);
+    if ((await readHolder(aside))?.text !== staleText) await linkIfFree(aside, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   } finally {
@@ -139,7 +143,7 @@ async function removeJudged(path: string, making: string, judged: string | undef
   }
 }
 
-function keepRecord({ path, own, dataDir, renewMs }: Taking): { lost: Promise<string>; end(): void } {
+function renewRecord({ path, own, dataDir, renewMs }: LockRequest): { lost: Promise<string>; end(): void } {
   const { promise: lost, resolve: tellLost } = Promise.withResolvers<string>();
   const text = JSON.stringify(own);
   const renew = async () => {

@@ -5,12 +5,12 @@ import { type Db, rows, run, type Tx } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import type { KeyRing } from '../secrets.ts';
 
-// Which servers there are, and which keys each of them holds. A server is known by its listening connection, whose name carries node and
-// process; so a server that was killed is gone as soon as the database notices.
+// The running servers, and the keys each of them holds. A server is known by its listening connection, whose name carries node and process.
+// So a killed server is gone as soon as the database notices.
 
 const title = 'quarterdeck listen';
 
-/** A process of a node, which is a data directory with a key file. */
+/** A process of a node. A node is a data directory with a key file. */
 export interface ServerName {
   node: string;
   process: string;
@@ -18,7 +18,7 @@ export interface ServerName {
 
 export const newServerName = (node: string): ServerName => ({ node, process: randomBytes(4).toString('hex') });
 
-/** At most 63 bytes: PostgreSQL cuts what is longer. */
+/** At most 63 bytes: PostgreSQL truncates longer names. */
 export const connectionName = ({ node, process }: ServerName): string => `${title} ${node.replaceAll('-', '').slice(0, 32)} ${process}`;
 
 const ServerRow = Type.Object({
@@ -30,7 +30,7 @@ const ServerRow = Type.Object({
 
 export type Server = Static<typeof ServerRow>;
 
-/** Every server process. Of one that has not said its keys yet, or is of an older release, they are null. */
+/** Every server process. The keys are null for a server that has not registered them yet, or that runs an older release. */
 export const listServers = (tx: Tx): Promise<Server[]> => rows(tx, ServerRow)`
   select coalesce(s.process, a.pid::text) as process, s.node, coalesce(s.host, host(a.client_addr), 'this machine') as host, s.key_ids as "keyIds"
     from pg_stat_activity a left join kernel.server s on s.process = split_part(a.application_name, ' ', 4)
@@ -42,20 +42,20 @@ const upsertServer = (tx: Tx, { node, process }: ServerName, keyIds: string[]) =
 
 const deleteServer = (tx: Tx, { process }: ServerName) => run(tx)`delete from kernel.server where process = ${process}`;
 
-/** A server listens before it is noted, so that no row of a live one is taken for a leftover. */
+/** A server listens before it registers, so the row of a live server is never taken for a leftover. */
 const deleteLeftovers = (tx: Tx) => run(tx)`
   delete from kernel.server s where not exists (
     select from pg_stat_activity a where a.datname = current_database() and split_part(a.application_name, ' ', 4) = s.process)`;
 
 const retryMs = 1_000;
 
-export interface NotedServer {
+export interface RegisteredServer {
   noteKeys(ring: KeyRing): void;
   stop(): Promise<void>;
 }
 
-/** Writes down which keys this process holds, now and at each change; again every second while the database is away. */
-export async function noteServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<NotedServer> {
+/** Registers the keys of this process, now and at each change. Retries every second while the database is unavailable. */
+export async function noteServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<RegisteredServer> {
   const idsOf = (ring: KeyRing) => ring.keys.map(({ id }) => id);
   await db.write(async (tx) => {
     await deleteLeftovers(tx);

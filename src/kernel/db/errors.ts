@@ -1,4 +1,4 @@
-/** The database cannot be asked right now. Operations answer 502 or 503 with it, as their area says. */
+/** The database is unavailable. Operations answer 502 or 503, as their area decides. */
 export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super('the database cannot be reached', { cause });
@@ -6,7 +6,7 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** The database is there, but this organization has more under way than its share of connections lets through in time. */
+/** The database works, but this organization waited too long for its share of connections. */
 export class DatabaseBusy extends DatabaseUnavailable {
   constructor(cause: unknown) {
     super(cause);
@@ -15,7 +15,7 @@ export class DatabaseBusy extends DatabaseUnavailable {
   }
 }
 
-/** The database answers, but has no room left to write. */
+/** The database answers, but its disk is full. */
 export class DatabaseFull extends DatabaseUnavailable {
   constructor(cause: unknown) {
     super(cause);
@@ -24,7 +24,7 @@ export class DatabaseFull extends DatabaseUnavailable {
   }
 }
 
-/** The database answers, and gave this up: it took too long, or a row that it needs was held by somebody else for too long. */
+/** The database cancelled the statement: it took too long, or another transaction held a row for too long. */
 export class DatabaseSlow extends DatabaseUnavailable {
   readonly isLocked: boolean;
 
@@ -36,10 +36,10 @@ export class DatabaseSlow extends DatabaseUnavailable {
   }
 }
 
-/** PostgreSQL's or the system's code of an error. */
+/** The error code from PostgreSQL or the operating system. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
-/** Connection lost, refused, timed out, shutting down or out of slots: the caller may try again later. */
+/** Connection lost, refused, timed out, shutting down or out of slots: the caller may retry later. */
 export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
   if (error instanceof DatabaseUnavailable) return error;
   const code = codeOf(error);
@@ -49,7 +49,7 @@ export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
   const lost =
     /^(08|57P|53)/.test(code) ||
     [
-      '25006', // the server only reads now: another one has taken over
+      '25006', // the server is read-only now: another one has taken over
       '25P03',
       'ECONNREFUSED',
       'ECONNRESET',
@@ -72,7 +72,7 @@ export const isUnavailable = (error: unknown): boolean => asUnavailable(error) !
 /** Deadlock, serialization failure, unique and foreign key violations. */
 export const isRetryable: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23503']);
 
-/** Class 22: a value that the column cannot hold; class 23: one that breaks a rule. Whoever wrote several at once writes the others without it. */
+/** Class 22: a value that the column cannot hold; class 23: a constraint violation. A batch writer retries the other rows without it. */
 export const isAboutData = (error: unknown): boolean => /^2[23]/.test(codeOf(error));
 
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === '23505';

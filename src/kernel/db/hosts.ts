@@ -1,12 +1,12 @@
 import { exitCodes, Stop } from '../errors.ts';
 
-// A libpq URL may name several servers, of which one can be written to: postgresql://user@a:5432,b:5432/name?target_session_attrs=read-write
+// A libpq URL may name several servers, of which one takes writes: postgresql://user@a:5432,b:5432/name?target_session_attrs=read-write
 
 const shape = /^(postgres(?:ql)?:\/\/)(?:([^@/?#]*)@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?/;
-/** We write, so a server that only reads is of no use, whichever word asks for another one. */
+/** Quarterdeck writes, so each of these values means the writable server. */
 const writable: ReadonlySet<string> = new Set(['any', 'read-write', 'primary', 'prefer-standby']);
 
-/** The same URL for each of its servers, in order; one that names a single server comes back as it is. */
+/** The URL of each server, in order. A URL with a single server is returned unchanged. */
 export function eachHost(url: string, setting: string): string[] {
   const found = shape.exec(url);
   if (!found) return [url];
@@ -31,12 +31,12 @@ export function eachHost(url: string, setting: string): string[] {
 }
 
 interface Host {
-  /** A path is the directory of a socket. */
+  /** A path is a socket directory. */
   host: string;
   port?: string;
 }
 
-/** `?host=a,b&port=5432,5433`; one port is everybody's. */
+/** `?host=a,b&port=5432,5433`; a single port applies to every host. */
 function hostsOfQuery(query: URLSearchParams): Host[] {
   const ports = (query.get('port') ?? '').split(',');
   const hosts = query.get('host')!.split(',');
@@ -46,7 +46,7 @@ function hostsOfQuery(query: URLSearchParams): Host[] {
   });
 }
 
-/** What a person calls it, without the login. */
+/** The display name of the server, without the login. */
 export const hostOf = (url: string): string => {
   const [, , , authority = '', , query = ''] = shape.exec(url) ?? [];
   return new URLSearchParams(query).get('host') ?? (authority || 'localhost');

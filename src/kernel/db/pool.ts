@@ -20,15 +20,15 @@ export interface Db {
   /** Statements that need no transaction of their own. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Told of every channel that a transaction marked, once it has committed. */
+  /** Called for every channel that a transaction marked, once it has committed. */
   onWake(act: (channel: string) => void): void;
-  /** What transactions make may begin in these from now on. Returns how to take them back. */
+  /** Jobs that transactions create may start in these slots from now on. Returns a function that withdraws them. */
   lend(slots: Slots): () => void;
-  /** Free, idle and waiting, for the metrics. */
+  /** Connection counts (free, idle, waiting) for the metrics. */
   pool: pg.Pool;
-  /** Milliseconds since a statement failed because the database's disk was full; infinite: none has. */
+  /** Milliseconds since a statement failed because the database's disk was full; infinite if none has. */
   sinceFull(): number;
-  /** Who has a connection and who waits for one, by organization. */
+  /** Connections in use and waiting callers, by organization. */
   turns: FairSemaphore;
   end(): Promise<void>;
 }
@@ -38,18 +38,20 @@ type OnError = (error: Error) => void;
 export interface DbOptions {
   connection: Connection;
   max?: number;
-  /** How many of them one organization may have at once. Default: all. */
+  /** The limit of connections for one organization. Default: all. */
   perOrg?: number;
-  /** And how many while others ask for some as well: the database's processors are fewer than its connections. Default: as many as else. */
+  /** The limit while other organizations want connections too: the database has fewer processors than connections. Default: `perOrg`. */
   perOrgWhenContended?: number;
   watch?: LoopWatch | undefined;
-  /** Told of each organization that waited in vain for a connection. */
+  /** Called with each organization that timed out waiting for a connection. */
   refused?: (org: string) => void;
   checkRows?: boolean;
-  /** A connection that was lost while nobody used it, somebody who failed at hearing of a commit, or a deadlock, with who waited for whom. */
+  /** Receives a connection lost while idle, a commit listener that threw, and a deadlock with the statements that waited for each other. */
   onError?: OnError;
-  /** So long is a connection in use waited for before another is opened, which takes the database longer than most work does; and whoever
-   *  waits then takes what is there first. Default: whoever finds none opens one. */
+  /**
+   * How long a caller waits for a connection in use before another is opened, since opening takes longer than most work does. The caller
+   * then takes whichever connection is free first. Default 0: open at once.
+   */
   patienceMs?: number;
   /** PostgreSQL settings of these connections alone. */
   settings?: Record<string, string>;
@@ -68,24 +70,24 @@ export function openDb(options: DbOptions): Db {
   const connect = makeConnect(pool, options.patienceMs ?? 0);
   const { max = defaultMax, perOrg = max, perOrgWhenContended = perOrg, watch, refused, checkRows: checksRows = false } = options;
   const turns = makeFairSemaphore({ slots: max, perOrg, perOrgWhenContended, ...(refused ? { onRefused: refused } : {}) });
-  const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
-  const notes = (lent?: Slots) => makeTransactionState(checksRows, watch, lent);
+  const unit = checksRows ? new AsyncLocalStorage<OpenUnit>() : undefined;
+  const makeState = (lent?: Slots) => makeTransactionState(checksRows, watch, lent);
   const wakers: ((channel: string) => void)[] = [];
   let slots: Slots | undefined;
   let fullAt = Number.NEGATIVE_INFINITY;
 
-  const tellAll = (acts: readonly (() => void)[]) => tellEach(acts, options.onError);
-  const tellCommitted = (noted: TransactionState) => {
-    noted.end = 'committed';
-    tellAll([...noted.after, ...[...noted.marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
+  const notifyAll = (acts: readonly (() => void)[]) => callEach(acts, options.onError);
+  const notifyCommitted = (state: TransactionState) => {
+    state.outcome = 'committed';
+    notifyAll([...state.commitListeners, ...[...state.markedChannels].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
   };
-  const tellFailed = (noted: TransactionState, isKnown: boolean) => {
-    noted.end = isKnown ? 'failed' : 'in doubt';
-    tellAll(noted.failed.map((act) => () => act(isKnown)));
+  const notifyFailed = (state: TransactionState, isKnown: boolean) => {
+    state.outcome = isKnown ? 'failed' : 'in doubt';
+    notifyAll(state.failureListeners.map((act) => () => act(isKnown)));
   };
 
-  /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
-  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, noted: TransactionState): Promise<T> => {
+  /** Runs one unit of work on a connection of its own. Listeners are notified once the connection is free for others. */
+  const runUnit = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: TransactionMode, state: TransactionState): Promise<T> => {
     if (unit?.getStore()?.isOver === false && currentContext() !== systemContext)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
     const context = currentContext();
@@ -102,31 +104,31 @@ export function openDb(options: DbOptions): Db {
     let result: T;
     try {
       result = await around(client, () =>
-        unit ? noticed(unit, () => runTransaction(client, noted, work)) : runTransaction(client, noted, work),
+        unit ? trackUnit(unit, () => runTransaction(client, state, work)) : runTransaction(client, state, work),
       );
     } catch (error) {
-      const away = asUnavailable(error);
-      if (away instanceof DatabaseFull) fullAt = performance.now();
-      const reason = away ?? error;
-      // A statement that was given up leaves its connection as good as it was.
-      broken = away === undefined || away instanceof DatabaseSlow ? await undo(client) : away;
-      tellFailed(noted, broken === undefined);
+      const unavailable = asUnavailable(error);
+      if (unavailable instanceof DatabaseFull) fullAt = performance.now();
+      const reason = unavailable ?? error;
+      // A cancelled statement leaves its connection usable.
+      broken = unavailable === undefined || unavailable instanceof DatabaseSlow ? await undo(client) : unavailable;
+      notifyFailed(state, broken === undefined);
       throw reason;
     } finally {
       client.release(broken);
       turns.release(org);
     }
-    tellCommitted(noted);
+    notifyCommitted(state);
     return result;
   };
 
   return {
-    read: (work) => tryAgain(plainly, (noted) => perform(work, plainly, noted), notes, options.onError),
+    read: (work) => retryUndone(autocommit, (state) => runUnit(work, autocommit, state), makeState, options.onError),
     write: (work) =>
-      tryAgain(
+      retryUndone(
         inTransaction,
-        (noted) => perform(work, inTransaction, noted),
-        () => notes(slots),
+        (state) => runUnit(work, inTransaction, state),
+        () => makeState(slots),
         options.onError,
       ),
     onWake: (act) => wakers.push(act),
@@ -143,8 +145,8 @@ export function openDb(options: DbOptions): Db {
   };
 }
 
-/** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
-function tellEach(acts: readonly (() => void)[], onError: OnError | undefined): void {
+/** The transaction has ended. A listener that throws cannot make it look undone, nor keep the other listeners from being called. */
+function callEach(acts: readonly (() => void)[], onError: OnError | undefined): void {
   for (const act of acts) {
     try {
       act();
@@ -154,13 +156,13 @@ function tellEach(acts: readonly (() => void)[], onError: OnError | undefined): 
   }
 }
 
-/** In tests, of all that somebody asked for: two connections for one request could wait for each other, once all are taken. */
-interface Unit {
+/** In tests: whether a unit of work is still open. A request with two connections could deadlock on the pool once all are taken. */
+interface OpenUnit {
   isOver: boolean;
 }
 
-async function noticed<T>(unit: AsyncLocalStorage<Unit>, work: () => Promise<T>): Promise<T> {
-  const mine: Unit = { isOver: false };
+async function trackUnit<T>(unit: AsyncLocalStorage<OpenUnit>, work: () => Promise<T>): Promise<T> {
+  const mine: OpenUnit = { isOver: false };
   try {
     return await unit.run(mine, work);
   } finally {
@@ -176,7 +178,7 @@ const takeTurn = (turns: FairSemaphore, { org, isSystem, isUrgent }: WorkContext
   });
 
 function openPool({ connection, max = defaultMax, settings, onError }: DbOptions) {
-  // The connection is read anew for each client: of several servers, another one may take writes by then.
+  // The connection is read anew for each client: another host may be the writable one by then.
   class Client extends pg.Client {
     constructor(config: pg.ClientConfig) {
       super({ ...config, ...connection });
@@ -194,9 +196,10 @@ function openPool({ connection, max = defaultMax, settings, onError }: DbOptions
     options: startupOptions(settings),
     application_name: 'quarterdeck',
   });
-  let ending = false; // from then on a connection that the server ends first is no news
+  let ending = false; // from then on a connection that the server closes first is not an error
   pool.on('error', (error) => ending || onError?.(error));
-  // The pool listens to idle connections only. One that dies in use fails its query, and would also end the process unheard.
+  // The pool listens to idle connections only. A connection that dies in use fails its query, and its unheard event would also end the
+  // process.
   pool.on('connect', (client) => client.on('error', () => {}));
   const end = () => {
     ending = true;
@@ -208,16 +211,16 @@ function openPool({ connection, max = defaultMax, settings, onError }: DbOptions
 const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
 
-/** A connection that has just been opened plans every statement, which takes longer than any work afterwards: it is waited for so many times as long. */
-const fresh = { ms: 2_000, times: 4 };
+/** A new connection plans every statement, which takes longer than the work itself. So in the first 2 s callers wait four times as long. */
+const coldStart = { ms: 2_000, times: 4 };
 
-function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolClient> {
+function makeConnect(pool: pg.Pool, openAfterMs: number): () => Promise<pg.PoolClient> {
   const waiting = new Set<() => void>();
-  // The pool tells before the connection is back in it.
+  // The pool emits the event before the connection is back in it.
   pool.on('release', () => queueMicrotask(() => waiting.values().next().value?.()));
   let isOpening = false;
   let failure: { error: unknown; since: number } | undefined;
-  /** An opening has ended: the first of those who wait takes what it brought, the next one opens another. */
+  /** An opening has ended: the first waiter takes the new connection, the next waiter opens another. */
   const wakeAll = () => {
     for (const wake of [...waiting]) wake();
   };
@@ -226,8 +229,8 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
     failure = { error, since };
     wakeAll();
   };
-  /** One at a time, and nobody's: whoever waits takes what comes first, this one or what somebody gives back. */
-  const openAside = () => {
+  /** Opens one connection at a time, for no particular caller. Each waiter takes the first that is free: the new one or a released one. */
+  const openInBackground = () => {
     if (isOpening) return;
     isOpening = true;
     const since = performance.now();
@@ -251,20 +254,20 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
   const openedAt = performance.now();
   return async () => {
     const from = performance.now();
-    const patient = from + (from - openedAt < fresh.ms ? fresh.times : 1) * patienceMs;
-    const latest = patienceMs > 0 ? patient + limits.connectionTimeoutMillis : from;
-    // Asked for in the same turn in which it was seen: else two would see the same.
-    for (let at = from; at < latest && isAllInUse(pool); at = performance.now()) {
-      const isPatient = at < patient;
+    const waitUntil = from + (from - openedAt < coldStart.ms ? coldStart.times : 1) * openAfterMs;
+    const deadline = openAfterMs > 0 ? waitUntil + limits.connectionTimeoutMillis : from;
+    // Acquired in the same turn in which it was seen free; otherwise two callers would see the same connection.
+    for (let at = from; at < deadline && isAllInUse(pool); at = performance.now()) {
+      const isWaiting = at < waitUntil;
       const before = failure;
-      if (!isPatient) openAside();
-      await nextRelease((isPatient ? patient : latest) - at);
-      // Whoever came while it was opened has another opened.
-      const isMine = failure !== before && failure !== undefined && failure.since >= patient;
-      if (!isPatient && isMine && isAllInUse(pool)) throw asUnavailable(failure!.error) ?? failure!.error;
+      if (!isWaiting) openInBackground();
+      await nextRelease((isWaiting ? waitUntil : deadline) - at);
+      // A failed opening counts only for callers that waited before it began; the others open another.
+      const isMine = failure !== before && failure !== undefined && failure.since >= waitUntil;
+      if (!isWaiting && isMine && isAllInUse(pool)) throw asUnavailable(failure!.error) ?? failure!.error;
     }
     const since = performance.now();
-    const opens = pool.totalCount < pool.options.max && pool.idleCount <= pool.waitingCount; // else only this one waited in vain
+    const opens = pool.totalCount < pool.options.max && pool.idleCount <= pool.waitingCount; // otherwise only this caller timed out
     return pool.connect().catch((error) => {
       if (opens) fail(error, since);
       throw asUnavailable(error) ?? error;
@@ -272,34 +275,35 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
   };
 }
 
-/** Or promised to somebody, and one more may be opened. */
+/** Or promised to a waiter, and one more may be opened. */
 const isAllInUse = ({ idleCount, waitingCount, totalCount, options: { max } }: pg.Pool) =>
   idleCount <= waitingCount && totalCount > 0 && totalCount < max;
 
-/** What stands around the statements of a unit of work. */
-interface Manner {
+/** How a unit of work begins, ends and rolls back. */
+interface TransactionMode {
   around<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T>;
-  /** After a failure, on a connection that still answers; gives the reason why it cannot be used any more. */
+  /** After a failure, on a connection that still answers. Returns the reason if the connection is unusable now. */
   undo(client: pg.ClientBase): Promise<Error | undefined>;
-  /** Whether nothing is left of a unit of work that ended with this error. */
-  isUndone(noted: TransactionState, error: unknown): boolean;
+  /** Whether a unit of work that ended with this error left no changes. */
+  isUndone(state: TransactionState, error: unknown): boolean;
 }
 
-/** Each statement is a transaction of its own: what came before the one that failed may have changed something. */
-const plainly: Manner = {
+/** Autocommit: each statement is its own transaction, so statements before the failed one may have changed rows. */
+const autocommit: TransactionMode = {
   around: (_client, work) => work(),
   undo: async () => undefined,
-  isUndone: ({ given, failure }, error) => given === 1 && error === failure,
+  isUndone: ({ statementCount, failure }, error) => statementCount === 1 && error === failure,
 };
 
-const inTransaction: Manner = {
+const inTransaction: TransactionMode = {
   around: async (client, work) => {
-    // Not waited for: the first statement travels with it, and what keeps it from beginning keeps that from running.
+    // Not awaited: the first statement travels with it. If BEGIN fails, that statement does not run either.
     const begun = client.query('begin');
     begun.catch(() => {});
     const result = await work();
     await begun;
-    // After a failed statement that somebody caught, PostgreSQL answers COMMIT with ROLLBACK, and that is no error to the driver.
+    // After a failed statement that the caller caught, PostgreSQL answers COMMIT with ROLLBACK, which the driver does not report as an
+    // error.
     const { command } = await client.query('commit');
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back because one of its statements had failed');
     return result;
@@ -313,22 +317,22 @@ const inTransaction: Manner = {
 };
 
 /**
- * What a deadlock's victim did is undone, so it may simply be run again. So may what lost a race for a name, or refers to what was deleted
- * this moment: the second time it sees what the winner did.
+ * The victim of a deadlock is rolled back, so it can simply run again. So can the loser of a race for a unique name, and a row whose parent
+ * was just deleted: the second run sees the winner's changes.
  */
-async function tryAgain<T>(
-  { isUndone }: Manner,
-  act: (noted: TransactionState) => Promise<T>,
-  makeNoted: () => TransactionState,
+async function retryUndone<T>(
+  { isUndone }: TransactionMode,
+  act: (state: TransactionState) => Promise<T>,
+  makeState: () => TransactionState,
   onError?: OnError,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const noted = makeNoted();
+    const state = makeState();
     try {
-      return await act(noted);
+      return await act(state);
     } catch (error) {
       if (codeOf(error) === '40P01') onError?.(new Error(`a deadlock: ${(error as { detail?: string }).detail ?? ''}`, { cause: error }));
-      if (attempt >= 3 || !isRetryable.has(codeOf(error)) || !isUndone(noted, error)) throw error;
+      if (attempt >= 3 || !isRetryable.has(codeOf(error)) || !isUndone(state, error)) throw error;
     }
   }
 }

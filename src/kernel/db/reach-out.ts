@@ -1,39 +1,39 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import { isOfDatabase } from './socket.ts';
+import { isDatabaseSocket } from './socket.ts';
 import type { Tx } from './transaction.ts';
 
-// A transaction that acts for a caller holds the locks of the caller's rights. If it waits for another server, it holds them as long as that
-// server likes, and a revocation is refused after 3 s. So another server is asked before the transaction, or in a job after it. Tests find a
-// transaction that does otherwise by node's own notes of every way out of the process.
+// A transaction that acts for a caller locks the caller's rights. If it waited for another server, it would hold the locks as long as that
+// server takes, and a revocation is refused after 3 s. So remote servers are called before the transaction, or in a job after it. Tests
+// detect a violation through node's diagnostics channels.
 
-const waysOut = ['net.client.socket', 'udp.socket', 'http.client.request.start', 'undici:request:create'];
+const outboundChannels = ['net.client.socket', 'udp.socket', 'http.client.request.start', 'undici:request:create'];
 
-interface Watched {
+interface WatchedWork {
   isOver: boolean;
   reachedOut?: Error;
 }
 
-const watched = new AsyncLocalStorage<Watched>();
+const watched = new AsyncLocalStorage<WatchedWork>();
 let isSubscribed = false;
 
 function subscribeOnce(): void {
   if (isSubscribed) return;
   isSubscribed = true;
-  for (const way of waysOut) subscribe(way, (message) => note(way, message));
+  for (const way of outboundChannels) subscribe(way, (message) => note(way, message));
 }
 
 function note(way: string, message: unknown): void {
   const work = watched.getStore();
-  if (!work || work.isOver || isOfDatabase((message as { socket?: object }).socket)) return;
+  if (!work || work.isOver || isDatabaseSocket((message as { socket?: object }).socket)) return;
   work.reachedOut ??= new Error(`a transaction reaches outside the database (${way}); ask before it begins, or in a job after it`);
 }
 
-/** In tests: fails work that reaches outside the database. In production it is the work alone. */
+/** In tests: fails work that connects outside the database. In production it only runs the work. */
 export async function withoutReachingOut<T>({ checksRows }: Tx, work: () => Promise<T>): Promise<T> {
   if (!checksRows) return work();
   subscribeOnce();
-  const mine: Watched = { isOver: false };
+  const mine: WatchedWork = { isOver: false };
   try {
     const result = await watched.run(mine, work);
     if (mine.reachedOut) throw mine.reachedOut;

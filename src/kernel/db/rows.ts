@@ -5,7 +5,7 @@ import type { Tx } from './transaction.ts';
 
 const validators = new WeakMap<TSchema, Validator>();
 
-/** `rows(tx, TokenRow)\`select …\``: the rows, typed by a schema that tests hold every row against. */
+/** `rows(tx, TokenRow)\`select …\``: the rows, typed by a schema. Tests check every row against it. */
 export const rows =
   <S extends TSchema>(tx: Tx, schema: S) =>
   async (strings: TemplateStringsArray, ...values: unknown[]): Promise<Static<S>[]> => {
@@ -20,7 +20,7 @@ export const row =
   async (strings: TemplateStringsArray, ...values: unknown[]): Promise<Static<S> | undefined> =>
     (await rows(tx, schema)(strings, ...values))[0];
 
-/** A statement for its effect: how many rows it touched. */
+/** Runs a statement for its effect and returns the number of rows. */
 export const run =
   (tx: Tx) =>
   async (strings: TemplateStringsArray, ...values: unknown[]): Promise<number> =>

@@ -1,22 +1,22 @@
 import { Socket } from 'node:net';
 
-const ofDatabase = new WeakSet<object>();
+const databaseSockets = new WeakSet<object>();
 
-/** Whether this connection leads to the database. */
-export const isOfDatabase = (socket: object | undefined): boolean => socket !== undefined && ofDatabase.has(socket);
+/** Whether this socket connects to the database. */
+export const isDatabaseSocket = (socket: object | undefined): boolean => socket !== undefined && databaseSockets.has(socket);
 
-/** What is written in one turn of the event loop leaves together: statements that do not wait for each other are one round trip. */
+/** Writes of one event-loop turn leave together: statements that do not wait for each other take one round trip. */
 export function coalescingSocket(): Socket {
   const socket = new Socket();
-  ofDatabase.add(socket);
+  databaseSockets.add(socket);
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
-  let gathering = false;
+  let isCorked = false;
   socket.write = (...args: unknown[]) => {
-    if (!gathering) {
-      gathering = true;
+    if (!isCorked) {
+      isCorked = true;
       socket.cork();
       process.nextTick(() => {
-        gathering = false;
+        isCorked = false;
         socket.uncork();
       });
     }

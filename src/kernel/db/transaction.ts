@@ -3,29 +3,31 @@ import { currentContext, type LoopWatch } from '../fairness/index.ts';
 import { type Sql, statement } from '../sql.ts';
 import { codeOf } from './errors.ts';
 
-/** A connection to speak SQL on: inside `write`, one transaction. Statements run in the order in which they are given, and those
- *  that need nothing of each other's answers are given together, in a `Promise.all`. */
+/**
+ * A connection for SQL; inside `write`, one transaction. Statements run in the order in which they are issued. Statements that do not need
+ * each other's results are issued together, in a `Promise.all`.
+ */
 export interface Tx {
   query(piece: Sql): Promise<{ rows: Record<string, unknown>[]; rowCount: number }>;
-  /** Tests hold every row against its schema; in production the schema only gives the static type. */
+  /** In tests every row is checked against its schema; in production the schema only gives the static type. */
   readonly checksRows: boolean;
-  /** Runs once COMMIT has been answered, in order; never when it rolls back. */
+  /** Runs once COMMIT has been answered, in order; never after a rollback. */
   afterCommit(act: () => void): void;
-  /** Runs when it has failed instead. `isKnown` is false if COMMIT may have happened all the same: its answer never came. */
+  /** Runs after a failure. `isKnown` is false if the COMMIT may have succeeded: its reply never came. */
   afterFailure(act: (isKnown: boolean) => void): void;
-  /** Slots of this process's workers, for work that this transaction makes; undefined where nobody works, and outside a transaction. */
+  /** Slots of this process's workers, for jobs that this transaction creates. Undefined where no worker runs, and outside a transaction. */
   readonly slots: Slots | undefined;
-  /** Marks a channel; who hears it, in whatever process, is told once COMMIT has been answered. A hint: see jobs/wake.ts. */
+  /** Marks a channel. Its listeners, in every process, are notified once COMMIT has been answered. A hint: see jobs/wake.ts. */
   wake(channel: string): void;
 }
 
-/** Where work may begin in this process as soon as the transaction that makes it has committed: docs/areas/kernel.md, “birth under a lease”. */
+/** Jobs may start in this process as soon as the transaction that creates them has committed: docs/areas/kernel.md, “Leased at insert”. */
 export interface Slots {
-  /** Undefined: none is free for it. Whoever took one begins in it or gives it back. */
+  /** Undefined: no slot is free for it. The caller starts the job in the slot or releases it. */
   take(work: { lane: string; kind: string; org: string | undefined }): Slot | undefined;
 }
 
-/** A slot that is taken for one job, and the lease under which the job is inserted. */
+/** A slot reserved for one job, and the lease under which the job is inserted. */
 export interface Slot {
   lease: string;
   leaseSeconds: number;
@@ -33,63 +35,64 @@ export interface Slot {
   release(isKnown?: boolean): void;
 }
 
-/** What hangs on a transaction's COMMIT. */
+/** The state of a transaction, and the listeners to call at its end. */
 export interface TransactionState {
-  after: (() => void)[];
-  failed: ((isKnown: boolean) => void)[];
-  marked: Set<string>;
+  commitListeners: (() => void)[];
+  failureListeners: ((isKnown: boolean) => void)[];
+  markedChannels: Set<string>;
   checksRows: boolean;
   watch: LoopWatch | undefined;
   slots: Slots | undefined;
-  /** Statements that were given so far, and why the first that failed did. */
-  given: number;
+  /** The number of statements issued, and the error of the first that failed. */
+  statementCount: number;
   failure: unknown;
-  /** How it ended, once that was told: a statement that was on its way when another part failed answers later than this. */
-  end: 'committed' | 'failed' | 'in doubt' | undefined;
+  /** How it ended, once listeners were called. A statement in flight while another failed is answered later than this. */
+  outcome: 'committed' | 'failed' | 'in doubt' | undefined;
 }
 export const makeTransactionState = (checksRows: boolean, watch?: LoopWatch, slots?: Slots): TransactionState => ({
-  after: [],
-  failed: [],
-  marked: new Set(),
+  commitListeners: [],
+  failureListeners: [],
+  markedChannels: new Set(),
   checksRows,
   watch,
   slots,
-  given: 0,
+  statementCount: 0,
   failure: undefined,
-  end: undefined,
+  outcome: undefined,
 });
 
-/** To be told at its end; at once if that is over. */
-const hearCommit = (noted: TransactionState, act: () => void) => void (noted.end === 'committed' ? act() : noted.after.push(act));
-const hearFailure = (noted: TransactionState, act: (isKnown: boolean) => void) =>
-  void (noted.end === 'failed' || noted.end === 'in doubt' ? act(noted.end === 'failed') : noted.failed.push(act));
+/** Calls the listener at the end of the transaction; at once if it has ended already. */
+const onCommit = (state: TransactionState, act: () => void) =>
+  void (state.outcome === 'committed' ? act() : state.commitListeners.push(act));
+const onFailure = (state: TransactionState, act: (isKnown: boolean) => void) =>
+  void (state.outcome === 'failed' || state.outcome === 'in doubt' ? act(state.outcome === 'failed') : state.failureListeners.push(act));
 
-/** Does the work on this connection. What part of it is still under way when another has failed cannot reach whoever has it next. */
-export async function runTransaction<T>(client: pg.ClientBase, noted: TransactionState, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const tx = onClient(client, noted);
-  let over = false;
+/** Runs the work on this connection. A statement issued after the end throws, so it cannot reach the connection's next user. */
+export async function runTransaction<T>(client: pg.ClientBase, state: TransactionState, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tx = onClient(client, state);
+  let isOver = false;
   try {
     return await work({
       ...tx,
       query: async (piece) => {
-        if (over) throw new Error('a statement came after the end of its transaction');
-        noted.given++;
+        if (isOver) throw new Error('a statement came after the end of its transaction');
+        state.statementCount++;
         try {
           return await tx.query(piece);
         } catch (error) {
-          // Those behind one that failed fail because of it: whichever of them is heard first, that one is the reason.
-          noted.failure ??= error;
-          throw codeOf(error) === '25P02' ? noted.failure : error;
+          // Statements behind a failed one fail because of it (25P02). Whichever error surfaces first, the original one is reported.
+          state.failure ??= error;
+          throw codeOf(error) === '25P02' ? state.failure : error;
         }
       },
     });
   } finally {
-    over = true;
+    isOver = true;
   }
 }
 
-function onClient(client: pg.ClientBase, noted: TransactionState): Tx {
-  const { marked, checksRows, watch, slots } = noted;
+function onClient(client: pg.ClientBase, state: TransactionState): Tx {
+  const { markedChannels, checksRows, watch, slots } = state;
   return {
     checksRows,
     slots,
@@ -98,11 +101,11 @@ function onClient(client: pg.ClientBase, noted: TransactionState): Tx {
       watch?.resume(currentContext());
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
-    afterCommit: (act) => hearCommit(noted, act),
-    afterFailure: (act) => hearFailure(noted, act),
-    wake: (channel) => marked.add(channel),
+    afterCommit: (act) => onCommit(state, act),
+    afterFailure: (act) => onFailure(state, act),
+    wake: (channel) => markedChannels.add(channel),
   };
 }
 
-/** Speaks on a connection whose transaction is the caller's own, such as a backup's snapshot; what hangs on COMMIT never runs. */
+/** For a connection whose transaction the caller manages, such as a backup's snapshot. Commit listeners never run. */
 export const txOn = (client: pg.Client): Tx => onClient(client, makeTransactionState(false));

@@ -4,41 +4,41 @@ import type { DnsAnswer } from './index.ts';
 interface Entry {
   answer: DnsAnswer;
   /** By performance.now(). */
-  until: number;
+  expiresAt: number;
 }
 
-/** Also what the DNS says may be believed for a day is asked for again after these. */
-const longestSeconds = { present: 3_600, absent: 300 };
-const mostBytes = 16 * 2 ** 20;
+/** Upper limits of the cached time, also for records with a TTL of a day. */
+const maxSeconds = { present: 3_600, absent: 300 };
+const maxBytes = 16 * 2 ** 20;
 
 export type DnsCache = ReturnType<typeof makeDnsCache>;
 
 /**
- * Answers for as long as they hold, and those under way: whoever asks the same for the same organization meanwhile waits for the same answer.
- * Another organization's question may not even have left, since it has used up its share. Failures are not kept.
+ * Caches answers for their TTL. Callers of one organization that ask the same question share the query in flight. A query of another
+ * organization is not shared: it may still wait for a slot, since that organization has used up its share. Failures are not cached.
  */
 export function makeDnsCache() {
-  const entries = new LRUCache<string, Entry>({ maxSize: mostBytes, sizeCalculation: ({ answer }) => sizeOf(answer) });
-  const underWay = new Map<string, Promise<DnsAnswer>>();
+  const entries = new LRUCache<string, Entry>({ maxSize: maxBytes, sizeCalculation: ({ answer }) => sizeOf(answer) });
+  const inFlight = new Map<string, Promise<DnsAnswer>>();
 
   const keep = (key: string, answer: DnsAnswer) => {
-    const most = answer.outcome === 'found' ? longestSeconds.present : longestSeconds.absent;
-    const seconds = answer.outcome === 'servfail' || answer.outcome === 'timeout' ? 0 : Math.min(answer.ttl, most);
-    if (seconds > 0) entries.set(key, { answer, until: performance.now() + seconds * 1_000 });
+    const limit = answer.outcome === 'found' ? maxSeconds.present : maxSeconds.absent;
+    const seconds = answer.outcome === 'servfail' || answer.outcome === 'timeout' ? 0 : Math.min(answer.ttl, limit);
+    if (seconds > 0) entries.set(key, { answer, expiresAt: performance.now() + seconds * 1_000 });
     return answer;
   };
 
   return (key: string, ask: () => Promise<DnsAnswer>, org = ''): Promise<DnsAnswer> => {
     const entry = entries.get(key);
-    const leftMs = entry ? entry.until - performance.now() : 0;
+    const leftMs = entry ? entry.expiresAt - performance.now() : 0;
     if (entry && leftMs > 0) return Promise.resolve({ ...entry.answer, ttl: Math.ceil(leftMs / 1_000) });
-    const place = `${org} ${key}`;
-    const running = underWay.get(place);
+    const inFlightKey = `${org} ${key}`;
+    const running = inFlight.get(inFlightKey);
     if (running) return running;
     const asked = ask()
       .then((answer) => keep(key, answer))
-      .finally(() => underWay.delete(place));
-    underWay.set(place, asked);
+      .finally(() => inFlight.delete(inFlightKey));
+    inFlight.set(inFlightKey, asked);
     return asked;
   };
 }

@@ -1,12 +1,12 @@
 import { currentContext, makeFairSemaphore } from '../fairness/index.ts';
-import { type Allow, nothing, unlessAborted } from '../guard/index.ts';
-import { type Asking, resolveName } from './ask.ts';
+import { type Allow, allowNothing, unlessAborted } from '../guard/index.ts';
+import { queryAtSource } from './authoritative.ts';
 import { makeDnsCache } from './cache.ts';
 import { nameOf, type Question } from './message.ts';
+import { type QueryOptions, resolveName } from './query.ts';
 import { findServers } from './servers.ts';
-import { askSource } from './source.ts';
 
-/** What the DNS says of one name and type. */
+/** The record types that Quarterdeck looks up. */
 export type DnsType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'NS' | 'CNAME' | 'TLSA' | 'PTR';
 
 export interface DnsRecord {
@@ -20,72 +20,81 @@ export interface DnsRecord {
 export interface DnsAnswer {
   /** `nodata`: the name exists, but has no record of this type. */
   outcome: 'found' | 'nxdomain' | 'nodata' | 'servfail' | 'timeout';
-  /** Of the type that was asked for, behind whatever CNAMEs led there. */
+  /** Records of the requested type, at the end of any CNAMEs. */
   records: DnsRecord[];
-  /** Names that CNAMEs led through. */
+  /** The names on the CNAME chain. */
   aliases: string[];
-  /** Seconds for which it may be believed, also that there is nothing. */
+  /** Seconds for which the answer is valid, also a negative one. */
   ttl: number;
-  /** The resolver vouches for it by DNSSEC, and is one that the operator configured. */
+  /** Validated by DNSSEC, by a resolver that the operator configured. */
   authentic: boolean;
-  /** Which server answered. */
+  /** The server that answered. */
   server: string;
-  /** Whoever asks has as many questions under way as one may have: this one never left, or too late. It says nothing of the name. */
+  /**
+   * The caller's organization has reached its limit of queries in flight: this one was not sent, or too late. It says nothing about the
+   * name.
+   */
   isCrowded?: true;
 }
 
-/** Asks the DNS. Throws nothing but what `signal` is aborted with: whatever goes wrong is an outcome. */
+/** DNS lookups. Failures are outcomes; the only exception is the reason of an aborted `signal`. */
 export interface Dns {
-  /** `atOnce`: whoever has used up their questions does not wait for one of them to be answered. */
+  /** `atOnce`: fail instead of waiting when the organization's queries are used up. */
   lookup(name: string, type: DnsType, options?: { signal?: AbortSignal; atOnce?: boolean }): Promise<DnsAnswer>;
-  /** The same, at the name servers of the zone itself, so that nobody waits for a cache; through the resolver where they do not answer. */
+  /** The same, from the zone's own name servers, so that no cache delays a change. Falls back to the resolver if they do not answer. */
   lookupAtSource(name: string, type: DnsType, options?: { signal?: AbortSignal }): Promise<DnsAnswer>;
 }
 
 export interface DnsOptions {
-  /** Addresses with ports; none means the system's, which are not believed to vouch for anything. */
+  /** Addresses with ports. None means the system's servers, whose DNSSEC result is not trusted. */
   servers?: readonly string[];
-  /** Which private addresses the name servers of zones may have. */
+  /** Private addresses that the name servers of zones may have. */
   allow?: Allow;
-  /** For tests: where name servers listen, and how patient we are. */
+  /** For tests: the port of name servers, and the timeouts. */
   sourcePort?: number;
-  tryMs?: number;
-  mostMs?: number;
+  attemptMs?: number;
+  timeoutMs?: number;
 }
 
-const tries = 2;
+const rounds = 2;
 
-export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs = 2_000, mostMs = 8_000 }: DnsOptions = {}): Dns {
+export function makeDns({
+  servers = [],
+  allow = allowNothing,
+  sourcePort = 53,
+  attemptMs = 2_000,
+  timeoutMs = 8_000,
+}: DnsOptions = {}): Dns {
   const resolvers = findServers(servers);
   const isTrusted = servers.length > 0;
-  const remember = makeDnsCache();
-  const turns = makeFairSemaphore({ slots: 256, perOrg: 128, maxWaitingPerOrg: 2_000, waitMs: mostMs });
+  const cached = makeDnsCache();
+  const inFlight = makeFairSemaphore({ slots: 256, perOrg: 128, maxWaitingPerOrg: 2_000, waitMs: timeoutMs });
 
-  const resolve = (question: Question, { signal, atOnce }: Pick<Asking, 'signal' | 'atOnce'>) => {
-    const asking: Asking = {
+  const resolve = (question: Question, { signal, atOnce }: Pick<QueryOptions, 'signal' | 'atOnce'>) => {
+    const options: QueryOptions = {
       servers: resolvers(),
       recursive: true,
-      tries,
-      tryMs,
-      until: performance.now() + mostMs,
-      turns,
+      rounds,
+      attemptMs,
+      deadline: performance.now() + timeoutMs,
+      inFlight,
       signal,
       atOnce,
     };
-    return resolveName(question, asking, isTrusted);
+    return resolveName(question, options, isTrusted);
   };
-  /** Others may wait for the same answer: nobody's signal ends it for them. */
+  /** Other callers may wait for the same answer, so one caller's signal does not end the query. */
   const lookup = (question: Question, atOnce?: boolean) =>
-    remember(`${question.type} ${question.name}`, () => resolve(question, { atOnce }), currentContext().org);
+    cached(`${question.type} ${question.name}`, () => resolve(question, { atOnce }), currentContext().org);
 
   const lookupAtSource = async (question: Question, signal: AbortSignal | undefined) => {
     const find = (name: string, type: DnsType) => lookup({ name, type });
-    return (await askSource(question, { lookup: find, allow, port: sourcePort, turns, signal })) ?? resolve(question, { signal });
+    return (await queryAtSource(question, { lookup: find, allow, port: sourcePort, inFlight, signal })) ?? resolve(question, { signal });
   };
 
   const ask = async (text: string, type: DnsType, signal: AbortSignal | undefined, find: (q: Question) => Promise<DnsAnswer>) => {
     const name = nameOf(text);
-    if (name === undefined) return impossible;
+    if (name === undefined) return noSuchName;
     return signal ? unlessAborted(signal, () => find({ name, type })) : find({ name, type });
   };
   return {
@@ -94,5 +103,5 @@ export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs 
   };
 }
 
-/** Of what cannot be a name. */
-const impossible: DnsAnswer = { outcome: 'nxdomain', records: [], aliases: [], ttl: 300, authentic: false, server: '' };
+/** The answer for text that cannot be a DNS name. */
+const noSuchName: DnsAnswer = { outcome: 'nxdomain', records: [], aliases: [], ttl: 300, authentic: false, server: '' };

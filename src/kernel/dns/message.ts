@@ -6,31 +6,31 @@ export interface Question {
   type: DnsType;
 }
 
-/** What a server answered to one question, as far as we ask for it. */
+/** The parts of a server's reply that Quarterdeck uses. */
 export interface Reply {
   rcode: string;
   isTruncated: boolean;
-  /** From a server of the zone itself. */
+  /** From a name server of the zone itself. */
   isAuthoritative: boolean;
-  /** The server says that DNSSEC vouches for it. */
+  /** The server says that DNSSEC validated it. */
   isAuthentic: boolean;
   records: DnsRecord[];
-  /** Seconds for which it may be believed that there is nothing; absent if it does not say so (RFC 2308 5). */
-  absentTtl: number | undefined;
+  /** Seconds for which a negative answer is valid; absent if the reply does not say (RFC 2308 5). */
+  negativeTtl: number | undefined;
 }
 
-const known: ReadonlySet<string> = new Set(['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'TLSA', 'PTR'] satisfies DnsType[]);
+const knownTypes: ReadonlySet<string> = new Set(['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'TLSA', 'PTR'] satisfies DnsType[]);
 
-/** An honest answer has a handful; the library would make room for as many as a header claims. */
-const mostRecords = 256;
+/** An honest reply has a handful; the library would allocate as many as a header claims. */
+const maxRecords = 256;
 
-/** Lower case, without the dot at its end; undefined if the DNS could not hold it. */
+/** Lower case, without the trailing dot; undefined if it cannot be a DNS name. */
 export function nameOf(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, '');
   return name.length <= 253 && /^[\x21-\x2d\x2f-\x7e]{1,63}(\.[\x21-\x2d\x2f-\x7e]{1,63})*$/.test(name) ? name : undefined;
 }
 
-/** AD asks the resolver to tell whether it validated (RFC 6840 5.7), DO for the records that prove it. */
+/** AD asks the resolver whether it validated (RFC 6840 5.7), DO for the records that prove it. */
 export function encodeQuery(id: number, { name, type }: Question, { recursive, edns }: { recursive: boolean; edns: boolean }): Buffer {
   const opt = { type: 'OPT', name: '.', udpPayloadSize: 1232, flags: packet.DNSSEC_OK, options: [] } as unknown as packet.OptAnswer;
   return packet.encode({
@@ -42,9 +42,9 @@ export function encodeQuery(id: number, { name, type }: Question, { recursive, e
   });
 }
 
-/** Undefined: not an answer to this question, or one that cannot be read. */
+/** Undefined: not an answer to this question, or unreadable. */
 export function decodeReply(bytes: Buffer, id: number, question: Question): Reply | undefined {
-  if (bytes.length < 12 || bytes.readUInt16BE(0) !== id || countRecords(bytes) > mostRecords) return undefined;
+  if (bytes.length < 12 || bytes.readUInt16BE(0) !== id || countRecords(bytes) > maxRecords) return undefined;
   try {
     return readReply(packet.decode(bytes) as packet.DecodedPacket & { rcode: string; opcode: string }, question);
   } catch {
@@ -65,7 +65,7 @@ function readReply(message: packet.DecodedPacket & { rcode: string; opcode: stri
     isAuthoritative: message.flag_aa,
     isAuthentic: message.flag_ad,
     records: answers.flatMap(readRecord),
-    absentTtl: absentTtlOf(authorities),
+    negativeTtl: negativeTtlOf(authorities),
   };
 }
 
@@ -74,7 +74,7 @@ const asksFor = (asked: packet.Question, { name, type }: Question) =>
 
 function readRecord(answer: packet.Answer): DnsRecord[] {
   const { name, type, class: of, ttl, data } = answer as packet.BaseAnswer<string, unknown>;
-  if (of !== 'IN' || !known.has(type)) return [];
+  if (of !== 'IN' || !knownTypes.has(type)) return [];
   return [{ type: type as DnsType, name: name.toLowerCase(), ttl: clampTtl(ttl ?? 0), data: readData(type as DnsType, data) }];
 }
 
@@ -84,15 +84,15 @@ function readData(type: DnsType, data: unknown): unknown {
     const { preference = 0, exchange } = data as packet.MxData;
     return { preference, exchange: exchange.toLowerCase() };
   }
-  // Copied, because the library cuts it out of the whole message, which would be kept with it.
+  // Copied, because the library's slice would keep the whole message in memory.
   if (type === 'TLSA') return { ...(data as packet.TlsaData), certificate: Buffer.from((data as packet.TlsaData).certificate) };
   return (data as string).toLowerCase();
 }
 
-function absentTtlOf(authorities: packet.Answer[]): number | undefined {
+function negativeTtlOf(authorities: packet.Answer[]): number | undefined {
   const soa = authorities.find((answer) => answer.type === 'SOA') as packet.SoaAnswer | undefined;
   return soa && clampTtl(Math.min(soa.ttl ?? 0, soa.data.minimum ?? 0));
 }
 
-/** RFC 2181 8: the upper half counts as zero. Nobody's mistake is believed for more than a day. */
+/** RFC 2181 8: the upper half counts as zero. The limit of a day bounds the effect of a wrong TTL. */
 const clampTtl = (seconds: number) => (seconds >= 2 ** 31 ? 0 : Math.min(seconds, 86_400));

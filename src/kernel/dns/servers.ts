@@ -2,8 +2,8 @@ import { Resolver } from 'node:dns';
 import { checkedServer } from '../guard/index.ts';
 import type { Server } from './transport.ts';
 
-const mostServers = 4;
-const readAgainMs = 30_000;
+const maxServers = 4;
+const rereadMs = 30_000;
 
 /** `10.0.0.53`, `10.0.0.53:5353`, `fd00::53` or `[fd00::53]:5353`. */
 function readServer(text: string): Server {
@@ -11,16 +11,16 @@ function readServer(text: string): Server {
   return { address: bracketed ?? plain, port: Number(port ?? 53), text };
 }
 
-/** Those that the operator named, or the system's, which may change while we run: a laptop goes from one network to another. */
+/** The operator's servers, or the system's. Those may change at run time: a laptop moves between networks. */
 export function findServers(named: readonly string[]): () => readonly Server[] {
-  const fixed = named.map(checkedServer).map(readServer).slice(0, mostServers);
+  const fixed = named.map(checkedServer).map(readServer).slice(0, maxServers);
   if (fixed.length) return () => fixed;
   let servers: readonly Server[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - readAt < readAgainMs) return servers;
+    if (performance.now() - readAt < rereadMs) return servers;
     readAt = performance.now();
-    servers = new Resolver().getServers().map(readServer).slice(0, mostServers);
+    servers = new Resolver().getServers().map(readServer).slice(0, maxServers);
     return servers;
   };
 }

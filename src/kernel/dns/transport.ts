@@ -5,30 +5,30 @@ import { guarded } from '../faults/guarded.ts';
 export interface Server {
   address: string;
   port: number;
-  /** As people write it. */
+  /** The form for display. */
   text: string;
 }
 
-/** One message out, and what `read` makes of the first one back that it takes for the answer. */
+/** One message out, and the result of `read` for the first message back that it accepts. */
 export interface Exchange<T> {
   server: Server;
   query: Buffer;
   read(message: Buffer): T | undefined;
-  ms: number;
+  timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Whoever guesses gets no more guesses at one question than this. */
-const mostStrangers = 16;
+/** The number of spoofed replies to one query before it is given up. */
+const maxSpoofedReplies = 16;
 
 /**
- * On a socket of its own, so that its port is as hard to guess as the id; connected, so that the system drops what comes from elsewhere
- * and tells at once that nobody listens. Undefined: no answer in time.
+ * On a socket of its own, so that its port is as hard to guess as the id. Connected, so that the system drops packets from elsewhere and
+ * reports a closed port at once. Undefined: no answer in time.
  */
-export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
-  settleOnce(ms, signal, (settle) => {
+export const exchangeUdp = <T>({ server, query, read, timeoutMs, signal }: Exchange<T>): Promise<T | undefined> =>
+  settleOnce(timeoutMs, signal, (settle) => {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    let strangers = 0;
+    let spoofedReplies = 0;
     // A message that cannot be read counts as no answer.
     const peer = { destroy: () => settle(undefined) };
     socket.on('error', guarded('dns.udp.error', peer, peer.destroy));
@@ -36,7 +36,7 @@ export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>)
       'message',
       guarded('dns.udp.message', peer, (message) => {
         const reply = read(message);
-        if (reply !== undefined || ++strangers >= mostStrangers) settle(reply);
+        if (reply !== undefined || ++spoofedReplies >= maxSpoofedReplies) settle(reply);
       }),
     );
     const ask = (error?: Error) => (error ? settle(undefined) : socket.send(query));
@@ -44,16 +44,16 @@ export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>)
     return () => void socket.close();
   });
 
-/** RFC 1035 4.2.2: each message behind its length. */
-export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
-  settleOnce(ms, signal, (settle) => {
+/** RFC 1035 4.2.2: a length precedes each message. */
+export const exchangeTcp = <T>({ server, query, read, timeoutMs, signal }: Exchange<T>): Promise<T | undefined> =>
+  settleOnce(timeoutMs, signal, (settle) => {
     const socket = connect({ host: server.address, port: server.port });
     const length = Buffer.alloc(2);
     let message: Buffer | undefined;
     let got = 0;
     const ended = guarded('dns.tcp.ended', socket, () => settle(undefined));
     socket.on('error', ended).on('close', ended);
-    const hear = (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       for (let rest = chunk; rest.length > 0; ) {
         const into: Buffer = message ?? length;
         const taken = rest.copy(into, got);
@@ -66,14 +66,14 @@ export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>)
         if (message.length === 0) return settle(undefined);
       }
     };
-    socket.on('data', guarded('dns.tcp.data', socket, hear));
+    socket.on('data', guarded('dns.tcp.data', socket, onData));
     const size = Buffer.alloc(2);
     size.writeUInt16BE(query.length);
     socket.write(Buffer.concat([size, query]));
     return () => void socket.destroy();
   });
 
-/** The first to settle counts: an answer, a failure, the time or the signal. Then whatever `begin` opened is closed. */
+/** The first to settle counts: an answer, a failure, the timeout or the signal. Then the resource that `begin` opened is closed. */
 function settleOnce<T>(ms: number, signal: AbortSignal | undefined, begin: (settle: (value: T | undefined) => void) => () => void) {
   return new Promise<T | undefined>((resolve) => {
     let end: (() => void) | undefined;

@@ -1,20 +1,20 @@
 import { type FaultKind, tellFault } from './faults.ts';
 
-/** The connection, request or stream that a handler serves; it alone ends when the handler fails. */
+/** The connection, request or stream that a handler serves. It alone ends when the handler fails. */
 interface Peer {
   destroy(error?: Error): unknown;
 }
 
 /**
- * The one wrapper for handlers of sockets, TLS, HTTP and SMTP, which run on what a stranger sent. An exception in such a handler would end the
- * process and every tenant's work with it; here it is logged and counted, and ends that peer. `scripts/house/guarded.ts` asks for it.
- * A handler that is asked something answers `otherwise` then.
+ * The wrapper for handlers of sockets, TLS, HTTP and SMTP, which process untrusted input. An exception in such a handler would end the
+ * process and every tenant's work. Here it is logged and counted, and ends that peer. `scripts/house/guarded.ts` enforces it. A handler
+ * with a result returns `otherwise` then.
  */
 export function guarded<A extends unknown[], R, Otherwise = undefined>(
   name: string,
   peer: Peer | ((args: NoInfer<A>) => Peer | undefined) | undefined,
   handler: (...args: A) => R,
-  otherwise?: Otherwise,
+  fallback?: Otherwise,
 ): (...args: A) => R | Otherwise {
   const fail = (error: unknown, args: A) => {
     const kind: FaultKind = 'handler';
@@ -32,7 +32,7 @@ export function guarded<A extends unknown[], R, Otherwise = undefined>(
       return result;
     } catch (error) {
       fail(error, args);
-      return otherwise as Otherwise;
+      return fallback as Otherwise;
     }
   };
 }

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** An address in its one canonical spelling: the text that is judged is the text that is connected to. */
+/** An address in its canonical form: the checked text is the text that is connected to. */
 export interface Address {
   readonly text: string;
   readonly family: 4 | 6;
@@ -21,14 +21,14 @@ const fromBytes = (bytes: number[]): Address => {
 const ipv4In = (address: Address, at: number, flip = 0) => fromBytes(address.bytes.slice(at, at + 4).map((byte) => byte ^ flip));
 
 /**
- * Reads a complete address as the socket layer would (inet_pton), or answers null. Lax spellings (octal, short forms, zone ids) are
- * nobody's address here: host.ts turns those that have one meaning into this form first. An IPv4-mapped address becomes the IPv4
- * address, because that is what the operating system would connect to.
+ * Parses a complete address as the socket layer would (inet_pton), or returns null. Lax forms (octal, short forms, zone ids) are rejected
+ * here. host.ts converts the unambiguous ones first. An IPv4-mapped address becomes the IPv4 address, because the operating system would
+ * connect to that.
  */
 export function readAddress(text: string): Address | null {
   if (isIPv4(text)) return fromBytes(text.split('.').map(Number));
   if (!isIPv6(text) || text.includes('%')) return null;
-  // Through URL first: ipaddr.js reads the dotted tail of `::127.0.0.1` as if it were mapped, which it is not.
+  // Through URL first: ipaddr.js parses the dotted tail of `::127.0.0.1` as if it were mapped, which it is not.
   const hexadecimal = new URL(`http://[${text}]/`).hostname.slice(1, -1);
   const address = fromBytes(ipaddr.IPv6.parse(hexadecimal).toByteArray());
   return isInNetwork(address, mapped) ? ipv4In(address, 12) : address;
@@ -43,7 +43,7 @@ export function isInNetwork(address: Address, network: Network): boolean {
   return true;
 }
 
-/** The networks written in this module; what an operator writes goes through allow.ts, which explains what is wrong with it. */
+/** For the networks written in this module. The operator's networks go through allow.ts, which explains mistakes. */
 const network = (cidr: string): Network => {
   const [text, bits] = cidr.split('/') as [string, string];
   return { address: fromBytes(ipaddr.parse(text).toByteArray()), bits: Number(bits) };
@@ -53,7 +53,7 @@ const networks = (...cidrs: string[]) => cidrs.map(network);
 const mapped = network('::ffff:0:0/96');
 const globalUnicast = network('2000::/3');
 
-/** In the order of judging: an address has the first class that holds it. The sources are the IANA special-purpose registries. */
+/** In order: an address has the first class that contains it. The sources are the IANA special-purpose registries. */
 const classes = {
   // 169.254.169.254 and its relatives: AWS, ECS, EKS, Tencent, Scaleway, Alibaba, Azure, Oracle, Google, OpenStack.
   metadata: networks(
@@ -87,26 +87,28 @@ const classes = {
 
 export type AddressClass = keyof typeof classes | 'ISATAP' | 'unassigned';
 
-const inOrder = Object.entries(classes) as [AddressClass, Network[]][];
+const orderedClasses = Object.entries(classes) as [AddressClass, Network[]][];
 
 /** RFC 5214 6.1: `…:0:5efe:a.b.c.d` names an IPv4 host at the end of a tunnel, under any prefix. */
 const isIsatap = ({ family, bytes }: Address) =>
   family === 6 && (bytes[8]! & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe;
 
-/** Why an address is not one of the public internet; null if it is. What nobody assigned is refused, not what somebody thought of. */
+/**
+ * Why an address is not on the public internet; null if it is. Unassigned ranges are refused too, so the list above need not be complete.
+ */
 export function classOf(address: Address): AddressClass | null {
-  for (const [name, members] of inOrder) if (members.some((member) => isInNetwork(address, member))) return name;
+  for (const [name, members] of orderedClasses) if (members.some((member) => isInNetwork(address, member))) return name;
   if (isIsatap(address)) return 'ISATAP';
   if (address.family === 6 && !isInNetwork(address, globalUnicast)) return 'unassigned';
-  // A second opinion, so that a range missing above needs to be missing there too.
+  // A second opinion: a range missing above would have to be missing there too.
   return ipaddr.fromByteArray([...address.bytes]).range() === 'unicast' ? null : 'special-purpose';
 }
 
 const localNat64 = network('64:ff9b:1::/48');
 
 /**
- * RFC 6052 2.2: under a prefix of 48 bits the address stands in bytes 6, 7, 9 and 10; an operator of the local-use prefix may as well put it
- * at the end, as under 96 bits. Which of the two is meant nobody can tell from outside, so whichever is written is judged.
+ * RFC 6052 2.2: under a prefix of 48 bits the address is in bytes 6, 7, 9 and 10. An operator of the local-use prefix may also put it at
+ * the end, as under 96 bits. The two cannot be told apart from outside, so both are checked.
  */
 function embeddedByNat64(address: Address): Address[] {
   const { bytes } = address;
@@ -115,7 +117,7 @@ function embeddedByNat64(address: Address): Address[] {
   return written.length ? written : [inMiddle];
 }
 
-/** The IPv4 addresses to which a transition mechanism would hand the packets of this IPv6 address. */
+/** The IPv4 addresses to which a transition mechanism would forward packets for this IPv6 address. */
 export function embeddedIn(address: Address, name: AddressClass): Address[] {
   if (address.family === 4) return [];
   if (name === 'NAT64' && isInNetwork(address, localNat64)) return embeddedByNat64(address);

@@ -3,29 +3,29 @@ import { type Network, readAddress } from './address.ts';
 
 export const setting = 'QUARTERDECK_ALLOW_PRIVATE_CIDRS';
 
-/** What connections are made for; each stands in its refusals, and can have a list of its own. */
+/** The purposes of outbound connections. Each is named in its refusals, and can have its own list. */
 const uses: readonly string[] = ['uptime', 'webhook', 'oidc', 'upstream', 'mx', 'smarthost', 'dns', 'node'];
 
-/** What the operator lets through, beyond the public internet: for every use, and for some. */
+/** Networks that the operator opens beyond the public internet: for every use, and by use. */
 export interface Allow {
   readonly everyUse: readonly Network[];
   readonly byUse: ReadonlyMap<string, readonly Network[]>;
 }
 
-const wrong = (sentence: string): never => {
+const refuse = (sentence: string): never => {
   throw new Stop(exitCodes.configuration, `${setting}: ${sentence}`);
 };
 
 function parseNetwork(text: string): Network {
-  const [, host = '', bitsText] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? wrong(`"${text}" is not a network; write it like 10.0.0.0/8`);
-  const address = readAddress(host) ?? wrong(`"${text}" is not a network; write it like 10.0.0.0/8 or fd00::/8`);
-  if (host.includes(':') && address.family === 4) wrong(`"${text}" is an IPv4 network in IPv6 clothes; write it as IPv4`);
+  const [, host = '', bitsText] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? refuse(`"${text}" is not a network; write it like 10.0.0.0/8`);
+  const address = readAddress(host) ?? refuse(`"${text}" is not a network; write it like 10.0.0.0/8 or fd00::/8`);
+  if (host.includes(':') && address.family === 4) refuse(`"${text}" is an IPv4 network in IPv6 clothes; write it as IPv4`);
   const width = address.family === 4 ? 32 : 128;
   const bits = bitsText === undefined ? width : Number(bitsText);
-  if (bits > width) wrong(`"${text}" has a prefix longer than ${width} bits`);
-  // A typing mistake here opens a network, so nothing is guessed: 10.0.0.1/8 may have meant one host or all of them.
+  if (bits > width) refuse(`"${text}" has a prefix longer than ${width} bits`);
+  // A typing mistake here opens a network, so nothing is guessed: 10.0.0.1/8 may mean one host or all of them.
   const spare = address.bytes.some((byte, at) => (byte & (0xff >> Math.min(8, Math.max(0, bits - at * 8)))) !== 0);
-  if (spare) wrong(`"${text}" has bits set after its prefix; write the network's first address, or ${host}/${width} for this host alone`);
+  if (spare) refuse(`"${text}" has bits set after its prefix; write the network's first address, or ${host}/${width} for this host alone`);
   return { address, bits };
 }
 
@@ -36,22 +36,25 @@ const parseNetworks = (list: string) =>
     .filter((item) => item !== '')
     .map(parseNetwork);
 
-/** `10.0.0.0/8,127.0.0.1/32` for every use, `uptime=127.0.0.0/8;webhook=10.1.0.0/16` by use; the two can be mixed, parted by `;`. */
+/** `10.0.0.0/8,127.0.0.1/32` for every use, `uptime=127.0.0.0/8;webhook=10.1.0.0/16` by use. Both can be mixed, separated by `;`. */
 export function parseAllow(text: string): Allow {
   const everyUse: Network[] = [];
   const byUse = new Map<string, Network[]>();
   for (const part of text.split(';')) {
     const [, use, list = part] = /^\s*([a-z][a-z0-9-]*)\s*=(.*)$/s.exec(part) ?? [];
-    if (use !== undefined && !uses.includes(use)) wrong(`"${use}" is no use of connections; there are ${uses.join(', ')}`);
+    if (use !== undefined && !uses.includes(use)) refuse(`"${use}" is no use of connections; there are ${uses.join(', ')}`);
     if (use === undefined) everyUse.push(...parseNetworks(list));
     else byUse.set(use, [...(byUse.get(use) ?? []), ...parseNetworks(list)]);
   }
   return { everyUse, byUse };
 }
 
-export const nothing: Allow = { everyUse: [], byUse: new Map() };
+export const allowNothing: Allow = { everyUse: [], byUse: new Map() };
 
-/** Whose every byte is a tenant's: what an operator opens for uses in general, such as a check of this machine, is not meant for them. */
+/**
+ * Uses whose every byte is a tenant's. Networks that an operator opens for general uses, such as a check of this machine, do not apply to
+ * them.
+ */
 const onlyByName: ReadonlySet<string> = new Set(['node']);
 
 export const allowedNetworks = (allow: Allow, use: string): readonly Network[] => {

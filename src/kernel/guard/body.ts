@@ -7,25 +7,25 @@ import { failureOf, GuardFailure } from './errors.ts';
 export interface BodyLimits {
   /** On the wire and, if it is decompressed, after that. */
   readonly maxBodyBytes: number;
-  /** Silence while the reader waits; a reader who takes his time costs nothing. */
+  /** The longest silence while the reader waits. A slow reader costs nothing. */
   readonly idleMs: number;
-  /** Output for each input byte, once the output is past the first mebibyte; 0 leaves the body as it came. */
+  /** The limit of output bytes per input byte, once the output is past the first MiB. 0 leaves the body as it came. */
   readonly maxRatio: number;
 }
 
-/** A map, since the name comes from a stranger: an object would also know `constructor`. */
+/** A map, since the name comes from a remote server: an object would also know `constructor`. */
 const decoders = new Map<string, () => Transform>([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
   ['deflate', createInflate],
   ['br', createBrotliDecompress],
-  // RFC 9659: a window of 8 MiB is all that HTTP may ask for; the library would take 128.
+  // RFC 9659: HTTP allows a window of at most 8 MiB; the library would take 128.
   ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })],
 ]);
 
 export const acceptEncoding = 'gzip, br, zstd';
 
-/** Nothing to wait for, and nothing to unpack: an empty body is not a broken archive. */
+/** No body to wait for or to decompress: an empty body is not a broken archive. */
 export const hasNoBody = (response: IncomingMessage, method: string) =>
   method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304 || response.headers['content-length'] === '0';
 
@@ -35,13 +35,13 @@ export interface BodySource {
   readonly host: string;
   readonly signal: AbortSignal;
   readonly limits: BodyLimits;
-  /** Once, however it ended; true if the whole body was read. */
+  /** Called once, at any end; true if the whole body was read. */
   readonly onEnd: (isWhole: boolean) => void;
 }
 
 /**
- * The body, chunk by chunk as it is asked for. Up to the limit everything is delivered, and the failure comes after it, so whoever
- * wants only the beginning of an endless answer gets it. It ends the connection when its reader stops.
+ * The body, chunk by chunk on demand. Everything up to the limit is delivered before the failure. So a reader that wants only the start of
+ * an endless response gets it. The connection closes when its reader stops.
  */
 export async function* bounded({ response, method, host, signal, limits, onEnd }: BodySource): AsyncGenerator<Buffer, void, undefined> {
   const wire = { bytes: 0 };
@@ -92,7 +92,7 @@ function decoded(
   const metered = async function* (source: AsyncIterable<Buffer>) {
     for await (const chunk of source) {
       wire.bytes += chunk.length;
-      // Empty blocks unpack to nothing for ever, so the output alone would never reach a limit.
+      // Empty blocks decompress to nothing for ever, so the output alone would never reach a limit.
       if (wire.bytes > limits.maxBodyBytes) throw tooLarge();
       yield chunk;
     }

@@ -18,7 +18,7 @@ export const tcpConnector: Connector = ({ address, family, port }, signal) =>
       family,
       noDelay: true,
       autoSelectFamily: false,
-      // Node asks no resolver for an address. Should that ever change, it must not be the system's.
+      // Node does not resolve an address. Should that ever change, it must not use the system's resolver.
       lookup: (_name, _options, done) => done(new Error('the guard connects to addresses only'), ''),
     });
     const settle = () => {
@@ -35,7 +35,7 @@ export const tcpConnector: Connector = ({ address, family, port }, signal) =>
     });
     const abort = () => {
       settle();
-      // Destroying a connecting socket may still report; nobody is listening any more.
+      // Destroying a connecting socket may still emit an error, which has no listener any more.
       socket.on('error', () => {});
       socket.destroy();
       reject(signal.reason);

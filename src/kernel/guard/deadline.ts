@@ -1,15 +1,15 @@
-/** Time that runs out, together with the caller's own signal. `stop` must be called when the work is over. */
+/** A timeout combined with the caller's own signal. `stop` must be called when the work is over. */
 export interface Deadline {
   readonly signal: AbortSignal;
   stop(): void;
-  /** From now on it ends the work, but does not keep the process alive for that. */
+  /** From now on the timer no longer keeps the process alive. */
   relax(): void;
 }
 
-/** setTimeout fires at once for anything above 2³¹−1 ms, so a time without limit gets no timer. */
+/** setTimeout fires at once for anything above 2³¹−1 ms, so an unlimited time gets no timer. */
 export const after = (ms: number, then: () => void): NodeJS.Timeout | undefined => (ms < 2 ** 31 ? setTimeout(then, ms) : undefined);
 
-/** AbortSignal.any is not used: on a signal that lives as long as the process it keeps a record of every request ever made. */
+/** AbortSignal.any is not used: on a signal that lives as long as the process it keeps a record of every request. */
 export function deadline(ms: number, expired: () => Error, parent?: AbortSignal): Deadline {
   const controller = new AbortController();
   const follow = () => controller.abort(parent?.reason);
@@ -23,7 +23,7 @@ export function deadline(ms: number, expired: () => Error, parent?: AbortSignal)
   return { signal: controller.signal, stop, relax: () => timer?.unref() };
 }
 
-/** Waits for the work, but not past the signal: for work that cannot be told to stop. */
+/** Waits for the work until the signal aborts. For work that cannot be cancelled. */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let abort = () => {};

@@ -5,10 +5,10 @@ export type Verdict =
   | { readonly allowed: true; readonly address: Address }
   | { readonly allowed: false; readonly class: AddressClass | 'unreadable' };
 
-/** No list opens these: nobody serves there, and Linux takes a connection to 0.0.0.0 to itself. */
-const never: ReadonlySet<AddressClass> = new Set(['unspecified', 'multicast', 'broadcast']);
+/** No list opens these: no service listens there, and Linux connects 0.0.0.0 to itself. */
+const neverAllowed: ReadonlySet<AddressClass> = new Set(['unspecified', 'multicast', 'broadcast']);
 
-/** May this use connect to this address? Pure: everything that matters is in the arguments. */
+/** Whether this use may connect to this address. Pure: the result depends on the arguments only. */
 export function decide(allow: Allow, use: string, text: string): Verdict {
   const address = readAddress(text);
   return address === null ? { allowed: false, class: 'unreadable' } : judge(allow, use, address);
@@ -17,9 +17,10 @@ export function decide(allow: Allow, use: string, text: string): Verdict {
 export function judge(allow: Allow, use: string, address: Address): Verdict {
   const found = classOf(address);
   if (found === null) return { allowed: true, address };
-  if (never.has(found)) return { allowed: false, class: found };
+  if (neverAllowed.has(found)) return { allowed: false, class: found };
 
-  // Whoever opens 10.0.0.0/8 or ::/0 means hosts, not the cloud's keys: a metadata service is opened only by its own full address.
+  // An operator who opens 10.0.0.0/8 or ::/0 means hosts, not the cloud's credentials. A metadata service is opened only by its full
+  // address.
   const opens = allowedNetworks(allow, use).some(
     (network) => isInNetwork(address, network) && (found !== 'metadata' || network.bits === address.bytes.length * 8),
   );

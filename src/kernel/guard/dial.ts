@@ -9,39 +9,39 @@ import type { Host } from './host.ts';
 import { type AddressPolicy, resolveAllowed } from './resolve-allowed.ts';
 import { secure, type TlsOptions } from './secure.ts';
 
-/** How long each part of a connection took. A part that did not happen is absent. */
+/** The duration of each phase of a connection. A phase that did not happen is absent. */
 export type Phases = Partial<Record<Phase, number>>;
 
 export interface DialOptions {
   readonly signal?: AbortSignal;
-  /** For name, TCP and TLS together. */
+  /** For DNS, TCP and TLS together. */
   readonly connectMs?: number;
   readonly onPhase?: (phase: Phase, ms: number) => void;
 }
 
-/** An open connection. Errors of the socket never crash the process, so a caller who misses one learns of it by `close`. */
+/** An open connection. Socket errors never crash the process; a caller that misses one is notified by `close`. */
 export interface Connection<S extends Socket = Socket> {
   readonly socket: S;
   readonly address: string;
   readonly family: 4 | 6;
   readonly phases: Phases;
-  /** What the other side showed and was accepted for; null without TLS. */
+  /** The accepted certificate of the server; null without TLS. */
   readonly certificate: DetailedPeerCertificate | null;
 }
 
 export interface Dialer extends AddressPolicy {
   readonly connector: Connector;
   readonly sharedContext: () => SecureContext;
-  readonly kept: ConnectionPool;
+  readonly pool: ConnectionPool;
 }
 
-const slow: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connect_timeout' | 'timeout', sentence: string]> = {
+const timeouts: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connect_timeout' | 'timeout', sentence: string]> = {
   resolve: ['dns_timeout', 'could not be looked up in time'],
   connect: ['connect_timeout', 'did not accept a connection in time'],
   tls: ['timeout', 'did not complete a TLS handshake in time'],
 };
 
-/** TLS if `tls` is given, over TCP to an address that was judged. */
+/** TCP to a checked address, and TLS on top if `tls` is given. */
 export async function dial(
   dialer: Dialer,
   use: string,
@@ -51,14 +51,14 @@ export async function dial(
   tls: TlsOptions | undefined,
 ): Promise<Connection> {
   const phases: Phases = {};
-  let phase: keyof typeof slow = 'resolve';
-  const until = performance.now() + (options.connectMs ?? 10_000);
+  let phase: keyof typeof timeouts = 'resolve';
+  const deadlineAt = performance.now() + (options.connectMs ?? 10_000);
   const { signal, stop } = deadline(
     options.connectMs ?? 10_000,
-    () => new GuardFailure(slow[phase][0], phase, `${host.name} ${slow[phase][1]}`),
+    () => new GuardFailure(timeouts[phase][0], phase, `${host.name} ${timeouts[phase][1]}`),
     options.signal,
   );
-  const timed = async <T>(name: keyof typeof slow, work: () => Promise<T>): Promise<T> => {
+  const timed = async <T>(name: keyof typeof timeouts, work: () => Promise<T>): Promise<T> => {
     phase = name;
     const started = performance.now();
     const result = await work();
@@ -70,20 +70,20 @@ export async function dial(
 
   try {
     const pinned = await timed('resolve', () => resolveAllowed(dialer, use, host, signal));
-    const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, until, signal));
-    // From here on somebody else's reset can arrive at any moment, also between two owners of the socket.
+    const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, deadlineAt, signal));
+    // From here on a reset can arrive at any moment, also between two owners of the socket.
     socket.on('error', () => {});
-    const spoken =
+    const secured =
       tls === undefined ? { socket, certificate: null } : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
-    return { ...spoken, address: address.text, family: address.family, phases };
+    return { ...secured, address: address.text, family: address.family, phases };
   } finally {
     stop();
   }
 }
 
 /**
- * TLS on a connection that was judged when it was opened, and has spoken in the clear until now. The caller has stopped reading from it, and
- * from now on owns the new socket alone: when this fails, both are closed.
+ * Starts TLS on a connection that was checked when it was opened and is in the clear until now. The caller has stopped reading and owns
+ * only the new socket from now on. If this fails, both are closed.
  */
 export async function upgrade(
   dialer: Dialer,
@@ -93,7 +93,7 @@ export async function upgrade(
   tls: TlsOptions,
 ): Promise<Connection<TLSSocket>> {
   const started = performance.now();
-  const late = () => new GuardFailure(slow.tls[0], 'tls', `${host.name} ${slow.tls[1]}`);
+  const late = () => new GuardFailure(timeouts.tls[0], 'tls', `${host.name} ${timeouts.tls[1]}`);
   const { signal, stop } = deadline(options.connectMs ?? 10_000, late, options.signal);
   try {
     const secured = await secure(open.socket, host, tls, dialer.sharedContext, signal);
@@ -105,13 +105,13 @@ export async function upgrade(
   }
 }
 
-/** Each address in turn. Only the last may use up the time that is left; what one of them said counts more than "no route". */
+/** Tries each address in order. Only the last attempt may use up the remaining time. A real failure counts more than "no route". */
 async function connectFirst(dialer: Dialer, host: Host, pinned: Address[], port: number, until: number, signal: AbortSignal) {
   let failure: unknown;
   for (const [at, address] of pinned.entries()) {
     const left = until - performance.now();
     const share = at === pinned.length - 1 ? Number.POSITIVE_INFINITY : Math.min(2000, left / (pinned.length - at));
-    const attempt = deadline(share, () => new GuardFailure(slow.connect[0], 'connect', `${host.name} ${slow.connect[1]}`), signal);
+    const attempt = deadline(share, () => new GuardFailure(timeouts.connect[0], 'connect', `${host.name} ${timeouts.connect[1]}`), signal);
     try {
       const socket = await dialer.connector({ address: address.text, family: address.family, port }, attempt.signal);
       return { socket: sameAddress(socket, host, address), address };
@@ -127,7 +127,7 @@ async function connectFirst(dialer: Dialer, host: Host, pinned: Address[], port:
   throw failure;
 }
 
-/** Trust nothing between the verdict and the wire: what is connected must be what was judged. */
+/** The connected address is compared with the checked one, so that nothing between the decision and the socket needs to be trusted. */
 function sameAddress(socket: Socket, host: Host, address: Address): Socket {
   if (socket.remoteAddress !== undefined && readAddress(socket.remoteAddress)?.text === address.text) return socket;
   const wasThere = socket.remoteAddress !== undefined;

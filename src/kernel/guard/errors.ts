@@ -6,8 +6,10 @@ export type Phase = 'resolve' | 'connect' | 'tls' | 'firstByte' | 'transfer';
 
 export type RefusalKind = 'address' | 'host' | 'url' | 'port' | 'redirect' | 'request';
 
-/** The guard will not do it, now or on a retry. The sentence names no address that the asker did not write: answers of an inner
- *  resolver are not for outsiders. */
+/**
+ * The guard refuses it, now and on a retry. The sentence names no address that the caller did not write: answers of an internal resolver
+ * are not for outsiders.
+ */
 export class GuardRefusal extends Refusal {
   readonly kind: RefusalKind;
   readonly class: AddressClass | 'unreadable' | null;
@@ -35,7 +37,7 @@ export type FailureKind =
   | 'too_many_redirects'
   | 'protocol';
 
-/** The other side, or the way there, failed. It may work later. */
+/** The remote server, or the network, failed. It may work later. */
 export class GuardFailure extends Refusal {
   readonly kind: FailureKind;
   readonly phase: Phase;
@@ -48,7 +50,7 @@ export class GuardFailure extends Refusal {
   }
 }
 
-/** Classes to which nothing connects are not advertised as something that the operator could open. */
+/** Classes that no setting opens are not advertised as something that the operator could open. */
 export function blockedAddress(use: string, host: string, isLiteral: boolean, found: AddressClass | 'unreadable'): GuardRefusal {
   const target = isLiteral ? `${host} is not a public address (${found})` : `${host} resolves to an address that is not public (${found})`;
   const canBeOpened = found !== 'unspecified' && found !== 'multicast' && found !== 'broadcast' && found !== 'unreadable';
@@ -80,15 +82,17 @@ const byCode: Record<string, [FailureKind, string]> = {
   HPE_HEADER_OVERFLOW: ['too_large', 'answered with more header bytes than are read'],
 };
 
-/** A system's error in our words. What is not the peer's doing (EMFILE, ENOMEM, our own bug) stays what it is: it must not be
- *  taken for an outage of the target. */
+/**
+ * Converts a system error. Errors that the peer did not cause (EMFILE, ENOMEM, a bug) stay as they are: they must not look like an outage
+ * of the target.
+ */
 export function failureOf(error: unknown, host: string, phase: Phase): unknown {
   if (error instanceof Refusal) return error;
   const code = codeOf(error);
   const known = byCode[code];
   if (known !== undefined) return new GuardFailure(known[0], phase, `${host} ${known[1]}`, { cause: error });
   if (code.startsWith('HPE_')) return new GuardFailure('protocol', phase, `${host} does not speak HTTP/1.1 there`, { cause: error });
-  // Not only during the handshake: with TLS 1.3 a server that misses our certificate says so after we believe it to be done.
+  // Not only during the handshake: with TLS 1.3 a server that requires a client certificate refuses after the handshake looks complete.
   if (/^(ERR_SSL|ERR_TLS|EPROTO|ERR_OSSL)/.test(code)) {
     return new GuardFailure('tls_handshake', phase, `${host} does not complete a TLS handshake`, { cause: error });
   }

@@ -8,8 +8,8 @@ import type { Message } from './redirect.ts';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Headers that frame the message or speak to the next hop are ours to set: a user who sets them smuggles a second request. */
-const ours = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|http2-settings)$/;
+/** Headers that frame the message or address the next hop are set by the guard: a user who sets them could smuggle a second request. */
+const reservedHeaders = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|http2-settings)$/;
 
 const badRequest = (sentence: string): never => {
   throw new GuardRefusal('request', sentence);
@@ -19,13 +19,13 @@ export function checkedMethod(method: string): string {
   return methods.has(method) ? method : badRequest(`the method must be one of ${[...methods].join(', ')}`);
 }
 
-/** Names in lower case. Values are checked before a connection is opened for nothing. */
+/** Names in lower case. Values are checked before a connection is opened. */
 export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower)) badRequest('a header name has characters that no header name has');
-    if (ours.test(lower)) badRequest(`the header ${lower} cannot be set; leave it out`);
+    if (reservedHeaders.test(lower)) badRequest(`the header ${lower} cannot be set; leave it out`);
     // RFC 9110 5.5: visible characters, spaces and tabs; a line break would begin another header.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) badRequest(`the value of the header ${lower} has characters that no header value has`);
     checked[lower] = value;
@@ -39,8 +39,8 @@ export interface ExchangeLimits {
 }
 
 /**
- * One request on an open connection, up to the head of its answer. The signal also ends the body. With `keep` the connection is handed there
- * once the whole answer was read; else, and if anything goes wrong, it is closed.
+ * One request on an open connection, up to the head of its response. The signal also ends the body. With `keep` the connection is handed on
+ * once the whole response was read. Otherwise, and after any failure, it is closed.
  */
 export function exchange(
   socket: Socket,
@@ -51,7 +51,7 @@ export function exchange(
 ): Promise<IncomingMessage> {
   const { target, method, headers, body } = message;
   return new Promise((resolve, reject) => {
-    // Without an agent: the connection is the one that was judged, and no proxy from the environment stands between it and us.
+    // Without an agent: the connection is the checked one, without a proxy from the environment.
     const request = httpRequest({
       createConnection: () => socket,
       setHost: false,
@@ -67,7 +67,7 @@ export function exchange(
     let answer: IncomingMessage | undefined;
     const fail = guarded('guard.exchange.fail', request, (error: unknown) => {
       clearTimeout(late);
-      answer?.destroy(error as Error); // else who reads it would take what was thrown away for its end
+      answer?.destroy(error as Error); // otherwise its reader would take the discarded rest for a regular end
       request.destroy();
       reject(failureOf(error, target.host.name, 'firstByte'));
     });
@@ -94,7 +94,7 @@ export function exchange(
       guarded('guard.exchange.close', request, () => {
         clearTimeout(late);
         signal.removeEventListener('abort', abort);
-        // Node closes a request before its connection only if the answer was read to its end and both sides want to go on.
+        // Node closes a request before its connection only if the response was read to its end and both sides keep the connection alive.
         if (keep && answer && !socket.destroyed) keep();
         else socket.destroy();
         if (answer) return;
@@ -107,19 +107,22 @@ export function exchange(
   });
 }
 
-/** What comes after the end of an answer and before its reader is done belongs to nothing, and what follows it to nobody knows what. */
+/**
+ * Data after the end of a response, while its reader is not done, belongs to no request. The state of such a connection is unknown, so it
+ * is closed.
+ */
 function closeOnStray(socket: Socket, request: ClientRequest, response: IncomingMessage): void {
   const stray = guarded('guard.exchange.stray', socket, () => {
     if (response.complete) socket.destroy();
   });
-  socket.prependListener('data', stray); // before the parser, which makes it complete
+  socket.prependListener('data', stray); // before the parser, which sets `complete`
   request.once(
     'close',
     guarded('guard.exchange.close', request, () => socket.off('data', stray)),
   );
 }
 
-/** RFC 9110 8.6: a method that usually has a body says so when there is none. */
+/** RFC 9110 8.6: a method that usually has a body sends a length of 0 when there is none. */
 const lengthOf = (method: string, body: Uint8Array | null): Record<string, string> => {
   if (body !== null) return { 'content-length': String(body.byteLength) };
   return method === 'POST' || method === 'PUT' || method === 'PATCH' ? { 'content-length': '0' } : {};

@@ -5,32 +5,32 @@ import { type Connection, type Dialer, dial } from './dial.ts';
 import { type FailureKind, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import { checkedHeaders, checkedMethod, exchange } from './exchange.ts';
 import { parseTarget } from './host.ts';
-import { headersElsewhere, isRedirect, type Message, redirected } from './redirect.ts';
+import { crossOriginOnly, isRedirect, type Message, redirected } from './redirect.ts';
 import { checkBeforeLookup } from './resolve-allowed.ts';
 import { type GuardResponse, type Hop, respond } from './response.ts';
 import type { TlsOptions } from './secure.ts';
 
 export interface Timeouts {
-  /** Name, TCP and TLS of one hop: 10 s. */
+  /** DNS, TCP and TLS of one hop: 10 s. */
   readonly connectMs?: number;
-  /** From the connection to the head of the answer, of one hop: 30 s. */
+  /** From the connection to the response head, of one hop: 30 s. */
   readonly headersMs?: number;
   /** Silence in the body: 30 s. */
   readonly idleMs?: number;
-  /** Everything, redirects and body included: 60 s. Infinity for bodies of any length. */
+  /** Everything, including redirects and the body: 60 s. Infinity for bodies of any length. */
   readonly totalMs?: number;
 }
 
 export interface FetchOptions {
   readonly method?: string;
-  /** Of these, a redirect to another origin gets those that say nothing of the caller. */
+  /** A redirect to another origin gets only the headers that say nothing about the caller. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Win over those above, and stay with the first origin: what a user has set may be a secret under any name. */
+  /** Override the headers above, and go to the first origin only: a header that a user set may be a secret under any name. */
   readonly originHeaders?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
   readonly timeouts?: Timeouts;
-  /** 0, the default, hands redirects back as they are; past any other number the request fails. */
+  /** 0, the default, returns redirects to the caller; beyond any other number the request fails. */
   readonly maxRedirects?: number;
   /** Follow a redirect from https to http. */
   readonly allowDowngrade?: boolean;
@@ -38,23 +38,23 @@ export interface FetchOptions {
   readonly maxHeaderBytes?: number;
   /** 1 MiB. */
   readonly maxBodyBytes?: number;
-  /** False: ask for and hand on the bytes as they are. Else how far a body may unpack: 200 times its size. */
+  /** False: request and return the bytes unchanged. Otherwise the limit of decompression: 200 times the compressed size. */
   readonly decompress?: false | { readonly maxRatio: number };
   readonly tls?: TlsOptions;
   /**
-   * Leave the connection open, for the next request with the same words here to the same origin; and take one that was left so. For whoever
-   * asks the same server again and again and may be heard twice: a peer that closes just then is asked once more, on a new connection. Not
-   * together with `tls`.
+   * Keeps the connection open for the next request with the same key to the same origin, and reuses such a connection. For callers that
+   * contact the same server again and again, with requests that may arrive twice. A server that closes at that moment gets the request
+   * again on a new connection. Not together with `tls`.
    */
   readonly keptFor?: string;
-  /** Each handshake, for those who look at certificates. */
+  /** Called for each handshake, for callers that inspect certificates. */
   readonly onSecure?: (socket: TLSSocket, hop: number, certificate: DetailedPeerCertificate | null) => void;
-  /** As it happens, so that a request that fails still tells how far it came. */
+  /** Called as it happens, so that a failed request still shows how far it came. */
   readonly onPhase?: (phase: Phase, ms: number, hop: number) => void;
 }
 
-/** Where the time ran out, for those who only said how long everything may take. */
-const outOfTime = (phase: Phase, totalMs: number) => {
+/** The phase in which the total time ran out, for callers that set only the total. */
+const totalTimeout = (phase: Phase, totalMs: number) => {
   const kind = phase === 'resolve' ? 'dns_timeout' : phase === 'connect' ? 'connect_timeout' : 'timeout';
   return new GuardFailure(kind, phase, `there was no whole answer within ${totalMs} ms`);
 };
@@ -65,15 +65,15 @@ export async function guardedFetch(dialer: Dialer, use: string, input: string | 
   const maxRedirects = options.maxRedirects ?? 0;
   const totalMs = options.timeouts?.totalMs ?? 60_000;
   const progress = { phase: 'resolve' as Phase };
-  const whole = deadline(totalMs, () => outOfTime(progress.phase, totalMs), options.signal);
+  const total = deadline(totalMs, () => totalTimeout(progress.phase, totalMs), options.signal);
   const hops: Hop[] = [];
   try {
     for (;;) {
-      const { response, hop } = await oneHop(dialer, use, message, options, hops.length, progress, whole.signal);
+      const { response, hop } = await oneHop(dialer, use, message, options, hops.length, progress, total.signal);
       hops.push(hop);
       const location = response.headers.location;
       if (maxRedirects === 0 || !isRedirect(hop.status) || location === undefined) {
-        return respond(response, message, hops, bodyLimits(options), whole, options.onPhase);
+        return respond(response, message, hops, bodyLimits(options), total, options.onPhase);
       }
       response.destroy();
       if (hops.length > maxRedirects) {
@@ -82,7 +82,7 @@ export async function guardedFetch(dialer: Dialer, use: string, input: string | 
       message = redirected(message, hop.status, location, options.allowDowngrade ?? false);
     }
   } catch (error) {
-    whole.stop();
+    total.stop();
     throw error;
   }
 }
@@ -105,20 +105,20 @@ function firstMessage(input: string | URL, options: FetchOptions): Message {
     target: parseTarget(input),
     method: checkedMethod(options.method ?? 'GET'),
     headers: { ...headers, ...checkedHeaders(options.originHeaders ?? {}) },
-    elsewhere: headersElsewhere(headers),
+    crossOriginHeaders: crossOriginOnly(headers),
     body: typeof options.body === 'string' ? Buffer.from(options.body) : (options.body ?? null),
   };
 }
 
-/** Before there was an answer, on a connection that was left open: it may well be what is wrong. */
-const ofConnection: ReadonlySet<FailureKind> = new Set(['connection_reset', 'protocol', 'tls_handshake']);
+/** Failures before a response on a reused connection: the connection itself may be the cause. */
+const connectionFailures: ReadonlySet<FailureKind> = new Set(['connection_reset', 'protocol', 'tls_handshake']);
 
 async function oneHop(
   dialer: Dialer,
   use: string,
   message: Message,
   options: FetchOptions,
-  at: number,
+  hopIndex: number,
   progress: { phase: Phase },
   signal: AbortSignal,
 ) {
@@ -128,39 +128,39 @@ async function oneHop(
   const onPhase = (phase: Phase, ms: number) => {
     progress.phase =
       phase === 'resolve' ? 'connect' : phase === 'connect' && secure ? 'tls' : phase === 'firstByte' ? 'transfer' : 'firstByte';
-    options.onPhase?.(phase, ms, at);
+    options.onPhase?.(phase, ms, hopIndex);
   };
   const dialing = { signal, connectMs: options.timeouts?.connectMs, onPhase };
   const tls = secure ? { alpn: ['http/1.1'], ...options.tls } : undefined;
   const limits = { headersMs: options.timeouts?.headersMs ?? 30_000, maxHeaderBytes: options.maxHeaderBytes ?? 16_384 };
   const key = options.keptFor === undefined ? undefined : JSON.stringify([use, url.origin, options.keptFor]);
-  const ask = async (connection: Connection) => {
+  const send = async (connection: Connection) => {
     const { socket, address, family } = connection;
     const started = performance.now();
-    const keep = key === undefined ? undefined : () => dialer.kept.keep(key, connection);
+    const keep = key === undefined ? undefined : () => dialer.pool.keep(key, connection);
     const response = await exchange(socket, message, limits, signal, keep);
     const phases = { ...connection.phases, firstByte: performance.now() - started };
     onPhase('firstByte', phases.firstByte);
     return { response, hop: { url: url.href, status: response.statusCode ?? 0, address, family, phases } };
   };
-  const kept = key === undefined ? undefined : dialer.kept.take(key);
-  if (kept) {
+  const reused = key === undefined ? undefined : dialer.pool.take(key);
+  if (reused) {
     progress.phase = 'firstByte';
     try {
-      const asked = await ask({ ...kept, phases: {} });
-      // RFC 9110 15.5.9: it says so of a connection on which it heard nothing for a while, and did not hear us yet.
-      if (asked.hop.status !== 408) return asked;
-      asked.response.destroy();
+      const result = await send({ ...reused, phases: {} });
+      // RFC 9110 15.5.9: a server sends 408 on a connection that was idle for a while, and has not read the request yet.
+      if (result.hop.status !== 408) return result;
+      result.response.destroy();
     } catch (error) {
-      kept.socket.destroy();
-      if (!(error instanceof GuardFailure && ofConnection.has(error.kind))) throw error;
+      reused.socket.destroy();
+      if (!(error instanceof GuardFailure && connectionFailures.has(error.kind))) throw error;
     }
     progress.phase = 'resolve';
   }
   const connection = await dial(dialer, use, host, port, dialing, tls);
   try {
-    if (secure) options.onSecure?.(connection.socket as TLSSocket, at, connection.certificate);
-    return await ask(connection);
+    if (secure) options.onSecure?.(connection.socket as TLSSocket, hopIndex, connection.certificate);
+    return await send(connection);
   } catch (error) {
     connection.socket.destroy();
     throw error;

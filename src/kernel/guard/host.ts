@@ -18,11 +18,12 @@ const badHost = (why: string): never => {
   throw new GuardRefusal('host', `the host ${why}; write a name like example.org or an address like 203.0.113.7`);
 };
 
-/** A host as a person typed it, for connections that have no URL. */
+/** A host as a user typed it, for connections without a URL. */
 export function parseHost(raw: string): Host {
   const bare = raw.startsWith('[') && raw.endsWith(']') ? raw.slice(1, -1) : raw;
   if (bare !== raw || bare.includes(':')) return hostOfAddress(bare);
-  // Only a host may be left, so that URL below reads nothing else out of it. `%` would be an encoding or a zone id: one host, two readers.
+  // Only a host may remain, so that URL below parses nothing else out of it. `%` would be an encoding or a zone id: one host, two
+  // interpretations.
   if (raw.length > 1000 || /[\s\p{Cc}/\\@?#%[\]]/u.test(raw)) badHost('has characters that no host has');
   return hostOfUrl(readUrl(`http://${raw}/`) ?? badHost('cannot be read'));
 }
@@ -35,13 +36,13 @@ function hostOfAddress(text: string): Host {
 
 const readUrl = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
-/** WHATWG URL has already folded decimal, octal, hexadecimal, short, full-width and percent-encoded spellings into one. */
+/** WHATWG URL has already normalized decimal, octal, hexadecimal, short, full-width and percent-encoded forms. */
 function hostOfUrl(url: URL): Host {
   if (url.hostname.startsWith('[')) return hostOfAddress(url.hostname.slice(1, -1));
   const name = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
   const literal = readAddress(name);
   if (literal !== null) return { name: literal.text, literal };
-  // What ends in a number and is no address, URL has refused; leftovers such as `127.0.0.1..` are refused here.
+  // URL has refused names that end in a number and are no address. Leftovers such as `127.0.0.1..` are refused here.
   if (name.length > 253 || !/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name)) badHost('is not a name that the DNS could hold');
   return { name, literal: null };
 }
@@ -50,7 +51,7 @@ const badUrl = (sentence: string): never => {
   throw new GuardRefusal('url', sentence);
 };
 
-/** A URL to be fetched. The sentences repeat nothing of it: it may hold secrets. */
+/** A URL to fetch. Error sentences repeat nothing of it: it may hold secrets. */
 export function parseTarget(input: string | URL, base?: URL): Target {
   const text = String(input);
   if (text.length > 8192) badUrl('the URL is longer than 8192 characters');
@@ -70,5 +71,5 @@ export function checkedPort(port: number): number {
   throw new GuardRefusal('port', 'the port must be a number from 1 to 65535');
 }
 
-/** RFC 6761 6.3: these are this machine, whatever a resolver says. */
+/** RFC 6761 6.3: these names mean this machine, whatever a resolver says. */
 export const isLocalhost = (name: string) => name === 'localhost' || name.endsWith('.localhost');

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { type Allow, nothing, parseAllow } from './allow.ts';
+import { type Allow, allowNothing, parseAllow } from './allow.ts';
 import { makeConnectionPool } from './connection-pool.ts';
 import { type Connector, tcpConnector } from './connector.ts';
 import { type Connection, type Dialer, type DialOptions, dial, upgrade } from './dial.ts';
@@ -12,11 +12,20 @@ import type { GuardResponse } from './response.ts';
 import { sharedContext, type TlsOptions } from './secure.ts';
 
 /**
- * The one way out for connections that users cause. `use` says what for (uptime, webhook, oidc, upstream, mx, node, …): it selects
- * the allow list and stands in the refusal.
+ * The guard: every outbound connection to an address that a user chose goes through it. `use` is the purpose (uptime, webhook, oidc,
+ * upstream, mx, node, …): it selects the allow list and is named in refusals.
+ * Flow of one request: host.ts parses the host into one canonical form → resolve-allowed.ts resolves it once and decide.ts checks every
+ * address (one forbidden answer refuses the name) → dial.ts connects to a checked address, compares the socket's remote address with it,
+ * and secure.ts adds TLS → exchange.ts sends the request → redirect.ts builds the next request, which starts again at the first step →
+ * response.ts and body.ts read the body within its limits.
+ * - address.ts classifies addresses; allow.ts parses QUARTERDECK_ALLOW_PRIVATE_CIDRS.
+ * - connection-pool.ts keeps idle connections for callers with `keptFor`: 4 s idle, 60 s in total, 16 of a key, 256 in all.
+ * - errors.ts: `GuardRefusal` (400, final) for a forbidden target, `GuardFailure` (502, may pass later) for a target that failed. Neither
+ *   names a resolved address.
+ * All state is in memory: idle connections end with the process.
  */
 export interface Guard {
-  /** One HTTP(S) request, each redirect judged anew. */
+  /** One HTTP(S) request; each redirect is checked again. */
   fetch(use: string, url: string | URL, options?: FetchOptions): Promise<GuardResponse>;
   connectTcp(use: string, host: string, port: number, options?: DialOptions): Promise<Connection<Socket>>;
   connectTls(
@@ -25,9 +34,9 @@ export interface Guard {
     port: number,
     options?: DialOptions & { readonly tls?: TlsOptions },
   ): Promise<Connection<TLSSocket>>;
-  /** TLS on a connection of `connectTcp`, where the protocol begins in the clear. `host` is the name that the certificate must be for. */
+  /** Starts TLS on a connection of `connectTcp`, where the protocol begins in the clear. The certificate must be valid for `host`. */
   startTls(connection: Connection, host: string, options?: DialOptions & { readonly tls?: TlsOptions }): Promise<Connection<TLSSocket>>;
-  /** For the moment somebody writes a URL down: refuses what no name server could make right. Looks nothing up. */
+  /** For the moment a user saves a URL: refuses targets that no DNS change could make valid. Does no lookup. */
   checkUrl(use: string, url: string | URL): void;
   checkHost(use: string, host: string, port: number): void;
 }
@@ -44,12 +53,12 @@ export interface GuardOptions {
 
 export function makeGuard(options: GuardOptions = {}): Guard {
   const dialer: Dialer = {
-    allow: options.allow ?? nothing,
+    allow: options.allow ?? allowNothing,
     resolver: options.resolver ?? dnsResolver(options.dnsServers),
     connector: options.connector ?? tcpConnector,
     allowPort: options.allowPort ?? (() => true),
     sharedContext: sharedContext(),
-    kept: makeConnectionPool(),
+    pool: makeConnectionPool(),
   };
   const checked = (use: string, raw: string, port: number) => {
     const host = parseHost(raw);
@@ -71,8 +80,8 @@ export function makeGuard(options: GuardOptions = {}): Guard {
 }
 
 /**
- * For addresses that the operator wrote into the configuration, and no user can change: their relay may well be at a private address, and
- * its name in /etc/hosts. The cloud's keys and what nobody serves at stay closed.
+ * For addresses in the operator's configuration, which no user can change. The operator's relay may be at a private address, with its name
+ * in /etc/hosts. Metadata services and addresses without services stay closed.
  */
 export const makeOperatorGuard = (dnsServers: readonly string[]): Guard =>
   makeGuard({
@@ -82,7 +91,7 @@ export const makeOperatorGuard = (dnsServers: readonly string[]): Guard =>
 
 export { joinChunks } from '../http/joined-chunks.ts';
 export type { AddressClass } from './address.ts';
-export { type Allow, nothing, parseAllow } from './allow.ts';
+export { type Allow, allowNothing, parseAllow } from './allow.ts';
 export type { Connector, Endpoint } from './connector.ts';
 export { unlessAborted } from './deadline.ts';
 export { decide, type Verdict } from './decide.ts';

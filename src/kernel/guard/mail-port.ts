@@ -1,15 +1,15 @@
-import { nothing } from './allow.ts';
+import { allowNothing } from './allow.ts';
 import { decide } from './decide.ts';
 
-/** The port on which mail servers speak with each other. Strangers' checks are used to bother them, and their operators block whoever does. */
+/** The port between mail servers. Uptime checks of users are used to bother mail servers, whose operators block the source. */
 export const mailPort = 25;
 
 /**
- * Whether a connection would bother somebody else's mail server. An address that is not public was opened by the operator, or is refused
- * for that reason already: behind it is their own mail server.
+ * Whether a connection would bother a mail server of another organization. A private address was opened by the operator, or is refused
+ * already: it leads to the operator's own mail server.
  */
 export function isForeignMailServer(use: string, host: string, port: number): boolean {
   if (port !== mailPort) return false;
-  const verdict = decide(nothing, use, host);
+  const verdict = decide(allowNothing, use, host);
   return verdict.allowed || verdict.class === 'unreadable';
 }

@@ -1,35 +1,35 @@
 import { GuardRefusal } from './errors.ts';
 import { parseTarget, type Target } from './host.ts';
 
-/** A request without its connection: what a redirect turns into another one. */
+/** A request without its connection; a redirect turns it into another. */
 export interface Message {
   readonly target: Target;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The headers that another origin gets instead. */
-  readonly elsewhere: Readonly<Record<string, string>>;
+  readonly crossOriginHeaders: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
 }
 
-/** What another origin may see. A list of what may pass, not of what may not: API keys travel in headers nobody has heard of. */
-const forAnyOrigin = new Set([
+/** Headers that another origin may see. An allow list, since API keys travel in headers of any name. */
+const crossOriginNames = new Set([
   ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'user-agent'],
   ...['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'],
 ]);
-/** Belong to a body, and go where it goes. */
-const ofBody = new Set(['content-type', 'content-language', 'content-encoding']);
+/** Headers that belong to a body, and go where it goes. */
+const bodyHeaderNames = new Set(['content-type', 'content-language', 'content-encoding']);
 
 type Headers = Readonly<Record<string, string>>;
-const only = (headers: Headers, isKept: (name: string) => boolean): Headers =>
+const pickHeaders = (headers: Headers, isKept: (name: string) => boolean): Headers =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => isKept(name)));
 
-export const headersElsewhere = (headers: Headers): Headers => only(headers, (name) => forAnyOrigin.has(name));
+export const crossOriginOnly = (headers: Headers): Headers => pickHeaders(headers, (name) => crossOriginNames.has(name));
 
 export const isRedirect = (status: number) => status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 
 /**
- * The next request, as the Fetch standard has it (4.4, HTTP-redirect fetch), but for a body: it may hold credentials as a header may, so
- * that it goes to no other server. Its target is parsed anew, and is yet to be pinned.
+ * The next request, as in the Fetch standard (4.4, HTTP-redirect fetch), except for a body: it may hold credentials as a header may, so it
+ * never goes to another server. The target is parsed anew and not resolved yet.
  */
 export function redirected(from: Message, status: number, location: string, allowDowngrade: boolean): Message {
   const target = parseTarget(location, from.target.url);
@@ -47,11 +47,11 @@ export function redirected(from: Message, status: number, location: string, allo
   }
   const body = becomesGet ? null : from.body;
   const kept = isSameOrigin
-    ? only(from.headers, (name) => !(becomesGet && name.startsWith('content-')))
-    : { ...from.elsewhere, ...(body === null ? {} : only(from.headers, (name) => ofBody.has(name))) };
-  return { target, method: becomesGet ? 'GET' : from.method, headers: kept, elsewhere: from.elsewhere, body };
+    ? pickHeaders(from.headers, (name) => !(becomesGet && name.startsWith('content-')))
+    : { ...from.crossOriginHeaders, ...(body === null ? {} : pickHeaders(from.headers, (name) => bodyHeaderNames.has(name))) };
+  return { target, method: becomesGet ? 'GET' : from.method, headers: kept, crossOriginHeaders: from.crossOriginHeaders, body };
 }
 
-/** The two ports of one server. Who listens at any other is unknown. */
+/** The two ports of one server. Any other port may belong to another server. */
 const isPlainWeb = ({ secure, port }: Target) => !secure && port === 80;
 const isSecureWeb = ({ secure, port }: Target) => secure && port === 443;

@@ -12,34 +12,34 @@ export interface AddressPolicy {
   readonly allowPort: (use: string, port: number, host: string) => boolean;
 }
 
-/** Refuses whatever can be refused without asking anybody. */
-export function checkBeforeLookup(judges: AddressPolicy, use: string, host: Host, port: number): void {
-  if (host.literal !== null) judged(judges, use, host, host.literal.text);
-  else if (isLocalhost(host.name)) localhost(judges, use, host);
-  if (!judges.allowPort(use, port, host.name)) throw new GuardRefusal('port', `port ${port} may not be reached by ${use}; use another one`);
+/** Every refusal that needs no DNS lookup. */
+export function checkBeforeLookup(policy: AddressPolicy, use: string, host: Host, port: number): void {
+  if (host.literal !== null) allowedAddress(policy, use, host, host.literal.text);
+  else if (isLocalhost(host.name)) localhostAddresses(policy, use, host);
+  if (!policy.allowPort(use, port, host.name)) throw new GuardRefusal('port', `port ${port} may not be reached by ${use}; use another one`);
 }
 
 /**
- * The addresses that this host may be reached at, looked up once. One forbidden answer refuses the whole host: an honest name does
- * not mix public and private addresses, and a dishonest one may not choose which of them we try.
+ * The allowed addresses of this host, resolved once. One forbidden answer refuses the whole host: an honest name does not mix public and
+ * private addresses, and a dishonest one must not choose which of them is tried.
  */
-export async function resolveAllowed(judges: AddressPolicy, use: string, host: Host, signal: AbortSignal): Promise<Address[]> {
-  if (host.literal !== null) return [judged(judges, use, host, host.literal.text)];
-  if (isLocalhost(host.name)) return localhost(judges, use, host);
+export async function resolveAllowed(policy: AddressPolicy, use: string, host: Host, signal: AbortSignal): Promise<Address[]> {
+  if (host.literal !== null) return [allowedAddress(policy, use, host, host.literal.text)];
+  if (isLocalhost(host.name)) return localhostAddresses(policy, use, host);
 
-  const answers = await unlessAborted(signal, () => judges.resolver.resolve(host.name, { signal }));
+  const answers = await unlessAborted(signal, () => policy.resolver.resolve(host.name, { signal }));
   if (answers.length === 0) throw new GuardFailure('dns_not_found', 'resolve', `${host.name} has no address in the DNS`);
-  return alternating(answers.map(({ address }) => judged(judges, use, host, address)));
+  return alternating(answers.map(({ address }) => allowedAddress(policy, use, host, address)));
 }
 
-function judged({ allow }: AddressPolicy, use: string, host: Host, text: string): Address {
+function allowedAddress({ allow }: AddressPolicy, use: string, host: Host, text: string): Address {
   const verdict = decide(allow, use, text);
   if (verdict.allowed) return verdict.address;
   throw blockedAddress(use, host.name, host.literal !== null, verdict.class);
 }
 
-/** These two answers are ours, not a stranger's, so an operator who opened 127.0.0.0/8 alone need not think of ::1. */
-function localhost({ allow }: AddressPolicy, use: string, host: Host): Address[] {
+/** These two answers are our own, so an operator who opened 127.0.0.0/8 alone need not list ::1. */
+function localhostAddresses({ allow }: AddressPolicy, use: string, host: Host): Address[] {
   const open = ['127.0.0.1', '::1'].flatMap((text) => {
     const verdict = decide(allow, use, text);
     return verdict.allowed ? [verdict.address] : [];
@@ -48,15 +48,15 @@ function localhost({ allow }: AddressPolicy, use: string, host: Host): Address[]
   return open;
 }
 
-/** How many addresses of one name are tried: all are judged, but a name with hundreds of dead ones is not our patience's to waste. */
-const mostTried = 4;
+/** The number of addresses tried. All are checked, but a name with hundreds of dead addresses must not take all the time. */
+const maxTried = 4;
 
-/** IPv4 first and then in turn (RFC 8305 4, the other way round): on small servers a broken IPv6 is the commoner of the two. */
+/** IPv4 first, then alternating (RFC 8305 4, the other way round): on small servers a broken IPv6 is the commoner of the two. */
 function alternating(addresses: Address[]): Address[] {
   const v4 = addresses.filter(({ family }) => family === 4);
   const v6 = addresses.filter(({ family }) => family === 6);
   const longer = Math.max(v4.length, v6.length);
   return Array.from({ length: longer }, (_, at) => [v4[at], v6[at]].filter((address) => address !== undefined))
     .flat()
-    .slice(0, mostTried);
+    .slice(0, maxTried);
 }

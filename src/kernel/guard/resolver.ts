@@ -7,12 +7,12 @@ export interface Answer {
   readonly address: string;
 }
 
-/** Every address of a name. Answers are not trusted: the guard judges each. Throws GuardFailure when there is none. */
+/** Every address of a name. Answers are not trusted: the guard checks each. Throws GuardFailure when there is none. */
 export interface Resolver {
   resolve(host: string, options: { signal: AbortSignal }): Promise<readonly Answer[]>;
 }
 
-/** `10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:5353`; names cannot be, since nobody could look them up. */
+/** `10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:5353`; no names, since resolving them would need a name server. */
 export function checkedServer(server: string): string {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^[\]]+?))(?::(\d{1,5}))?$/.exec(server) ?? [];
   const isServer = isIP(server) !== 0 || isIP(bracketed ?? '') === 6 || isIP(plain ?? '') === 4;
@@ -21,8 +21,8 @@ export function checkedServer(server: string): string {
 }
 
 /**
- * c-ares, not getaddrinfo: it waits in no thread pool (four slow names there hold up every other), and reads neither /etc/hosts nor
- * nsswitch, so a name means the same on every machine.
+ * c-ares, not getaddrinfo: getaddrinfo waits in the thread pool, where four slow names block every other one. c-ares reads neither
+ * /etc/hosts nor nsswitch, so a name means the same on every machine.
  */
 export function dnsResolver(servers: readonly string[] = [], timing: { timeoutMs?: number; tries?: number } = {}): Resolver {
   const checked = servers.map(checkedServer);
@@ -40,17 +40,17 @@ export function dnsResolver(servers: readonly string[] = [], timing: { timeoutMs
       const found = [v4, v6].flatMap((settled) => (settled.status === 'fulfilled' ? settled.value : []));
       if (found.length > 0) return found.map((address) => ({ address }));
 
-      // One family saying "no such record" proves nothing while the other one was not answered at all.
+      // "No such record" of one family proves nothing while the query for the other family failed.
       const failures = [v4, v6].flatMap((settled) => (settled.status === 'rejected' ? [dnsFailure(settled.reason, host)] : []));
       const failure = failures.find(({ kind }) => kind !== 'dns_not_found') ?? failures[0];
-      // A laptop that changed networks has other name servers now; c-ares reads the system's only when it is opened.
+      // A laptop that changed networks has other name servers now; c-ares reads the system's servers only when it is opened.
       if (failure?.kind !== 'dns_not_found' && checked.length === 0 && current === used) current = open();
       throw failure ?? new GuardFailure('dns_not_found', 'resolve', `${host} has no address in the DNS`);
     },
   };
 }
 
-/** As every other program of this machine finds it. For the operator's own names alone: it waits in the thread pool. */
+/** The system's resolver. For the operator's own names alone: it waits in the thread pool. */
 export const systemResolver: Resolver = {
   resolve: async (host) => {
     try {

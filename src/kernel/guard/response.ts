@@ -12,25 +12,25 @@ export interface Hop {
   readonly status: number;
   readonly address: string;
   readonly family: 4 | 6;
-  /** `transfer` is there once the whole body was read. */
+  /** `transfer` is set once the whole body was read. */
   readonly phases: Phases;
 }
 
 export interface GuardResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** What the peer says it speaks: `1.1`, `1.0`. */
+  /** The HTTP version of the server: `1.1`, `1.0`. */
   readonly httpVersion: string;
-  /** Where the answer came from, after redirects. */
+  /** The URL that answered, after redirects. */
   readonly url: string;
   readonly hops: readonly Hop[];
-  /** To be read once, by this or by one of the helpers; or let go with `cancel`. Goes straight into stream.pipeline. */
+  /** Read it once, by this or by one of the helpers; or drop it with `cancel`. Goes straight into stream.pipeline. */
   readonly body: AsyncGenerator<Buffer, void, undefined>;
   bytes(): Promise<Buffer>;
   text(): Promise<string>;
   json(): Promise<unknown>;
-  /** At most so many bytes; the rest is not waited for. */
-  firstBytes(most: number): Promise<Buffer>;
+  /** At most this many bytes; the rest is not awaited. */
+  firstBytes(limit: number): Promise<Buffer>;
   cancel(): void;
 }
 
@@ -39,20 +39,20 @@ export function respond(
   { target, method }: Message,
   hops: Hop[],
   limits: BodyLimits & { readonly isKept: boolean },
-  whole: Deadline,
+  total: Deadline,
   onPhase: ((phase: Phase, ms: number, hop: number) => void) | undefined,
 ): GuardResponse {
   const host = target.host.name;
   const last = hops.at(-1)!;
   const started = performance.now();
-  // Readers forget bodies they do not need. The deadline then closes the connection, and ends with it, but holds nothing up.
-  whole.relax();
-  // A peer may answer and not read what it was sent: as long as that is under way, the deadline stays.
+  // Callers forget bodies that they do not need. The deadline then closes the connection, without keeping the process alive.
+  total.relax();
+  // A server may answer before it has read the request. The deadline stays while the request is being sent.
   const { req: request } = response as IncomingMessage & { req: ClientRequest };
   response.once(
     'close',
     guarded('guard.response.close', response, () =>
-      request.writableFinished ? whole.stop() : request.once('close', guarded('guard.response.close', request, whole.stop)),
+      request.writableFinished ? total.stop() : request.once('close', guarded('guard.response.close', request, total.stop)),
     ),
   );
   if (hasNoBody(response, method)) response.resume();
@@ -61,16 +61,16 @@ export function respond(
     last.phases.transfer = performance.now() - started;
     onPhase?.('transfer', last.phases.transfer, hops.length - 1);
   };
-  const body = bounded({ response, method, host, signal: whole.signal, limits, onEnd });
+  const body = bounded({ response, method, host, signal: total.signal, limits, onEnd });
 
-  const firstBytes = async (most: number) => {
-    const beginning = new GrowingBuffer(most);
+  const firstBytes = async (limit: number) => {
+    const start = new GrowingBuffer(limit);
     for await (const chunk of body) {
-      const room = most - beginning.length;
-      beginning.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
-      if (beginning.length >= most) break;
+      const room = limit - start.length;
+      start.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
+      if (start.length >= limit) break;
     }
-    return beginning.bytes();
+    return start.bytes();
   };
   const bytes = () => firstBytes(Number.POSITIVE_INFINITY);
   return {
@@ -88,19 +88,19 @@ export function respond(
   };
 }
 
-/** So little is read and waited for in vain: less than another connection costs, and nothing that a peer could keep us with. */
-const mostDiscarded = { bytes: 4_096, ms: 100 };
+/** The limits for a discarded rest: less than another connection costs, and too little for a server to delay us with. */
+const discardLimits = { bytes: 4_096, ms: 100 };
 
-/** Lets the rest of a short answer pass, so that its connection is there for the next request. */
+/** Reads the rest of a short response, so that its connection can be reused. */
 function discard(response: IncomingMessage): void {
   let bytes = 0;
-  const late = setTimeout(() => response.destroy(), mostDiscarded.ms);
+  const late = setTimeout(() => response.destroy(), discardLimits.ms);
   response.once('close', () => clearTimeout(late));
   response.on(
     'data',
     guarded('guard.response.data', response, (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > mostDiscarded.bytes) response.destroy();
+      if (bytes > discardLimits.bytes) response.destroy();
     }),
   );
 }

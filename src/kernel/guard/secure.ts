@@ -16,14 +16,14 @@ export interface TlsOptions {
   /** Trusted instead of the public authorities. For many connections build `context` once: it costs a third of a millisecond. */
   readonly ca?: string | readonly string[];
   readonly context?: SecureContext;
-  /** False only where the protocol itself says that any certificate will do (opportunistic SMTP). */
+  /** False only where the protocol itself accepts any certificate (opportunistic SMTP). */
   readonly rejectUnauthorized?: boolean;
   readonly alpn?: readonly string[];
-  /** An opinion of the caller's own on what was shown, after the handshake: a sentence refuses it. For rules that Node does not know (DANE). */
+  /** The caller's own check after the handshake: a returned sentence refuses the connection. For rules that Node does not know (DANE). */
   readonly refuse?: (socket: TLSSocket) => string | null;
 }
 
-/** The system's authorities, read once for all connections of a guard and only when one needs them. */
+/** The system's authorities, read once for all connections of a guard, on first use. */
 export function sharedContext(): () => SecureContext {
   let context: SecureContext | undefined;
   return () => {
@@ -40,12 +40,12 @@ function contextOf({ ca, context }: TlsOptions, shared: () => SecureContext): Se
 
 export interface Secured {
   readonly socket: TLSSocket;
-  /** With its issuers, as Node read it to check the name: reading it again costs a tenth of a check. Null when nothing was checked. */
+  /** With its issuers, as Node parsed it to check the name: parsing it again costs a tenth of a check. Null when nothing was checked. */
   readonly certificate: DetailedPeerCertificate | null;
 }
 
-/** Somebody else's certificates are read for it: what cannot be read is refused, and never ends the process from inside an event. */
-function opinionOf({ refuse }: TlsOptions, tls: TLSSocket): string | null {
+/** The caller's check parses a remote certificate. An unreadable one is refused, and never ends the process from inside an event. */
+function customRefusal({ refuse }: TlsOptions, tls: TLSSocket): string | null {
   try {
     return refuse?.(tls) ?? null;
   } catch {
@@ -53,7 +53,7 @@ function opinionOf({ refuse }: TlsOptions, tls: TLSSocket): string | null {
   }
 }
 
-/** TLS on an open connection, the certificate checked against the name that was asked for, never against the pinned address. */
+/** TLS on an open connection. The certificate is checked against the requested name, never against the resolved address. */
 export function secure(
   socket: Socket,
   host: Host,
@@ -62,7 +62,7 @@ export function secure(
   signal: AbortSignal,
 ): Promise<Secured> {
   return new Promise((resolve, reject) => {
-    let shown: PeerCertificate | null = null;
+    let seenCertificate: PeerCertificate | null = null;
     const tls = connect({
       socket,
       host: host.name,
@@ -71,7 +71,7 @@ export function secure(
       secureContext: contextOf(options, shared),
       rejectUnauthorized: options.rejectUnauthorized ?? true,
       checkServerIdentity: (_name, certificate) => {
-        shown = certificate;
+        seenCertificate = certificate;
         return checkServerIdentity(host.name, certificate);
       },
       ...(options.alpn === undefined ? {} : { ALPNProtocols: [...options.alpn] }),
@@ -89,12 +89,12 @@ export function secure(
       reject(error);
     };
     const secured = guarded('guard.secure.secured', tls, () => {
-      const refused = opinionOf(options, tls);
+      const refused = customRefusal(options, tls);
       if (refused !== null) return end(new GuardFailure('tls_certificate', 'tls', refused));
       settle();
-      resolve({ socket: tls, certificate: shown as DetailedPeerCertificate | null });
+      resolve({ socket: tls, certificate: seenCertificate as DetailedPeerCertificate | null });
     });
-    // Node notes its verdict on the certificate before it gives up because of it (@types/node says Error; it is the code).
+    // Node sets its verdict on the certificate before it fails because of it (@types/node says Error; it is the code).
     const failed = guarded('guard.secure.failed', tls, (error: Error) =>
       end(tlsFailure(error, host.name, (tls.authorizationError as unknown as string | null) ?? null)),
     );

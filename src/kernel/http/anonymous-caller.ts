@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import { bindContext, runFor, type WorkContext } from '../fairness/index.ts';
 import { asCaller, type Peers } from './peer.ts';
 
-/** Whose share is used by whoever has not logged in: their address's. */
+/** The context key of a caller without a login: its address. */
 export const addressKey = (peers: Peers, request: IncomingMessage): string => `from ${peers.of(request)}`;
 
-/** A request of somebody who is not known yet. Where it comes from is found out only if it matters. */
+/** The context of a request before its login is known. The address is computed only if it is needed. */
 class AnonymousCaller implements WorkContext {
   readonly operation = 'http';
   readonly isSystem = true;
@@ -27,7 +27,10 @@ class AnonymousCaller implements WorkContext {
 
 type Take = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Takes each request in the context of its sender. Those of one connection are one address's, unless a proxy of the operator's brings them. */
+/**
+ * Handles each request in the context of its sender. All requests of a connection share one address, unless they come through the
+ * operator's proxy.
+ */
 export function asAnonymousCaller(peers: Peers, take: Take): Take {
   const known = new WeakMap<Socket, ReturnType<typeof bindContext>>();
   return (request, response) => {

@@ -10,27 +10,27 @@ import { discard, hasBody } from './discard.ts';
 
 export interface BodyLimits {
   maxBytes: number;
-  /** The whole body must be here by then: a slow sender holds a connection, never a worker. */
+  /** The deadline of the whole body: a slow sender holds a connection, never a worker. */
   totalMs: number;
-  /** In whose name its bytes are kept while they are: see `holdUntilAnswered`. */
+  /** The reservation that its bytes count against: see `holdUntilAnswered`. */
   held: ByteReservation;
 }
 
-/** What a request makes us keep counts for its sender until it has its answer, or is gone and nothing is done with it (`during`). */
+/** The bytes of a request count for its sender until it is answered, or until it is gone and no work uses them (`holdWhile`). */
 export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): ByteReservation {
-  const held = bodies.open(holders);
-  response.once('close', guarded('http.body.close', response, held.release));
-  return held;
+  const reservation = bodies.open(holders);
+  response.once('close', guarded('http.body.close', response, reservation.release));
+  return reservation;
 }
 
-/** Reads a request's body, bounded in size and time. */
+/** Reads a request's body, limited in size and time. */
 export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: BodyLimits): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBytes) {
     discard(request);
     return Promise.reject(tooLarge(maxBytes));
   }
-  if (request.destroyed) return Promise.reject(cutOff()); // it left while we asked who it is: nothing more will be said of it
+  if (request.destroyed) return Promise.reject(cutOff()); // the client left during authentication: no further event will come
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(maxBytes);
     const timer = setTimeout(
@@ -59,38 +59,38 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: 
   });
 }
 
-/** How many chunks may wait for a reader that is slower than the sender. */
-const chunksAhead = 2;
+/** How many chunks may be buffered for a reader that is slower than the sender. */
+const maxBufferedChunks = 2;
 
 /**
- * A body of any length as it comes. Each chunk is good until the next one is asked for; whoever needs it longer copies it. The request stays
- * open when the reader stops. (A stream's own iterator makes node stop and start reading from the socket for every chunk.)
+ * A body of any length as a stream. Each chunk is valid until the next one is requested; a reader that needs it longer copies it. The
+ * request stays open when the reader stops. (A stream's own iterator makes node stop and start reading from the socket for every chunk.)
  */
 export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Buffer> {
-  const come: Buffer[] = [];
-  let news = Promise.withResolvers<void>();
+  const buffered: Buffer[] = [];
+  let changed = Promise.withResolvers<void>();
   let end: { error: Error | undefined | null } | undefined;
   const take = guarded('http.body.take', request, (chunk: Buffer) => {
-    if (come.push(chunk) >= chunksAhead) request.pause();
-    news.resolve();
+    if (buffered.push(chunk) >= maxBufferedChunks) request.pause();
+    changed.resolve();
   });
-  const tellEnd = guarded('http.body.end', request, (error: Error | undefined | null) => {
+  const onEnd = guarded('http.body.end', request, (error: Error | undefined | null) => {
     end = { error };
-    news.resolve();
+    changed.resolve();
   });
-  const unwatch = finished(request, { writable: false }, tellEnd);
+  const unwatch = finished(request, { writable: false }, onEnd);
   request.on('data', take);
   try {
     for (;;) {
-      for (let chunk = come.shift(); chunk; chunk = come.shift()) {
+      for (let chunk = buffered.shift(); chunk; chunk = buffered.shift()) {
         yield chunk;
         releaseBuffer(chunk);
       }
       if (end?.error) throw end.error;
       if (end) return;
       request.resume();
-      await news.promise;
-      news = Promise.withResolvers();
+      await changed.promise;
+      changed = Promise.withResolvers();
     }
   } finally {
     unwatch();
@@ -107,7 +107,7 @@ export const noRoom = () =>
     isTold: true,
   });
 
-/** What is still sent when its answer has left is read for a few seconds more and then cut: nobody waits for it. */
+/** The rest of a body whose response has left is read for a few seconds more and then cut. */
 export function cutAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (hasBody(request))
     response.once(
@@ -120,8 +120,10 @@ export function cutAfterAnswer(request: IncomingMessage, response: ServerRespons
     );
 }
 
-/** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body
- *  has come, or was discarded for long enough, because whoever is cut off while still sending never reads it. */
+/**
+ * Sends a response whose Content-Length is set. Its end closes the connection, if it says `Connection: close`. So it waits until the body
+ * has arrived, or was discarded for long enough: a client that is cut off while sending never reads the response.
+ */
 export function endAfterBody(request: IncomingMessage, response: ServerResponse, answer: string): void {
   if (request.complete || request.destroyed || !hasBody(request)) return void response.end(answer);
   response.write(answer);

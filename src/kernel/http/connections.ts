@@ -6,76 +6,76 @@ import { boundedTo } from '../bounded-map.ts';
 import { guarded } from '../faults/guarded.ts';
 import { asCaller, type Peers } from './peer.ts';
 
-// Whoever has not logged in may hold some connections, not all of them. A connection is anonymous until a request on it had a good token; an
-// address is known for as long as one of its connections was. And an answer that nobody reads is given up.
+// Callers without a login may hold some connections, not all. A connection is anonymous until a request on it had a valid token. An address
+// is known while one of its connections is. A connection whose output is not read is closed.
 
 export interface ConnectionLimits {
-  /** Output that does not move for so long closes its connection. */
+  /** Output that does not move for this long closes its connection. */
   unreadMs: number;
   anonymousPerAddress: number;
-  /** The rest is a reserve for connections that are known, and for addresses that are. */
+  /** The rest is reserved for known connections and known addresses. */
   anonymousInAll: number;
   inAll: number;
 }
 
 export const connectionLimits: ConnectionLimits = { unreadMs: 30_000, anonymousPerAddress: 500, anonymousInAll: 8_000, inAll: 10_000 };
 
-/** So many are looked at to find one that is idle. */
-const mostLookedAt = 256;
+/** How many connections are checked to find an idle one. */
+const maxScanned = 256;
 
-/** What node keeps at a socket: how much it was given to write, and how much of that still waits for the other side. */
+/** Node's internals of a socket: bytes given to write, and bytes still queued. */
 type NodeSocket = Socket & { _handle?: { bytesWritten: number; writeQueueSize: number } | null; _parent?: Socket };
 
-class Tracked {
+class TrackedConnection {
   readonly socket: NodeSocket;
-  /** What its requests and answers are on: the socket, or TLS on top of it. */
-  spoken: Socket & { _httpMessage?: unknown };
+  /** The socket that carries HTTP: the TCP socket, or TLS on top of it. */
+  httpSocket: Socket & { _httpMessage?: unknown };
   readonly address: string;
   isAnonymous = true;
-  moved = 0;
-  stoodSince: number | undefined;
+  bytesSent = 0;
+  stalledSince: number | undefined;
 
   constructor(socket: Socket, address: string) {
     this.socket = socket as NodeSocket;
-    this.spoken = socket;
+    this.httpSocket = socket;
     this.address = address;
   }
 
   /** How long its output has not moved, in milliseconds. */
-  stoodFor(now: number): number {
+  stalledMs(now: number): number {
     const handle = this.socket._handle;
-    if (!handle || handle.writeQueueSize === 0) this.stoodSince = undefined;
+    if (!handle || handle.writeQueueSize === 0) this.stalledSince = undefined;
     else {
       const moved = handle.bytesWritten - handle.writeQueueSize;
-      if (this.stoodSince === undefined || moved !== this.moved) this.stoodSince = now;
-      this.moved = moved;
+      if (this.stalledSince === undefined || moved !== this.bytesSent) this.stalledSince = now;
+      this.bytesSent = moved;
     }
-    return this.stoodSince === undefined ? 0 : now - this.stoodSince;
+    return this.stalledSince === undefined ? 0 : now - this.stalledSince;
   }
 }
 
-const tracked = new WeakMap<Socket, { connection: Tracked; become(connection: Tracked): void }>();
-const withOwnLimit = new WeakSet<Socket>();
+const tracked = new WeakMap<Socket, { connection: TrackedConnection; become(connection: TrackedConnection): void }>();
+const selfWatched = new WeakSet<Socket>();
 
-/** A request on this connection had a good token. */
+/** A request on this connection had a valid token. */
 export function markKnown({ socket }: IncomingMessage): void {
   const found = tracked.get(socket);
   if (found?.connection.isAnonymous) found.become(found.connection);
 }
 
-/** For as long as this answer is sent, its sender watches whether it is read. */
+/** While this response is sent, its sender checks itself whether it is read. */
 export function watchesItself({ req: { socket } }: Pick<ServerResponse, 'req'>): (() => void) | undefined {
-  if (withOwnLimit.has(socket)) return undefined;
-  withOwnLimit.add(socket);
-  return () => withOwnLimit.delete(socket);
+  if (selfWatched.has(socket)) return undefined;
+  selfWatched.add(socket);
+  return () => selfWatched.delete(socket);
 }
 
 export class Connections {
   readonly #peers: Peers;
   readonly #limits: ConnectionLimits;
-  readonly #all = new Set<Tracked>();
-  readonly #anonymous = new Set<Tracked>();
-  readonly #byAddress = new Map<string, Set<Tracked>>();
+  readonly #all = new Set<TrackedConnection>();
+  readonly #anonymous = new Set<TrackedConnection>();
+  readonly #byAddress = new Map<string, Set<TrackedConnection>>();
   readonly #knownAddresses = new LRUCache<string, true>(boundedTo(10_000));
   readonly #closed: Counter<'reason'> | undefined;
 
@@ -107,7 +107,7 @@ export class Connections {
     const admitSecure = (socket: NodeSocket) => {
       const below = socket._parent && tracked.get(socket._parent);
       if (!below) return;
-      below.connection.spoken = socket;
+      below.connection.httpSocket = socket;
       tracked.set(socket, below);
     };
     server.on(
@@ -125,48 +125,48 @@ export class Connections {
   #admit(socket: Socket): void {
     const caller = asCaller(socket);
     const address = this.#peers.of(caller);
-    const connection = new Tracked(socket, address);
+    const connection = new TrackedConnection(socket, address);
     this.#all.add(connection);
     socket.once(
       'close',
       guarded('http.connections.close', socket, () => this.#forget(connection)),
     );
-    // A proxy of the operator's brings everybody, and bounds them itself; a unix socket is this machine's.
+    // The operator's proxy carries all clients, and limits them itself; a unix socket is local.
     const isTrusted = address === '' || this.#peers.isProxied(caller);
     if (isTrusted) connection.isAnonymous = false;
     else if (!this.#makeRoom(address)) {
       this.#close(connection, 'refused');
       return;
     }
-    tracked.set(socket, { connection, become: (it) => this.#becomeKnown(it) });
+    tracked.set(socket, { connection, become: (known) => this.#becomeKnown(known) });
     if (isTrusted) return;
     this.#anonymous.add(connection);
-    const theirs = this.#byAddress.get(address);
-    if (theirs) theirs.add(connection);
+    const sameAddress = this.#byAddress.get(address);
+    if (sameAddress) sameAddress.add(connection);
     else this.#byAddress.set(address, new Set([connection]));
   }
 
-  /** Closes the oldest connection that has nothing to do, if there are as many as there may be. False: there is none. */
+  /** Closes the oldest idle connection if the limit is reached. False: none is idle. */
   #makeRoom(address: string): boolean {
-    const theirs = this.#byAddress.get(address);
-    if (theirs && theirs.size >= this.#limits.anonymousPerAddress && !this.#closeIdle(theirs)) return false;
+    const sameAddress = this.#byAddress.get(address);
+    if (sameAddress && sameAddress.size >= this.#limits.anonymousPerAddress && !this.#closeIdle(sameAddress)) return false;
     const isKnown = this.#knownAddresses.has(address);
     const isFull = isKnown ? this.#all.size > this.#limits.inAll : this.#anonymous.size >= this.#limits.anonymousInAll;
     return !isFull || this.#closeIdle(this.#anonymous);
   }
 
-  #closeIdle(among: ReadonlySet<Tracked>): boolean {
-    let looked = 0;
+  #closeIdle(among: ReadonlySet<TrackedConnection>): boolean {
+    let scanned = 0;
     for (const connection of among) {
-      if (++looked > mostLookedAt) break;
-      if (connection.spoken._httpMessage) continue;
+      if (++scanned > maxScanned) break;
+      if (connection.httpSocket._httpMessage) continue;
       this.#close(connection, 'idle');
       return true;
     }
     return false;
   }
 
-  #becomeKnown(connection: Tracked): void {
+  #becomeKnown(connection: TrackedConnection): void {
     connection.isAnonymous = false;
     this.#knownAddresses.set(connection.address, true);
     this.#forgetAnonymous(connection);
@@ -174,24 +174,24 @@ export class Connections {
 
   #closeUnread(now: number): void {
     for (const connection of this.#all)
-      if (connection.stoodFor(now) >= this.#limits.unreadMs && !withOwnLimit.has(connection.spoken)) this.#close(connection, 'unread');
+      if (connection.stalledMs(now) >= this.#limits.unreadMs && !selfWatched.has(connection.httpSocket)) this.#close(connection, 'unread');
   }
 
-  #close(connection: Tracked, reason: 'unread' | 'idle' | 'refused'): void {
+  #close(connection: TrackedConnection, reason: 'unread' | 'idle' | 'refused'): void {
     this.#closed?.inc({ reason });
     this.#forget(connection);
-    connection.spoken.destroy();
+    connection.httpSocket.destroy();
     connection.socket.destroy();
   }
 
-  #forget(connection: Tracked): void {
+  #forget(connection: TrackedConnection): void {
     this.#all.delete(connection);
     this.#forgetAnonymous(connection);
   }
 
-  #forgetAnonymous(connection: Tracked): void {
+  #forgetAnonymous(connection: TrackedConnection): void {
     this.#anonymous.delete(connection);
-    const theirs = this.#byAddress.get(connection.address);
-    if (theirs?.delete(connection) && theirs.size === 0) this.#byAddress.delete(connection.address);
+    const sameAddress = this.#byAddress.get(connection.address);
+    if (sameAddress?.delete(connection) && sameAddress.size === 0) this.#byAddress.delete(connection.address);
   }
 }

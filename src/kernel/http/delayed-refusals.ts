@@ -1,25 +1,25 @@
 import type { Refusal } from '../errors.ts';
 
 /**
- * Whoever asks in a loop asks again as soon as it is refused, and a refusal costs as much as many an answer: while the event loop is busy, who is
- * told to ask less often is told so a moment later. What it still sends waits with it, unread.
+ * A client in a tight loop repeats its request as soon as it is refused, and a refusal costs as much as many a response. While the event
+ * loop is busy, 429 responses are delayed. Bytes that the client still sends wait with it, unread.
  */
 export interface DelayedRefusals {
-  /** Whether it is told later: then `say` is called in a moment. */
-  delay(refusal: Refusal, say: () => void): boolean;
+  /** True if the refusal is delayed: then `say` is called later. */
+  delay(refusal: Refusal, send: () => void): boolean;
 }
 
-/** So long; and beyond so many at once nobody waits. */
+/** Refusals are delayed by 500 ms, and by nothing once 256 are pending. */
 export const refusalDelay = { ms: 500, maxPending: 256 };
 
 export function makeDelayedRefusals(isBusy: () => boolean): DelayedRefusals {
-  let held = 0;
+  let pending = 0;
   return {
     delay: ({ status }, say) => {
-      if (status !== 429 || held >= refusalDelay.maxPending || !isBusy()) return false;
-      held++;
+      if (status !== 429 || pending >= refusalDelay.maxPending || !isBusy()) return false;
+      pending++;
       setTimeout(() => {
-        held--;
+        pending--;
         say();
       }, refusalDelay.ms);
       return true;

@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import { currentContext, watchLoop } from '../fairness/index.ts';
 import { guarded } from '../faults/guarded.ts';
 
-/** Whether one was announced. */
+/** Whether the headers announce a body. */
 export const hasBody = ({ headers: { 'content-length': length = '0', 'transfer-encoding': encoding } }: IncomingMessage): boolean =>
   length !== '0' || encoding !== undefined;
 
 const discarded = new WeakSet<IncomingMessage>();
 const linger = { maxBytes: 67_108_864, ms: 5_000 };
 
-/** Whoever is cut off while still sending never reads why (RFC 9112, 9.6): so the rest is read and thrown away, within bounds. */
+/** A client that is cut off while sending never reads the response (RFC 9112, 9.6). So the rest is read and discarded, within limits. */
 export function discard(request: IncomingMessage) {
   if (request.complete || discarded.has(request) || !hasBody(request)) return;
   discarded.add(request);
-  // Who is refused very often shares its turns with itself. Whoever it says it is was not checked: so it is its address, or who it is known to be.
+  // Senders take turns, by organization or address. The claimed identity of a refused request was not checked, so it does not count.
   const sender = currentContext().org;
   let left = linger.maxBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();
@@ -23,20 +23,20 @@ export function discard(request: IncomingMessage) {
     guarded('http.discard.data', request, (chunk: Buffer) => {
       left -= chunk.length;
       if (left < 0) request.destroy();
-      else keepPace(request, chunk.length, sender);
+      else throttle(request, chunk.length, sender);
     }),
   );
-  request.resume(); // somebody may have stopped reading it in the middle
+  request.resume(); // the handler may have stopped reading in the middle
 }
 
 /**
- * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some beside its own
- * bytes; so whoever sends few holds up nobody who sends many and waits for the reason.
+ * Discarded bytes share one rate limit, since reading them costs as much as reading wanted ones. Each chunk costs an extra 1 KiB, so a
+ * sender of few bytes does not delay a sender of many that waits for its refusal.
  */
-const pace = { everyMs: 4, bytes: 524_288, busyBytes: 131_072, busyMs: 500, chunkBytes: 1_024 };
-const unwanted = { left: pace.bytes, isCounting: false, waiting: new Map<string, Waiting[]>() };
+const rateLimit = { intervalMs: 4, bytes: 524_288, busyBytes: 131_072, busyMs: 500, chunkBytes: 1_024 };
+const discarding = { bytesLeft: rateLimit.bytes, isTicking: false, pausedBySender: new Map<string, PausedRequest[]>() };
 
-interface Waiting {
+interface PausedRequest {
   request: IncomingMessage;
   cost: number;
 }
@@ -44,41 +44,41 @@ interface Waiting {
 const load = watchLoop();
 let busyAt = Number.NEGATIVE_INFINITY;
 
-/** Much while there is little else to do. Once it was busy it stays at little for a while: to read much would only make it busy again. */
-function paceNow(): number {
+/** Fast while the loop is idle. After a busy moment it stays slow for 500 ms: reading much would only make the loop busy again. */
+function bytesPerInterval(): number {
   const now = performance.now();
   if (load.isBusy()) busyAt = now;
-  return now - busyAt < pace.busyMs ? pace.busyBytes : pace.bytes;
+  return now - busyAt < rateLimit.busyMs ? rateLimit.busyBytes : rateLimit.bytes;
 }
 
-/** Stops reading once there was as much as the pace allows, until the next turn comes. */
-function keepPace(request: IncomingMessage, length: number, sender: string): void {
-  const cost = length + pace.chunkBytes;
-  unwanted.left -= cost;
-  if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
-  unwanted.isCounting = true;
-  if (unwanted.left > 0) return;
-  const waiting = unwanted.waiting.get(sender);
+/** Stops reading once the budget of this interval is used up, until the next interval. */
+function throttle(request: IncomingMessage, length: number, sender: string): void {
+  const cost = length + rateLimit.chunkBytes;
+  discarding.bytesLeft -= cost;
+  if (!discarding.isTicking) setTimeout(resumePaused, rateLimit.intervalMs).unref();
+  discarding.isTicking = true;
+  if (discarding.bytesLeft > 0) return;
+  const waiting = discarding.pausedBySender.get(sender);
   const next = { request: request.pause(), cost };
   if (waiting) waiting.push(next);
-  else unwanted.waiting.set(sender, [next]);
+  else discarding.pausedBySender.set(sender, [next]);
 }
 
-/** As many go on as have room if each brings what it brought before; senders in turn. */
-function readOn(): void {
-  const { waiting } = unwanted;
-  unwanted.left = paceNow();
-  unwanted.isCounting = waiting.size > 0;
-  let room = unwanted.left;
-  for (const [sender, theirs] of waiting) {
+/** Resumes as many requests as the budget allows if each brings as much as before; senders in turn. */
+function resumePaused(): void {
+  const { pausedBySender } = discarding;
+  discarding.bytesLeft = bytesPerInterval();
+  discarding.isTicking = pausedBySender.size > 0;
+  let room = discarding.bytesLeft;
+  for (const [sender, paused] of pausedBySender) {
     if (room <= 0) break;
-    waiting.delete(sender);
-    let next = theirs.shift();
-    while (next?.request.destroyed) next = theirs.shift();
-    if (theirs.length > 0) waiting.set(sender, theirs); // visited once more in this walk, after all the others
+    pausedBySender.delete(sender);
+    let next = paused.shift();
+    while (next?.request.destroyed) next = paused.shift();
+    if (paused.length > 0) pausedBySender.set(sender, paused); // visited once more in this walk, after all the others
     if (!next) continue;
     room -= next.cost;
     next.request.resume();
   }
-  if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
+  if (discarding.isTicking) setTimeout(resumePaused, rateLimit.intervalMs).unref();
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../errors.ts';
 
-// What node's parser lets through and we do not: where two readers of one request could disagree about where it goes or where it ends.
+// Requests that node's parser accepts and we refuse: two parsers could disagree about their target or their end.
 
 /** RFC 9110, 7.2 and RFC 3986, 3.2.2: a name or an address, and perhaps a port. */
 const authority = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\w:.%~-]+\])(?::\d{0,5})?$/;
 const absolute = /^https?:\/\/([^/?#]*)/i;
 
-/** Throws for a request that nobody should answer, and leaves every other one with a path as its URL. */
+/** Throws for an ambiguous request, and leaves every other one with a path as its URL. */
 export function checkFraming(request: IncomingMessage): void {
   if (request.httpVersionMajor !== 1) throw new Refusal(400, 'malformed', 'this is no version of HTTP that is spoken here; send HTTP/1.1');
   checkHost(request);
@@ -33,7 +33,7 @@ function checkHost({ headers: { host }, rawHeaders, httpVersion }: IncomingMessa
   if (!authority.test(host)) throw new Refusal(400, 'invalid', 'the Host header is not a host name or address, with or without a port');
 }
 
-/** RFC 9112, 3.2.2: a whole URL says where it goes better than the Host header does. */
+/** RFC 9112, 3.2.2: an absolute URL overrides the Host header. */
 function takeAbsolute(request: IncomingMessage, url: string): void {
   const [whole = '', host = ''] = absolute.exec(url) ?? [];
   const path = url.slice(whole.length);

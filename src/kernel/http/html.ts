@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 
-/** Whatever people wrote, as text: in an element or an attribute. */
+/** Escapes user text for an element or an attribute. */
 export const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-// One column that fits a phone; long words break rather than stick out. The button is as wide as a thumb needs.
+// One column that fits a phone; long words break. The button is wide enough for a thumb.
 const style = [
   ':root{color-scheme:light dark;--ink:#1f2328;--ground:#fff;--faint:#59636e;--line:#d1d9e0;--act:#0550ae;--on-act:#fff}',
   '@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--ground:#0d1117;--faint:#9198a1;--line:#3d444d;--act:#4493f8;--on-act:#0d1117}}',
@@ -25,7 +25,7 @@ const policy = [
   "base-uri 'none'",
 ].join('; ');
 
-/** A small page for a person: no script, nothing from elsewhere, in the colours they prefer. `title` is text, `body` is markup. */
+/** A small HTML page: no script, no external resource, light or dark as the browser prefers. `title` is text, `body` is markup. */
 export const sendHtml = (reply: FastifyReply, status: number, title: string, body: string) =>
   reply
     .code(status)

@@ -2,21 +2,23 @@ import { Refusal } from '../errors.ts';
 import type { Steps } from '../steps.ts';
 
 export interface JsonLimits {
-  /** Values and names of fields, at any depth; and as many lists and objects, which hold no comma when they are nested. */
+  /** The limit of values and field names, at any depth; and of lists and objects, since nested ones have no commas. */
   values: number;
-  /** So much is read at once: by default what takes a millisecond or two. */
+  /** Bytes parsed at once: by default what takes a millisecond or two. */
   pieceBytes?: number;
 }
 
-const deepest = 64;
-/** A list or an object takes as long to read as so many bytes of text. */
+const maxDepth = 64;
+/** A list or an object takes as long to parse as this many bytes of text. */
 const bracketWeight = 30;
-/** Of one object. What has very many is rebuilt whole each time it outgrows its room, which cannot be done in steps. */
-const mostFields = 50_000;
-/** So far is looked before everybody else has a turn. */
-const stretchBytes = 65_536;
-/** Longer than this, what is read at once is a single number, a name or empty space, and nobody means it. */
-const mostAtOnce = 1_048_576;
+/**
+ * The limit of fields in one object. A very large object is rebuilt whole each time it outgrows its memory, which cannot be done in steps.
+ */
+const maxFields = 50_000;
+/** Bytes scanned before the loop yields. */
+const yieldEveryBytes = 65_536;
+/** A longer single number, name or run of spaces is refused: no client means it. */
+const maxTokenBytes = 1_048_576;
 
 const [quote, backslash, comma, colon, openList, openObject, closeList, closeObject] = [...Buffer.from('"\\,:[{]}')] as [
   number,
@@ -32,7 +34,7 @@ const [quote, backslash, comma, colon, openList, openObject, closeList, closeObj
 const letterU = 0x75;
 const byteOrderMark = Buffer.from('\uFEFF');
 
-/** Reads JSON whose parts were counted first. */
+/** Parses JSON after counting its parts. */
 export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
   const steps = readJsonInSteps(bytes, limits);
   for (;;) {
@@ -42,9 +44,9 @@ export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
 }
 
 /**
- * Reads JSON whose parts were counted first. A megabyte of two-letter names takes three seconds to be judged field by field, so what has
- * more parts than anybody may send is refused by looking at its commas: a millisecond for each megabyte. The same look finds the lists,
- * objects and strings that are too large to be read at once, and where they can be cut.
+ * Parses JSON after counting its parts. A megabyte of two-letter names takes three seconds to validate field by field. So a body with too
+ * many parts is refused by counting its commas: a millisecond for each megabyte. The same scan finds the lists, objects and strings that
+ * are too large to parse at once, and where to cut them.
  */
 export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknown> {
   const bytes = sent.subarray(sent.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0);
@@ -54,108 +56,108 @@ export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknow
   return yield* readLarge(bytes, large);
 }
 
-/** A list, an object or a string that is read in pieces. */
-interface Large {
+/** A list, an object or a string that is parsed in pieces. */
+interface LargeValue {
   kind: 'list' | 'object' | 'string';
-  /** Behind its opening bracket or quote. */
+  /** After its opening bracket or quote. */
   begin: number;
   /** At its closing one. */
   end: number;
-  /** At these commas, and in strings before these characters. Whatever is large itself has a piece of its own. */
+  /** The commas to cut at; in strings, the characters to cut before. A large value has a piece of its own. */
   cuts: number[];
-  inner: Large[];
+  inner: LargeValue[];
 }
 
-/** A list or an object whose end was not seen yet. */
-interface Open extends Large {
-  /** Where the piece begins that is not cut off yet. */
-  piece: number;
+/** A list or an object whose end has not been found yet. */
+interface OpenContainer extends LargeValue {
+  /** Where the current piece begins. */
+  pieceBegin: number;
   lastComma: number;
-  /** What was read before it, before that piece, and before that comma: bytes, and brackets with their weight. */
+  /** The weight (bytes, and brackets with their weight) before it, before the current piece, and before the last comma. */
   beginWeight: number;
   pieceWeight: number;
   commaWeight: number;
-  /** Of an object, but for the last one. */
+  /** The fields of an object so far, without the last one. */
   fields: number;
-  /** Whether that piece holds something large. */
-  isFull: boolean;
+  /** Whether the current piece holds a large value. */
+  holdsLarge: boolean;
 }
 
-const open = (kind: 'list' | 'object', begin: number, weight: number): Open => ({
+const open = (kind: 'list' | 'object', begin: number, weight: number): OpenContainer => ({
   kind,
   begin,
   end: -1,
   cuts: [],
   inner: [],
-  piece: begin,
+  pieceBegin: begin,
   lastComma: -1,
   beginWeight: weight,
   pieceWeight: weight,
   commaWeight: weight,
   fields: 0,
-  isFull: false,
+  holdsLarge: false,
 });
 
-/** Counts the parts and gives what is large. Brackets match from here on. */
-function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLimits): Steps<Large[]> {
-  let here = open('list', 0, 0);
-  const around: Open[] = [];
+/** Counts the parts and returns the large values. Brackets match from here on. */
+function* outline(bytes: Buffer, { values: maxValues, pieceBytes = 131_072 }: JsonLimits): Steps<LargeValue[]> {
+  let current = open('list', 0, 0);
+  const outerStack: OpenContainer[] = [];
   let parts = 1;
   let brackets = 0;
-  let stretch = stretchBytes;
+  let yieldAt = yieldEveryBytes;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === quote) {
       const end = endOfString(bytes, at + 1, at + pieceBytes);
-      at = bytes[end] === quote ? end : yield* passLongString(bytes, at + 1, here, pieceBytes);
+      at = bytes[end] === quote ? end : yield* skipLongString(bytes, at + 1, current, pieceBytes);
     } else if (byte === comma || byte === colon) {
-      if (++parts > most) throw new Refusal(400, 'invalid', `the body has more than ${most} fields and values`);
-      if (byte === comma) passComma(here, at, at + brackets * bracketWeight, pieceBytes);
+      if (++parts > maxValues) throw new Refusal(400, 'invalid', `the body has more than ${maxValues} fields and values`);
+      if (byte === comma) onComma(current, at, at + brackets * bracketWeight, pieceBytes);
     } else if (byte === openList || byte === openObject) {
-      if (around.length >= deepest) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
-      if (++brackets > most) throw new Refusal(400, 'invalid', `the body has more than ${most} lists and objects`);
-      around.push(here);
-      here = open(byte === openList ? 'list' : 'object', at + 1, at + brackets * bracketWeight);
+      if (outerStack.length >= maxDepth) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
+      if (++brackets > maxValues) throw new Refusal(400, 'invalid', `the body has more than ${maxValues} lists and objects`);
+      outerStack.push(current);
+      current = open(byte === openList ? 'list' : 'object', at + 1, at + brackets * bracketWeight);
     } else if (byte === closeList || byte === closeObject) {
-      const outer = around.pop();
-      if (!outer || (here.kind === 'list') !== (byte === closeList)) throw notJson();
-      here.end = at;
-      if (at + brackets * bracketWeight - here.beginWeight >= pieceBytes) setApart(outer, here);
-      here = outer;
+      const outer = outerStack.pop();
+      if (!outer || (current.kind === 'list') !== (byte === closeList)) throw notJson();
+      current.end = at;
+      if (at + brackets * bracketWeight - current.beginWeight >= pieceBytes) addLarge(outer, current);
+      current = outer;
     }
-    if (at + brackets * bracketWeight >= stretch) {
-      stretch = at + brackets * bracketWeight + stretchBytes;
+    if (at + brackets * bracketWeight >= yieldAt) {
+      yieldAt = at + brackets * bracketWeight + yieldEveryBytes;
       yield;
     }
   }
-  if (around.length > 0) throw notJson();
-  return here.inner;
+  if (outerStack.length > 0) throw notJson();
+  return current.inner;
 }
 
-function passComma(here: Open, at: number, weight: number, pieceBytes: number): void {
-  if (here.kind === 'object' && ++here.fields >= mostFields)
-    throw new Refusal(400, 'invalid', `an object in the body has more than ${mostFields} fields`);
-  if (here.isFull || weight - here.pieceWeight >= pieceBytes) cut(here, at, weight);
+function onComma(here: OpenContainer, at: number, weight: number, pieceBytes: number): void {
+  if (here.kind === 'object' && ++here.fields >= maxFields)
+    throw new Refusal(400, 'invalid', `an object in the body has more than ${maxFields} fields`);
+  if (here.holdsLarge || weight - here.pieceWeight >= pieceBytes) cut(here, at, weight);
   here.lastComma = at;
   here.commaWeight = weight;
 }
 
-/** What is large has a piece of its own: what stands before it in this one is cut off now, what follows at the next comma. */
-function setApart(outer: Open, large: Large): void {
-  if (outer.lastComma > outer.piece) cut(outer, outer.lastComma, outer.commaWeight);
-  outer.isFull = true;
+/** A large value has a piece of its own: the text before it is cut off now, the text after it at the next comma. */
+function addLarge(outer: OpenContainer, large: LargeValue): void {
+  if (outer.lastComma > outer.pieceBegin) cut(outer, outer.lastComma, outer.commaWeight);
+  outer.holdsLarge = true;
   outer.inner.push(large);
 }
 
-function cut(here: Open, at: number, weight: number): void {
+function cut(here: OpenContainer, at: number, weight: number): void {
   here.cuts.push(at);
-  here.piece = at + 1;
+  here.pieceBegin = at + 1;
   here.pieceWeight = weight;
-  here.isFull = false;
+  here.holdsLarge = false;
 }
 
-/** Sets a long string apart, unless it is the name of a field, and gives its end. */
-function* passLongString(bytes: Buffer, begin: number, here: Open, pieceBytes: number): Steps<number> {
+/** Sets a long string apart, unless it is a field name, and returns its end. */
+function* skipLongString(bytes: Buffer, begin: number, here: OpenContainer, pieceBytes: number): Steps<number> {
   const cuts: number[] = [];
   let at = begin;
   for (;;) {
@@ -168,13 +170,13 @@ function* passLongString(bytes: Buffer, begin: number, here: Open, pieceBytes: n
   }
   let next = at + 1;
   while (isSpace(bytes[next])) next++;
-  if (bytes[next] !== colon && cuts.length > 0) setApart(here, { kind: 'string', begin, end: at, cuts, inner: [] });
+  if (bytes[next] !== colon && cuts.length > 0) addLarge(here, { kind: 'string', begin, end: at, cuts, inner: [] });
   return at;
 }
 
 const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-function* readLongString(bytes: Buffer, { begin, end, cuts }: Large): Steps<string> {
+function* readLongString(bytes: Buffer, { begin, end, cuts }: LargeValue): Steps<string> {
   const parts: string[] = [];
   let from = begin;
   for (const to of [...cuts, end]) {
@@ -185,7 +187,7 @@ function* readLongString(bytes: Buffer, { begin, end, cuts }: Large): Steps<stri
   return parts.join('');
 }
 
-function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
+function* readLarge(bytes: Buffer, large: LargeValue): Steps<unknown> {
   if (large.kind === 'string') return yield* readLongString(bytes, large);
   const isList = large.kind === 'list';
   const list: unknown[] = [];
@@ -195,7 +197,7 @@ function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
     const piece = parse(isList ? `[${text}]` : `{${text}}`) as object;
     const names = isList ? undefined : Object.keys(piece);
     const count = (names ?? (piece as unknown[])).length;
-    if (inner ? count !== 1 : count === 0 && large.cuts.length > 0) throw notJson(); // nothing between two commas
+    if (inner ? count !== 1 : count === 0 && large.cuts.length > 0) throw notJson(); // empty between two commas
     yield;
     const whole = inner && (yield* readLarge(bytes, inner));
     if (!names) for (const value of piece as unknown[]) list.push(inner ? whole : value);
@@ -204,7 +206,7 @@ function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
   return isList ? list : object;
 }
 
-function* piecesOf({ begin, end, cuts, inner }: Large): Generator<{ from: number; to: number; inner: Large | undefined }> {
+function* piecesOf({ begin, end, cuts, inner }: LargeValue): Generator<{ from: number; to: number; inner: LargeValue | undefined }> {
   let from = begin;
   let next = 0;
   for (const to of [...cuts, end]) {
@@ -214,8 +216,8 @@ function* piecesOf({ begin, end, cuts, inner }: Large): Generator<{ from: number
   }
 }
 
-/** A piece without what is large in it, in whose place something small stands. */
-const textAround = (bytes: Buffer, { begin, end }: Large, from: number, to: number) =>
+/** A piece with its large value replaced by a small one. */
+const textAround = (bytes: Buffer, { begin, end }: LargeValue, from: number, to: number) =>
   `${decode(bytes.subarray(from, begin - 1))} null ${decode(bytes.subarray(end + 1, to))}`;
 
 /** `__proto__` is a name like any other. */
@@ -224,16 +226,16 @@ function setField(object: object, name: string, value: unknown): void {
   else (object as Record<string, unknown>)[name] = value;
 }
 
-/** Where the string ends in which this is a character's or an escape's first byte; or the first such byte that is not before `most`. */
-function endOfString(bytes: Buffer, begin: number, most: number): number {
-  const end = Math.min(most, bytes.length);
+/** The end of the string, starting at the first byte of a character or an escape; or the first such byte at or after `limit`. */
+function endOfString(bytes: Buffer, begin: number, limit: number): number {
+  const end = Math.min(limit, bytes.length);
   let at = begin;
   while (at < end && bytes[at] !== quote) at += bytes[at] !== backslash ? 1 : bytes[at + 1] === letterU ? 6 : 2;
   return at;
 }
 
 function decode(bytes: Buffer): string {
-  if (bytes.length > mostAtOnce)
+  if (bytes.length > maxTokenBytes)
     throw new Refusal(400, 'invalid', 'the body has a megabyte of space, or a name or a number of that length');
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -1,46 +1,47 @@
 import { Readable } from 'node:stream';
 import { watchLoop } from '../fairness/index.ts';
 
-// The kernel copies an answer into the socket's buffer within the call that writes it. Sixty scripts of megabytes at once hold the event loop
-// for 100 ms, also in pieces if each connection sends one in every turn. So all large answers share one pace, and connections take turns.
+// The kernel copies a response into the socket's buffer within the call that writes it. Sixty scripts of megabytes at once hold the event
+// loop for 100 ms, also in pieces if each connection sends one in every turn. So all large responses share one rate, and connections take
+// turns.
 
-const pace = { pieceBytes: 65_536, everyMs: 4, pieces: 8, busyPieces: 1, busyMs: 500 };
+const rateLimit = { pieceBytes: 65_536, intervalMs: 4, pieces: 8, busyPieces: 1, busyMs: 500 };
 
-/** Pieces that connections are ready for, oldest first. A connection waits with one at most. */
+/** Pieces that connections are ready for, oldest first; at most one for each connection. */
 const waiting: (() => void)[] = [];
 const load = watchLoop();
 let isTicking = false;
 let busyAt = Number.NEGATIVE_INFINITY;
 
-/** Once the loop was busy the pace stays slow for a while: to send much would only make it busy again. */
-function piecesNow(): number {
+/** After a busy moment the rate stays low for a while: sending much would only make the loop busy again. */
+function piecesPerInterval(): number {
   const now = performance.now();
   if (load.isBusy()) busyAt = now;
-  return now - busyAt < pace.busyMs ? pace.busyPieces : pace.pieces;
+  return now - busyAt < rateLimit.busyMs ? rateLimit.busyPieces : rateLimit.pieces;
 }
 
 function tick(): void {
-  for (const send of waiting.splice(0, piecesNow())) send();
+  for (const send of waiting.splice(0, piecesPerInterval())) send();
   isTicking = waiting.length > 0;
-  if (isTicking) setTimeout(tick, pace.everyMs).unref();
+  if (isTicking) setTimeout(tick, rateLimit.intervalMs).unref();
 }
 
-function takeTurn(send: () => void): void {
+function enqueue(send: () => void): void {
   waiting.push(send);
   if (isTicking) return;
   isTicking = true;
   setTimeout(tick, 0).unref();
 }
 
-/** A stream of bytes that belong to all connections alike: 128 MB/s for all of them, and 16 MB/s while the loop is busy. */
+/** A stream of the same bytes for all connections: 128 MB/s in total, and 16 MB/s while the loop is busy. */
 export function pacedBytes(bytes: Buffer): Readable {
   let at = 0;
   return new Readable({
-    highWaterMark: 1, // asked for the next piece only once the last one is on its way
+    highWaterMark: 1, // requests the next piece only once the last one is being sent
     read() {
-      takeTurn(() => {
+      enqueue(() => {
         if (this.destroyed) return;
-        const piece = bytes.subarray(at, at + pace.pieceBytes);
+        const piece = bytes.subarray(at, at + rateLimit.pieceBytes);
         at += piece.length;
         if (piece.length > 0) this.push(piece);
         if (at >= bytes.length) this.push(null);

@@ -4,45 +4,45 @@ import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { isTrusted } from './proxies.ts';
 
-/** Where requests come from. Nothing else here looks at an address of a caller, or at what a proxy says of one. */
+/** The client addresses of requests. No other code reads a caller's address or a proxy's headers. */
 export interface Peers {
-  /** Whose requests are counted together: an address of IPv4, or the /48 of one of IPv6. */
+  /** The key by which requests are counted: an IPv4 address, or the /48 of an IPv6 address. */
   of(request: IncomingMessage): string;
-  /** Whether the operator's own proxy brought it, whose word counts. */
+  /** Whether the operator's proxy forwarded it, whose headers are trusted. */
   isProxied(request: IncomingMessage): boolean;
-  /** Whether it came by TLS: to us, or to the operator's proxy. */
+  /** Whether it came over TLS: to this server, or to the operator's proxy. */
   isSecure(request: IncomingMessage): boolean;
 }
 
-/** A connection that speaks no HTTP, as the limits see it that count callers by where they come from. */
+/** A non-HTTP connection in the form that limits by address expect. */
 export const asCaller = (socket: Socket): IncomingMessage => ({ socket, headers: {} }) as IncomingMessage;
 
-/** What tells a connection from every other: a socket of TLS and the one below it have the same. */
+/** Identifies a connection: a TLS socket and the socket below it have the same value. */
 export const otherEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-/** Whether it is this machine that speaks: nobody in between can listen. */
-export const isFromHere = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
+/** Whether the client is on this machine, so that nothing in between can listen. */
+export const isLocalPeer = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
 
-/** The address that a connection comes from, IPv4 as such. */
+/** The remote address of a connection; IPv4-mapped addresses as IPv4. */
 export const addressOfPeer = ({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string => remoteAddress.replace(/^::ffff:/, '');
 
-/** A chain of proxies is short: whoever writes more than this into X-Forwarded-For wants us to read. */
-const longest = { characters: 1_000, hops: 20 };
+/** A chain of proxies is short. A longer X-Forwarded-For is an attempt to make the server parse it. */
+const forwardedLimits = { characters: 1_000, hops: 20 };
 
 export function makePeers(trustedProxies: string[]): Peers {
   const trusts = isTrusted(trustedProxies);
-  const judged = new WeakMap<Socket, boolean>(); // a proxy sends many requests by one connection
+  const trustedBySocket = new WeakMap<Socket, boolean>(); // a proxy sends many requests on one connection
   const isProxied = ({ socket }: IncomingMessage) => {
     if (!trustedProxies.length) return false;
-    let known = judged.get(socket);
+    let known = trustedBySocket.get(socket);
     if (known === undefined) {
       known = trusts(addressOf(socket.remoteAddress ?? ''));
-      judged.set(socket, known);
+      trustedBySocket.set(socket, known);
     }
     return known;
   };
   return {
-    of: (request) => siteOf(lastStranger(request, trusts)),
+    of: (request) => addressGroup(clientAddress(request, trusts)),
     isProxied,
     isSecure: (request) =>
       (request.socket as TLSSocket).encrypted === true ||
@@ -51,15 +51,15 @@ export function makePeers(trustedProxies: string[]): Peers {
 }
 
 /**
- * From us outward: the first address that is none of the operator's proxies. Each hop is the word of the one after it, so a hop that is no
- * address ends the walk at whoever said it: else a caller could be somebody else with every request.
+ * From this server outward: the first address that is not one of the operator's proxies. Each hop is reported by the one after it. An
+ * invalid hop ends the walk at its reporter; otherwise a client could change its address with every request.
  */
-function lastStranger(request: IncomingMessage, trusts: (address: string | undefined) => boolean): string {
+function clientAddress(request: IncomingMessage, trusts: (address: string | undefined) => boolean): string {
   let peer = addressOf(request.socket.remoteAddress ?? '');
   const hops = String(request.headers['x-forwarded-for'] ?? '')
-    .slice(-longest.characters)
+    .slice(-forwardedLimits.characters)
     .split(',')
-    .slice(-longest.hops);
+    .slice(-forwardedLimits.hops);
   for (let hop = hops.pop(); hop !== undefined && trusts(peer); hop = hops.pop()) {
     const said = addressOf(hop.trim());
     if (said === undefined) break;
@@ -76,10 +76,10 @@ function addressOf(text: string): string | undefined {
 }
 
 /**
- * One customer of a provider has at most a /48 of IPv6 (RFC 6177), which tunnel brokers give away: it counts as one. By /64, its holder would
- * have 65,536 shares. Customers who have less of a common /48 share its bounds, as people behind one address of IPv4 do.
+ * One customer of a provider has at most a /48 of IPv6 (RFC 6177), which tunnel brokers give away: it counts as one. By /64, its holder
+ * would have 65,536 shares. Customers within one /48 share its limits, as people behind one IPv4 address do.
  */
-function siteOf(peer: string): string {
+function addressGroup(peer: string): string {
   if (peer === '') return peer; // a unix socket
   const address = ipaddr.process(peer);
   return address instanceof ipaddr.IPv6

@@ -5,72 +5,72 @@ import type { Duplex } from 'node:stream';
 import { guarded } from '../faults/guarded.ts';
 import { releaseBuffer } from '../release-buffer.ts';
 
-// Node parses everything that a packet brings at once: 64 KiB hold 2,000 requests, which all begin in one turn of the event loop, ahead of
-// every other connection. Here a connection has one request in hand. Its bytes are given to the parser up to the end of one request; the rest
-// waits, and nothing more is read from the socket, until that request was answered and the event loop has gone round once. While the loop is
-// busy the next request waits for some milliseconds: each turn is a step of other connections' requests, and ten thousand wait here.
+// Node parses a whole packet at once: 64 KiB hold 2,000 requests, which all start in one turn of the event loop, ahead of every other
+// connection. Here a connection has one request in flight. The parser gets the bytes up to the end of one request. The rest waits, and the
+// socket is paused, until that request was answered and the event loop has gone round once. While the loop is busy the next request waits
+// 10 ms: each turn is a step of other connections' requests, and ten thousand wait here.
 
-/** How many pieces of one connection are parsed in one turn: a chunked body can be cut into very small ones. */
-const piecesInATurn = 64;
+/** How many pieces of one connection are parsed in one turn: a chunked body can consist of very small ones. */
+const piecesPerTurn = 64;
 
-/** Between two requests that one connection has sent without waiting for an answer, while the event loop is busy. */
+/** The pause between two pipelined requests of one connection while the event loop is busy. */
 const busyPauseMs = 10;
 
-/** A packet of this size is worth giving back. */
+/** A packet of this size is worth releasing early. */
 const largeBytes = 16_384;
 
 const endOfHead = Buffer.from('\r\n\r\n');
 
-/** What node's server keeps at a socket. */
+/** Node's internals of a socket. */
 type NodeSocket = Socket & { parser?: unknown; _paused?: boolean };
 
 type Parse = (piece: Buffer) => void;
 
 class Connection {
   readonly #socket: NodeSocket;
-  /** Node's own listener for data. */
+  /** Node's own data listener. */
   readonly #parse: Parse;
   readonly #handle: RequestListener;
   readonly #isBusy: () => boolean;
-  /** What was read and not parsed yet. Never more than a few packets: the socket is paused meanwhile. */
+  /** Bytes read and not parsed yet. Never more than a few packets: the socket is paused meanwhile. */
   #rest: Buffer | undefined;
-  /** The request that was begun last. It is in hand until its answer is complete. */
+  /** The latest request. It is in flight until its response is complete. */
   #request: IncomingMessage | undefined;
   #response: ServerResponse | undefined;
-  /** Bytes of its body that are still to come, by its Content-Length. */
+  /** Bytes of its body still to come, by its Content-Length. */
   #bodyLeft = 0;
-  /** How much of an empty line the packet before ended with. */
-  #begun = 0;
-  /** Requests that were parsed although one was in hand: the parser may see an end where `#cut` sees none. */
+  /** How much of an empty line the previous packet ended with. */
+  #partialEnd = 0;
+  /** Requests that were parsed while one was in flight: the parser may find an end where `#cut` finds none. */
   readonly #waiting: [IncomingMessage, ServerResponse][] = [];
   #isScheduled = false;
   #isWatching = false;
   #isPaused = false;
   #isOver = false;
-  /** Gives the socket back to node. */
-  readonly #unhear: () => void;
-  /** What is done later is not done in the name of the request that was answered. */
-  readonly #inOwnName = AsyncLocalStorage.snapshot();
+  /** Returns the socket to node. */
+  readonly #removeListeners: () => void;
+  /** Later work must not run in the context of the answered request. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
 
   constructor(socket: Socket, parse: Parse, handle: RequestListener, isBusy: () => boolean) {
     this.#socket = socket;
     this.#parse = parse;
     this.#handle = handle;
     this.#isBusy = isBusy;
-    const take = guarded('http.pipelining.data', socket, (packet: Buffer) => this.#hold(packet));
-    const resumed = guarded('http.pipelining.resume', socket, () => this.#goOn({ mayPause: !this.#isInHand() }));
+    const take = guarded('http.pipelining.data', socket, (packet: Buffer) => this.#append(packet));
+    const resumed = guarded('http.pipelining.resume', socket, () => this.#schedule({ mayPause: !this.#isInFlight() }));
     socket.on('data', take).on('resume', resumed);
-    this.#unhear = () => void socket.off('data', take).off('resume', resumed);
+    this.#removeListeners = () => void socket.off('data', take).off('resume', resumed);
   }
 
-  #hold(packet: Buffer): void {
+  #append(packet: Buffer): void {
     this.#rest = this.#rest ? Buffer.concat([this.#rest, packet]) : packet;
     this.#feed();
   }
 
-  /** Begins a request, or lets it wait for the one that is in hand. */
+  /** Starts a request, or queues it behind the one in flight. */
   begin(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#isInHand()) {
+    if (this.#isInFlight()) {
       this.#waiting.push([request, response]);
       this.#watch();
       return;
@@ -82,19 +82,19 @@ class Connection {
     this.#handle(request, response);
   }
 
-  /** Nothing more is parsed: it was no HTTP, or is no longer. */
+  /** Stops parsing: the bytes are not HTTP, or no longer. */
   stop(): void {
     this.#isOver = true;
     this.#rest = undefined;
   }
 
-  /** Goes on in a later turn, if anything waits. */
-  #goOn({ mayPause = false } = {}): void {
+  /** Continues in a later turn, if anything waits. */
+  #schedule({ mayPause = false } = {}): void {
     if (this.#isScheduled || (this.#rest === undefined && this.#waiting.length === 0)) return;
     this.#isScheduled = true;
     const turn = () => {
       this.#isScheduled = false;
-      this.#inOwnName(() => this.#takeTurn());
+      this.#inOwnContext(() => this.#takeTurn());
     };
     if (mayPause && this.#isBusy()) setTimeout(turn, busyPauseMs);
     else setImmediate(turn);
@@ -102,45 +102,45 @@ class Connection {
 
   #takeTurn(): void {
     if (this.#waiting.length === 0) this.#feed();
-    else if (this.#isInHand()) this.#watch();
+    else if (this.#isInFlight()) this.#watch();
     else {
       this.begin(...this.#waiting.shift()!);
-      this.#goOn({ mayPause: true });
+      this.#schedule({ mayPause: true });
     }
   }
 
-  #isInHand(): boolean {
+  #isInFlight(): boolean {
     return this.#response !== undefined && !this.#response.writableFinished && !this.#response.destroyed;
   }
 
-  /** Most requests come alone, and nobody has to be told of their end. */
+  /** Most requests come alone, so their end is watched only on demand. */
   #watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
     const goOn = () => {
       this.#isWatching = false;
-      this.#goOn({ mayPause: true });
+      this.#schedule({ mayPause: true });
     };
     this.#response!.once('close', guarded('http.pipelining.answered', this.#socket, goOn));
   }
 
-  /** Parses what was read, as far as the end of one request. */
+  /** Parses the buffered bytes up to the end of one request. */
   #feed(): void {
     const packet = this.#rest;
     if (packet === undefined) return;
     let at = 0;
     for (let pieces = 0; at < packet.length && this.#isParsed(); pieces++) {
-      const isEnough = pieces >= piecesInATurn;
+      const isEnough = pieces >= piecesPerTurn;
       if (this.#mustWait() || isEnough) {
         this.#wait(packet.subarray(at));
-        if (isEnough) this.#goOn();
+        if (isEnough) this.#schedule();
         return;
       }
       const end = this.#cut(packet, at);
       this.#parse(at === 0 && end === packet.length ? packet : packet.subarray(at, end));
       at = end;
       if (this.#isHandedOver()) {
-        this.#leave(packet.subarray(at));
+        this.#release(packet.subarray(at));
         return;
       }
     }
@@ -151,10 +151,10 @@ class Connection {
     this.#socket.resume();
   }
 
-  /** One request that has come whole is not answered yet. Or node lets nothing be parsed until what it has written has left. */
+  /** A complete request is not answered yet; or node pauses parsing until its output has left. */
   #mustWait(): boolean {
-    if (this.#socket._paused === true) return true; // it resumes the socket then
-    if (!this.#isInHand() || !(this.#request!.complete || this.#waiting.length > 0)) return false;
+    if (this.#socket._paused === true) return true; // node resumes the socket then
+    if (!this.#isInFlight() || !(this.#request!.complete || this.#waiting.length > 0)) return false;
     this.#watch();
     return true;
   }
@@ -165,15 +165,15 @@ class Connection {
     this.#socket.pause();
   }
 
-  /** Node has let go of the socket: from here on it speaks something else than HTTP. */
+  /** Node has released the socket: from here on it carries another protocol. */
   #isHandedOver(): boolean {
     return !this.#isOver && !this.#socket.destroyed && this.#socket.parser == null;
   }
 
-  /** The bytes behind the last request belong to the listener that took the socket over, and reach it first. */
-  #leave(rest: Buffer): void {
+  /** The bytes after the last request belong to the listener that took over the socket, and reach it first. */
+  #release(rest: Buffer): void {
     this.stop();
-    this.#unhear();
+    this.#removeListeners();
     if (rest.length > 0 && !this.#socket.readableEnded) this.#socket.unshift(rest);
     if (this.#isPaused && this.#socket.listenerCount('data') > 0) this.#socket.resume();
   }
@@ -189,24 +189,24 @@ class Connection {
       this.#bodyLeft -= end - at;
       return end;
     }
-    const missing = endOfHead.subarray(this.#begun);
-    const isGoingOn = this.#begun > 0 && missing.equals(packet.subarray(at, at + missing.length));
-    const found = isGoingOn ? at - this.#begun : packet.indexOf(endOfHead, at);
+    const missing = endOfHead.subarray(this.#partialEnd);
+    const isGoingOn = this.#partialEnd > 0 && missing.equals(packet.subarray(at, at + missing.length));
+    const found = isGoingOn ? at - this.#partialEnd : packet.indexOf(endOfHead, at);
     const isWhole = isGoingOn || found >= 0;
-    this.#begun = isWhole ? 0 : begunIn(packet.subarray(at), this.#begun);
+    this.#partialEnd = isWhole ? 0 : partialEndOfHead(packet.subarray(at), this.#partialEnd);
     return isWhole ? found + endOfHead.length : packet.length;
   }
 }
 
-/** How much of an empty line some bytes end with; `before`: how much of one those before them did. */
-function begunIn(bytes: Buffer, before: number): number {
+/** How much of an empty line the bytes end with; `before`: the same for the bytes before them. */
+function partialEndOfHead(bytes: Buffer, before: number): number {
   const end = Buffer.concat([endOfHead.subarray(0, before), bytes.subarray(-endOfHead.length)]);
   for (let length = Math.min(end.length, endOfHead.length - 1); length > 0; length--)
     if (end.subarray(-length).equals(endOfHead.subarray(0, length))) return length;
   return 0;
 }
 
-/** Lets each connection of a server have one request in hand. */
+/** Limits each connection of a server to one request in flight. */
 export function paceRequests(handle: RequestListener, isBusy: () => boolean = () => false) {
   const connections = new WeakMap<Socket, Connection>();
   return {
@@ -215,14 +215,16 @@ export function paceRequests(handle: RequestListener, isBusy: () => boolean = ()
       if (connection) connection.begin(request, response);
       else handle(request, response);
     }) as RequestListener,
-    /** After node's own listener for connections, which is there from the start. The server needs a listener for `clientError` of its own:
-     *  node closes a connection that speaks no HTTP only if there is none. */
+    /**
+     * Called after node's own connection listener is attached. The server needs its own `clientError` listener: node closes a connection
+     * with invalid HTTP only if there is none.
+     */
     watch(server: Server, event: 'connection' | 'secureConnection'): void {
       const takeOver = (socket: Socket) => {
         const [parse] = socket.listeners('data') as Parse[];
         if (!parse) return;
         socket.removeListener('data', parse);
-        // Node sees that somebody listens, and hands the bytes to us instead of to its parser.
+        // Node sees a data listener, and delivers the bytes here instead of to its parser.
         connections.set(socket, new Connection(socket, parse, handle, isBusy));
       };
       const stop = (_: Error, socket: Duplex) => connections.get(socket as Socket)?.stop();

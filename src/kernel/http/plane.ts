@@ -10,9 +10,9 @@ import { QuickCounter } from './quick-counter.ts';
 import { hsts } from './request-id.ts';
 import { isTemporary, refuseTemporarily } from './temporary-failure.ts';
 
-// The one frame for protocols that speak raw HTTP on the main port: the registry's /v2 and /token, the agents of uptime, status pages.
-// A plane says which requests are its own, answers them, and refuses in its protocol's words. The frame does the rest: who serves it,
-// request ids, security headers, errors that nobody caught, what is left of a refused body, callers that went away, and counting.
+// The common base of protocols that use raw HTTP on the main port: the registry's /v2 and /token, the agents of uptime, status pages. A
+// plane decides which requests are its own, answers them, and formats refusals for its protocol. The base does the rest: roles, request
+// ids, security headers, uncaught errors, the rest of a refused body, disconnected callers, and metrics.
 
 export interface Plane {
   /** Its label in metrics and in the log. */
@@ -20,31 +20,35 @@ export interface Plane {
   /** The role that serves it. A process without it refuses its requests with a sentence that names the role. */
   role: Role;
   owns(request: IncomingMessage): boolean;
-  /** Makes its handler, once, in a process that has the role. */
+  /** Creates its handler, once, in a process that has the role. */
   open(): PlaneHandler;
-  /** Sends what lies ready in memory, to whoever asks. False: nothing was sent. It begins nothing, so nobody's share is used: it is asked before
-   *  anybody finds out whose that would be. */
+  /**
+   * Sends a response that is ready in memory. False: nothing was sent. It starts no work, so it uses no tenant's share: it runs before the
+   * caller is identified.
+   */
   sendReady?(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Says no, in the protocol's own words. The frame has set its headers; what is still being sent is discarded afterwards. */
+  /** Sends a refusal in the protocol's own format. The base has set its headers, and discards the rest of the body afterwards. */
   refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void;
-  /** Told of every failure but a caller's leaving, also when it is too late to refuse. */
+  /** Called for every failure except a disconnected caller, also when it is too late to refuse. */
   failed?(error: unknown): void;
-  /** It sends `frameHeaders` with its own headers, in one piece: for answers that lie ready in memory. What else it answers it begins with
-   *  `setFrameHeaders`. */
+  /**
+   * The plane sends `frameHeaders` together with its own headers: for responses that are ready in memory. Its other responses begin with
+   * `setFrameHeaders`.
+   */
   writesFrameHeaders?: true;
 }
 
-/** Answers a request; whatever it throws or rejects with is refused in the plane's words. */
+/** Answers a request; an exception or rejection is refused in the plane's format. */
 export type PlaneHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** Speaks raw HTTP on the main port. True: it took the request. */
+/** Handles raw HTTP on the main port. True: it took the request. */
 export interface RawHandler {
   (request: IncomingMessage, response: ServerResponse): boolean;
-  /** Takes it if the answer lies ready: see `Plane.sendReady`. */
+  /** Takes the request if the response is ready: see `Plane.sendReady`. */
   takeReady?(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** The caller closed the connection before it had our answer: nobody is left to tell. */
+/** The caller closed the connection before it had the response. */
 export class CallerGone extends Error {
   constructor() {
     super('the caller closed the connection');
@@ -52,7 +56,7 @@ export class CallerGone extends Error {
   }
 }
 
-/** Names and values in turn: the request's id, what every answer of ours says to browsers, and what this one says beside that. */
+/** Alternating names and values: the request id, the security headers of every response, and the caller's own. */
 export function frameHeaders({ requestId, cameByTls }: IncomingMessage, own: readonly string[] = []): string[] {
   const headers = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'].concat(own);
   if (requestId !== undefined) headers.push('X-Request-Id', requestId);
@@ -67,7 +71,7 @@ export function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, respo
   if (cameByTls) response.setHeader('Strict-Transport-Security', hsts);
 }
 
-/** Aborted when the caller goes away before it has the whole answer. */
+/** Aborted when the caller disconnects before it has the whole response. */
 export function abortWhenCallerLeaves(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once(
@@ -77,7 +81,7 @@ export function abortWhenCallerLeaves(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** What an error means to a caller, when the plane itself knows nothing better. */
+/** The refusal for an error that the plane does not handle itself. */
 export function refusalFor(error: unknown, request: IncomingMessage): Refusal {
   if (error instanceof Refusal) return error;
   if (isTemporary(error)) return refuseTemporarily(error);
@@ -85,7 +89,7 @@ export function refusalFor(error: unknown, request: IncomingMessage): Refusal {
   return new Refusal(503, 'internal', `something went wrong on our side; try again${named}`, { cause: error });
 }
 
-/** The refusal of planes that speak JSON of ours. */
+/** The refusal format of planes that use our JSON. */
 export function refuseInJson(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   const refusal = refusalFor(error, request);
   const body = JSON.stringify({ error: refusal.message });
@@ -107,12 +111,12 @@ export interface PlaneOptions {
   delayedRefusals?: DelayedRefusals;
 }
 
-/** Stands a plane on the main port, or its refusal where another process serves it. */
+/** Mounts a plane on the main port, or its refusal where another process serves it. */
 export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals = noDelay }: PlaneOptions): RawHandler {
   const count = counted.of(plane.name);
   const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
 
-  const say = (error: unknown, { requestId, method, url }: IncomingMessage, status: number) =>
+  const logFailure = (error: unknown, { requestId, method, url }: IncomingMessage, status: number) =>
     log.error({ err: error, requestId, plane: plane.name, method, path: url?.split('?', 1)[0], status }, 'request failed');
 
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
@@ -121,8 +125,8 @@ export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals 
     if (response.destroyed) return;
     const refusal = refusalFor(error, request);
     const { status, code, isTold } = refusal;
-    // Whoever is slowed down must not fill the operator's log instead.
-    if (status >= 500 && code !== 'rate_limited' && !isTold) say(error, request, status);
+    // A throttled caller must not fill the operator's log instead.
+    if (status >= 500 && code !== 'rate_limited' && !isTold) logFailure(error, request, status);
     if (response.headersSent) return void response.destroy();
     const answer = () => {
       if (response.destroyed) return;
@@ -131,20 +135,20 @@ export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals 
       discard(request);
       count(response.statusCode);
     };
-    if (!delayedRefusals.delay(refusal, () => orCut(request, response, answer))) answer();
+    if (!delayedRefusals.delay(refusal, () => orDestroy(request, response, answer))) answer();
   };
 
-  /** What fails while it refuses costs this connection; told later, nobody else would catch it. */
-  const orCut = (request: IncomingMessage, response: ServerResponse, act: () => void) => {
+  /** An error while refusing ends this connection. A delayed refusal has no other code around it that would catch the error. */
+  const orDestroy = (request: IncomingMessage, response: ServerResponse, act: () => void) => {
     try {
       act();
     } catch (worse) {
-      say(worse, request, 500);
+      logFailure(worse, request, 500);
       response.destroy();
     }
   };
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
-    orCut(request, response, () => refuse(request, response, error));
+    orDestroy(request, response, () => refuse(request, response, error));
 
   const take: RawHandler = (request, response) => {
     if (!plane.owns(request)) return false;
@@ -192,7 +196,7 @@ export interface PlaneMetrics {
   of(plane: string): (status: number) => void;
 }
 
-/** How many requests each plane answered, by the hundreds of their status. */
+/** Counts responses by plane and status class. */
 export function measurePlanes(registry: Registry): PlaneMetrics {
   const answers = new QuickCounter({
     name: 'quarterdeck_plane_answers_total',

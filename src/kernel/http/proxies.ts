@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { exitCodes, Stop } from '../errors.ts';
 
-/** Whether an address is one of the operator's proxies, which alone may say where a request comes from. */
+/** Whether an address is one of the operator's proxies, whose forwarding headers are trusted. */
 export function isTrusted(list: string[]): (address: string | undefined) => boolean {
   const ranges = list.map((entry) => {
     try {

@@ -1,25 +1,27 @@
 import { Counter } from 'prom-client';
 
-/** A counter of Prometheus. prom-client's own hashes the labels whenever it counts, which is dear for a small request; a series of this one
- *  adds to a number, and is told when somebody asks. */
+/**
+ * A Prometheus counter. prom-client's own hashes the labels at every increment, which is expensive for a small request. A series of this
+ * one adds to a number, which is collected at the scrape.
+ */
 export class QuickCounter<Label extends string> extends Counter<Label> {
   readonly #series = new Map<string, Series>();
 
-  /** What counts for these values of the labels, in their order. */
+  /** The series for these label values, in order. */
   series(...values: string[]): Series {
-    const place = values.join('\n');
-    let series = this.#series.get(place);
+    const key = values.join('\n');
+    let series = this.#series.get(key);
     if (!series) {
       series = new Series(values);
-      this.#series.set(place, series);
+      this.#series.set(key, series);
     }
     return series;
   }
 
   override get() {
     for (const series of this.#series.values()) {
-      const untold = series.takeUntold();
-      if (untold > 0) this.labels(...series.values).inc(untold);
+      const pending = series.drain();
+      if (pending > 0) this.labels(...series.values).inc(pending);
     }
     return super.get();
   }
@@ -27,19 +29,19 @@ export class QuickCounter<Label extends string> extends Counter<Label> {
 
 class Series {
   readonly values: string[];
-  #untold = 0;
+  #pending = 0;
 
   constructor(values: string[]) {
     this.values = values;
   }
 
   count(by = 1): void {
-    this.#untold += by;
+    this.#pending += by;
   }
 
-  takeUntold(): number {
-    const untold = this.#untold;
-    this.#untold = 0;
-    return untold;
+  drain(): number {
+    const pending = this.#pending;
+    this.#pending = 0;
+    return pending;
   }
 }

@@ -1,8 +1,8 @@
 import compilerFactory, { type Serializer, type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
 
-// Fastify compiles a serializer for each answer of each route, a GET's again for its HEAD, and all of them again for a second server in
-// the process: half of what a start costs. A serializer depends on its schema alone, so the same schema is compiled once, and only when
-// an answer first needs it: most processes never give most answers.
+// Fastify compiles a serializer for each response of each route, a GET's again for its HEAD, and all of them again for a second server in
+// the process: half of the start-up cost. A serializer depends on its schema alone. So each schema is compiled once, on first use: most
+// processes never send most responses.
 
 const compiled = new WeakMap<object, Serializer>();
 

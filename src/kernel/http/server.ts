@@ -23,31 +23,31 @@ export interface ServerOptions {
   log: Logger;
   peers: Peers;
   tls?: { cert: string; key: string } | undefined;
-  /** Protocols of their own on this port, asked in this order before the control API sees a request. */
+  /** Other protocols on this port, tried in this order before the control API. */
   raw: readonly RawHandler[];
   /** Why a path is not served here, when another process may serve it. */
   elsewhere?: (() => Refusal) | undefined;
-  /** Bounds its connections. */
+  /** Limits its connections. */
   connections?: Connections;
-  /** Who is told to ask less often is told so by it. */
+  /** Delays 429 responses. */
   delayedRefusals?: DelayedRefusals;
-  /** Whether the event loop has much to do. */
+  /** Whether the event loop is busy. */
   isBusy?: () => boolean;
 }
 
 const nodeOptions = {
   headersTimeout: 15_000,
-  requestTimeout: 0, // bodies have limits of their own: 30 s for JSON, as long as bytes flow for an image layer
-  keepAliveTimeout: 72_000, // longer than the 60 s of common proxies, so that they are the ones to close
+  requestTimeout: 0, // bodies have their own limits: 30 s for JSON, as long as bytes flow for an image layer
+  keepAliveTimeout: 72_000, // longer than the 60 s of common proxies, so that the proxy closes first
   connectionsCheckingInterval: 5_000,
   maxHeaderSize: 16_384,
-  requireHostHeader: false, // node would answer without a word; we refuse it below
+  requireHostHeader: false, // node would send an empty response; it is refused below
   IncomingMessage: JoinedRequest,
 };
 
 const maxParamLength = 512;
 
-/** ./validate.ts holds requests against the contract. Fastify would load a validator of its own, for routes that ask for it: there are none. */
+/** ./validate.ts checks requests against the contract. Fastify would load its own validator for routes that ask for it: there are none. */
 const buildValidator = () => () => {
   throw new Error('requests are checked by validate.ts, not by Fastify');
 };
@@ -85,14 +85,14 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
         guarded('http.request', ([{ socket }]) => socket, answer),
         isBusy,
       );
-      const made = (
+      const created = (
         tls
           ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, paced.listener)
           : http.createServer(nodeOptions, paced.listener)
       ) as http.Server;
-      refuseTunnels(made);
-      connections?.watch(made);
-      paced.watch(made, tls ? 'secureConnection' : 'connection');
+      refuseTunnels(created);
+      connections?.watch(created);
+      paced.watch(created, tls ? 'secureConnection' : 'connection');
       const refuseExpectation = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         refuseEarly(
@@ -101,7 +101,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
           new Refusal(417, 'expectation_failed', 'the Expect header asks for what is not offered; only 100-continue is'),
         );
       };
-      return made.on(
+      return created.on(
         'checkExpectation',
         guarded('http.expectation', ([{ socket }]) => socket, refuseExpectation),
       );
@@ -111,21 +111,21 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
       'http.framework-error',
       ([, { raw }]) => raw,
       (error, request, reply) => {
-        guardHeaders(request, reply as FastifyReply);
+        setSecurityHeaders(request, reply as FastifyReply);
         refuseTarget(error, request, reply as FastifyReply);
       },
     ),
   });
 
   server.addHook('onRequest', (request, reply, done) => {
-    guardHeaders(request, reply);
+    setSecurityHeaders(request, reply);
     done();
   });
   inOurWords(server, log, elsewhere, delayedRefusals);
   return server;
 }
 
-/** Whatever is refused, by us or by Fastify, leaves in one shape; what nobody foresaw is told to the operator alone. */
+/** Every refusal, ours or Fastify's, is sent in one format. Unexpected errors are shown to the operator alone. */
 export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, delayedRefusals: DelayedRefusals = noDelay) {
   server.setNotFoundHandler((request, reply) => {
     const refusal = elsewhere?.() ?? noSuchOperation(request);
@@ -134,32 +134,32 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
 
   server.setErrorHandler((error, request, reply) => {
     const refusal = asRefusal(error, request, elsewhere);
-    // Whoever is slowed down must not fill the operator's log instead.
+    // A throttled caller must not fill the operator's log instead.
     if (refusal.status >= 500 && refusal.code !== 'rate_limited' && !refusal.isTold)
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
-    const say = () => {
+    const send = () => {
       discard(request.raw);
       reply
         .code(refusal.status)
-        .removeHeader('connection') // Fastify closes after any bad body; a sender that still writes would not read our answer
+        .removeHeader('connection') // Fastify closes after any bad body; a client that still sends would not read the response
         .headers(errorHeaders(refusal, request))
         .type('application/json')
         .serializer(JSON.stringify)
         .send({ error: refusal.message });
     };
-    const sayLater = () => {
+    const sendDelayed = () => {
       try {
-        say();
+        send();
       } catch (worse) {
         log.error({ err: worse, requestId: request.id, route: request.routeOptions.url, status: 500 }, 'request failed');
         reply.raw.destroy(); // Fastify, which would catch it, has gone on by then
       }
     };
-    if (!delayedRefusals.delay(refusal, sayLater)) say();
+    if (!delayedRefusals.delay(refusal, sendDelayed)) send();
   });
 }
 
-/** What the router cannot even look up. */
+/** A path that the router cannot parse. */
 export function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const why =
     error.code === 'FST_ERR_MAX_PARAM_LENGTH'
@@ -172,8 +172,8 @@ export function refuseTarget(error: FastifyError, request: FastifyRequest, reply
 const noSuchOperation = ({ method, url }: FastifyRequest) =>
   new Refusal(404, 'no_such_operation', `there is no ${method} ${url.split('?')[0]}; /docs lists what there is`);
 
-/** On the reply, not on node's response: one writeHead with everything is half the work of a call for each. */
-function guardHeaders(request: FastifyRequest, reply: FastifyReply) {
+/** On the reply, not on node's response: one writeHead with all headers is half the work of a call for each. */
+function setSecurityHeaders(request: FastifyRequest, reply: FastifyReply) {
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   reply.header('referrer-policy', 'no-referrer');
@@ -192,15 +192,15 @@ const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
 function asRefusal(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal {
   if (error instanceof Refusal) return error;
   if (isTemporary(error)) return refuseTemporarily(error, request.routeOptions.config.away);
-  const theirs = asFastifyRefused(error, request, elsewhere);
-  if (theirs) return theirs;
+  const fastifyRefusal = fromFastify(error, request, elsewhere);
+  if (fastifyRefusal) return fastifyRefusal;
   return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {
     cause: error,
   });
 }
 
-/** Fastify has rules and words of its own, such as that QUERY needs a Content-Type: what it blames on the caller is said in ours. */
-function asFastifyRefused(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal | undefined {
+/** Fastify has its own rules and sentences, such as that QUERY needs a Content-Type. Its client errors are rephrased. */
+function fromFastify(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal | undefined {
   const { code, statusCode = 500 } = error as Partial<FastifyError>;
   if (!code?.startsWith('FST_') || statusCode >= 500) return undefined;
   if (request.is404) return elsewhere?.() ?? noSuchOperation(request);
@@ -210,12 +210,12 @@ function asFastifyRefused(error: unknown, request: FastifyRequest, elsewhere?: (
   return new Refusal(400, 'invalid', 'this cannot be asked so; /docs shows how each operation is asked', { cause: error });
 }
 
-/** What node:http refuses before there is a request: header bombs, slow headers, malformed lines. */
+/** Requests that node:http refuses before they are complete: header bombs, slow headers, malformed lines. */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
-  // In the middle of an answer there is no place for another; one that is complete still has to leave.
+  // In the middle of a response there is no place for another; a complete response still has to leave.
   const answer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (answer?.headersSent) return answer.writableEnded ? endSoon(socket) : socket.destroy();
+  if (answer?.headersSent) return answer.writableEnded ? endWithTimeout(socket) : socket.destroy();
   const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new Refusal(431, 'headers_too_large', `the headers are larger than ${nodeOptions.maxHeaderSize / 1024} KiB`)
@@ -225,7 +225,7 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex) {
   refuseSocket(socket, refusal);
 }
 
-/** node hands a CONNECT over as a bare socket, and drops it without a word when nobody takes it. */
+/** node emits CONNECT as a bare socket, and closes it silently without a listener. */
 export function refuseTunnels(server: http.Server) {
   const refuseConnect = (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
@@ -243,31 +243,31 @@ export function refuseTunnels(server: http.Server) {
 }
 
 function refuseSocket(socket: Duplex, refusal: Refusal) {
-  const { headers, body } = early(refusal, newRequestId(), (socket as Duplex & { encrypted?: boolean }).encrypted);
+  const { headers, body } = earlyRefusal(refusal, newRequestId(), (socket as Duplex & { encrypted?: boolean }).encrypted);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  endSoon(socket, `HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
+  endWithTimeout(socket, `HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
 }
 
-/** Whoever does not close in turn is cut off: node watches connections only as long as it parses them. */
+/** A client that does not close its side is cut off: node watches connections only while it parses them. */
 const lingerMs = 5_000;
 
-function endSoon(socket: Duplex, last?: string) {
+function endWithTimeout(socket: Duplex, last?: string) {
   const cut = setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.once('close', () => clearTimeout(cut));
   socket.resume();
   socket.end(last);
 }
 
-const unforeseen = () => new Refusal(503, 'internal', 'something went wrong on our side; try again');
+const internalError = () => new Refusal(503, 'internal', 'something went wrong on our side; try again');
 
 /** A request that no handler sees. */
 export function refuseEarly(request: IncomingMessage, response: ServerResponse, error: unknown) {
-  const refusal = error instanceof Refusal ? error : unforeseen();
-  const { headers, body } = early(refusal, request.requestId ?? newRequestId(), request.cameByTls);
+  const refusal = error instanceof Refusal ? error : internalError();
+  const { headers, body } = earlyRefusal(refusal, request.requestId ?? newRequestId(), request.cameByTls);
   response.writeHead(refusal.status, headers).end(body);
 }
 
-function early(refusal: Refusal, requestId: string, cameByTls = false) {
+function earlyRefusal(refusal: Refusal, requestId: string, cameByTls = false) {
   const body = JSON.stringify({ error: refusal.message });
   const headers = {
     ...refusal.headers,
@@ -283,7 +283,7 @@ function early(refusal: Refusal, requestId: string, cameByTls = false) {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The status while the database is away, as the operation's area has it. */
+    /** The status while the database is unavailable, chosen by the operation's area. */
     away?: 502 | 503;
   }
 }

@@ -2,11 +2,11 @@ import { DatabaseBusy, DatabaseFull, DatabaseSlow, DatabaseUnavailable } from '.
 import { Refusal } from '../errors.ts';
 import { TenantThrottled } from '../fairness/index.ts';
 
-/** Whether there was no room or no database: what may be asked again in a moment. */
+/** Whether the database or its capacity was unavailable: the caller may retry in a moment. */
 export const isTemporary = (error: unknown): error is DatabaseUnavailable | TenantThrottled =>
   error instanceof DatabaseUnavailable || error instanceof TenantThrottled;
 
-/** What a caller is told when the database did not serve it: nobody's fault, or that of its own organization's other requests. */
+/** The refusal when the database did not serve the request: an outage, or the organization's own load. */
 export function refuseTemporarily(error: DatabaseUnavailable | TenantThrottled, status: 502 | 503 = 503): Refusal {
   const options = { headers: { 'retry-after': '2' }, cause: error };
   if (error instanceof DatabaseBusy || error instanceof TenantThrottled)

@@ -9,15 +9,17 @@ export interface TimingsOptions<Label extends string> {
   registry: Registry;
 }
 
-/** How long things took, as a histogram of Prometheus. prom-client's own hashes the labels at every observation, which is dear for a small request. */
+/**
+ * Durations as a Prometheus histogram. prom-client's own hashes the labels at every observation, which is expensive for a small request.
+ */
 export interface Timings<Label extends string> {
-  /** What observes one series: ask once, and keep it. */
+  /** Returns the observer of one series; call it once and keep it. */
   series(labels: Record<Label, string>): (seconds: number) => void;
 }
 
 interface Series {
   labels: Record<string, string>;
-  /** How many fell into each bucket and no smaller one; the last is for those beyond all bounds. */
+  /** Observations in each bucket and no smaller one; the last is for those beyond all bounds. */
   counts: number[];
   sum: number;
 }
@@ -25,9 +27,9 @@ interface Series {
 export function makeTimings<Label extends string>({ name, help, labelNames, buckets, registry }: TimingsOptions<Label>): Timings<Label> {
   const known = new Map<string, Series>();
   const open = (labels: Record<Label, string>): Series => {
-    const place = labelNames.map((label) => labels[label]).join('\n');
-    const series = known.get(place) ?? { labels, counts: new Array(buckets.length + 1).fill(0), sum: 0 };
-    known.set(place, series);
+    const key = labelNames.map((label) => labels[label]).join('\n');
+    const series = known.get(key) ?? { labels, counts: new Array(buckets.length + 1).fill(0), sum: 0 };
+    known.set(key, series);
     return series;
   };
   const metric = {
@@ -38,7 +40,7 @@ export function makeTimings<Label extends string>({ name, help, labelNames, buck
       help,
       type: 'histogram',
       aggregator: 'sum',
-      values: [...known.values()].flatMap((series) => tell(name, buckets, series)),
+      values: [...known.values()].flatMap((series) => toMetricValues(name, buckets, series)),
     }),
     reset: () => known.clear(),
   };
@@ -56,8 +58,8 @@ export function makeTimings<Label extends string>({ name, help, labelNames, buck
   };
 }
 
-/** Buckets of Prometheus hold what the smaller ones hold too. */
-function tell(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
+/** Prometheus buckets are cumulative. */
+function toMetricValues(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
   let count = 0;
   const values = [...buckets, '+Inf'].map((le, n) => {
     count += counts[n]!;

@@ -16,7 +16,7 @@ interface Problem {
 
 type Part = 'body' | 'query' | 'path';
 
-/** Checks one part of a request: gives the value (trimmed, and for query and path converted), or refuses with a sentence. */
+/** Checks one part of a request: returns the value (trimmed, and for query and path converted), or refuses with a sentence. */
 export type Check = (value: unknown) => unknown;
 
 interface Compiled {
@@ -34,13 +34,13 @@ function compile(schema: TSchema): Compiled {
 }
 
 export function checker(schema: TSchema, part: Part): Check {
-  let compiled: Compiled | undefined; // when first needed: a start-up compiles nothing
+  let compiled: Compiled | undefined; // on first use: a start-up compiles nothing
   return (value) => {
     compiled ??= compile(schema);
     const { validator, trims } = compiled;
-    const excess = part === 'body' ? excessOf(schema, value, '') : undefined;
+    const excess = part === 'body' ? findExcess(schema, value, '') : undefined;
     if (excess) throw new Refusal(400, 'invalid', excess);
-    const wrong = unstorable(value);
+    const wrong = findUnstorable(value);
     if (wrong) throw new Refusal(400, 'invalid', `the ${part} must not contain ${wrong}`);
     const given = part === 'body' ? value : convert(schema, value as Record<string, string>);
     for (const path of trims) trim(given, path);
@@ -57,10 +57,10 @@ interface Bounds {
 }
 
 /**
- * More fields than there are, or more entries than allowed: found by counting. The validator would look at each of them, and make a
- * sentence about it, before it says the same of the first.
+ * Too many fields or entries, found by counting. The validator would visit each of them, and build an error for each, before it reports the
+ * first.
  */
-function excessOf(schema: TSchema, value: unknown, path: string): string | undefined {
+function findExcess(schema: TSchema, value: unknown, path: string): string | undefined {
   const { maxItems, items, properties, additionalProperties } = schema as Bounds;
   if (Array.isArray(value)) {
     if (maxItems !== undefined && value.length > maxItems) return `${path || 'the body'} must have at most ${maxItems} entries`;
@@ -77,15 +77,15 @@ function excessOf(schema: TSchema, value: unknown, path: string): string | undef
 
 function firstExcess(parts: [TSchema, unknown, string][]): string | undefined {
   for (const part of parts) {
-    const excess = excessOf(...part);
+    const excess = findExcess(...part);
     if (excess) return excess;
   }
   return undefined;
 }
 
-/** One problem is told, the most telling one: an unknown field before a missing one, both before a wrong one. */
+/** Only the most useful problem is reported: an unknown field before a missing one, both before a wrong one. */
 function sentence(part: Part, given: unknown, problems: Problem[], schema: TSchema): string {
-  // A map says so too of an entry whose value is wrong; what is wrong with the value then stands beside it.
+  // A map reports this also for an entry whose value is wrong; the problem of the value is then listed beside it.
   const isValue = ({ instancePath: path, params }: Problem) =>
     (params.additionalProperties as string[]).some((name) =>
       problems.some((p) => p.keyword !== 'boolean' && p.instancePath.startsWith(`${path}/${escaped(name)}`)),
@@ -158,7 +158,7 @@ const describedPattern = (schema: TSchema, path: string): string | undefined => 
   return found?.description as string | undefined;
 };
 
-/** Query and path values arrive as text; only whole numbers and booleans that read exactly so are converted. */
+/** Query and path values arrive as text; only exact whole numbers and booleans are converted. */
 function convert(schema: TSchema, value: Record<string, string | string[]>): Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
   return Object.fromEntries(
@@ -173,16 +173,15 @@ function convert(schema: TSchema, value: Record<string, string | string[]>): Rec
 }
 
 /**
- * PostgreSQL's text cannot hold NUL, nor its jsonb half of a surrogate pair; and what is nested deeper than this is an attack on a
- * recursive reader, not a request.
+ * PostgreSQL's text cannot hold NUL, nor its jsonb half of a surrogate pair. Deeper nesting than this is an attack on a recursive parser.
  */
-function unstorable(value: unknown, depth = 0): string | undefined {
+function findUnstorable(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string')
     return value.includes('\0') ? 'the NUL character' : value.isWellFormed() ? undefined : 'half of a surrogate pair';
   if (value === null || typeof value !== 'object') return undefined;
   if (depth > 32) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
   for (const [name, child] of Object.entries(value)) {
-    const wrong = unstorable(name) ?? unstorable(child, depth + 1);
+    const wrong = findUnstorable(name) ?? findUnstorable(child, depth + 1);
     if (wrong) return wrong;
   }
   return undefined;

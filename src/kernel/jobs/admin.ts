@@ -5,7 +5,7 @@ import { type Sql, sql } from '../sql.ts';
 import { lanes } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
-// What `quarterdeck admin jobs` does.
+// The implementation of `quarterdeck admin jobs`.
 
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()]);
 
@@ -33,11 +33,11 @@ export const deadJobs = (tx: Tx, { kind, limit = 100 }: { kind?: string; limit?:
 
 const WaitingRow = Type.Object({ kind: Type.String(), waiting: Type.Integer() });
 
-/** How many jobs of these lanes are not done, due or not, by kind. */
+/** The number of unfinished jobs of these lanes, due or not, by kind. */
 export const countWaiting = (tx: Tx, of: readonly string[]) => rows(tx, WaitingRow)`
   select kind, count(*)::int as waiting from kernel.job where lane = any(${of}::text[]) and dead_at is null group by kind order by kind`;
 
-/** What has waited longest in each lane, running or not: where it hangs. */
+/** The oldest due jobs of each lane, running or not: they show where it is stuck. */
 export const oldestDue = (tx: Tx, { perLane = 10 }: { perLane?: number } = {}): Promise<JobRow[]> => rows(tx, JobRow)`
   select j.* from unnest(${lanes}::text[]) with ordinality as l(lane, n)
     cross join lateral (select ${columns} from kernel.job q where q.lane = l.lane and dead_at is null and run_at <= (select kernel.now())
@@ -47,7 +47,7 @@ export const oldestDue = (tx: Tx, { perLane = 10 }: { perLane?: number } = {}): 
 const LaneRow = Type.Object({ lane: Type.String() });
 const revived = sql`dead_at = null, attempts = 0, run_at = kernel.now(), last_error = null`;
 
-/** Back to waiting, with all its attempts again. */
+/** Returns it to waiting, with all its attempts again. */
 export async function retryDead(tx: Tx, id: number): Promise<void> {
   const back = await row(tx, LaneRow)`update kernel.job set ${revived} where id = ${id} and dead_at is not null returning lane`.catch(
     (error) => {
@@ -60,7 +60,10 @@ export async function retryDead(tx: Tx, id: number): Promise<void> {
   else tx.wake(laneChannel(back.lane));
 }
 
-/** Of several dead ones with one key the newest goes back; those whose key is unfinished again stay dead. How many went back. */
+/**
+ * Of several dead jobs with one key the newest is retried. Dead jobs whose key is unfinished again stay dead. Returns the number of retried
+ * jobs.
+ */
 export async function retryAllDead(tx: Tx, { kind }: { kind?: string } = {}): Promise<number> {
   const back = await rows(tx, LaneRow)`
     update kernel.job j set ${revived}
@@ -71,7 +74,7 @@ export async function retryAllDead(tx: Tx, { kind }: { kind?: string } = {}): Pr
   return back.length;
 }
 
-/** For good. One that is running goes on, but cannot finish. */
+/** Deletes the job. A running one goes on, but cannot finish. */
 export async function dropJob(tx: Tx, id: number): Promise<void> {
   if (!(await run(tx)`delete from kernel.job where id = ${id}`)) notFound('job');
 }

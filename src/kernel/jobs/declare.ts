@@ -7,47 +7,47 @@ import type { Sql } from '../sql.ts';
 export const lanes = ['page', 'mail', 'webhook', 'default'] as const;
 export type Lane = (typeof lanes)[number];
 
-/** What a handler is given. It may run more than once for one job: after a crash, a lost lease or a failure. */
+/** The arguments of a handler. It may run more than once for one job: after a crash, a lost lease or a failure. */
 export interface JobRun<P> {
   app: App;
-  /** The lane's own connections: a page never waits behind requests for one. */
+  /** The lane's own connections: a page never waits behind requests. */
   db: Db;
   payload: P;
   key: string;
   org: string | undefined;
-  /** Of the request that caused the job, for the log of whoever follows it through. */
+  /** The id of the request that caused the job, for tracing in the log. */
   requestId: string | undefined;
   /** 1 the first time. */
   attempt: number;
-  /** Aborted when the job is not ours any more, or the process stops: give up what has not begun. */
+  /** Aborted when the lease is lost, or the process stops: start nothing new. */
   signal: AbortSignal;
   log: Logger;
-  /** Ends the job in the transaction of its effects: both happen or neither, and neither when somebody else holds the job now. */
+  /** Ends the job in the transaction of its effects: both commit or neither. Neither commits when another worker holds the lease now. */
   finishWith<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * The same where the effects are one statement: `ended` is a query of it that ends the job, and has a row if it did. False: the statement
-   * touched nothing, for the job was asked to run again or is not ours, or it failed; `finishWith` then says which.
+   * The same for effects of one statement: `ended` is a subquery that ends the job, and returns a row if it did. False: the statement
+   * changed nothing. The job was rescheduled, the lease is lost, or it failed; `finishWith` then tells which.
    */
   finishBy(write: (tx: Tx, ended: Sql) => Promise<number>): Promise<boolean>;
-  /** For effects before the end that are one statement: a query that has a row, and holds it, while the job is ours. */
+  /** For effects of one statement before the end: a subquery that returns a row, and locks it, while this worker holds the lease. */
   fenced: Sql;
-  /** For effects before the end: throws when the job is not ours, and nobody can take it until this transaction ends. */
+  /** For effects before the end: throws when the lease is lost. The job cannot be claimed until this transaction ends. */
   fence(tx: Tx): Promise<void>;
 }
 
 export interface JobOptions {
   lane?: Lane;
-  /** How long a vanished worker keeps the job from the others. Renewed every 10 s while the handler runs. */
+  /** How long the job of a crashed worker stays leased. Renewed every 10 s while the handler runs. */
   leaseSeconds?: number;
   /** Seconds until the next attempt after this one failed; undefined: dead. Default: 5 s · 2ⁿ up to 1 h, ± 20 %. */
   retry?: (attempt: number) => number | undefined;
   maxAttempts?: number;
   /**
-   * One that is due at once may be inserted under a lease of the process that causes it, and begins there after COMMIT. Only for handlers
-   * whose first word to the database asks whether the job is theirs.
+   * A job that is due at once may be inserted under a lease of this process, and starts here after COMMIT. Only for handlers whose first
+   * statement checks the lease.
    */
   beginsHere?: boolean;
-  /** Then its signal is aborted and the attempt has failed, whether or not the handler ever ends: no slot hangs with it. */
+  /** At the deadline the signal is aborted and the attempt has failed, whether or not the handler ever ends. Its slot is free again. */
   deadlineSeconds?: number;
 }
 
@@ -65,17 +65,17 @@ export interface Job<P = unknown, Own = never> {
   run(run: JobRun<P>, own: Own): Promise<unknown>;
 }
 
-/** A job by its name alone, for an area that causes work which another area, one that leans on it, declares and does. */
+/** A job by name alone: for an area that enqueues a job which a dependent area declares and runs. */
 export type NamedJob = Pick<Job, 'kind' | 'lane'> & { beginsHere?: boolean };
 
-/** Declares a kind of job. Say beside it what happens when it runs twice. */
+/** Declares a kind of job. Document beside it what happens when it runs twice. */
 export function job<S extends TSchema = TUndefined, Own = unknown>(
   kind: string,
   options: JobOptions & { payload?: S },
   run: (run: JobRun<Static<S>>, own: Own) => Promise<unknown>,
 ): Job<Static<S>, Own> {
   const { lane = 'default', leaseSeconds = 30, retry, maxAttempts = 20, deadlineSeconds = 300, beginsHere = false, payload } = options;
-  // Below, one late renewal would lose the job; above, a crash would delay it beyond what housekeeping takes for a broken clock.
+  // Below 20 s, one late renewal would lose the job. Above 600 s, a crash would delay it beyond what housekeeping takes for a broken clock.
   if (leaseSeconds < 20 || leaseSeconds > 600) throw new RangeError(`the lease of ${kind} must be 20 to 600 seconds, not ${leaseSeconds}`);
   return { kind, lane, leaseSeconds, retry, maxAttempts, deadlineSeconds, beginsHere, payload, run };
 }
@@ -94,7 +94,7 @@ export interface Task<Own = never> {
   run(run: TaskRun, own: Own): Promise<unknown>;
 }
 
-/** Declares work without input: it compares what should be with what is, and acts. One process at a time runs it. */
+/** Declares work without input: it compares the desired state with the actual one, and acts. One process at a time runs it. */
 export const task = <Own = unknown>(
   name: string,
   options: { everySeconds: number; deadlineSeconds: number },
@@ -105,7 +105,7 @@ export const task = <Own = unknown>(
 export type ReadyJob = Job<never, undefined>;
 export type ReadyTask = Task<undefined>;
 
-/** Thrown by a handler that knows when trying again makes sense, such as after a Retry-After. */
+/** Thrown by a handler that knows when a retry makes sense, such as after a Retry-After. */
 export class RetryIn extends Error {
   readonly seconds: number;
 
@@ -127,7 +127,7 @@ export class RetryAt extends Error {
   }
 }
 
-/** Thrown by a handler that knows that trying again will not help: the job is dead at once, with this sentence. */
+/** Thrown by a handler that knows that a retry will not help: the job is dead at once, with this sentence. */
 export class GiveUp extends Error {
   constructor(sentence: string, options?: { cause?: unknown }) {
     super(sentence, options);
@@ -135,7 +135,7 @@ export class GiveUp extends Error {
   }
 }
 
-/** The job is somebody else's now, finished, or cancelled: whatever we still do about it would be done twice. */
+/** Another worker holds the job now, or it is finished or cancelled: further work on it would be done twice. */
 export class LeaseLost extends Error {
   constructor(sentence = 'the lease on this job is lost; whoever holds it now runs it again') {
     super(sentence);
@@ -143,7 +143,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Why `signal` is aborted when the process stops: the job goes back to the others and its attempt does not count. */
+/** Why `signal` is aborted when the process stops: the job is released and its attempt does not count. */
 export class Stopping extends Error {
   constructor() {
     super('this process is stopping');

@@ -4,7 +4,7 @@ import { type Sql, sql } from '../sql.ts';
 import type { Job, NamedJob } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
-/** What a job is, and when it is due: at `runAt`, after `delaySeconds`, or now. A time that has passed means now. */
+/** A new job and when it is due: at `runAt`, after `delaySeconds`, or now. A time in the past means now. */
 export type NewJob<P> = {
   key: string;
   runAt?: string;
@@ -20,29 +20,29 @@ const InsertedRow = Type.Object({
   lease: Type.Union([Type.String(), Type.Null()]),
   soon: Type.Boolean(),
 });
-const BornRow = Type.Pick(InsertedRow, ['id', 'run_at']);
+const LeasedRow = Type.Pick(InsertedRow, ['id', 'run_at']);
 const WaitingRow = Type.Pick(InsertedRow, ['soon']);
 const KeyRow = Type.Object({ key: Type.String() });
 const RunningRow = Type.Object({ running: Type.Boolean() });
 
-// Workers look once a second by themselves, so only what is due before their next look is worth waking them for.
+// Workers poll once a second, so a wake pays only for jobs that are due before the next poll.
 const soon = sql`run_at <= created_at + interval '1.1 seconds' as soon`;
 
-/** A job of whatever kind that is wanted. */
+/** A job of any kind to insert. */
 export type WantedJob = { job: Job | NamedJob } & NewJob<unknown>;
 
 /**
- * Inserts a job in the transaction that causes it. False when (kind, key) is unfinished already, waiting or running: the key names
- * the unit of work, not an occasion to look again. For the latter, `reschedule` reaches a running job as well.
+ * Inserts a job in the transaction that causes it. False when (kind, key) is unfinished already, waiting or running: the key names the unit
+ * of work, not an occasion to check again. For the latter, `reschedule` reaches a running job as well.
  */
 export const enqueue = <P>(tx: Tx, job: Job<P> | NamedJob, given: NewJob<P>): Promise<boolean> => enqueueOne(tx, { ...given, job });
 
 function enqueueOne(tx: Tx, wanted: WantedJob): Promise<boolean> {
   const slot = takeSlot(tx, wanted);
-  return slot ? insertBorn(tx, wanted, slot) : insertWaiting(tx, wanted);
+  return slot ? insertLeased(tx, wanted, slot) : insertWaiting(tx, wanted);
 }
 
-/** One alone, as most are: without the list, PostgreSQL does it in two thirds of the time. */
+/** The common case of a single job: without the list, PostgreSQL takes two thirds of the time. */
 async function insertWaiting(
   tx: Tx,
   { job: { lane, kind }, key, payload, org, requestId, runAt, delaySeconds }: WantedJob,
@@ -58,67 +58,69 @@ async function insertWaiting(
   return inserted !== undefined;
 }
 
-/** The same under the lease of a slot, in which it begins. */
-async function insertBorn(tx: Tx, { job: { lane, kind }, key, payload, org, requestId }: WantedJob, slot: Slot): Promise<boolean> {
+/** The same under the lease of a slot, in which it starts. */
+async function insertLeased(tx: Tx, { job: { lane, kind }, key, payload, org, requestId }: WantedJob, slot: Slot): Promise<boolean> {
   try {
     const stored = json(payload);
-    const born = await row(tx, BornRow)`
+    const inserted = await row(tx, LeasedRow)`
       insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at, lease, lease_until, attempts)
       select ${lane}, ${kind}, ${key}, ${stored}::jsonb, ${org ?? null}, ${requestId ?? null}, c.now, c.now,
              ${slot.lease}::uuid, c.now + make_interval(secs => ${slot.leaseSeconds}), 1
         from (select kernel.now() as now offset 0) c
       on conflict (kind, key) where dead_at is null do nothing
       returning id, run_at`;
-    beginLater(tx, { slot, key, stored, ...(requestId === undefined ? {} : { requestId }) }, born);
-    return born !== undefined;
+    startAfterCommit(tx, { slot, key, stored, ...(requestId === undefined ? {} : { requestId }) }, inserted);
+    return inserted !== undefined;
   } catch (error) {
     slot.release();
     throw error;
   }
 }
 
-/** Many in one statement, of whatever kinds: how many were new. Those that find a slot here are inserted under its lease. */
+/**
+ * Inserts many jobs of any kinds in one statement and returns how many were new. Jobs that get a slot here are inserted under its lease.
+ */
 export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<number> {
   if (wanted.length <= 1) return wanted[0] && (await enqueueOne(tx, wanted[0])) ? 1 : 0;
-  const births = wanted.map((w) => takeSlot(tx, w));
+  const slots = wanted.map((w) => takeSlot(tx, w));
   try {
-    // Its payload as it is inserted, whatever becomes of the caller's object meanwhile.
-    const born = births.flatMap((slot, i) => (slot ? [{ slot, ...wanted[i]!, stored: json(wanted[i]!.payload) }] : []));
-    const inserted = await insertJobs(tx, wanted, births);
+    // The payload as inserted, even if the caller changes its object meanwhile.
+    const leased = slots.flatMap((slot, i) => (slot ? [{ slot, ...wanted[i]!, stored: json(wanted[i]!.payload) }] : []));
+    const inserted = await insertJobs(tx, wanted, slots);
     for (const { lane } of inserted.filter((i) => i.soon && i.lease === null)) tx.wake(laneChannel(lane));
-    for (const birth of born)
-      beginLater(
+    for (const birth of leased)
+      startAfterCommit(
         tx,
         birth,
         inserted.find((made) => made.lease === birth.slot.lease),
       );
     return inserted.length;
   } catch (error) {
-    for (const slot of births) slot?.release();
+    for (const slot of slots) slot?.release();
     throw error;
   }
 }
 
-/** For what is due at once, in this process. */
+/** A slot of this process, for a job that is due at once. */
 const takeSlot = (tx: Tx, { job, org, runAt, delaySeconds = 0 }: WantedJob): Slot | undefined =>
   job.beginsHere && runAt === undefined && delaySeconds <= 0 ? tx.slots?.take({ lane: job.lane, kind: job.kind, org }) : undefined;
 
-interface Birth extends Pick<WantedJob, 'key' | 'requestId'> {
+interface LeasedInsert extends Pick<WantedJob, 'key' | 'requestId'> {
   slot: Slot;
   /** Its payload as JSON. */
   stored: string | null;
 }
 
-/** Once it has committed. */
-function beginLater(tx: Tx, { slot, key, requestId, stored }: Birth, made: { id: number; run_at: string } | undefined): void {
+/** Starts the job after COMMIT, or releases the slot. */
+function startAfterCommit(tx: Tx, { slot, key, requestId, stored }: LeasedInsert, made: { id: number; run_at: string } | undefined): void {
   if (made) {
     tx.afterCommit(() => slot.begin({ id: made.id, key, payload: stored && JSON.parse(stored), requestId, runAt: made.run_at }));
     tx.afterFailure(slot.release);
   } else slot.release();
 }
 
-/** As JSON: of lists PostgreSQL would look at the lengths, and plan anew for every statement. */
-function insertJobs(tx: Tx, wanted: readonly WantedJob[], births: readonly (Slot | undefined)[]) {
+/** As JSON: for arrays PostgreSQL would look at their lengths, and plan anew for every statement. */
+function insertJobs(tx: Tx, wanted: readonly WantedJob[], slots: readonly (Slot | undefined)[]) {
   const made = wanted.map(({ job: { lane, kind }, key, payload, org, requestId, runAt, delaySeconds }, i) => ({
     lane,
     kind,
@@ -128,10 +130,10 @@ function insertJobs(tx: Tx, wanted: readonly WantedJob[], births: readonly (Slot
     requestId,
     runAt,
     delaySeconds,
-    lease: births[i]?.lease,
-    leaseSeconds: births[i]?.leaseSeconds,
+    lease: slots[i]?.lease,
+    leaseSeconds: slots[i]?.leaseSeconds,
   }));
-  // In the order of the keys: two transactions that insert the same ones then wait for each other instead of deadlocking.
+  // In key order: two transactions that insert the same keys then wait for each other instead of deadlocking.
   return rows(tx, InsertedRow)`
     insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at, lease, lease_until, attempts)
     select w.lane, w.kind, w.key, w.payload, w.org, w."requestId",
@@ -146,7 +148,7 @@ function insertJobs(tx: Tx, wanted: readonly WantedJob[], births: readonly (Slot
     returning id, lane, run_at, lease, ${soon}`;
 }
 
-/** Many of one kind. */
+/** Many jobs of one kind. */
 export const enqueueMany = <P>(tx: Tx, job: Job<P>, given: readonly NewJob<P>[]): Promise<number> =>
   enqueueAll(
     tx,
@@ -154,15 +156,15 @@ export const enqueueMany = <P>(tx: Tx, job: Job<P>, given: readonly NewJob<P>[])
   );
 
 /**
- * Whether there is an unfinished job with this key, as part of another statement: a job ends in the transaction of its effects, so only one
- * statement, which sees one moment, tells work that has lost its job from work that has just been done.
+ * Whether an unfinished job with this key exists, as part of another statement. A job ends in the transaction of its effects. So only a
+ * single statement, with one snapshot, can tell work that lost its job from work that was just done.
  */
 export const hasJob = ({ kind }: NamedJob, key: Sql): Sql =>
   sql`exists (select from kernel.job unfinished where unfinished.kind = ${kind} and unfinished.key = ${key} and unfinished.dead_at is null)`;
 
 /**
- * Takes an unfinished job away. One that is running goes on, but cannot finish: its holder learns it at the next renewal, and
- * what it does with `finishWith` or behind `fence` is undone.
+ * Deletes an unfinished job. A running one goes on, but cannot finish: its holder notices at the next renewal, and its `finishWith` or
+ * fenced effects are rolled back.
  */
 export const cancel = async (tx: Tx, job: Job, key: string): Promise<'waiting' | 'running' | undefined> => {
   const gone = await row(tx, RunningRow)`
@@ -171,9 +173,12 @@ export const cancel = async (tx: Tx, job: Job, key: string): Promise<'waiting' |
   return gone && (gone.running ? 'running' : 'waiting');
 };
 
-/** When an unfinished job runs next, now by default; one that is running at this moment runs once more then. False when there is none. */
+/**
+ * Sets the next run of an unfinished job, now by default. A job that is running at this moment runs once more then. False when there is
+ * none.
+ */
 export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: string; delaySeconds?: number } = {}): Promise<boolean> => {
-  // By the lease, not by its end: a holder whose lease has lapsed may still finish as long as nobody else has claimed the job.
+  // By the lease, not by its end: a holder whose lease has lapsed may still finish until another worker claims the job.
   const moved = await run(tx)`
     update kernel.job set run_at = case when lease is null then c.at else run_at end, again_at = case when lease is not null then c.at end
       from (select greatest(n.now, ${when.runAt ?? null}::timestamptz, n.now + make_interval(secs => ${when.delaySeconds ?? 0})) as at
@@ -183,24 +188,25 @@ export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: 
   return moved > 0;
 };
 
-/** More often nobody can have taken the job away and made it again while we looked. */
-const mostLooks = 5;
+/** The limit of retries: another transaction cannot delete and reinsert the job more often in this time. */
+const maxAttempts = 5;
 
 /**
- * The job runs then, now by default, whether or not there is one that waits or runs. One that ends and is made again in one transaction
- * while we wait for its row is neither moved (the old row is gone) nor inserted (the new one is in the way): so it is looked for again.
+ * Runs the job at that time, now by default, whether or not one waits or runs. If the job ends and is inserted again while this transaction
+ * waits for its row, it is neither moved (the old row is gone) nor inserted (the new one conflicts). So both are retried.
  */
 export async function moveOrEnqueue(tx: Tx, job: Job, given: NewJob<unknown>): Promise<void> {
   const { key, runAt, delaySeconds } = given;
   const when = { ...(runAt === undefined ? {} : { runAt }), ...(delaySeconds === undefined ? {} : { delaySeconds }) };
-  for (let looks = 0; looks < mostLooks; looks++) if ((await reschedule(tx, job, key, when)) || (await enqueue(tx, job, given))) return;
+  for (let attempt = 0; attempt < maxAttempts; attempt++)
+    if ((await reschedule(tx, job, key, when)) || (await enqueue(tx, job, given))) return;
   throw new Error(`the job ${job.kind} ${key} could neither be moved nor inserted`);
 }
 
-/** Reschedules many of one kind in one statement, so many seconds from now each: the keys of those that there are. */
+/** Reschedules many jobs of one kind in one statement, each by its own delay. Returns the keys that exist. */
 export const rescheduleMany = async (tx: Tx, job: Job, given: readonly { key: string; delaySeconds: number }[]): Promise<Set<string>> => {
   if (given.length === 0) return new Set();
-  // In the order of the keys, as they are inserted.
+  // In key order, as they are inserted.
   const moved = await rows(tx, KeyRow)`
     with mine as (
       select j.id, c.now + make_interval(secs => g.delay) as at
@@ -216,13 +222,13 @@ export const rescheduleMany = async (tx: Tx, job: Job, given: readonly { key: st
 
 export interface Postponed<P> {
   org: string;
-  /** Which of the organization's: those whose payload holds this. */
+  /** Selects the organization's jobs whose payload contains this. */
   payload: Partial<P>;
-  /** Those that fall due within so many seconds too. */
+  /** Jobs that fall due within this many seconds are included. */
   withinSeconds: number;
-  /** So many of the organization's oldest are looked at. */
+  /** How many of the organization's oldest jobs are considered. */
   limit: number;
-  /** The first comes back after so many seconds, each other one so many later, and none later than `mostSeconds` and up to a fifth. */
+  /** The delay of the first job, and the extra delay of each further one. None is later than `mostSeconds` plus up to a fifth. */
   fromSeconds: number;
   eachSeconds: number;
   mostSeconds: number;
@@ -230,8 +236,8 @@ export interface Postponed<P> {
 }
 
 /**
- * Sends off what waits for something that is not there now, without claiming each: how many were moved. What runs is left alone; so is what
- * another transaction has locked.
+ * Postpones jobs whose target is unavailable, without claiming each. Returns how many were moved. Running jobs are left alone, and so are
+ * jobs that another transaction has locked.
  */
 export const postponeMany = <P>(tx: Tx, { lane, kind }: Job<P>, wanted: Postponed<P>): Promise<number> => run(tx)`
   with clock as materialized (select kernel.now() as now),

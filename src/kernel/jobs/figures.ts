@@ -7,15 +7,15 @@ const TaskRow = Type.Object({ name: Type.String(), since_ok_seconds: Type.Union(
 const DeadRow = Type.Object({ dead: Type.Integer() });
 const FailingRow = Type.Object({ seconds: Type.Number() });
 
-/** For how long the oldest job of a lane has been there that has failed and is tried again; `except` those that fail by what others do. */
+/** The age of a lane's oldest job that has failed and is being retried; without `except`, whose failures have external causes. */
 export const failingFor = async (tx: Tx, lane: Lane, except: NamedJob): Promise<number> =>
   (await row(tx, FailingRow)`
     select coalesce(extract(epoch from kernel.now() - min(created_at)), 0)::float8 as seconds from kernel.job
      where lane = ${lane} and kind <> ${except.kind} and dead_at is null and attempts > 1`)!.seconds;
 
-/** The state of background work as the database has it, the same from whichever process it is asked. */
+/** The state of background work in the database, the same from every process. */
 export interface JobFigures {
-  /** 0 when nothing waits. What grows here is work that no worker takes: too few slots, or none that knows the kind. */
+  /** 0 when nothing waits. A growing value means that no worker takes the jobs: too few slots, or none that knows the kind. */
   lanes: Static<typeof LaneRow>[];
   dead: number;
   tasks: Static<typeof TaskRow>[];

@@ -2,18 +2,18 @@ import type { Db, Tx } from '../db/index.ts';
 import { task } from './declare.ts';
 import { deleteOldDead, deleteOldIdempotency, shortenBrokenLeases } from './store.ts';
 
-/** In portions, each its own transaction: nobody waits behind a long delete, and a stop comes between two. */
-async function untilDone(db: Db, signal: AbortSignal, portion: (tx: Tx) => Promise<number>) {
+/** In batches, each its own transaction: no other transaction waits behind a long delete, and a stop takes effect between two. */
+async function inBatches(db: Db, signal: AbortSignal, portion: (tx: Tx) => Promise<number>) {
   while (!signal.aborted && (await db.write(portion)) > 0);
 }
 
 const tidyJobs = task('kernel.tidy-jobs', { everySeconds: 60, deadlineSeconds: 60 }, async ({ app, signal }) => {
   await app.db.write(shortenBrokenLeases);
-  await untilDone(app.db, signal, deleteOldDead);
+  await inBatches(app.db, signal, deleteOldDead);
 });
 
 const tidyIdempotency = task('kernel.tidy-idempotency', { everySeconds: 600, deadlineSeconds: 60 }, async ({ app, signal }) => {
-  await untilDone(app.db, signal, deleteOldIdempotency);
+  await inBatches(app.db, signal, deleteOldIdempotency);
 });
 
 export const housekeeping = [tidyJobs, tidyIdempotency];

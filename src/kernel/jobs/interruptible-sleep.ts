@@ -1,4 +1,4 @@
-/** A sleep that can be ended from outside. A nudge that comes while nobody sleeps ends the next sleep at once: none is lost. */
+/** A sleep that `wake` ends. A `wake` between two sleeps ends the next one at once: none is lost. */
 export interface InterruptibleSleep {
   wake(): void;
   sleep(ms: number): Promise<void>;

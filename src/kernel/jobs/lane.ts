@@ -7,51 +7,51 @@ import { type ClaimedJob, claimJobs, claimJobsFairly, jobOrgsAfter, nextDueIn, o
 
 export interface LaneLoop {
   readonly running: number;
-  /** Of each organization. */
-  readonly runningOf: ReadonlyMap<string, number>;
-  /** A slot for a job that a transaction of this process is about to insert. Undefined: there is none for it, or somebody waits already. */
+  /** By organization. */
+  readonly runningByOrg: ReadonlyMap<string, number>;
+  /** A slot for a job that a transaction of this process is about to insert. Undefined: no slot for it, or other jobs wait already. */
   takeSlot(kind: string, org: string | undefined): Slot | undefined;
   wake(): void;
-  /** The clock has moved: anything may be due. */
-  lookAtAll(): void;
-  /** No more claims. Settles when the loop has ended; what was begun may still run. */
+  /** The clock has moved: any job may be due. */
+  pollAll(): void;
+  /** No more claims. Settles when the loop has ended; started jobs may still run. */
   stop(): Promise<void>;
-  /** Settles when nothing runs. */
+  /** Settles when no job runs. */
   idle(): Promise<void>;
 }
 
-const lookEveryMs = 1_000;
-const gatherMs = 15;
-// Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
-const forgetUnansweredMs = 120_000;
-// Only far behind does a claim go on where the last one ended. Near the present, jobs that were due a moment earlier are still
-// being committed, and skipping them would leave them to the look at everything, up to a second later.
+const pollMs = 1_000;
+const refillDelayMs = 15;
+// Longer than a cancelled statement can still take effect in a server that freezes and comes back, and longer than a lease.
+const forgetLostLeaseMs = 120_000;
+// A claim continues where the last one ended only far behind schedule. Near the present, jobs that were due a moment earlier are still
+// being committed. Skipping them would leave them to the full poll, up to a second later.
 const backlogMs = 5_000;
-// A job is due from its insertion on, but there to be seen only after its transaction has committed.
-const latelySeconds = 15;
-// One that is alone need not be for long, and a wake may be lost.
-const seeWhoEveryMs = 100;
+// A job is due from its insertion on, but visible only after its transaction has committed.
+const recentSeconds = 15;
+// A lone organization may not stay alone, and a wake may be lost.
+const listOrgsEveryMs = 100;
 
 export function startLane(options: LaneOptions): LaneLoop {
   const lane = makeLaneState(options);
-  const ended = lookUntilStopped(lane);
+  const ended = pollUntilStopped(lane);
   return {
     get running() {
       return lane.running.size;
     },
-    runningOf: lane.runningOf,
+    runningByOrg: lane.runningByOrg,
     takeSlot: (kind, org) => takeSlot(lane, kind, org),
-    wake: () => hearWake(lane),
-    lookAtAll: () => {
-      lane.sawAllAt = -Infinity;
+    wake: () => onWake(lane),
+    pollAll: () => {
+      lane.fullPollAt = -Infinity;
       expectJobs(lane);
-      lane.rest.wake();
+      lane.sleeper.wake();
     },
     stop: () => {
-      lane.stopping = true;
-      clearTimeout(lane.sharing);
-      clearTimeout(lane.gathering);
-      lane.rest.wake();
+      lane.isStopping = true;
+      clearTimeout(lane.wakeTimer);
+      clearTimeout(lane.refillTimer);
+      lane.sleeper.wake();
       return ended;
     },
     idle: async () => {
@@ -60,243 +60,254 @@ export function startLane(options: LaneOptions): LaneLoop {
   };
 }
 
-async function lookUntilStopped(lane: LaneState): Promise<void> {
-  while (!lane.stopping) {
-    let ms = lookEveryMs;
-    lane.looking = true;
+async function pollUntilStopped(lane: LaneState): Promise<void> {
+  while (!lane.isStopping) {
+    let ms = pollMs;
+    lane.isClaiming = true;
     try {
-      ms = await claimAndBegin(lane);
-      if (lane.away) lane.log.info({ lane: lane.lane }, 'jobs are claimed again');
-      lane.away = false;
+      ms = await claimAndStart(lane);
+      if (lane.isFailing) lane.log.info({ lane: lane.lane }, 'jobs are claimed again');
+      lane.isFailing = false;
     } catch (error) {
-      if (!lane.away) lane.log.warn({ err: error, lane: lane.lane }, 'jobs cannot be claimed; trying again every second');
-      lane.away = true;
+      if (!lane.isFailing) lane.log.warn({ err: error, lane: lane.lane }, 'jobs cannot be claimed; trying again every second');
+      lane.isFailing = true;
     }
-    lane.looking = false;
-    lane.asked = 0;
-    lane.lookedAt = performance.now();
-    if (lane.woken) hearWake(lane);
-    lane.woken = false;
-    if (ms > 0) await lane.rest.sleep(lane.tookSome ? Math.max(ms, lane.shareMs) : ms);
-    else await nextTurn(); // what is brief has ended by then, and its slots are filled by the same claim
+    lane.isClaiming = false;
+    lane.claimLimit = 0;
+    lane.claimEndedAt = performance.now();
+    if (lane.wokenMeanwhile) onWake(lane);
+    lane.wokenMeanwhile = false;
+    if (ms > 0) await lane.sleeper.sleep(lane.lastClaimTook ? Math.max(ms, lane.coalesceMs) : ms);
+    else await nextTurn(); // short jobs have ended by then, and the same claim fills their slots
   }
 }
 
-/** In a storm every transaction wakes the lane, and a claim for each would cost the database as much as the jobs do. */
-function hearWake(lane: LaneState): void {
-  lane.sawWhoAt = -Infinity;
+/** In a burst every transaction wakes the lane. A claim for each would cost the database as much as the jobs do. */
+function onWake(lane: LaneState): void {
+  lane.orgsListedAt = -Infinity;
   expectJobs(lane);
-  if (lane.looking) {
-    lane.woken = true; // what it tells of may have been committed after this claim looked
+  if (lane.isClaiming) {
+    lane.wokenMeanwhile = true; // its job may have been committed after the claim in flight took its snapshot
     return;
   }
-  const ms = lane.lookedAt + lane.shareMs - performance.now();
-  if (ms <= 0) lane.rest.wake();
-  else if (!lane.stopping) lane.sharing ??= setTimeout(answerWakes, ms, lane);
+  const ms = lane.claimEndedAt + lane.coalesceMs - performance.now();
+  if (ms <= 0) lane.sleeper.wake();
+  else if (!lane.isStopping) lane.wakeTimer ??= setTimeout(claimForWakes, ms, lane);
 }
 
 function expectJobs(lane: LaneState): void {
   lane.isEmpty = false;
-  lane.wakes++;
+  lane.wakeCount++;
 }
 
-function answerWakes(lane: LaneState): void {
-  lane.sharing = undefined;
-  lane.rest.wake();
+function claimForWakes(lane: LaneState): void {
+  lane.wakeTimer = undefined;
+  lane.sleeper.wake();
 }
 
-/** Returns how long to sleep, 0 to go on at once. */
-async function claimAndBegin(lane: LaneState): Promise<number> {
-  if (lane.isHeld?.()) return lookEveryMs;
-  const { free, room } = roomIn(lane);
-  lane.full = true; // whatever ends while we ask is worth another look
+/** Returns how long to sleep, 0 to poll at once. */
+async function claimAndStart(lane: LaneState): Promise<number> {
+  if (lane.isHeld?.()) return pollMs;
+  const { free, room } = freeSlots(lane);
+  lane.isFull = true; // a job that ends during the query is worth another poll
   if (free === 0) {
-    lane.crowded = true;
-    return lookEveryMs;
+    lane.isContended = true;
+    return pollMs;
   }
   if (lane.isEmpty && (await isStillEmpty(lane))) {
-    lane.full = false;
-    lane.crowded = false;
-    return lookEveryMs;
+    lane.isFull = false;
+    lane.isContended = false;
+    return pollMs;
   }
-  const { wakes } = lane;
+  const { wakeCount } = lane;
   const order = orderOf(lane, room);
   const limit = { oldest: Math.min(free, Math.ceil(room / 2)), alone: Math.min(free, room), turns: free }[order];
   const claimedAt = performance.now();
   const { claimed, nextMs, orgs } = await claimDue(lane, limit, order);
-  lane.tookSome = claimed.length > 0;
-  lane.isEmpty = !claimed.length && !lane.running.size && nextMs >= lookEveryMs && lane.wakes === wakes && lane.usedSince !== wakes;
-  lane.behind = isBehind(lane, order, claimed, claimed.length === limit, orgs);
-  if (lane.stopping) lane.giveBack(claimed, claimedAt);
-  else for (const job of claimed) beginJob(lane, job, claimedAt);
-  const left = roomIn(lane);
-  lane.full = left.free === 0 || left.room <= 0;
-  lane.crowded = lane.full || lane.behind;
-  // One that is alone and has its share waits for its own, and each that ends is worth a look.
-  return lane.stopping || (lane.behind && !(lane.isAlone && left.room <= 0)) ? 0 : nextMs;
+  lane.lastClaimTook = claimed.length > 0;
+  lane.isEmpty = !claimed.length && !lane.running.size && nextMs >= pollMs && lane.wakeCount === wakeCount && lane.usedAtWake !== wakeCount;
+  lane.isBehind = updateBehind(lane, order, claimed, claimed.length === limit, orgs);
+  if (lane.isStopping) lane.release(claimed, claimedAt);
+  else for (const job of claimed) startJob(lane, job, claimedAt);
+  const left = freeSlots(lane);
+  lane.isFull = left.free === 0 || left.room <= 0;
+  lane.isContended = lane.isFull || lane.isBehind;
+  // A lone organization at its limit waits for its own jobs; each that ends is worth a poll.
+  return lane.isStopping || (lane.isBehind && !(lane.isAlone && left.room <= 0)) ? 0 : nextMs;
 }
 
-/** Most lanes of most servers have nothing to do, now or later, and to see that once a second is a third of what a claim costs. */
+/** Most lanes of most servers are empty, and this check costs a third of a claim. */
 async function isStillEmpty(lane: LaneState): Promise<boolean> {
-  const { wakes } = lane;
+  const { wakeCount } = lane;
   const since = performance.now();
   const isUsed = (await lane.db.read((tx) => jobOrgsAfter(tx, lane.lane, ''))).length > 0;
-  if (isUsed) lane.usedSince = wakes;
-  else lane.sawAllAt = since;
-  return !isUsed && lane.wakes === wakes;
+  if (isUsed) lane.usedAtWake = wakeCount;
+  else lane.fullPollAt = since;
+  return !isUsed && lane.wakeCount === wakeCount;
 }
 
 /**
- * Oldest first, and only for half of the room: what is born while we ask needs slots too. Where somebody may wait: by organizations in turn;
- * or, while the jobs of one alone are there, oldest first for all that it may have, which costs the database less.
+ * `oldest`: oldest first, and only for half of the free slots, since jobs leased at insert need slots too. `turns`: by organizations in
+ * turn, where others may wait. `alone`: oldest first up to the limit of the only organization, which costs the database less.
  */
 type Order = 'oldest' | 'alone' | 'turns';
 
-function orderOf({ crowded, isAlone }: LaneState, room: number): Order {
-  if (!crowded && room > 0) return 'oldest';
+function orderOf({ isContended, isAlone }: LaneState, room: number): Order {
+  if (!isContended && room > 0) return 'oldest';
   return isAlone && room > 0 ? 'alone' : 'turns';
 }
 
-/** Whether to go on at once: there may be more that is due, and for whom a slot is free. */
-function isBehind(lane: LaneState, order: Order, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
+/** Whether to poll at once: more jobs may be due, for organizations that have a slot free. */
+function updateBehind(lane: LaneState, order: Order, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
   const saysAll = order === 'alone' || (order === 'turns' && lane.afterOrg === '');
   lane.isAlone = saysAll && orgs.length <= 1;
-  if (order === 'turns') return passTurn(lane, claimed, isFull, orgs);
+  if (order === 'turns') return advanceTurn(lane, claimed, isFull, orgs);
   return isFull || (order === 'alone' && !lane.isAlone);
 }
 
 /**
- * Whose turn comes next, and whether to go on at once: as long as there was as much as asked for, and then until everybody has been
- * asked once more. Not all are asked at once, and whoever came before this walk's beginning has not been asked by it.
+ * Advances the turn, and returns whether to poll at once: while claims are full, and then until every organization was visited once more.
+ * One claim does not visit all, and an organization that came before the start of this walk was not visited by it.
  */
-function passTurn(lane: LaneState, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
+function advanceTurn(lane: LaneState, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
   const reached = isFull ? Math.max(...claimed.map((job) => job.place)) : orgs.length;
   const isEnd = reached === orgs.length && orgs.length < mostOrgs;
-  const askedAll = lane.asksAll && isEnd && !isFull;
+  const askedAll = lane.visitedAll && isEnd && !isFull;
   lane.afterOrg = isEnd ? '' : orgs[reached - 1]!;
-  lane.asksAll = isEnd || (lane.asksAll && !isFull);
+  lane.visitedAll = isEnd || (lane.visitedAll && !isFull);
   return !askedAll;
 }
 
-/** Free slots, and how many of them everybody may have. */
-const roomIn = ({ slots, perOrg, running, runningOf }: LaneState) => ({
+/** Free slots, and how many of them any organization may have. */
+const freeSlots = ({ slots, perOrg, running, runningByOrg }: LaneState) => ({
   free: slots - running.size,
-  room: perOrg - Math.max(0, ...runningOf.values()),
+  room: perOrg - Math.max(0, ...runningByOrg.values()),
 });
 
-async function claimDue(lane: LaneState, limit: number, order: Order): Promise<Answered> {
+async function claimDue(lane: LaneState, limit: number, order: Order): Promise<ClaimResult> {
   const lease = randomUUID();
   const since = performance.now();
-  const looksAtAll = since - lane.sawAllAt >= lookEveryMs;
-  lane.unanswered = lane.unanswered.filter((u) => since - u.since < forgetUnansweredMs);
-  lane.asked = limit;
+  const isFullPoll = since - lane.fullPollAt >= pollMs;
+  lane.lostLeases = lane.lostLeases.filter((u) => since - u.since < forgetLostLeaseMs);
+  lane.claimLimit = limit;
   try {
-    const seesWho = order === 'turns' || (order === 'alone' && since - lane.sawWhoAt >= seeWhoEveryMs);
-    if (seesWho) lane.sawWhoAt = since;
-    const { nextMs, claimed, orgs } = await askForJobs(lane, { limit, lease, looksAtAll, order, seesWho });
+    const listsOrgs = order === 'turns' || (order === 'alone' && since - lane.orgsListedAt >= listOrgsEveryMs);
+    if (listsOrgs) lane.orgsListedAt = since;
+    const { nextMs, claimed, orgs } = await queryJobs(lane, { limit, lease, isFullPoll, order, listsOrgs });
     claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
-    if (looksAtAll) lane.sawAllAt = since;
+    if (isFullPoll) lane.fullPollAt = since;
     const late = claimed.filter((job) => job.late_ms > backlogMs);
     const isFull = claimed.length === limit;
-    lane.sawUpTo = new Map(isFull ? late.map((job) => [orgKeyOf(job), job]) : []);
-    // By turns somebody's may be left because they have their share already: that says nothing about what is still there.
-    if (order === 'turns') lane.goOn = late.length || lane.goOn ? { oldest: true } : undefined;
-    else lane.goOn = isFull && late.length ? { after: late.at(-1)! } : undefined;
+    lane.lastSeenByOrg = new Map(isFull ? late.map((job) => [orgKeyOf(job), job]) : []);
+    // By turns, an organization's jobs may be left because it is at its limit: that says nothing about the jobs that remain.
+    if (order === 'turns') lane.continueFrom = late.length || lane.continueFrom ? { oldest: true } : undefined;
+    else lane.continueFrom = isFull && late.length ? { after: late.at(-1)! } : undefined;
     return { claimed, nextMs, orgs };
   } catch (error) {
-    lane.unanswered.push({ lease, since });
+    lane.lostLeases.push({ lease, since });
     throw error;
   }
 }
 
-interface Asked {
+interface ClaimRequest {
   limit: number;
   lease: string;
-  looksAtAll: boolean;
+  isFullPoll: boolean;
   order: Order;
-  seesWho: boolean;
+  listsOrgs: boolean;
 }
 
-interface Answered {
+interface ClaimResult {
   claimed: ClaimedJob[];
   nextMs: number;
-  /** Whose turn it was, in order. Of one that is alone: who is there. None when everybody was asked. */
+  /** The organizations of this turn, in order. With `alone`: those that have jobs. Empty when all were queried at once. */
   orgs: string[];
 }
 
-/** What falls due is asked for before the claim: what does so between the two is claimed, not overlooked by both. */
-const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, order, seesWho }: Asked): Promise<Answered> => {
-  const { kinds, perOrg, runningOf: running, sawUpTo } = lane;
-  const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.unanswered.map((u) => u.lease), leasedHere: lane.leasedHere() };
+/** The next due time is read before the claim: a job that falls due between the two is claimed, not missed by both. */
+const queryJobs = (lane: LaneState, { limit, lease, isFullPoll, order, listsOrgs }: ClaimRequest): Promise<ClaimResult> => {
+  const { kinds, perOrg, runningByOrg, lastSeenByOrg } = lane;
+  const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.lostLeases.map((u) => u.lease), leasedHere: lane.leasedHere() };
   return lane.db.read(async (tx) => {
     const turns = order === 'turns' ? await jobOrgsAfter(tx, lane.lane, lane.afterOrg) : [];
     const [nextMs, orgs, claimed] = await Promise.all([
-      nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
-      order === 'alone' && seesWho ? jobOrgsAfter(tx, lane.lane, '') : turns,
+      nextDueIn(tx, lane.lane, lane.kindNames, pollMs),
+      order === 'alone' && listsOrgs ? jobOrgsAfter(tx, lane.lane, '') : turns,
       order === 'turns'
-        ? claimJobsFairly(tx, { ...wanted, orgs: turns, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
-        : claimJobs(tx, { ...wanted, from: looksAtAll ? { oldest: true } : (lane.goOn ?? { withinSeconds: latelySeconds }) }),
+        ? claimJobsFairly(tx, { ...wanted, orgs: turns, perOrg, running: runningByOrg, seen: isFullPoll ? new Map() : lastSeenByOrg })
+        : claimJobs(tx, { ...wanted, from: isFullPoll ? { oldest: true } : (lane.continueFrom ?? { withinSeconds: recentSeconds }) }),
     ]);
     return { nextMs, claimed, orgs };
   });
 };
 
-/** Those that end within a moment are replaced by one claim, since a claim costs the database as much as many a job does. */
-function replaceSoon(lane: LaneState): void {
-  if (lane.stopping) return;
-  lane.ended++;
-  lane.gathering ??= setTimeout(replaceNow, gatherMs, lane);
-  if (lane.ended === Math.ceil(lane.perOrg / 4)) setImmediate(replaceNow, lane);
+/** Jobs that end within a moment are replaced by one claim, since a claim costs the database as much as many a job does. */
+function refillSoon(lane: LaneState): void {
+  if (lane.isStopping) return;
+  lane.endedSinceClaim++;
+  lane.refillTimer ??= setTimeout(refillNow, refillDelayMs, lane);
+  if (lane.endedSinceClaim === Math.ceil(lane.perOrg / 4)) setImmediate(refillNow, lane);
 }
 
-function replaceNow(lane: LaneState): void {
-  clearTimeout(lane.gathering);
-  lane.gathering = undefined;
-  lane.ended = 0;
-  lane.rest.wake();
+function refillNow(lane: LaneState): void {
+  clearTimeout(lane.refillTimer);
+  lane.refillTimer = undefined;
+  lane.endedSinceClaim = 0;
+  lane.sleeper.wake();
 }
 
-/** So many that were lost with their connection are asked for by name; what is beyond waits until its lease lapses. */
-const mostUnanswered = 500;
+/** The limit of lost leases that are queried by name; jobs beyond it wait until their lease lapses. */
+const maxLostLeases = 500;
 
 function takeSlot(lane: LaneState, kind: string, org: string | undefined): Slot | undefined {
   const leaseSeconds = lane.kinds.get(kind);
-  const whose = orgKeyOf({ org_id: org ?? null });
-  const has = lane.runningOf.get(whose) ?? 0;
-  const isFree = roomIn(lane).free > lane.asked && has + lane.asked < lane.perOrg;
-  if (leaseSeconds === undefined || lane.stopping || lane.crowded || !isFree || lane.isHeld?.()) return undefined;
+  const orgKey = orgKeyOf({ org_id: org ?? null });
+  const running = lane.runningByOrg.get(orgKey) ?? 0;
+  const isFree = freeSlots(lane).free > lane.claimLimit && running + lane.claimLimit < lane.perOrg;
+  if (leaseSeconds === undefined || lane.isStopping || lane.isContended || !isFree || lane.isHeld?.()) return undefined;
   const lease = randomUUID();
   const takenAt = performance.now();
   const { promise, resolve } = Promise.withResolvers<void>();
-  useSlot(lane, whose, promise);
+  occupySlot(lane, orgKey, promise);
   return {
     lease,
     leaseSeconds,
     begin: ({ id, key, payload, requestId, runAt }) => {
-      const born = { id, kind, key, payload, org_id: org ?? null, request_id: requestId ?? null, attempts: 1, lease, late_ms: 0, place: 0 };
-      const job = { ...born, run_at: runAt };
-      if (!lane.stopping) return resolve(lane.apart(() => lane.begin(job, takenAt)));
-      lane.giveBack([job], takenAt);
+      const inserted = {
+        id,
+        kind,
+        key,
+        payload,
+        org_id: org ?? null,
+        request_id: requestId ?? null,
+        attempts: 1,
+        lease,
+        late_ms: 0,
+        place: 0,
+      };
+      const job = { ...inserted, run_at: runAt };
+      if (!lane.isStopping) return resolve(lane.outsideCaller(() => lane.start(job, takenAt)));
+      lane.release([job], takenAt);
       resolve();
     },
     release: (isKnown = true) => {
-      if (!isKnown && lane.unanswered.length < mostUnanswered) lane.unanswered.push({ lease, since: takenAt });
+      if (!isKnown && lane.lostLeases.length < maxLostLeases) lane.lostLeases.push({ lease, since: takenAt });
       resolve();
     },
   };
 }
 
-const beginJob = (lane: LaneState, job: ClaimedJob, claimedAt: number): void => useSlot(lane, orgKeyOf(job), lane.begin(job, claimedAt));
+const startJob = (lane: LaneState, job: ClaimedJob, claimedAt: number): void => occupySlot(lane, orgKeyOf(job), lane.start(job, claimedAt));
 
-/** Until it has ended. */
-function useSlot(lane: LaneState, org: string, use: Promise<void>): void {
-  lane.runningOf.set(org, (lane.runningOf.get(org) ?? 0) + 1);
+/** Counts the slot as used until the promise settles. */
+function occupySlot(lane: LaneState, org: string, use: Promise<void>): void {
+  lane.runningByOrg.set(org, (lane.runningByOrg.get(org) ?? 0) + 1);
   const used = use.finally(() => {
     lane.running.delete(used);
-    const left = lane.runningOf.get(org)! - 1;
-    if (left > 0) lane.runningOf.set(org, left);
-    else lane.runningOf.delete(org);
-    if (lane.full) replaceSoon(lane);
+    const left = lane.runningByOrg.get(org)! - 1;
+    if (left > 0) lane.runningByOrg.set(org, left);
+    else lane.runningByOrg.delete(org);
+    if (lane.isFull) refillSoon(lane);
   });
   lane.running.add(used);
 }

@@ -3,36 +3,36 @@ import { rows, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
 
 /**
- * Work in a table, taken under leases. The table has id, run_at, attempts, lease uuid and lease_until; areas with queues of their
- * own use the same functions on theirs. No statement here waits for a lock: whatever another transaction holds at this moment is
- * skipped, so that one slow transaction cannot keep the rest of a batch waiting.
+ * Work in a table, claimed under leases. The table has id, run_at, attempts, lease uuid and lease_until; areas with their own queues use
+ * the same functions. No statement here waits for a lock: rows that another transaction has locked are skipped. So one slow transaction
+ * cannot delay the rest of a batch.
  */
 export interface Queue {
   table: Sql;
   idType: Sql;
 }
 
-/** A row, and the lease under which we took it. */
+/** A row, and the lease under which it was claimed. */
 export interface Leased<Id = number> {
   id: Id;
   lease: string;
 }
 
 export interface Claim {
-  /** Which rows, beyond being due: by columns that an index has before run_at and id. */
+  /** Which rows, beyond being due: by columns that precede run_at and id in an index. */
   which: Sql;
   limit: number;
-  /** The fresh lease, from `randomUUID()`: the claimer must know it even if the answer never arrives. */
+  /** The fresh lease, from `randomUUID()`: the claimer must know it even if the reply never arrives. */
   lease: string;
-  /** Leases of earlier claims whose answer never arrived: nobody works on what they took, and it can be taken at once. */
+  /** Leases of earlier claims whose reply never arrived: no handler runs their rows, so they can be claimed at once. */
   unanswered?: readonly string[];
   /** Of the row `q`: a number or an expression. */
   leaseSeconds: Sql | number;
-  /** What comes back of the row `q`, and `late_ms`: since when, at the claim, it could have been taken. */
+  /** The columns to return of the row `q`. `late_ms` is added: how long the row could have been claimed before. */
   returning: Sql;
 }
 
-/** Due rows under nobody’s lease, oldest first, now under one fresh lease. */
+/** Claims due rows without a valid lease, oldest first, under one fresh lease. */
 export const claim = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted: Claim): Promise<Static<S>[]> =>
   lease(
     tx,
@@ -46,14 +46,14 @@ export const claim = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted
           order by q.run_at, q.id limit ${wanted.limit} for update of q skip locked)`,
   );
 
-/** So many organizations are visited by one walk. */
+/** The limit of organizations that one walk visits. */
 export const mostOrgs = 100;
 
 const OrgRow = Type.Object({ org: Type.Union([Type.String(), Type.Null()]) });
 
 /**
- * The organizations that have rows at all, from the one after `after` on: a step in an index over (…, org, …) for each, however many rows it
- * has. `which` names the columns that the index has before `org`, and nothing else.
+ * The organizations that have rows at all, after `after`: one step for each in an index over (…, org, …), however many rows it has. `which`
+ * names the columns that precede `org` in the index, and nothing else.
  */
 export async function orgsAfter(
   tx: Tx,
@@ -72,20 +72,21 @@ export async function orgsAfter(
 
 /** A claim by organizations in turn. */
 export interface FairClaim extends Claim {
-  /** Of the row `q`: whose it is. */
+  /** Of the row `q`: its organization. */
   org: Sql;
-  /** Those that are asked, in the order of their turns. */
+  /** The organizations to visit, in the order of their turns. */
   orgs: readonly string[];
-  /** How many one organization may have running, and what runs of each already. */
+  /** The limit of running rows of one organization, and the number already running by organization. */
   perOrg: number;
   running: ReadonlyMap<string, number>;
-  /** How far the claims before have come with an organization: what lies behind need not be looked at again. */
+  /** The position of earlier claims by organization: rows before it are skipped. */
   seen: ReadonlyMap<string, { run_at: string; id: unknown }>;
 }
 
 /**
- * Due rows by turns: whoever has least running comes first, and among those the order of `orgs` counts, not the age of what they wait for.
- * `place` comes back too: whose turn it was, from 1 on. An organization with very many rows costs no more than one with few. `which` must not restrict the organization.
+ * Due rows by turns: the organization with the fewest running rows comes first, then the order of `orgs`, not the age of the rows. `place`
+ * is returned too: the number of the turn, from 1 on. An organization with very many rows costs no more than one with few. `which` must not
+ * restrict the organization.
  */
 export const claimFairly = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted: FairClaim): Promise<Static<S>[]> => {
   const { table, idType } = queue;
@@ -119,7 +120,7 @@ export const claimFairly = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, 
 const isFree = ({ unanswered = [] }: Claim): Sql => sql`q.run_at <= (select now from clock)
             and (q.lease_until is null or q.lease_until <= (select now from clock) or q.lease = any(${unanswered}::uuid[]))`;
 
-/** Puts what `due` names under the fresh lease. */
+/** Leases the rows that `due` names. */
 const lease = <S extends TSchema>(
   tx: Tx,
   schema: S,
@@ -140,8 +141,8 @@ export type Verdict = 'settled' | 'again' | 'busy' | 'lost';
 const VerdictRow = Type.Object({ n: Type.Integer(), verdict: Type.Enum(['settled', 'again', 'busy', 'lost'] as const) });
 
 /**
- * Acts on those that are still ours and tells of each: settled; busy, for another transaction has it locked, ask again; or lost.
- * `act` is one or more CTEs over `mine` (n, id and the columns of `take`), which holds the locked rows in their newest version.
+ * Acts on the rows whose lease still holds, and returns a verdict for each: settled; busy (another transaction has locked it, retry); or
+ * lost. `act` is one or more CTEs over `mine` (n, id and the columns of `take`), which holds the locked rows in their newest version.
  */
 export async function settle<Id>(
   tx: Tx,
@@ -166,7 +167,7 @@ export async function settle<Id>(
   return found.map((f) => f.verdict);
 }
 
-/** A lease that lapsed but that nobody has taken since is still ours to renew. */
+/** A lapsed lease that no worker has replaced can still be renewed. */
 export const renew = <Id>(tx: Tx, queue: Queue, leased: readonly (Leased<Id> & { leaseSeconds: number })[]): Promise<Verdict[]> =>
   settle(
     tx,

@@ -5,44 +5,44 @@ import { renew } from './lease.ts';
 import type { Outcome } from './outcome.ts';
 import { type ClaimedJob, jobQueue } from './store.ts';
 
-/** A job under a lease of this process, from its claim until its outcome is on record. */
+/** A job under a lease of this process, from its claim until its outcome is recorded. */
 export interface LeasedJob {
   job: ClaimedJob;
   lane: string;
   leaseSeconds: number;
   abort: AbortController;
-  /** By this process's monotonic clock: without word from the database until then, somebody else may have leased the job. */
-  sureUntil: number;
-  /** The database said that it is not ours any more. */
-  lost: boolean;
-  /** Its end is on its way to the record, or there: that the row is gone is then no news, and whoever ends it hears what became of it. */
+  /** By this process's monotonic clock: without a renewal until then, another worker may have leased the job. */
+  validUntil: number;
+  /** The database said that the lease is lost. */
+  isLost: boolean;
+  /** Its end is being recorded, or is recorded. A missing row is expected then, and the caller that ends it gets the result. */
   isEnding: boolean;
-  /** Its outcome, once it is on its way to the record: the first one counts. */
+  /** The promise of its outcome, once recording has begun: the first outcome counts. */
   ending?: Promise<Outcome['is'] | 'lost'>;
 }
 
 export interface LeasedJobs {
   add(leased: LeasedJob): void;
   remove(leased: LeasedJob): void;
-  /** It is not ours any more: whoever runs it hears that through its signal. */
+  /** The lease is lost: the handler is notified through its signal. */
   lose(leased: LeasedJob): void;
   ids(): number[];
   all(): LeasedJob[];
   stop(): void;
 }
 
-interface Leases {
+interface LeaseTable {
   db: Db;
   log: Logger;
   jobs: Map<number, LeasedJob>;
-  renewing: boolean;
+  isRenewing: boolean;
 }
 
-/** All jobs under our leases, which are renewed by one statement for all of them. */
+/** All jobs under leases of this process. One statement renews them all. */
 export function makeLeasedJobs({ db, log, renewEveryMs }: { db: Db; log: Logger; renewEveryMs: number }): LeasedJobs {
-  const leases: Leases = { db, log, jobs: new Map(), renewing: false };
+  const leases: LeaseTable = { db, log, jobs: new Map(), isRenewing: false };
   const renewal = setInterval(renewUnlessRenewing, renewEveryMs, leases).unref();
-  const doubting = setInterval(abortDoubtful, 1_000, leases).unref();
+  const expiryCheck = setInterval(abortExpired, 1_000, leases).unref();
   return {
     add: (leased) => leases.jobs.set(leased.job.id, leased),
     remove: (leased) => removeJob(leases, leased),
@@ -51,45 +51,47 @@ export function makeLeasedJobs({ db, log, renewEveryMs }: { db: Db; log: Logger;
     all: () => [...leases.jobs.values()],
     stop: () => {
       clearInterval(renewal);
-      clearInterval(doubting);
+      clearInterval(expiryCheck);
     },
   };
 }
 
-function renewUnlessRenewing(leases: Leases): void {
-  if (leases.renewing) return;
-  leases.renewing = true;
+function renewUnlessRenewing(leases: LeaseTable): void {
+  if (leases.isRenewing) return;
+  leases.isRenewing = true;
   renewAll(leases)
     .catch((error) =>
       leases.log.warn({ err: error, held: leases.jobs.size }, 'the leases of running jobs could not be renewed; trying again'),
     )
-    .finally(() => (leases.renewing = false));
+    .finally(() => (leases.isRenewing = false));
 }
 
-async function renewAll(leases: Leases): Promise<void> {
-  const asked = [...leases.jobs.values()];
-  if (asked.length === 0) return;
+async function renewAll(leases: LeaseTable): Promise<void> {
+  const renewed = [...leases.jobs.values()];
+  if (renewed.length === 0) return;
   const sentAt = performance.now();
-  const wanted = asked.map(({ job, leaseSeconds }) => ({ id: job.id, lease: job.lease, leaseSeconds }));
+  const wanted = renewed.map(({ job, leaseSeconds }) => ({ id: job.id, lease: job.lease, leaseSeconds }));
   const verdicts = await leases.db.read((tx) => renew(tx, jobQueue, wanted));
-  asked.forEach((leased, i) => {
-    if (leases.jobs.get(leased.job.id) !== leased) return; // its outcome went on record while we asked
-    // The database may have done what ends it, and have told this renewal before it told whoever asked for the end.
+  renewed.forEach((leased, i) => {
+    if (leases.jobs.get(leased.job.id) !== leased) return; // its outcome was recorded during the query
+    // The database may have committed the end of the job, and answered this renewal before it answered the statement that ends it.
     if (verdicts[i] === 'lost' && !leased.isEnding) loseJob(leases, leased);
-    if (verdicts[i] === 'settled') leased.sureUntil = sentAt + leased.leaseSeconds * 1000;
+    if (verdicts[i] === 'settled') leased.validUntil = sentAt + leased.leaseSeconds * 1000;
   });
 }
 
-/** Not lost for certain, and their outcome is still offered to the database; but another process may have begun the same work. */
-function abortDoubtful({ jobs }: Leases): void {
+/**
+ * The lease is not lost for certain, and the outcome is still offered to the database; but another process may have started the same work.
+ */
+function abortExpired({ jobs }: LeaseTable): void {
   const now = performance.now();
-  for (const { sureUntil, abort } of jobs.values())
-    if (now > sureUntil) abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
+  for (const { validUntil, abort } of jobs.values())
+    if (now > validUntil) abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
 }
 
-function loseJob(leases: Leases, leased: LeasedJob): void {
-  if (leased.lost) return;
-  leased.lost = true;
+function loseJob(leases: LeaseTable, leased: LeasedJob): void {
+  if (leased.isLost) return;
+  leased.isLost = true;
   removeJob(leases, leased);
   leased.abort.abort(new LeaseLost());
   const { id, kind, key, attempts } = leased.job;
@@ -99,7 +101,7 @@ function loseJob(leases: Leases, leased: LeasedJob): void {
   );
 }
 
-/** A job that we lost may be ours again by then, under a newer lease: that one stays. */
-function removeJob({ jobs }: Leases, leased: LeasedJob): void {
+/** A lost job may be leased by this process again, under a newer lease: that entry stays. */
+function removeJob({ jobs }: LeaseTable, leased: LeasedJob): void {
   if (jobs.get(leased.job.id) === leased) jobs.delete(leased.job.id);
 }

@@ -1,18 +1,18 @@
 import { inspect } from 'node:util';
 import { GiveUp, type JobOptions, RetryAt, RetryIn, Stopping } from './declare.ts';
 
-/** What becomes of a job after a run. */
+/** The result of a run. */
 export type Outcome =
   | { is: 'done' }
   | { is: 'retry'; inSeconds: number; error: string }
   | { is: 'retry'; at: string; error: string }
   | { is: 'dead'; error: string }
-  /** Given back as if it had not been claimed. */
+  /** Released as if it had not been claimed. */
   | { is: 'released' };
 
 const maxDelaySeconds = 366 * 86_400;
 
-/** 5 s · 2ⁿ up to 1 h, ± 20 %, so that what failed together does not come back together. `chance` is in [0, 1). */
+/** 5 s · 2ⁿ up to 1 h, ± 20 %, so that jobs which failed together do not retry together. `chance` is in [0, 1). */
 export const backoff = (attempt: number, chance: number): number =>
   Math.min(3_600, 5 * 2 ** Math.min(attempt - 1, 20)) * (0.8 + 0.4 * chance);
 
@@ -31,16 +31,16 @@ export function outcomeOf(
   return { is: 'retry', inSeconds: bounded(seconds) ?? backoff(attempt, chance), error: sentence };
 }
 
-/** A handler's arithmetic is not ours to trust: one NaN among a hundred outcomes would refuse them all. */
+/** A handler's arithmetic is not trusted: one NaN in a batch of a hundred outcomes would fail them all. */
 const bounded = (seconds: number | undefined) => (Number.isFinite(seconds) ? Math.min(Math.max(seconds!, 0), maxDelaySeconds) : undefined);
 
 const isTime = (text: string) =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Whatever was thrown, even what cannot be made a string. */
+/** Any thrown value, even one that cannot be made a string. */
 const inspectThrown = (thrown: unknown) => (typeof thrown === 'object' ? inspect(thrown, { depth: 1 }) : String(thrown));
 
-/** One line of at most 500 characters that PostgreSQL can keep: no NUL, no half of a surrogate pair. */
+/** One line of at most 500 characters that PostgreSQL can store: no NUL, no half of a surrogate pair. */
 export function sentenceOf(error: unknown): string {
   const cause =
     error instanceof Error && error.cause instanceof Error && !error.message.includes(error.cause.message)

@@ -4,12 +4,12 @@ import type { Logger } from '../log.ts';
 import type { Verdict } from './lease.ts';
 import type { LeasedJob } from './leased-jobs.ts';
 import type { Outcome } from './outcome.ts';
-import { finishJobs, putBackJobs } from './store.ts';
+import { finishJobs, returnJobs } from './store.ts';
 
 export interface Recorder {
-  /** Once it is on record; lost: the job was not ours any more, and nothing was changed. */
+  /** Settles once it is recorded; `lost`: the lease was lost, and nothing was changed. */
   record(leased: LeasedJob, outcome: Outcome): Promise<Recorded>;
-  /** Gives up what the database has not taken: those leases lapse by themselves. */
+  /** Drops outcomes that the database has not taken: those leases lapse by themselves. */
   stop(): void;
 }
 
@@ -24,14 +24,14 @@ interface Entry<O> {
 type Settled = Extract<Outcome, { is: 'done' }>;
 type Unfinished = Exclude<Outcome, Settled>;
 
-const most = 500;
-const busyRetryMs = 25;
-const awayRetryMs = 250;
+const maxBatch = 500;
+const lockedRetryMs = 25;
+const unavailableRetryMs = 250;
 
 export function makeRecorder({ db, log }: { db: Db; log: Logger }): Recorder {
   const underLease = <O>({ leased: { job }, outcome }: Entry<O>) => ({ id: job.id, lease: job.lease, outcome });
   const finished = makeBatches<Settled>((entries) => db.read((tx) => finishJobs(tx, entries.map(underLease))), log);
-  const unfinished = makeBatches<Unfinished>((entries) => db.read((tx) => putBackJobs(tx, entries.map(underLease))), log);
+  const unfinished = makeBatches<Unfinished>((entries) => db.read((tx) => returnJobs(tx, entries.map(underLease))), log);
   return {
     record: (leased, outcome) => (outcome.is === 'done' ? finished.add(leased, outcome) : unfinished.add(leased, outcome)),
     stop: () => {
@@ -41,16 +41,16 @@ export function makeRecorder({ db, log }: { db: Db; log: Logger }): Recorder {
   };
 }
 
-/** While one statement is on its way, the outcomes for the next gather by themselves. */
+/** While one statement is in flight, the outcomes for the next one collect. */
 function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log: Logger) {
   const waiting: Entry<O>[] = [];
-  let working = false;
-  let stopped = false;
-  let alone = 0; // so many go one by one: something among them was refused, and must not keep the others from the record
+  let isWorking = false;
+  let isStopped = false;
+  let singles = 0; // this many are written one by one: one of them was refused, and must not block the others
 
-  const step = async () => {
-    const entries = waiting.splice(0, alone > 0 ? 1 : most);
-    alone = Math.max(0, alone - 1);
+  const writeBatch = async () => {
+    const entries = waiting.splice(0, singles > 0 ? 1 : maxBatch);
+    singles = Math.max(0, singles - 1);
     try {
       const verdicts = await write(entries);
       let busy = 0;
@@ -62,14 +62,14 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
           busy++;
         }
       }
-      if (busy === entries.length) await sleep(busyRetryMs);
+      if (busy === entries.length) await sleep(lockedRetryMs);
     } catch (error) {
       if (error instanceof DatabaseUnavailable) {
         waiting.unshift(...entries);
-        await sleep(awayRetryMs);
+        await sleep(unavailableRetryMs);
       } else if (entries.length > 1) {
         waiting.unshift(...entries);
-        alone = entries.length;
+        singles = entries.length;
       } else {
         const { id, kind } = entries[0]!.leased.job;
         log.error({ err: error, job: id, kind }, 'the outcome of a job cannot be recorded; it runs again when its lease lapses');
@@ -79,24 +79,24 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
   };
 
   const work = async () => {
-    while (waiting.length > 0 && !stopped) await step();
-    working = false;
-    if (stopped) for (const { resolve } of waiting.splice(0)) resolve('lost');
+    while (waiting.length > 0 && !isStopped) await writeBatch();
+    isWorking = false;
+    if (isStopped) for (const { resolve } of waiting.splice(0)) resolve('lost');
   };
 
   return {
     add: (leased: LeasedJob, outcome: O) =>
       new Promise<Recorded>((resolve) => {
-        if (stopped) return resolve('lost');
+        if (isStopped) return resolve('lost');
         waiting.push({ leased, outcome, resolve });
-        if (working) return;
-        working = true;
+        if (isWorking) return;
+        isWorking = true;
         // Handlers that end in the same turn of the event loop share the first statement too.
         setImmediate(() => void work());
       }),
     stop: () => {
-      stopped = true;
-      if (!working) void work();
+      isStopped = true;
+      if (!isWorking) void work();
     },
   };
 }

@@ -10,10 +10,10 @@ import { type Outcome, outcomeOf } from './outcome.ts';
 import { endingOne, fencedOne, fenceOne, finishOne } from './store.ts';
 import { laneChannel } from './wake.ts';
 
-/** Runs a handler once and says what becomes of its job; undefined when the handler itself has put that on record. */
+/** Runs a handler once and returns the outcome; undefined when the handler itself has recorded it. */
 export async function runOnce({ app, db }: { app: App; db: Db }, declared: ReadyJob, leased: LeasedJob): Promise<Outcome | undefined> {
   const { job, abort } = leased;
-  // Claimed once more than allowed: its last workers neither finished nor failed it, they vanished.
+  // Claimed once more than allowed: its last workers neither finished nor failed it, they crashed.
   if (job.attempts > declared.maxAttempts)
     return {
       is: 'dead',
@@ -36,7 +36,7 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
       leased.isEnding = true;
       try {
         const result = await db.write(async (tx) => {
-          // First in line; and when the job is not ours, what was given behind it is undone with it.
+          // The end of the job is the first statement; if the lease is lost, the statements behind it are rolled back too.
           const [settled, done] = await Promise.all([finishOne(tx, job), work(tx)]);
           if (settled === 'again') tx.wake(laneChannel(leased.lane));
           return done;
@@ -44,14 +44,14 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
         finished = true;
         return result;
       } finally {
-        noteEnd(leased, finished);
+        setEnding(leased, finished);
       }
     },
     finishBy: async (write) => {
       leased.isEnding = true;
-      // A failure need not be told: whoever then asks `finishWith` hears of it, or finds that it did happen.
+      // A failure need not be reported: the following `finishWith` fails too, or finds that the job has ended.
       if (!finished) finished = (await db.read((tx) => write(tx, endingOne(job))).catch(() => 0)) > 0;
-      noteEnd(leased, finished);
+      setEnding(leased, finished);
       return finished;
     },
     fenced: fencedOne(job),
@@ -71,7 +71,7 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
       log.error({ err: error }, 'a job failed after it had finished; what it wanted to do then is not done');
       return undefined;
     }
-    // A handler that stops because its signal was aborted throws whatever it likes; the reason is the signal's.
+    // A handler that stops because its signal was aborted may throw anything; the signal's reason counts.
     const reason = abort.signal.aborted ? abort.signal.reason : error;
     if (error instanceof LeaseLost || reason instanceof LeaseLost) return { is: 'released' };
     const outcome = outcomeOf(reason, declared, job.attempts, randomInt(2 ** 20) / 2 ** 20);
@@ -81,10 +81,10 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
   }
 }
 
-/** What has ended needs no lease. What has not is ours only as long as the renewals say so. */
-function noteEnd(leased: LeasedJob, hasEnded: boolean): void {
+/** An ended job needs no lease. Otherwise the job is ours only as long as the renewals succeed. */
+function setEnding(leased: LeasedJob, hasEnded: boolean): void {
   leased.isEnding = hasEnded;
-  if (hasEnded) leased.sureUntil = Number.POSITIVE_INFINITY;
+  if (hasEnded) leased.validUntil = Number.POSITIVE_INFINITY;
 }
 
 const runInContext = <T>({ watch }: App, { kind, lane }: ReadyJob, { org_id }: LeasedJob['job'], work: () => T): T =>
@@ -96,18 +96,18 @@ async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortControl
     const error = new Error(`it did not end within its deadline of ${deadlineSeconds} s`);
     abort.abort(error);
     reject(error);
-  }, deadlineSeconds * 1000).unref(); // a job that a stopped worker has given up must not keep the process until then
+  }, deadlineSeconds * 1000).unref(); // a job that a stopped worker has released must not keep the process alive until then
   try {
     await Promise.race([ended, late]);
   } finally {
     clearTimeout(timer);
-    ended.catch(() => {}); // whatever it still says after that is about a job that is not its own any more
+    ended.catch(() => {}); // errors after that belong to a job whose lease is lost
   }
 }
 
 const validators = new WeakMap<TSchema, Validator>();
 
-/** Another release may have written it. During a rolling upgrade, the next attempt may meet a worker that understands it. */
+/** Another release may have written it. During a rolling upgrade, the next attempt may reach a worker that understands it. */
 function checkPayload({ payload: schema }: ReadyJob, payload: unknown) {
   if (!schema) return;
   const validator = validators.get(schema) ?? Compile(schema);

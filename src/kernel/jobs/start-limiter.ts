@@ -1,28 +1,28 @@
 /**
- * Lets a few things begin at once. One that has ended, or has run for a while, lets the next one begin: what is short takes turns, and what
- * is long holds up nobody for long.
+ * Lets a few pieces of work start at once. One that has ended, or has run for a while, lets the next one start: short work takes turns, and
+ * long work delays the rest only for `passesAfterMs`.
  */
-export function makeStartLimiter(most: number, passesAfterMs: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function makeStartLimiter(maxStarting: number, passesAfterMs: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
-  let inside = 0;
-  const handOn = () => {
+  let starting = 0;
+  const admitNext = () => {
     const next = waiting.shift();
     if (next) next();
-    else inside--;
+    else starting--;
   };
   return async (work) => {
-    if (inside < most) inside++;
+    if (starting < maxStarting) starting++;
     else await new Promise<void>((begin) => waiting.push(begin));
-    let isInside = true;
+    let isStarting = true;
     const leave = () => {
-      if (isInside) handOn();
-      isInside = false;
+      if (isStarting) admitNext();
+      isStarting = false;
     };
-    const passing = setTimeout(leave, passesAfterMs).unref();
+    const timer = setTimeout(leave, passesAfterMs).unref();
     try {
       return await work();
     } finally {
-      clearTimeout(passing);
+      clearTimeout(timer);
       leave();
     }
   };

@@ -23,40 +23,40 @@ const ClaimedRow = Type.Object({
 export type ClaimedJob = Static<typeof ClaimedRow>;
 
 /**
- * Where a claim begins to look. Rows that are finished stay in the index until no snapshot needs them, and while a backup runs that
- * is every row since its start: whoever always began at the oldest would step over all of them each time.
+ * Where a claim starts to scan. Finished rows stay in the index until no snapshot needs them; during a backup that is every row since its
+ * start. A claim that always started at the oldest would step over all of them each time.
  */
 export type ClaimFrom = { oldest: true } | { withinSeconds: number } | { after: Pick<ClaimedJob, 'run_at' | 'id'> };
 
-const fromThere = (from: ClaimFrom): Sql => {
+const scanFrom = (from: ClaimFrom): Sql => {
   if ('after' in from) return sql`(q.run_at, q.id) > (${from.after.run_at}::timestamptz, ${from.after.id}::bigint)`;
   return 'withinSeconds' in from ? sql`q.run_at > (select now from clock) - make_interval(secs => ${from.withinSeconds})` : sql`true`;
 };
 
 export interface JobClaim {
   lane: string;
-  /** Those this worker knows, with their leases. */
+  /** The kinds this worker knows, with their leases. */
   kinds: ReadonlyMap<string, number>;
   limit: number;
   lease: string;
   unanswered: readonly string[];
-  /** What this process has leased already is not for it to take again, however the clock moved. */
+  /** A process never claims a job that it holds a lease on, however the clock moved. */
   leasedHere: readonly number[];
 }
 
-/** Oldest first, whosever they are. */
+/** Oldest first, of any organization. */
 export const claimJobs = (tx: Tx, { from, ...wanted }: JobClaim & { from: ClaimFrom }): Promise<ClaimedJob[]> =>
   claim(tx, ClaimedRow, jobQueue, {
     ...wanted,
     ...claimOf(wanted, sql`, 0 as place`),
-    which: sql`${ofLane(wanted)} and ${fromThere(from)}`,
+    which: sql`${inLane(wanted)} and ${scanFrom(from)}`,
   });
 
-/** Whose a job is, as the index has it. */
+/** The organization of a job, as the index has it. */
 const orgOfJob = sql`coalesce(q.org_id, '-')`;
 export const orgKeyOf = ({ org_id }: Pick<ClaimedJob, 'org_id'>): string => org_id ?? '-';
 
-/** Those with jobs in a lane, due or not. */
+/** The organizations with jobs in a lane, due or not. */
 export const jobOrgsAfter = (tx: Tx, lane: string, after: string): Promise<string[]> =>
   orgsAfter(tx, jobQueue, { which: sql`q.lane = ${lane} and q.dead_at is null`, org: orgOfJob, after });
 
@@ -68,11 +68,11 @@ export const claimJobsFairly = (
   claimFairly(tx, ClaimedRow, jobQueue, {
     ...wanted,
     ...claimOf(wanted),
-    which: ofLane(wanted),
+    which: inLane(wanted),
     org: orgOfJob,
   });
 
-const ofLane = ({ lane, kinds, leasedHere }: JobClaim): Sql =>
+const inLane = ({ lane, kinds, leasedHere }: JobClaim): Sql =>
   sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${leasedHere}::bigint[])`;
 
 const claimOf = ({ kinds }: JobClaim, more: Sql = sql``) => ({
@@ -82,16 +82,16 @@ const claimOf = ({ kinds }: JobClaim, more: Sql = sql``) => ({
 
 const WaitRow = Type.Object({ ms: Type.Integer() });
 
-/** How long until something of this lane falls due, at most `most`. By the database's clock, so that ours may be wrong. */
-export const nextDueIn = async (tx: Tx, lane: string, kinds: readonly string[], most: number): Promise<number> =>
+/** The time until a job of this lane falls due, at most `most`. By the database's clock, so that ours may be wrong. */
+export const nextDueIn = async (tx: Tx, lane: string, kinds: readonly string[], maxMs: number): Promise<number> =>
   (
     await row(tx, WaitRow)`
-      select ceil(least(extract(epoch from j.run_at - (select kernel.now())) * 1000, ${most}))::int as ms from kernel.job j
+      select ceil(least(extract(epoch from j.run_at - (select kernel.now())) * 1000, ${maxMs}))::int as ms from kernel.job j
        where j.lane = ${lane} and j.kind = any(${kinds}::text[]) and j.dead_at is null and j.run_at > (select kernel.now())
        order by j.run_at limit 1`
-  )?.ms ?? most;
+  )?.ms ?? maxMs;
 
-/** Finished jobs are deleted, except those that somebody asked to run again while they ran. */
+/** Deletes finished jobs, except those that were rescheduled while they ran. */
 export const finishJobs = (tx: Tx, leased: readonly Leased[]): Promise<Verdict[]> =>
   settle(
     tx,
@@ -104,8 +104,8 @@ export const finishJobs = (tx: Tx, leased: readonly Leased[]): Promise<Verdict[]
     sql`case when m.again_at is null then 'settled' else 'again' end`,
   );
 
-/** Everything that is not finished: tried again, dead, or given back. */
-export function putBackJobs(tx: Tx, leased: readonly (Leased & { outcome: Exclude<Outcome, { is: 'done' }> })[]): Promise<Verdict[]> {
+/** Every outcome but done: retried, dead, or released. */
+export function returnJobs(tx: Tx, leased: readonly (Leased & { outcome: Exclude<Outcome, { is: 'done' }> })[]): Promise<Verdict[]> {
   const outcomes = leased.map((l) => l.outcome);
   const is = outcomes.map((o) => o.is);
   const seconds = outcomes.map((o) => (o.is === 'retry' && 'inSeconds' in o ? o.inSeconds : null));
@@ -132,7 +132,7 @@ export function putBackJobs(tx: Tx, leased: readonly (Leased & { outcome: Exclud
 export const endingOne = ({ id, lease }: Leased): Sql =>
   sql`delete from kernel.job where id = ${id} and lease = ${lease} and again_at is null returning id`;
 
-/** In a transaction of the handler's: waits for the row if it must, and is certain. */
+/** In the handler's own transaction: waits for the row if necessary, and is definite. */
 export async function finishOne(tx: Tx, { id, lease }: Leased): Promise<'settled' | 'again'> {
   if (await run(tx)`${endingOne({ id, lease })}`) return 'settled';
   const repeated = await run(tx)`
@@ -142,7 +142,7 @@ export async function finishOne(tx: Tx, { id, lease }: Leased): Promise<'settled
   return 'again';
 }
 
-/** A row while the job is ours, and nobody can take it until the statement's transaction ends. */
+/** Returns a row while the lease holds, and locks the job until the statement's transaction ends. */
 export const fencedOne = ({ id, lease }: Leased): Sql => sql`select id from kernel.job where id = ${id} and lease = ${lease} for update`;
 
 export async function fenceOne(tx: Tx, leased: Leased): Promise<void> {
@@ -150,8 +150,8 @@ export async function fenceOne(tx: Tx, leased: Leased): Promise<void> {
 }
 
 /**
- * A clock that was set back leaves leases that end far in its future, and a worker that vanished would keep its jobs until then.
- * Such leases are shortened to an ordinary one: who still lives renews it in time.
+ * A clock that was set back leaves leases that end far in its future, and a crashed worker would keep its jobs until then. Such leases are
+ * shortened to an ordinary one; a live worker renews it in time.
  */
 export const shortenBrokenLeases = (tx: Tx) => run(tx)`
   update kernel.job set lease_until = kernel.now() + interval '30 seconds' where lease_until > (select kernel.now()) + interval '11 minutes'`;

@@ -10,7 +10,7 @@ export const ensureTasks = (tx: Tx, tasks: readonly Task[]) => run(tx)`
 
 const TaskRow = Type.Object({
   name: Type.String(),
-  /** Ours from this statement on. */
+  /** Set if this statement claimed it. */
   lease: Type.Union([Type.String(), Type.Null()]),
   started_at: Type.Union([Type.String(), Type.Null()]),
   in_ms: Type.Integer(),
@@ -18,8 +18,8 @@ const TaskRow = Type.Object({
 export type TaskState = Static<typeof TaskRow>;
 
 /**
- * Takes those that are due, or woken, and that nobody runs; tells of all of them when they are next due. A next time further away
- * than the task's own interval can only come from a clock that was set back, and counts as due.
+ * Claims tasks that are due, or woken, and not leased; returns for all of them when they are next due. A next time further away than the
+ * task's own interval can only come from a clock that was set back, and counts as due.
  */
 export const claimTasks = (tx: Tx, tasks: readonly { name: string; everySeconds: number; woken: boolean }[]): Promise<TaskState[]> => rows(
   tx,
@@ -42,7 +42,7 @@ export const claimTasks = (tx: Tx, tasks: readonly { name: string; everySeconds:
 
 const NameRow = Type.Object({ name: Type.String() });
 
-/** Which of them are still ours. Those of a clock that was set back are shortened on the way, as with jobs. */
+/** Returns the tasks whose lease still holds. Leases of a clock that was set back are shortened on the way, as with jobs. */
 export const renewTasks = async (tx: Tx, leased: readonly { name: string; lease: string }[]): Promise<Set<string>> => {
   await run(tx)`update kernel.task set lease_until = kernel.now() + make_interval(secs => ${taskLeaseSeconds})
                  where lease_until > kernel.now() + make_interval(secs => ${2 * taskLeaseSeconds})`;
@@ -53,21 +53,21 @@ export const renewTasks = async (tx: Tx, leased: readonly { name: string; lease:
   return new Set(renewed.map((r) => r.name));
 };
 
-/** False: it was not ours any more. */
+/** False: the lease was lost. */
 export const taskDone = async (tx: Tx, name: string, lease: string, everySeconds: number): Promise<boolean> =>
   (await run(tx)`
     update kernel.task set lease = null, lease_until = null, failures = 0, last_error = null, last_ok = kernel.now(),
                            next_at = kernel.now() + make_interval(secs => ${everySeconds})
      where name = ${name} and lease = ${lease}`) > 0;
 
-/** A failed task does not wait a day for its next turn: 5 s · 2ⁿ, at most its own interval or an hour. */
+/** A failed task does not wait a day for its next run: 5 s · 2ⁿ, at most its own interval or an hour. */
 export const taskFailed = async (tx: Tx, name: string, lease: string, everySeconds: number, error: string): Promise<boolean> =>
   (await run(tx)`
     update kernel.task set lease = null, lease_until = null, failures = failures + 1, last_error = ${error},
                            next_at = kernel.now() + make_interval(secs => least(${everySeconds}, 3600, 5 * 2 ^ least(failures, 20)))
      where name = ${name} and lease = ${lease}`) > 0;
 
-/** Given back unfinished: the next process that looks takes it. */
+/** Released unfinished: the next process that polls claims it. */
 export const taskReleased = async (tx: Tx, name: string, lease: string): Promise<boolean> =>
   (await run(
     tx,

@@ -3,7 +3,7 @@ import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
 import { type ReadyTask, Stopping } from './declare.ts';
 import { type InterruptibleSleep, makeInterruptibleSleep } from './interruptible-sleep.ts';
-import { type LeasedTask, leasedTask, releaseTask, renewLeases, runTask, type TaskSite } from './leased-task.ts';
+import { type LeasedTask, leasedTask, releaseTask, renewLeases, runTask, type TaskEnvironment } from './leased-task.ts';
 import { makeStartLimiter } from './start-limiter.ts';
 import { claimTasks, ensureTasks, type TaskState } from './task-store.ts';
 import { clockMoved } from './wake.ts';
@@ -13,33 +13,33 @@ export interface TaskLoop {
   stop(graceMs: number): Promise<void>;
 }
 
-/** What this process knows of one task. */
+/** The state of one task in this process. */
 interface KnownTask {
   task: ReadyTask;
-  /** Heard a wake that no run has answered yet. */
+  /** A wake that no run has answered yet. */
   woken: boolean;
-  /** The last start that was on record when we first failed to answer it; a later one, wherever, has seen what we were woken for. */
-  seen: string | null | undefined;
+  /** The last recorded start when this process first failed to answer the wake. Any later start, in any process, answers it. */
+  seenStart: string | null | undefined;
   run: LeasedTask | undefined;
-  /** When that run has ended, and its outcome is on record. */
+  /** Settles when that run has ended and its outcome is recorded. */
   ended: Promise<void>;
 }
 
-interface Tasks extends TaskSite {
+interface TaskLoopState extends TaskEnvironment {
   known: KnownTask[];
-  rest: InterruptibleSleep;
-  begin: ReturnType<typeof makeStartLimiter>;
-  /** Each has its row in the database. */
-  ensured: boolean;
-  /** The last look failed, and the log says so already. */
-  away: boolean;
-  stopping: boolean;
+  sleeper: InterruptibleSleep;
+  startLimited: ReturnType<typeof makeStartLimiter>;
+  /** Every task has its row in the database. */
+  hasRows: boolean;
+  /** The last poll failed, and the log says so already. */
+  isFailing: boolean;
+  isStopping: boolean;
 }
 
-const lookEveryMs = 1_000;
-/** At a start all tasks are due: beginning together they would take every connection, and some would fail for want of one. */
-const mostBeginning = 4;
-const beginningMs = 1_000;
+const pollMs = 1_000;
+/** At a start all tasks are due: together they would take every connection, and some would fail for want of one. */
+const maxStarting = 4;
+const startingMs = 1_000;
 
 export interface TasksOptions {
   app: App;
@@ -48,98 +48,98 @@ export interface TasksOptions {
   renewEveryMs: number;
 }
 
-/** Runs each task by the clock and when it is woken, unless another process has its lease. */
+/** Runs each task by the clock and when it is woken, unless another process holds its lease. */
 export function startTasks({ app, db, tasks: declared, renewEveryMs }: TasksOptions): TaskLoop {
-  const tasks: Tasks = {
+  const tasks: TaskLoopState = {
     app,
     db,
     known: declared.map((task) => ({ task, woken: false, seen: undefined, run: undefined, ended: Promise.resolve() })),
-    rest: makeInterruptibleSleep(),
-    begin: makeStartLimiter(mostBeginning, beginningMs),
-    ensured: false,
-    away: false,
-    stopping: false,
-    closed: false,
+    sleeper: makeInterruptibleSleep(),
+    startLimited: makeStartLimiter(maxStarting, startingMs),
+    hasRows: false,
+    isFailing: false,
+    isStopping: false,
+    isClosed: false,
   };
-  const stopHearing = hearWakes(tasks);
+  const stopListening = listenForWakes(tasks);
   const renewal = setInterval(() => void renewLeases(db, leasedHere(tasks)), renewEveryMs).unref();
-  const ended = lookUntilStopped(tasks);
+  const ended = pollUntilStopped(tasks);
   return {
     running: () => leasedHere(tasks).map((leased) => leased.task.name),
     stop: async (graceMs) => {
-      tasks.stopping = true;
-      stopHearing();
-      tasks.rest.wake();
+      tasks.isStopping = true;
+      stopListening();
+      tasks.sleeper.wake();
       await ended;
       await endRuns(tasks, graceMs);
-      tasks.closed = true;
+      tasks.isClosed = true;
       clearInterval(renewal);
     },
   };
 }
 
-const leasedHere = ({ known }: Tasks): LeasedTask[] => known.flatMap(({ run }) => run ?? []);
+const leasedHere = ({ known }: TaskLoopState): LeasedTask[] => known.flatMap(({ run }) => run ?? []);
 
-function hearWakes({ app: { waker }, known, rest }: Tasks): () => void {
+function listenForWakes({ app: { waker }, known, sleeper }: TaskLoopState): () => void {
   const wakes = known.map((mine) =>
     waker.hear(mine.task.name, () => {
       mine.woken = true;
-      mine.seen = undefined;
-      rest.wake();
+      mine.seenStart = undefined;
+      sleeper.wake();
     }),
   );
-  const lookAgain = () => {
-    for (const mine of known) mine.woken ||= mine.run !== undefined; // it compared with a time that is no more
-    rest.wake();
+  const pollAgain = () => {
+    for (const mine of known) mine.woken ||= mine.run !== undefined; // the run compared against a time that is no longer valid
+    sleeper.wake();
   };
-  const stops = [...wakes, waker.hear(clockMoved, lookAgain)];
+  const stops = [...wakes, waker.hear(clockMoved, pollAgain)];
   return () => {
     for (const stop of stops) stop();
   };
 }
 
-async function lookUntilStopped(tasks: Tasks): Promise<void> {
-  while (!tasks.stopping) {
-    let ms = lookEveryMs;
+async function pollUntilStopped(tasks: TaskLoopState): Promise<void> {
+  while (!tasks.isStopping) {
+    let ms = pollMs;
     try {
-      ms = await claimAndBegin(tasks);
-      tasks.away = false;
+      ms = await claimAndStart(tasks);
+      tasks.isFailing = false;
     } catch (error) {
-      if (!tasks.away) tasks.app.log.warn({ err: error }, 'tasks cannot be claimed; trying again every second');
-      tasks.away = true;
+      if (!tasks.isFailing) tasks.app.log.warn({ err: error }, 'tasks cannot be claimed; trying again every second');
+      tasks.isFailing = true;
     }
-    if (!tasks.stopping) await tasks.rest.sleep(ms);
+    if (!tasks.isStopping) await tasks.sleeper.sleep(ms);
   }
 }
 
-/** Returns how long to rest until the next look. */
-async function claimAndBegin(tasks: Tasks): Promise<number> {
+/** Returns how long to sleep until the next poll. */
+async function claimAndStart(tasks: TaskLoopState): Promise<number> {
   await ensureRows(tasks);
   const idle = tasks.known.filter((mine) => !mine.run);
-  if (idle.length === 0) return lookEveryMs;
-  const woken = new Set(idle.filter((mine) => mine.woken)); // what is woken while we ask is for the next look
+  if (idle.length === 0) return pollMs;
+  const woken = new Set(idle.filter((mine) => mine.woken)); // a wake during the query is for the next poll
   const askedAt = performance.now();
   const states = await claimDue(tasks.db, idle);
-  let wait = lookEveryMs;
+  let wait = pollMs;
   for (const mine of idle) {
     const state = states.get(mine.task.name);
     if (!state) continue;
-    if (state.lease) beginRun(tasks, mine, leasedTask(mine.task, state.lease, askedAt));
-    else if (woken.has(mine)) noteUnanswered(mine, state);
+    if (state.lease) startRun(tasks, mine, leasedTask(mine.task, state.lease, askedAt));
+    else if (woken.has(mine)) onLeasedElsewhere(mine, state);
     else if (state.in_ms > 0) wait = Math.min(wait, state.in_ms);
   }
   return wait;
 }
 
-async function ensureRows(tasks: Tasks): Promise<void> {
-  if (tasks.ensured) return;
+async function ensureRows(tasks: TaskLoopState): Promise<void> {
+  if (tasks.hasRows) return;
   await tasks.db.read((tx) =>
     ensureTasks(
       tx,
       tasks.known.map(({ task }) => task),
     ),
   );
-  tasks.ensured = true;
+  tasks.hasRows = true;
 }
 
 async function claimDue(db: Db, idle: readonly KnownTask[]): Promise<Map<string, TaskState>> {
@@ -148,30 +148,32 @@ async function claimDue(db: Db, idle: readonly KnownTask[]): Promise<Map<string,
   return new Map(states.map((state) => [state.name, state]));
 }
 
-function beginRun(tasks: Tasks, mine: KnownTask, leased: LeasedTask): void {
+function startRun(tasks: TaskLoopState, mine: KnownTask, leased: LeasedTask): void {
   mine.woken = false;
-  mine.seen = undefined;
+  mine.seenStart = undefined;
   mine.run = leased;
-  if (tasks.stopping) leased.abort.abort(new Stopping());
+  if (tasks.isStopping) leased.abort.abort(new Stopping());
   mine.ended = tasks
-    .begin(() => runTask(tasks, leased))
+    .startLimited(() => runTask(tasks, leased))
     .finally(() => {
       mine.run = undefined;
-      if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.wake(); // else the next look is soon enough
+      if (mine.woken || mine.task.everySeconds * 1000 < pollMs) tasks.sleeper.wake(); // otherwise the next poll is soon enough
     });
 }
 
-/** Woken, but another process runs it now: its run may have begun before what we were woken for, so only a later start answers the wake. */
-function noteUnanswered(mine: KnownTask, { started_at }: TaskState): void {
-  if (mine.seen === undefined) mine.seen = started_at;
-  else if (mine.seen !== started_at) {
+/**
+ * Woken, but another process runs it now. That run may have started before the change behind the wake, so only a later start answers it.
+ */
+function onLeasedElsewhere(mine: KnownTask, { started_at }: TaskState): void {
+  if (mine.seenStart === undefined) mine.seenStart = started_at;
+  else if (mine.seenStart !== started_at) {
     mine.woken = false;
-    mine.seen = undefined;
+    mine.seenStart = undefined;
   }
 }
 
-/** What runs has its grace, then a second to heed its signal; what is still running after that is given to the others. */
-async function endRuns(tasks: Tasks, graceMs: number): Promise<void> {
+/** Runs get `graceMs` to end, then a second to react to their signal; the rest is released to other processes. */
+async function endRuns(tasks: TaskLoopState, graceMs: number): Promise<void> {
   const over = Promise.all(tasks.known.map((mine) => mine.ended));
   await Promise.race([over, sleep(graceMs, undefined, { ref: false })]);
   for (const { abort } of leasedHere(tasks)) abort.abort(new Stopping());

@@ -1,39 +1,39 @@
 import pg from 'pg';
 import type { Connection } from '../db/index.ts';
 
-/** Tells other processes which channels were woken here: one NOTIFY for all that were marked meanwhile, every 10 ms at most. */
+/** Tells other processes which channels were woken here: one NOTIFY for all channels marked meanwhile, every 10 ms at most. */
 export interface WakeSender {
   add(channel: string): void;
-  /** Sends what is left and adds no more. */
+  /** Sends the remaining channels and accepts no more. */
   close(): Promise<void>;
 }
 
-interface Sending {
+interface SenderState {
   connection: Connection;
   /** The name of the PostgreSQL channel. */
   notifications: string;
-  /** Who sends: a process does not hear itself. */
+  /** The id of the sender: a process ignores its own notifications. */
   self: string;
   unsent: Set<string>;
   client: pg.Client | undefined;
   timer: NodeJS.Timeout | undefined;
-  underway: Promise<void> | undefined;
+  inFlight: Promise<void> | undefined;
   notBefore: number;
-  closed: boolean;
+  isClosed: boolean;
 }
 
-const everyMs = 10;
-const afterFailureMs = 1_000;
+const minIntervalMs = 10;
+const failureBackoffMs = 1_000;
 
-export function makeWakeSender(options: Pick<Sending, 'connection' | 'notifications' | 'self'>): WakeSender {
-  const sending: Sending = {
+export function makeWakeSender(options: Pick<SenderState, 'connection' | 'notifications' | 'self'>): WakeSender {
+  const sending: SenderState = {
     ...options,
     unsent: new Set(),
     client: undefined,
     timer: undefined,
-    underway: undefined,
+    inFlight: undefined,
     notBefore: 0,
-    closed: false,
+    isClosed: false,
   };
   return {
     add: (channel) => {
@@ -41,31 +41,31 @@ export function makeWakeSender(options: Pick<Sending, 'connection' | 'notificati
       scheduleSend(sending);
     },
     close: async () => {
-      sending.closed = true;
+      sending.isClosed = true;
       clearTimeout(sending.timer);
-      await sending.underway;
+      await sending.inFlight;
       if (sending.unsent.size > 0) await sendUnsent(sending);
       await sending.client?.end().catch(() => {});
     },
   };
 }
 
-function scheduleSend(sending: Sending): void {
-  if (sending.closed || sending.timer || sending.underway || sending.unsent.size === 0) return;
+function scheduleSend(sending: SenderState): void {
+  if (sending.isClosed || sending.timer || sending.inFlight || sending.unsent.size === 0) return;
   const send = () => {
     sending.timer = undefined;
-    sending.underway = sendUnsent(sending).finally(() => {
-      sending.underway = undefined;
+    sending.inFlight = sendUnsent(sending).finally(() => {
+      sending.inFlight = undefined;
       scheduleSend(sending);
     });
   };
   sending.timer = setTimeout(send, Math.max(0, sending.notBefore - performance.now())).unref();
 }
 
-async function sendUnsent(sending: Sending): Promise<void> {
+async function sendUnsent(sending: SenderState): Promise<void> {
   const payloads = [...sending.unsent].map((channel) => `${sending.self} ${channel}`);
   sending.unsent.clear();
-  sending.notBefore = performance.now() + everyMs;
+  sending.notBefore = performance.now() + minIntervalMs;
   try {
     const client = sending.client ?? (await connectSender(sending));
     await client.query({
@@ -74,15 +74,15 @@ async function sendUnsent(sending: Sending): Promise<void> {
       values: [sending.notifications, payloads],
     });
   } catch {
-    // Others find the work by their clock. Asking an absent database a hundred times a second would help nobody.
+    // Other processes find the work by polling. Retrying an unavailable database a hundred times a second would not help.
     const lost = sending.client;
     sending.client = undefined;
     void lost?.end().catch(() => {});
-    sending.notBefore = performance.now() + afterFailureMs;
+    sending.notBefore = performance.now() + failureBackoffMs;
   }
 }
 
-async function connectSender(sending: Sending): Promise<pg.Client> {
+async function connectSender(sending: SenderState): Promise<pg.Client> {
   const client = new pg.Client({
     ...sending.connection,
     connectionTimeoutMillis: 2_000,

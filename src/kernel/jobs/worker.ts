@@ -14,7 +14,7 @@ import { clockMoved, laneChannel } from './wake.ts';
 import { openConnections, type WorkerConnections } from './worker-connections.ts';
 
 export interface WorkerEvents {
-  /** `lateSeconds`: from when it was due until its handler began. */
+  /** `lateSeconds`: from the due time until the handler started. */
   started?(job: { id: number; lane: Lane; kind: string; attempt: number; lateSeconds: number }): void;
   ended?(job: { id: number; lane: Lane; kind: string; attempt: number; seconds: number; outcome: Outcome['is'] | 'lost' }): void;
 }
@@ -23,7 +23,7 @@ export interface WorkerOptions {
   app: App;
   jobs: readonly ReadyJob[];
   tasks?: readonly ReadyTask[];
-  /** How many jobs of each lane run at once here. Zero leaves a lane to other processes. */
+  /** The number of concurrent jobs by lane in this process. Zero leaves a lane to other processes. */
   lanes?: Partial<Record<Lane, number>>;
   events?: WorkerEvents;
   renewEveryMs?: number;
@@ -35,19 +35,19 @@ export interface Worker {
     held: number;
     tasks: string[];
   };
-  /** No new claims; what runs has `graceMs` to end; what does not is given to the others at once. */
+  /** Stops claiming. Running jobs have `graceMs` to end; the rest is released to other workers at once. */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
 export const defaultSlots: Record<Lane, number> = { page: 24, mail: 44, webhook: 44, default: 44 };
 
-/** Three quarters, so that somebody whose jobs all wait for one slow server leaves a quarter to the others. */
-const shareOfSlots = (slots: number) => Math.max(1, Math.floor((slots * 3) / 4));
+/** Three quarters, so that an organization whose jobs all wait for one slow server leaves a quarter to the others. */
+const maxSlotsPerOrg = (slots: number) => Math.max(1, Math.floor((slots * 3) / 4));
 
 interface WorkerState {
   app: App;
   declared: Map<string, ReadyJob>;
-  /** Of each kind. */
+  /** By kind. */
   leaseSeconds: Map<string, number>;
   slots: Record<Lane, number>;
   events: WorkerEvents;
@@ -61,13 +61,13 @@ export function startWorker(options: WorkerOptions): Worker {
   const { app, tasks = [], renewEveryMs = 10_000 } = options;
   const worker = makeState(options, renewEveryMs);
   for (const lane of laneNames) if (worker.slots[lane] !== 0) worker.loops.set(lane, startLaneOf(worker, lane));
-  const stopHearing = hearWakes(worker);
+  const stopListening = listenForWakes(worker);
   const slots: Slots = { take: ({ lane, kind, org }) => worker.loops.get(lane as Lane)?.takeSlot(kind, org) };
   const stopLending = [app.db, worker.connections.paging].map((db) => db.lend(slots));
   const taskLoop = startTasks({ app, db: worker.connections.claims, tasks: [...housekeeping, ...tasks], renewEveryMs });
 
   const stop = async (graceMs: number) => {
-    stopHearing();
+    stopListening();
     for (const takeBack of stopLending) takeBack();
     await Promise.all([stopJobs(worker, graceMs), taskLoop.stop(graceMs)]);
     worker.leased.stop();
@@ -103,49 +103,57 @@ const startLaneOf = (worker: WorkerState, lane: Lane): LaneLoop =>
   startLane({
     lane,
     slots: worker.slots[lane],
-    perOrg: shareOfSlots(worker.slots[lane]),
-    shareMs: lane === 'page' ? 10 : 25,
+    perOrg: maxSlotsPerOrg(worker.slots[lane]),
+    coalesceMs: lane === 'page' ? 10 : 25,
     db: worker.connections.claims,
     log: worker.app.log,
     kinds: worker.leaseSeconds,
     leasedHere: worker.leased.ids,
-    // What does not leave goes on: the default lane holds the jobs that nobody outside hears of.
+    // Jobs of the default lane send nothing outside, so a restore hold does not stop them.
     isHeld: () => lane !== 'default' && worker.app.hold.isHeld,
-    begin: (job, claimedAt) => runJob(worker, lane, job, claimedAt),
-    giveBack: (claimed, claimedAt) => {
-      for (const job of claimed) void endJob(worker, noteLease(worker, job, lane, claimedAt), { is: 'released' });
+    start: (job, claimedAt) => runJob(worker, lane, job, claimedAt),
+    release: (claimed, claimedAt) => {
+      for (const job of claimed) void endJob(worker, trackLease(worker, job, lane, claimedAt), { is: 'released' });
     },
   });
 
-function hearWakes({ app: { waker }, loops }: WorkerState): () => void {
-  const stops = [...loops].flatMap(([lane, loop]) => [waker.hear(laneChannel(lane), loop.wake), waker.hear(clockMoved, loop.lookAtAll)]);
+function listenForWakes({ app: { waker }, loops }: WorkerState): () => void {
+  const stops = [...loops].flatMap(([lane, loop]) => [waker.hear(laneChannel(lane), loop.wake), waker.hear(clockMoved, loop.pollAll)]);
   return () => {
     for (const stop of stops) stop();
   };
 }
 
-/** Settles when the slot is free again: the outcome goes on record while the next job of the lane runs. */
+/** Settles when the slot is free again: the outcome is recorded while the next job of the lane runs. */
 async function runJob(worker: WorkerState, lane: Lane, job: ClaimedJob, claimedAt: number): Promise<void> {
   const { app, events, connections } = worker;
-  const leased = noteLease(worker, job, lane, claimedAt);
+  const leased = trackLease(worker, job, lane, claimedAt);
   const { id, kind, attempts: attempt } = job;
   const startedAt = performance.now();
   events.started?.({ id, lane, kind, attempt, lateSeconds: (job.late_ms + startedAt - claimedAt) / 1000 });
   const db = lane === 'page' ? connections.paging : app.db;
   const outcome = await runOnce({ app, db }, worker.declared.get(kind)!, leased);
   const seconds = (performance.now() - startedAt) / 1000;
-  const tellEnded = (is: Outcome['is'] | 'lost') => events.ended?.({ id, lane, kind, attempt, seconds, outcome: is });
-  if (outcome) void endJob(worker, leased, outcome).then(tellEnded);
+  const reportEnded = (is: Outcome['is'] | 'lost') => events.ended?.({ id, lane, kind, attempt, seconds, outcome: is });
+  if (outcome) void endJob(worker, leased, outcome).then(reportEnded);
   else {
     worker.leased.remove(leased);
-    tellEnded('done');
+    reportEnded('done');
   }
 }
 
-function noteLease(worker: WorkerState, job: ClaimedJob, lane: string, claimedAt: number): LeasedJob {
+function trackLease(worker: WorkerState, job: ClaimedJob, lane: string, claimedAt: number): LeasedJob {
   const leaseSeconds = worker.leaseSeconds.get(job.kind)!;
   const sureUntil = claimedAt + leaseSeconds * 1000;
-  const leased: LeasedJob = { job, lane, leaseSeconds, abort: new AbortController(), sureUntil, lost: false, isEnding: false };
+  const leased: LeasedJob = {
+    job,
+    lane,
+    leaseSeconds,
+    abort: new AbortController(),
+    validUntil: sureUntil,
+    isLost: false,
+    isEnding: false,
+  };
   worker.leased.add(leased);
   return leased;
 }
@@ -158,7 +166,7 @@ function endJob(worker: WorkerState, leased: LeasedJob, outcome: Outcome): Promi
 
 async function recordOutcome(worker: WorkerState, leased: LeasedJob, outcome: Outcome): Promise<Outcome['is'] | 'lost'> {
   leased.isEnding = true;
-  const recorded = leased.lost ? 'lost' : await worker.recorder.record(leased, outcome);
+  const recorded = leased.isLost ? 'lost' : await worker.recorder.record(leased, outcome);
   if (recorded === 'lost') {
     worker.leased.lose(leased);
     return 'lost';
@@ -169,7 +177,7 @@ async function recordOutcome(worker: WorkerState, leased: LeasedJob, outcome: Ou
   return outcome.is;
 }
 
-/** What runs has its grace to end; what does not is given back, and told so by its signal. */
+/** Running jobs have their grace to end; the rest is released, and notified by its signal. */
 async function stopJobs(worker: WorkerState, graceMs: number): Promise<void> {
   await Promise.all([...worker.loops.values()].map((loop) => loop.stop()));
   await Promise.race([allJobsEnded(worker), sleep(graceMs, undefined, { ref: false })]);
@@ -177,8 +185,8 @@ async function stopJobs(worker: WorkerState, graceMs: number): Promise<void> {
   if (left.length === 0) return;
   worker.app.log.warn({ jobs: left.length }, 'jobs did not end in time; they are given back and run again elsewhere');
   for (const leased of left) leased.abort.abort(new Stopping());
-  const givenBack = Promise.all(left.map((leased) => endJob(worker, leased, { is: 'released' })));
-  await Promise.race([givenBack, sleep(2_000, undefined, { ref: false })]);
+  const released = Promise.all(left.map((leased) => endJob(worker, leased, { is: 'released' })));
+  await Promise.race([released, sleep(2_000, undefined, { ref: false })]);
 }
 
 async function allJobsEnded({ loops, leased }: WorkerState): Promise<void> {
@@ -189,7 +197,7 @@ async function allJobsEnded({ loops, leased }: WorkerState): Promise<void> {
 function snapshotOf({ slots, loops, leased }: WorkerState, taskLoop: TaskLoop): ReturnType<Worker['snapshot']> {
   const lanes = laneNames.map((lane) => [
     lane,
-    { slots: slots[lane], running: loops.get(lane)?.running ?? 0, runningOf: loops.get(lane)?.runningOf ?? new Map() },
+    { slots: slots[lane], running: loops.get(lane)?.running ?? 0, runningOf: loops.get(lane)?.runningByOrg ?? new Map() },
   ]);
   return { lanes: Object.fromEntries(lanes), held: leased.all().length, tasks: taskLoop.running() };
 }

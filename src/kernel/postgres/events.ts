@@ -1,4 +1,4 @@
-/** What the operator may want to know; everything ordinary is silent. */
+/** Events that the operator may want to see; ordinary operation is silent. */
 export type PostgresEvent =
   | { event: 'postgres.initialized'; cluster: string; ms: number }
   | { event: 'postgres.waiting'; pid: number; reason: string }

@@ -7,10 +7,10 @@ import type { EmbeddedConnection } from './connection.ts';
 const lock = [0x7164, 1];
 const title = 'quarterdeck keeper';
 
-export type Attempt = { held: pg.Client } | { heldBy: number } | { away: Error };
+export type LockAttempt = { held: pg.Client } | { heldBy: number } | { away: Error };
 
-/** Tries once to become the keeper. `away` = nobody to ask at the moment: starting, stopping, or gone. */
-export async function takeLock(connection: EmbeddedConnection): Promise<Attempt> {
+/** Tries once to become the keeper. `away`: the server is starting, stopping, or gone. */
+export async function acquireKeeperLock(connection: EmbeddedConnection): Promise<LockAttempt> {
   const client = new pg.Client({
     ...connection,
     database: 'postgres',
@@ -18,7 +18,7 @@ export async function takeLock(connection: EmbeddedConnection): Promise<Attempt>
     connectionTimeoutMillis: 5_000,
     options: '-c statement_timeout=0 -c idle_session_timeout=0',
   });
-  // Until somebody listens for it, a connection that breaks must not end the process.
+  // Until a listener is attached, a connection that breaks must not end the process.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -28,19 +28,19 @@ export async function takeLock(connection: EmbeddedConnection): Promise<Attempt>
     return { heldBy: holder };
   } catch (error) {
     await client.end().catch(() => {});
-    if (isAway(error)) return { away: error as Error };
+    if (isUnavailable(error)) return { away: error as Error };
     throw error;
   }
 }
 
-/** undefined = we hold it, else the pid of the process that does. */
+/** undefined = this process holds it, else the pid of the process that does. */
 async function tryLock(client: pg.Client): Promise<number | undefined> {
   const until = performance.now() + 2_000;
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1, $2) as locked', lock);
     if (rows[0]?.locked) return undefined;
     const holder = await holderOf(client);
-    // Killed a moment ago, and its server process has not read the end of the connection yet.
+    // The holder was killed a moment ago, and its server process has not noticed the end of the connection yet.
     if ((holder === undefined || !isAlive(holder)) && performance.now() < until) await sleep(20);
     else return holder ?? 0;
   }
@@ -57,8 +57,8 @@ async function holderOf(client: pg.Client): Promise<number | undefined> {
   return name?.startsWith(title) ? Number(name.slice(title.length)) : undefined;
 }
 
-/** No listener, or a server that says it is starting up or going down (57P01 to 57P03), or hung up on us in the middle. */
-function isAway(error: unknown): boolean {
+/** No listener, a server that is starting up or shutting down (57P01 to 57P03), or a connection closed in the middle. */
+function isUnavailable(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string };
   if (['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03'].includes(code ?? '')) return true;
   return /Connection terminated|timeout expired/.test(message ?? '');

@@ -6,36 +6,36 @@ import { promisify } from 'node:util';
 import { isAlive } from '../programs/process.ts';
 import type { PostgresPaths } from './paths.ts';
 
-/** A live server, as its postmaster.pid tells it. */
+/** A live server, from its postmaster.pid. */
 export interface Postmaster {
   pid: number;
   port: number;
   socketDir: string;
 }
 
-/** The server that holds this cluster now, or undefined. Its socket directory is empty while it has not opened one yet. */
-export async function findPostmaster(place: PostgresPaths): Promise<Postmaster | undefined> {
-  const [pid, , , port, socketDir] = (await pidFile(place)).split('\n');
-  if (!(Number(pid) > 0 && (await isPostmaster(Number(pid), place.cluster)))) return undefined;
+/** The server that runs on this cluster now, or undefined. Its socket directory is empty while it has not opened one yet. */
+export async function findPostmaster(paths: PostgresPaths): Promise<Postmaster | undefined> {
+  const [pid, , , port, socketDir] = (await pidFile(paths)).split('\n');
+  if (!(Number(pid) > 0 && (await isPostmaster(Number(pid), paths.cluster)))) return undefined;
   return { pid: Number(pid), port: Number(port) || 5432, socketDir: socketDir ?? '' };
 }
 
-const pidFile = (place: PostgresPaths): Promise<string> => readFile(join(place.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+const pidFile = (paths: PostgresPaths): Promise<string> => readFile(join(paths.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
 
 /**
- * A postmaster.pid that names a dead process is left alone: PostgreSQL looks for survivors of that server before it replaces the
- * file. Only a number that now belongs to another program is taken away, because PostgreSQL would refuse for as long as that one
- * runs. It is taken aside first and looked at again: a competing start may have put a live server's file there since we read it.
+ * A postmaster.pid of a dead process is left alone: PostgreSQL looks for survivors of that server before it replaces the file. Only a pid
+ * that now belongs to another program is removed, because PostgreSQL would refuse for as long as that one runs. The file is moved aside
+ * first and read again: a competing start may have written a live server's file since.
  */
-export async function dropStalePid(place: PostgresPaths): Promise<void> {
-  const judged = await pidFile(place);
-  const pid = Number(judged.split('\n')[0]);
-  if (!(pid > 0) || !isAlive(pid) || (await isPostmaster(pid, place.cluster))) return;
-  const file = join(place.cluster, 'postmaster.pid');
+export async function dropStalePid(paths: PostgresPaths): Promise<void> {
+  const staleText = await pidFile(paths);
+  const pid = Number(staleText.split('\n')[0]);
+  if (!(pid > 0) || !isAlive(pid) || (await isPostmaster(pid, paths.cluster))) return;
+  const file = join(paths.cluster, 'postmaster.pid');
   const aside = `${file}.stale-${process.pid}`;
   try {
     await rename(file, aside);
-    if ((await readFile(aside, 'utf8')) !== judged) await link(aside, file).catch(() => {});
+    if ((await readFile(aside, 'utf8')) !== staleText) await link(aside, file).catch(() => {});
     await rm(aside, { force: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -43,8 +43,8 @@ export async function dropStalePid(place: PostgresPaths): Promise<void> {
 }
 
 /**
- * Whether this pid is a PostgreSQL process at work in this cluster. Its working directory is the cluster and follows it when it is
- * moved; a zombie (in a container whose pid 1 reaps nobody) has none, and rightly counts as gone.
+ * Whether this pid is a PostgreSQL process of this cluster. Its working directory is the cluster and follows it when it is moved. A zombie
+ * (in a container whose pid 1 does not reap) has none, and rightly counts as gone.
  */
 export async function isPostmaster(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') {
@@ -58,7 +58,7 @@ export async function isPostmaster(pid: number, cluster: string): Promise<boolea
   return cwd === cluster && comm.trim() === 'postgres';
 }
 
-/** Processes of a killed server that have not noticed yet; they keep its shared memory, and so the next server, waiting. */
+/** Processes of a killed server that have not noticed yet; they keep its shared memory, and delay the next server. */
 export async function survivors(cluster: string): Promise<number[]> {
   if (process.platform !== 'linux') return [];
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
@@ -66,7 +66,7 @@ export async function survivors(cluster: string): Promise<number[]> {
   return pids.filter((_, at) => ours[at]);
 }
 
-/** Waits until the process is no longer this cluster's server; false when the time is up first. */
+/** Waits until the process is no longer this cluster's server; false on timeout. */
 export async function waitGone(pid: number, cluster: string, withinMs: number): Promise<boolean> {
   const until = performance.now() + withinMs;
   while (await isPostmaster(pid, cluster)) {
@@ -76,7 +76,9 @@ export async function waitGone(pid: number, cluster: string, withinMs: number): 
   return true;
 }
 
-/** Fast shutdown: transactions roll back, a checkpoint is written. Immediate only when that takes too long; then the next start recovers. */
+/**
+ * Fast shutdown: transactions roll back, a checkpoint is written. Immediate only when that takes too long; then the next start recovers.
+ */
 export async function shutDown(
   pid: number,
   cluster: string,

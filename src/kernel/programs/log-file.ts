@@ -1,14 +1,14 @@
 import { closeSync, constants, fchownSync, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 
-const limitBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
-// The directory may belong to whom the program runs as, while we are root: whoever got hold of that user must not lead us to another file by
-// a link, nor make us wait at a pipe.
+// The directory may belong to the program's user, while this process is root. An attacker with that user's rights must not redirect us to
+// another file by a link, nor block us at a pipe.
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
-/** Keeps a program's log and its predecessor small. The writer appends, so the file is emptied in place, never renamed away. */
-export async function boundLog(path: string, limit = limitBytes): Promise<void> {
+/** Keeps a program's log and its predecessor small. The writer appends, so the file is truncated in place, never renamed. */
+export async function boundLog(path: string, limit = maxBytes): Promise<void> {
   const file = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch(() => undefined);
   try {
     const found = await file?.stat();
@@ -20,9 +20,9 @@ export async function boundLog(path: string, limit = limitBytes): Promise<void> 
   }
 }
 
-/** The last of it, however much it grew. */
+/** Keeps the end of the file, however much it grew. */
 async function keepLast(file: FileHandle, { size, uid, gid }: { size: number; uid: number; gid: number }, path: string): Promise<void> {
-  const length = Math.min(size, limitBytes);
+  const length = Math.min(size, maxBytes);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
   await rm(path, { force: true });
   const kept = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
@@ -40,7 +40,7 @@ export const sizeOf = (path: string): Promise<number> =>
     () => 0,
   );
 
-/** Runs `use` with a descriptor that a child can write its output to; the file is its owner's, so that he can start alone next time. */
+/** Runs `use` with a descriptor for a child's output. The file belongs to the child's user, so that this user can start alone next time. */
 export function withLogOpen<T>(path: string, owner: { uid: number; gid: number } | undefined, use: (fd: number) => T): T {
   const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
@@ -53,7 +53,7 @@ export function withLogOpen<T>(path: string, owner: { uid: number; gid: number }
   }
 }
 
-/** What was written since `offset`: what the program that just ended had to say. */
+/** The log since `offset`: the output of the program that just ended. */
 export async function logSince(path: string, offset: number): Promise<string> {
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
@@ -65,7 +65,7 @@ export async function logSince(path: string, offset: number): Promise<string> {
   }
 }
 
-/** The line that says why: the last FATAL or PANIC, else the last line at all (the dynamic linker speaks without a level). */
+/** The line with the reason: the last FATAL or PANIC, else the last line (the dynamic linker prints no level). */
 export function lastLine(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const fatal = lines.findLast((line) => /\b(FATAL|PANIC):/.test(line));

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** One process and no other: numbers are given again, the moment of a start is not. */
+/** Identifies one process: pids are reused, start times are not. */
 export interface ProcessMark {
   pid: number;
   started: string;
@@ -18,25 +18,25 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Undefined: there is no such process. A zombie, in a container whose pid 1 reaps nobody, counts as gone. */
+/** Undefined: there is no such process. A zombie, in a container whose pid 1 does not reap, counts as gone. */
 export async function markOf(pid: number): Promise<ProcessMark | undefined> {
   const started = process.platform === 'linux' ? await startedByProc(pid) : await startedByPs(pid);
   return started === undefined ? undefined : { pid, started };
 }
 
-/** It stays as long as we do. */
+/** Constant for the life of this process. */
 let bootId: string | undefined;
 
-/** Clock ticks since the machine's start, and which start of the machine that was. */
+/** Clock ticks since the machine's boot, and the id of that boot. */
 async function startedByProc(pid: number): Promise<string | undefined> {
   bootId ??= await readIfThere('/proc/sys/kernel/random/boot_id');
   const stat = await readIfThere(`/proc/${pid}/stat`);
-  // The name stands in parentheses and may hold anything; what follows has no such places. Field 3 is the state, 22 the start.
+  // The name is in parentheses and may hold anything; the fields after it contain no spaces. Field 3 is the state, 22 the start.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return stat === '' || fields[0] === 'Z' || fields[0] === 'X' ? undefined : `${bootId.trim()} ${fields[19]}`;
 }
 
-/** Throws for anything else than that it is not there: with too many files open, say, nobody is taken for gone. */
+/** Throws for every error but a missing file: with too many open files, say, no process is taken for gone. */
 const readIfThere = (path: string): Promise<string> =>
   readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ESRCH') return '';
@@ -51,7 +51,7 @@ async function startedByPs(pid: number): Promise<string | undefined> {
 
 export const isRunning = async ({ pid, started }: ProcessMark): Promise<boolean> => (await markOf(pid))?.started === started;
 
-/** False when the time is up first. */
+/** False on timeout. */
 async function waitGone(mark: ProcessMark, withinMs: number): Promise<boolean> {
   const until = performance.now() + withinMs;
   while (await isRunning(mark)) {
@@ -61,7 +61,7 @@ async function waitGone(mark: ProcessMark, withinMs: number): Promise<boolean> {
   return true;
 }
 
-/** Asks a process to end, and makes it when it does not. A process that only has the same number is left alone. */
+/** Sends SIGTERM, and SIGKILL after `gentleMs`. Another process with the same pid is left alone. */
 export async function endProcess(
   mark: ProcessMark,
   { gentleMs }: { gentleMs: number },

@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { lstat, rm, rmdir } from 'node:fs/promises';
 import { asUser } from './identity.ts';
 
-/** Removes whatever stands there. As root, a directory of another user's is emptied by that user: while we walk through it, they could put links in
- *  our way. What they keep from going stays, for whoever comes by next. */
+/**
+ * Removes a path. As root, a directory of another user is emptied under that user's id: during our walk that user could put links in the
+ * way. Entries that cannot be removed stay for the next call.
+ */
 export async function removeTree(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (!found) return;
-  const isAnothers = process.getuid?.() === 0 && found.uid !== 0;
-  if (!found.isDirectory() || !isAnothers) return rm(path, { recursive: true, force: true });
+  const isOtherUsers = process.getuid?.() === 0 && found.uid !== 0;
+  if (!found.isDirectory() || !isOtherUsers) return rm(path, { recursive: true, force: true });
   const emptying = asUser(found).spawn('rm', ['-rf', '--', path], { cwd: '/', stdio: 'ignore' });
   await Promise.race([once(emptying, 'close'), once(emptying, 'error')]);
   await rmdir(path).catch((error: NodeJS.ErrnoException) => {

@@ -5,25 +5,25 @@ import type { Identity } from './identity.ts';
 import { boundLog, sizeOf, withLogOpen } from './log-file.ts';
 import { markOf, type ProcessMark } from './process.ts';
 
-export interface Starting {
+export interface StartOptions {
   identity: Identity;
   program: string;
   args: string[];
   env: Record<string, string>;
   cwd: string;
-  /** What it says is appended here. */
+  /** The file that its output is appended to. */
   log: string;
-  /** With its number, before it has done anything to speak of. */
+  /** Called with its pid, right after the start. */
   entered?: (pid: number) => Promise<void>;
 }
 
-export interface Started extends ProcessMark {
-  /** Where in the log its own words begin. */
+export interface StartedProgram extends ProcessMark {
+  /** Where its own output begins in the log. */
   logOffset: number;
 }
 
-/** Starts a program that outlives us: in a session of its own, its output in a file. */
-export async function startProgram({ identity, program, args, env, cwd, log, entered }: Starting): Promise<Started> {
+/** Starts a program that outlives this process: in its own session, its output in a file. */
+export async function startProgram({ identity, program, args, env, cwd, log, entered }: StartOptions): Promise<StartedProgram> {
   await boundLog(log);
   const logOffset = await sizeOf(log);
   const child = withLogOpen(log, identity.owner, (fd) =>
@@ -36,22 +36,24 @@ export async function startProgram({ identity, program, args, env, cwd, log, ent
   }
   child.on('error', () => {});
   await entered?.(child.pid);
-  // One that ended already has no mark: it is shown as one that is gone.
+  // A program that has ended already has no mark: it counts as gone.
   const mark = (await markOf(child.pid)) ?? { pid: child.pid, started: 'gone' };
   return { ...mark, logOffset };
 }
 
-/** Whole or not at all: whoever reads it after a kill finds the last one that was complete. */
+/** Atomic: a reader after a kill finds the last complete record. */
 export async function writeRecord(path: string, record: unknown): Promise<void> {
   const making = `${path}.making-${process.pid}`;
   await rm(making, { force: true });
-  // What stands there all the same is not ours, and may be a link to somewhere else.
+  // A file that still exists here is not ours, and may be a link to somewhere else.
   await writeFile(making, JSON.stringify(record), { mode: 0o600, flag: 'wx' });
   await rename(making, path);
 }
 
-/** Undefined: there is none, or it is none, or it is not of our writing: whom a program runs as may have put one there. Throws when it cannot be
- *  read at the moment: what it tells of is not to be taken for gone. */
+/**
+ * Undefined: missing, invalid, or not written by us: the program's user may have put one there. Throws on a read error: the recorded
+ * process must not be taken for gone.
+ */
 export async function readRecord<T>(path: string): Promise<T | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;

@@ -1,101 +1,102 @@
-/** The connections of a door, over all of its ports: bounded by address and in all. */
+/** The connections of an SMTP endpoint, over all of its ports: limited by address and in total. */
 export interface ConnectionSlots {
-  /** Undefined: this address has too many, or everybody here is at work. */
-  acquire(address: string, guest: SlotOwner): ConnectionSlot | undefined;
+  /** Undefined: this address has too many, or every connection is at work. */
+  acquire(address: string, owner: SlotOwner): ConnectionSlot | undefined;
   readonly size: number;
 }
 
-/** A connection that may have to go for another one. */
+/** A connection that may be evicted for another one. */
 export interface SlotOwner {
-  /** Ends it at once, with 421 where that can be said. */
+  /** Closes it at once, with 421 where that can be sent. */
   evict(): void;
-  /** It waits for our answer: what it handed over may be accepted already. */
+  /** It waits for our reply: its message may be accepted already. */
   isBusy(): boolean;
   /** It is busy, or in the middle of a message, from its first recipient on. */
   isAmidMessage(): boolean;
 }
 
 export interface ConnectionSlot {
-  /** It has logged in, or a message of it was accepted. */
+  /** It has logged in, or one of its messages was accepted. */
   markKnown(): void;
   release(): void;
 }
 
 interface TakenSlot {
   address: string;
-  guest: SlotOwner;
+  owner: SlotOwner;
 }
 
 /**
- * A full room makes place for a newcomer. The connections without a login or an accepted message go first: of the address that has the most of
- * them, the oldest, and one in the middle of a message only if there is no other. Then the one that has been idle the longest goes. If all are at
- * work, an address that has at least two more than the newcomer's loses its oldest: messages that never end do not close the door either.
+ * At the total limit, a new connection evicts another. Connections without a login or an accepted message go first: the oldest of the
+ * address that has the most of them. One in the middle of a message goes only if there is no other. Then the connection that has been idle
+ * the longest goes. If all are at work, an address with at least two more than the newcomer's loses its oldest: endless messages do not
+ * block the endpoint either.
  */
-export function makeConnectionSlots(most: { each: number; all: number }): ConnectionSlots {
+export function makeConnectionSlots(limits: { each: number; all: number }): ConnectionSlots {
   const counts = new Map<string, number>();
-  /** In the order in which they came. */
-  const strangers = new Set<TakenSlot>();
-  const strangersOf = new Map<string, number>();
-  /** In the order of their last login or message. */
+  /** Connections without a login or an accepted message, in order of arrival. */
+  const unknown = new Set<TakenSlot>();
+  const unknownByAddress = new Map<string, number>();
+  /** In order of their last login or message. */
   const known = new Set<TakenSlot>();
 
-  const forgetStranger = (taken: TakenSlot) => {
-    if (strangers.delete(taken)) addTo(strangersOf, taken.address, -1);
+  const removeUnknown = (taken: TakenSlot) => {
+    if (unknown.delete(taken)) addTo(unknownByAddress, taken.address, -1);
   };
-  const leave = (taken: TakenSlot) => {
-    if (!strangers.has(taken) && !known.has(taken)) return;
-    forgetStranger(taken);
+  const release = (taken: TakenSlot) => {
+    if (!unknown.has(taken) && !known.has(taken)) return;
+    removeUnknown(taken);
     known.delete(taken);
     addTo(counts, taken.address, -1);
   };
-  const makePlace = (newcomer: string): boolean => {
-    const isFree = ({ guest }: TakenSlot) => !guest.isBusy();
-    const isIdle = ({ guest }: TakenSlot) => !guest.isAmidMessage();
-    const most = (counts.get(newcomer) ?? 0) + 1;
-    const goes =
-      findEvictable(strangers, strangersOf, isIdle) ??
-      findEvictable(strangers, strangersOf, isFree) ??
+  const evictOne = (newcomer: string): boolean => {
+    const isFree = ({ owner }: TakenSlot) => !owner.isBusy();
+    const isIdle = ({ owner }: TakenSlot) => !owner.isAmidMessage();
+    const newcomerCount = (counts.get(newcomer) ?? 0) + 1;
+    const evicted =
+      findEvictable(unknown, unknownByAddress, isIdle) ??
+      findEvictable(unknown, unknownByAddress, isFree) ??
       [...known].find(isIdle) ??
-      findEvictable(known, counts, (taken) => isFree(taken) && counts.get(taken.address)! > most);
-    if (!goes) return false;
-    leave(goes);
-    goes.guest.evict();
+      findEvictable(known, counts, (taken) => isFree(taken) && counts.get(taken.address)! > newcomerCount);
+    if (!evicted) return false;
+    release(evicted);
+    evicted.owner.evict();
     return true;
   };
   return {
     get size() {
-      return strangers.size + known.size;
+      return unknown.size + known.size;
     },
-    acquire(address, guest) {
-      if ((counts.get(address) ?? 0) >= most.each) return undefined;
-      if (strangers.size + known.size >= most.all && !makePlace(address)) return undefined;
-      const taken = { address, guest };
-      strangers.add(taken);
-      addTo(strangersOf, address, 1);
+    acquire(address, owner) {
+      if ((counts.get(address) ?? 0) >= limits.each) return undefined;
+      if (unknown.size + known.size >= limits.all && !evictOne(address)) return undefined;
+      const taken = { address, owner };
+      unknown.add(taken);
+      addTo(unknownByAddress, address, 1);
       addTo(counts, address, 1);
       return {
         markKnown: () => {
-          if (!strangers.has(taken) && !known.has(taken)) return;
-          forgetStranger(taken);
+          if (!unknown.has(taken) && !known.has(taken)) return;
+          removeUnknown(taken);
           known.delete(taken);
           known.add(taken);
         },
-        release: () => leave(taken),
+        release: () => release(taken),
       };
     },
   };
 }
 
-/** Of those that may go, the oldest of the address that has the most. */
+/** Among the evictable, the oldest of the address that has the most. */
 function findEvictable(
   all: ReadonlySet<TakenSlot>,
   countOf: ReadonlyMap<string, number>,
-  mayGo: (taken: TakenSlot) => boolean,
+  isEvictable: (taken: TakenSlot) => boolean,
 ): TakenSlot | undefined {
-  let [found, most]: [TakenSlot | undefined, number] = [undefined, 0];
+  let [found, highest]: [TakenSlot | undefined, number] = [undefined, 0];
   for (const taken of all) {
     const count = countOf.get(taken.address)!;
-    if (count > most && mayGo(taken)) [found, most] = [taken, count];
+    if (count > highest && isEvictable(taken)) [found, highest] = [taken, count];
   }
   return found;
 }

@@ -2,47 +2,47 @@ import type { Socket } from 'node:net';
 import type { CipherNameAndProtocol, SecureContext, TLSSocket } from 'node:tls';
 import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
+import * as replies from './replies.ts';
 import { wrapInTls } from './secure.ts';
-import * as words from './words.ts';
 
 export interface ConnectionOptions {
-  /** Names the door in the log. */
+  /** Names the endpoint in the log. */
   door: string;
   log: Logger;
-  /** Without a byte from the other side. */
+  /** The longest silence of the client. */
   idleMs: number;
   secureContext(): SecureContext;
 }
 
-/** Commands, or pieces of a message, that are read before others have a turn. */
-const atOnce = 100;
-/** Who does not close is waited for so long. */
-const closeMs = 5_000;
+/** Commands, or pieces of a message, that are read before the loop yields. */
+const maxReadsPerTurn = 100;
+/** How long a client may take to close its side. */
+const closeTimeoutMs = 5_000;
 
 /**
- * The bytes of one client. They are read as they come, and not while the door thinks about what they said; what is said in answer to what came
- * together leaves together.
+ * The bytes of one client. They are read as they come, but not while a command is being processed. Replies to commands that came together
+ * leave together.
  */
 export abstract class Connection {
   socket: Socket;
   isSecure: boolean;
-  /** By which TLS; undefined in the clear. */
+  /** The cipher of TLS; undefined in the clear. */
   cipher: CipherNameAndProtocol | undefined;
   isClosed = false;
   readonly #options: ConnectionOptions;
-  /** What came and was not read yet: at most a line that has not ended, and one chunk. */
+  /** Bytes not read yet: at most a line that has not ended, and one chunk. */
   #waiting: Buffer | undefined;
-  #said: Buffer[] = [];
+  #replies: Buffer[] = [];
   #hasEnded = false;
   #isBusy = false;
-  /** We want no more for now. */
-  #isHeldBack = false;
-  /** Runs while the client does not read what we say. */
-  #unheard: NodeJS.Timeout | undefined;
+  /** Reading is paused by `pauseReading`. */
+  #isPaused = false;
+  /** Runs while the client does not read our replies. */
+  #unreadTimer: NodeJS.Timeout | undefined;
   #isReading = false;
-  /** It has waited for its turn: what came is read now, whoever else waits. */
+  /** It has waited for its turn: the waiting bytes are read now, whatever else waits. */
   #hasTurn = false;
-  #isShaking = false;
+  #isHandshaking = false;
   #isEnding = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -54,16 +54,16 @@ export abstract class Connection {
     this.#listen();
   }
 
-  /** Reads from the beginning of what came: how many bytes. 0: more must come first. */
+  /** Consumes bytes from the start of the chunk and returns how many. 0: more must come first. */
   protected abstract take(chunk: Buffer): number;
-  /** Before what came is read: undefined, or what is waited for first. */
+  /** Called before bytes are read: undefined, or a promise to wait for. */
   protected abstract takeTurn(): Promise<void> | undefined;
-  /** TLS has begun: nothing that was said before counts. */
-  protected abstract beginAnew(): void;
-  /** Nothing more comes. Told once when we close it, and once more when it is closed. */
-  protected abstract abandon(): void;
-  /** It is closed. */
-  protected abstract leave(): void;
+  /** TLS has started: everything said before is void. */
+  protected abstract onTlsStarted(): void;
+  /** No more bytes come. Called once when we close it, and once more when it is closed. */
+  protected abstract onAbandoned(): void;
+  /** The connection is closed. */
+  protected abstract onClosed(): void;
 
   get isBusy(): boolean {
     return this.#isBusy;
@@ -73,44 +73,44 @@ export abstract class Connection {
     return this.#isEnding;
   }
 
-  /** Says something; 421 is the last that is said. The code of RFC 3463 stands before the sentence. */
+  /** Sends a reply; 421 is the last one. The RFC 3463 code precedes the sentence. */
   send(code: number, sentence: string) {
-    this.say(words.write(code, sentence));
+    this.say(replies.write(code, sentence));
     if (code === 421) this.close();
   }
 
-  /** Says why, and closes the connection, unless the timer is cleared before. */
+  /** Sends the reason and closes the connection, unless the timer is cleared before. */
   cutAfter(ms: number, why: string): NodeJS.Timeout {
     return setTimeout(() => this.send(421, `4.4.2 ${why}`), ms).unref();
   }
 
-  /** Ends it at once for another connection: what is said last leaves, and the client is not waited for. */
+  /** Closes at once for another connection: the last reply leaves, and the client is not waited for. */
   evict() {
     this.send(421, '4.7.0 the server is busy, and you have not sent mail yet or send none; come again');
     this.socket.destroySoon();
   }
 
-  /** Nothing more is heard. Who does not close either is cut off. */
+  /** Stops reading. A client that does not close its side is cut off. */
   close() {
     if (this.#isEnding) return;
     this.#flush();
     this.#isEnding = true;
     this.#waiting = undefined;
-    this.#timer = setTimeout(() => this.socket.destroy(), closeMs).unref();
-    // In the middle of a handshake there is nothing to be said.
-    if (this.#isShaking) this.socket.destroy();
+    this.#timer = setTimeout(() => this.socket.destroy(), closeTimeoutMs).unref();
+    // In the middle of a handshake no reply can be sent.
+    if (this.#isHandshaking) this.socket.destroy();
     else this.socket.end();
     this.socket.resume();
-    this.abandon();
+    this.onAbandoned();
   }
 
   protected say(bytes: Buffer) {
     if (this.#isEnding) return;
-    this.#said.push(bytes);
+    this.#replies.push(bytes);
     if (!this.#isReading) this.#flush();
   }
 
-  /** Nothing is read until this is over. */
+  /** Stops reading until this settles. */
   protected waitFor(work: Promise<unknown>) {
     this.#isBusy = true;
     const goOn = () => {
@@ -120,29 +120,29 @@ export abstract class Connection {
     work.then(goOn, goOn);
   }
 
-  /** Nothing is read until `letCome`. */
-  protected holdBack() {
-    this.#isHeldBack = true;
+  /** Stops reading until `resumeReading`. */
+  protected pauseReading() {
+    this.#isPaused = true;
     this.socket.pause();
   }
 
-  protected letCome() {
-    if (!this.#isHeldBack) return;
-    this.#isHeldBack = false;
+  protected resumeReading() {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     if (this.#isEnding) return;
     this.socket.setTimeout(this.#options.idleMs); // the pause was ours
     this.#read();
   }
 
-  /** RFC 3207: what came along with the command is not heard, neither now nor under TLS. */
-  protected shakeHands() {
+  /** RFC 3207: bytes that came along with the command are dropped, now and under TLS. */
+  protected startTls() {
     this.#flush();
     this.#waiting = undefined;
-    this.#isShaking = true;
-    this.#hasListened();
+    this.#isHandshaking = true;
+    this.#clearUnread();
     const raw = this.socket;
     raw.removeAllListeners();
-    raw.read(); // what came while it was paused
+    raw.read(); // bytes that came while it was paused
     raw.on('error', () => {});
     raw.setTimeout(0);
     const secure = wrapInTls(raw, this.#options.secureContext());
@@ -151,10 +151,10 @@ export abstract class Connection {
     secure.once(
       'secure',
       guarded('smtp.connection.secure', secure, () => {
-        this.#isShaking = false;
+        this.#isHandshaking = false;
         this.isSecure = true;
         this.cipher = secure.getCipher();
-        this.beginAnew();
+        this.onTlsStarted();
       }),
     );
   }
@@ -163,7 +163,7 @@ export abstract class Connection {
     const { socket } = this;
     socket.on(
       'data',
-      guarded('smtp.connection.data', socket, (chunk: Buffer) => this.#hear(chunk)),
+      guarded('smtp.connection.data', socket, (chunk: Buffer) => this.#onData(chunk)),
     );
     socket.on(
       'end',
@@ -186,21 +186,21 @@ export abstract class Connection {
     socket.on(
       'drain',
       guarded('smtp.connection.drain', socket, () => {
-        this.#hasListened();
+        this.#clearUnread();
         this.#read();
       }),
     );
     socket.on(
       'timeout',
-      guarded('smtp.connection.timeout', socket, () => this.#giveUp()),
+      guarded('smtp.connection.timeout', socket, () => this.#onTimeout()),
     );
     socket.setTimeout(this.#options.idleMs);
   }
 
-  /** Only those who owe us something are sent away: RFC 5321 4.5.3.2 has clients wait for minutes. */
-  #giveUp() {
+  /** Only a client that owes us something times out: RFC 5321 4.5.3.2 has clients wait for minutes. */
+  #onTimeout() {
     if (this.#isEnding) this.socket.destroy();
-    else if (this.#isBusy || this.#isHeldBack) this.socket.setTimeout(this.#options.idleMs);
+    else if (this.#isBusy || this.#isPaused) this.socket.setTimeout(this.#options.idleMs);
     else this.send(421, '4.4.2 nothing came for too long; come again');
   }
 
@@ -209,29 +209,29 @@ export abstract class Connection {
     this.isClosed = true;
     this.#isEnding = true;
     clearTimeout(this.#timer);
-    this.#hasListened();
+    this.#clearUnread();
     this.#waiting = undefined;
-    this.abandon();
-    this.leave();
+    this.onAbandoned();
+    this.onClosed();
   }
 
-  #hear(chunk: Buffer) {
+  #onData(chunk: Buffer) {
     if (this.#isEnding) return;
     this.#waiting = this.#waiting ? Buffer.concat([this.#waiting, chunk]) : chunk;
     this.#read();
   }
 
-  /** Not while somebody is asked something, while we have enough, or while the client does not listen to what we say. */
+  /** Not while a command is being processed, reading is held back, or the client does not read our replies. */
   get #mayRead(): boolean {
-    return !(this.#isBusy || this.#isHeldBack || this.#unheard);
+    return !(this.#isBusy || this.#isPaused || this.#unreadTimer);
   }
 
   #read() {
     if (this.#isReading || this.#isEnding) return;
     if (this.#mayRead) this.#readSome();
-    if (this.#isEnding || this.#isShaking) return;
-    // Nothing more comes while something that came is left: what waits does not grow, however much is sent.
-    if (this.#isHeldBack || (this.#waiting && !this.#mayRead)) this.socket.pause();
+    if (this.#isEnding || this.#isHandshaking) return;
+    // While unread bytes remain, the socket is paused: the buffer does not grow, however much is sent.
+    if (this.#isPaused || (this.#waiting && !this.#mayRead)) this.socket.pause();
     else if (this.socket.isPaused()) this.socket.resume();
   }
 
@@ -240,12 +240,12 @@ export abstract class Connection {
     this.#hasTurn = turn !== undefined;
     if (turn) return this.waitFor(turn);
     this.#isReading = true;
-    let left = atOnce;
+    let left = maxReadsPerTurn;
     for (let chunk = this.#waiting; chunk && left > 0; chunk = this.#waiting) {
       left--;
       this.#waiting = undefined;
       const taken = this.take(chunk);
-      if (this.#isEnding || this.#isShaking) break; // what else came is heard by nobody
+      if (this.#isEnding || this.#isHandshaking) break; // the rest is dropped
       this.#waiting = taken < chunk.length ? chunk.subarray(taken) : undefined;
       if (taken === 0 || !this.#mayRead) break;
     }
@@ -257,17 +257,18 @@ export abstract class Connection {
   }
 
   #flush() {
-    const said = this.#said;
+    const said = this.#replies;
     if (said.length === 0) return;
-    this.#said = [];
-    if (this.#isShaking || this.socket.destroyed || !this.socket.writable) return;
+    this.#replies = [];
+    if (this.#isHandshaking || this.socket.destroyed || !this.socket.writable) return;
     if (this.socket.write(said.length === 1 ? said[0]! : Buffer.concat(said))) return;
-    // Who does not read what we say is not heard until it does. It is a few KiB, so that there is no progress to look for.
-    this.#unheard ??= this.cutAfter(this.#options.idleMs, 'you did not read what you were told; come again');
+    // A client that does not read our replies is not read from until it does. The replies are a few KiB, so there is no partial progress to
+    // track.
+    this.#unreadTimer ??= this.cutAfter(this.#options.idleMs, 'you did not read what you were told; come again');
   }
 
-  #hasListened() {
-    clearTimeout(this.#unheard);
-    this.#unheard = undefined;
+  #clearUnread() {
+    clearTimeout(this.#unreadTimer);
+    this.#unreadTimer = undefined;
   }
 }

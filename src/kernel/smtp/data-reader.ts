@@ -3,8 +3,8 @@ const lf = 0x0a;
 const dot = 0x2e;
 const lineThenDot = Buffer.from('\r\n.');
 
-/** Whoever gathers what belongs to the message. */
-export interface Pieces {
+/** Collects the bytes of the message. */
+export interface PieceSink {
   add(piece: Buffer): void;
 }
 
@@ -12,16 +12,16 @@ export interface Pieces {
 const seen = { nothing: 0, cr: 1, line: 2, dot: 3, dotCr: 4 } as const;
 
 /**
- * Finds the end of a message and takes out the dots that were put before others (RFC 5321 4.5.2), wherever the bytes are cut. Only CR LF ends a
- * line: what others take for a line end is content here, and `watchLineEnds` refuses it.
+ * Finds the end of a message and removes the stuffed dots (RFC 5321 4.5.2), wherever the chunks are cut. Only CR LF ends a line: other line
+ * ends are content here, and `watchLineEnds` refuses them.
  */
 export class DataReader {
   // The line of DATA has just ended, so that a dot alone is an empty message.
   #seen: number = seen.line;
 
-  /** Hands over what belongs to the message, in one piece. Gives where the chunk goes on behind its end; -1: it has not ended. */
-  read(chunk: Buffer, message: Pieces): number {
-    if (this.#beginsAmid(chunk[0]!)) return this.#readSlowly(chunk, 0, message);
+  /** Passes the bytes of the message on, in one piece. Returns where the chunk continues after its end; -1: it has not ended. */
+  read(chunk: Buffer, message: PieceSink): number {
+    if (this.#startsInsideLineEnd(chunk[0]!)) return this.#readSlowly(chunk, 0, message);
     const found = chunk.indexOf(lineThenDot);
     if (found < 0) {
       this.#seen = stateAtEnd(chunk);
@@ -33,15 +33,15 @@ export class DataReader {
     return found + 5;
   }
 
-  /** Whether a line end, or what follows one, is cut here. */
-  #beginsAmid(byte: number): boolean {
+  /** Whether the chunk boundary splits a line end, or the bytes after one. */
+  #startsInsideLineEnd(byte: number): boolean {
     if (this.#seen === seen.cr) return byte === lf;
     return this.#seen === seen.line ? byte === dot : this.#seen > seen.line;
   }
 
-  /** Byte by byte, into bytes of our own: a dot may stand in every line. What is before `from` holds none. */
-  #readSlowly(chunk: Buffer, from: number, message: Pieces): number {
-    const content = Buffer.allocUnsafe(chunk.length + 1); // a CR of the chunk before may have been content
+  /** Byte by byte, into a copy: every line may start with a dot. The bytes before `from` hold none. */
+  #readSlowly(chunk: Buffer, from: number, message: PieceSink): number {
+    const content = Buffer.allocUnsafe(chunk.length + 1); // a CR of the previous chunk may have been content
     let length = chunk.copy(content, 0, 0, from);
     let state = from === 0 ? this.#seen : seen.line;
     let end = -1;
@@ -64,7 +64,7 @@ export class DataReader {
   }
 }
 
-/** How much of a line end stands at the end of a chunk. */
+/** How much of a line end is at the end of a chunk. */
 function stateAtEnd(chunk: Buffer): number {
   const last = chunk.length - 1;
   if (chunk[last] === cr) return seen.cr;

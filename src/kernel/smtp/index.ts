@@ -1,5 +1,13 @@
-// What SMTP doors have in common: a server that counts its connections, and a session that speaks and answers in the house's words.
-export type { Credentials, Named } from './commands.ts';
+// The common part of SMTP endpoints (submission and inbound mail).
+// - server.ts: accepts connections, handles TLS, and stops gracefully. connection-slots.ts limits connections by address and in total, and
+//   picks one to evict.
+// - session.ts: the SMTP commands of one connection, on top of connection.ts, which reads bytes, pauses the client and handles STARTTLS.
+//   commands.ts parses arguments; replies.ts holds the fixed replies; reply.ts maps refusals to SMTP codes.
+// - message.ts: a message during DATA. data-reader.ts finds its end and line-ends.ts refuses lone CR or LF. A small message is buffered; a
+//   large one is streamed to the handler while it arrives.
+// A `SessionHandler` of the area decides about logins, senders, recipients and messages. 250 after DATA is sent only once its `takeMessage`
+// has settled, so an unanswered message stays with the client. All state is in memory: after a crash clients reconnect and send again.
+export type { Credentials, PathArgument } from './commands.ts';
 export { type ConnectionSlots, makeConnectionSlots } from './connection-slots.ts';
 export { chainPieces, type Expected, type Message, unusable } from './message.ts';
 export { Reply, replyFor } from './reply.ts';

@@ -1,11 +1,11 @@
 /**
- * Watches a message go by, piece by piece: every line must end in CR LF. A lone LF or CR is a line end for some servers and none for
- * others, which is how one message is made to look like two (SMTP smuggling); NUL ends texts early.
+ * Checks a message piece by piece: every line must end in CR LF. A lone LF or CR is a line end for some servers and none for others, which
+ * makes one message look like two (SMTP smuggling). NUL truncates texts.
  */
-export interface LineWatch {
-  /** What is wrong with this piece, seen together with those before it. */
-  look(piece: Buffer): string | undefined;
-  /** What is wrong with where it stopped. */
+export interface LineEndCheck {
+  /** The problem of this piece, in the context of those before it. */
+  check(piece: Buffer): string | undefined;
+  /** The problem of the end. */
   end(): string | undefined;
 }
 
@@ -13,11 +13,11 @@ const sentence = 'every line must end in CR LF, and there is a lone CR or LF; se
 /** A CR at the very end may be half of a line end. */
 const lone = /\r(?!\n|$)|(?<!\r)\n/;
 
-export function watchLineEnds(): LineWatch {
+export function watchLineEnds(): LineEndCheck {
   let endedInReturn = false;
   return {
-    look: (piece) => {
-      // As text: a pattern is found four times as fast as bytes are looked at one by one.
+    check: (piece) => {
+      // As text: a regular expression is four times as fast as a loop over bytes.
       const text = `${endedInReturn ? '\r' : ''}${piece.toString('latin1')}`;
       endedInReturn = text.endsWith('\r');
       if (lone.test(text)) return sentence;

@@ -8,74 +8,74 @@ import type { ConnectionSlot, ConnectionSlots } from './connection-slots.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'left' | 'proved'> {
+export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'onClosed' | 'onKnown'> {
   certificate: Certificate;
   /** TLS from the first byte. */
   isSecure: boolean;
-  /** Connections are counted before anything is done for them. Servers may share it. */
+  /** Connections are counted before any work is done for them. Servers may share the slots. */
   room: ConnectionSlots;
   placeOf(socket: Socket): string;
-  /** What is under way when we stop may take this long. */
+  /** How long work in progress may take when the server stops. */
   stopMs: number;
 }
 
-/** An open SMTP door. */
+/** A running SMTP server. */
 export interface SmtpServer {
-  /** The port it listens on. `settings` are named to whoever must choose another one. */
+  /** Returns the port. `settings` is named in the error, for an operator who must choose another address. */
   listen(place: { host: string; port: number }, settings: string): Promise<number>;
   /** New connections get this certificate. */
   renew(certificate: Certificate): void;
-  /** Those who wait for nothing are told at once; what is under way may finish. */
+  /** Idle clients are disconnected at once; work in progress may finish. */
   stop(): Promise<void>;
 }
 
-/** A handshake, however many bytes of it come: who says nothing in TLS must not stay longer than who does not log in. */
-const handshakeMs = 30_000;
+/** The limit of a handshake, however many bytes of it come: a client silent in TLS must not stay longer than one that does not log in. */
+const handshakeTimeoutMs = 30_000;
 
 const contextOf = ({ cert, key }: Certificate): SecureContext =>
   createSecureContext({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true });
 
 export function makeSmtpServer(options: ServerOptions): SmtpServer {
   const sessions = new Set<Session>();
-  /** Connections whose handshake goes on. */
+  /** Connections in their handshake. */
   const pending = new Set<Socket>();
   let context = contextOf(options.certificate);
   let isStopping = false;
-  let allLeft = () => {};
+  let onAllClosed = () => {};
 
-  const begin = (socket: Socket, seat: ConnectionSlot): Session => {
+  const startSession = (socket: Socket, slot: ConnectionSlot): Session => {
     const session = new Session(socket, options.isSecure, {
       ...options,
       secureContext: () => context,
       isStopping: () => isStopping,
-      proved: seat.markKnown,
-      left: (left) => {
-        seat.release();
+      onKnown: slot.markKnown,
+      onClosed: (left) => {
+        slot.release();
         sessions.delete(left);
-        if (sessions.size === 0) allLeft();
+        if (sessions.size === 0) onAllClosed();
       },
     });
     sessions.add(session);
     return session;
   };
-  const takeIn = (socket: Socket) => {
+  const accept = (socket: Socket) => {
     let session: Session | undefined;
     const seat = options.room.acquire(options.placeOf(socket), {
-      // Before there is a session, it is in the middle of a handshake.
+      // Without a session, the connection is in its handshake.
       evict: () => (session ? session.evict() : socket.destroy()),
       isBusy: () => session?.isBusy ?? false,
       isAmidMessage: () => session?.isAmidMessage ?? false,
     });
     if (!seat) return refuse(socket, options.isSecure);
     const beginSession = (readySocket: Socket) => {
-      session = begin(readySocket, seat);
+      session = startSession(readySocket, seat);
     };
-    if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave: seat.release, begin: beginSession });
+    if (options.isSecure) startHandshake(wrapInTls(socket, context), { raw: socket, pending, leave: seat.release, begin: beginSession });
     else beginSession(socket);
   };
   const listener: Server = createServer(
     { allowHalfOpen: true, noDelay: true },
-    guarded('smtp.connection', ([socket]) => socket, takeIn),
+    guarded('smtp.connection', ([socket]) => socket, accept),
   );
 
   return {
@@ -95,7 +95,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
       for (const socket of pending) socket.destroy();
       for (const session of sessions) if (!session.isAtWork) session.send(421, '4.3.2 the server stops; come again in a moment');
       const gone = new Promise<void>((resolve) => {
-        allLeft = resolve;
+        onAllClosed = resolve;
         if (sessions.size === 0) resolve();
       });
       let timer: NodeJS.Timeout | undefined;
@@ -111,20 +111,20 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
 
 interface Handshake {
   raw: Socket;
-  /** Holds it until the handshake is through. */
+  /** Contains the socket until the handshake is complete. */
   pending: Set<Socket>;
   begin(socket: Socket): void;
   leave(): void;
 }
 
-function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake): void {
+function startHandshake(socket: TLSSocket, { raw, pending, begin, leave }: Handshake): void {
   const fail = guarded('smtp.handshake.fail', socket, () => {
     clearTimeout(late);
     pending.delete(socket);
     socket.destroy();
     leave();
   });
-  const late = setTimeout(fail, handshakeMs).unref();
+  const late = setTimeout(fail, handshakeTimeoutMs).unref();
   raw.on('error', fail);
   pending.add(socket);
   socket.once('error', fail).once('close', fail);
@@ -139,7 +139,7 @@ function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake
   );
 }
 
-/** Before the handshake of TLS, which costs a millisecond. */
+/** Before the TLS handshake, which costs a millisecond. */
 function refuse(socket: Socket, isSecure: boolean): void {
   socket.on('error', () => {});
   if (isSecure) socket.destroy();

@@ -1,80 +1,80 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Refusal } from '../errors.ts';
-import { isFromHere } from '../http/peer.ts';
+import { isLocalPeer } from '../http/peer.ts';
 import {
   type Credentials,
   checkParameters,
   looksLikeAddress,
-  type Named,
-  readNamed,
+  type PathArgument,
+  parsePathArgument,
   readPassword,
   readPlain,
   readUsername,
 } from './commands.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { DataReader } from './data-reader.ts';
-import { type Expected, Incoming, isGone, leftAmid, type Message, type Receiving } from './message.ts';
+import { clientLeft, type Expected, isGone, type Message, ReceivedMessage, type Receiving } from './message.ts';
+import * as replies from './replies.ts';
 import { Reply, replyFor } from './reply.ts';
-import * as words from './words.ts';
 
-/** Whoever came in by one connection, and what the door does with what they say. What is thrown is told to them. */
+/** The area's side of one connection: it decides about the client's commands. Thrown errors are sent to the client. */
 export interface SessionHandler {
   /** Before the greeting. */
   begin(): void;
-  /** Undefined: nobody logs in here. */
+  /** Undefined: this endpoint has no login. */
   logIn?(given: Credentials): Promise<void>;
-  beginMessage(sender: Named): void | Promise<void>;
+  beginMessage(sender: PathArgument): void | Promise<void>;
   addRecipient(address: string): void | Promise<void>;
-  /** At DATA: how much is taken of it. */
+  /** At DATA: the limits of the message. */
   expectMessage(): Expected;
-  /** Answers what is said behind 250. */
+  /** Returns the sentence after 250. */
   takeMessage(message: Message): Promise<string>;
-  /** Before each chunk that came is read: undefined, or what is waited for first. Whoever is known has a share of the event loop. */
+  /** Called before each chunk is read: undefined, or a promise to wait for. A known sender has a share of the event loop. */
   takeTurn?(): Promise<void> | undefined;
-  /** What is said instead of a refusal, whatever it is about. */
+  /** Replaces a refusal, of any kind. */
   countRefusal?(reply: Reply): Reply;
   end(): void;
 }
 
 export interface SessionOptions extends ConnectionOptions {
-  /** The name by which we greet. */
+  /** The name in our greeting. */
   name: string;
   /** The largest message. */
   mostBytes: number;
-  /** Those who talk before so many milliseconds are over are sent away. */
+  /** A client that sends before this many milliseconds are over is disconnected. */
   greetAfterMs: number;
-  /** Commands of one connection since its last message that was taken. */
+  /** The limit of commands of one connection since its last accepted message. */
   mostCommands: number;
   open(session: Session): SessionHandler;
   isStopping(): boolean;
-  /** It has logged in, or a message of it was accepted: connections that did neither go first when the door is full. */
-  proved(): void;
-  /** It is over. */
-  left(session: Session): void;
+  /** It has logged in, or one of its messages was accepted: other connections are evicted first. */
+  onKnown(): void;
+  /** The session is over. */
+  onClosed(session: Session): void;
 }
 
 /** RFC 5321 4.5.3.1.4 has 512, RFC 4954 more: a send key and its name fit several times. */
-const longestLine = 2_048;
-const longestName = 300;
-const mostUnknown = 10;
-const mostBeforeLogin = 20; // lines, those of AUTH among them
+const maxLineLength = 2_048;
+const maxNameLength = 300;
+const maxUnknownCommands = 10;
+const maxLinesBeforeLogin = 20; // lines, including those of AUTH
 
-/** What one client says at an SMTP door, and what it hears. */
+/** The SMTP dialogue with one client. */
 export class Session extends Connection {
   readonly id = randomBytes(8).toString('hex');
-  /** What EHLO or HELO named; undefined before. */
+  /** The name from EHLO or HELO; undefined before. */
   helo: string | undefined;
   readonly #options: SessionOptions;
-  readonly #visit: SessionHandler;
+  readonly #handler: SessionHandler;
   #isReady = false;
   #greeting: NodeJS.Timeout | undefined;
   #isLoggedIn = false;
   #unknown = 0;
-  #strange = 0;
+  #linesBeforeLogin = 0;
   #commands = 0;
-  /** Who hears the next line, if it is no command: AUTH goes on. */
-  #hearLine: ((line: string) => void) | undefined;
+  /** Receives the next line, if it is no command: AUTH continues. */
+  #nextLine: ((line: string) => void) | undefined;
   #hasSender = false;
   #recipients = 0;
   #receiving: Receiving | undefined;
@@ -82,17 +82,17 @@ export class Session extends Connection {
   constructor(socket: Socket, isSecure: boolean, options: SessionOptions) {
     super(socket, isSecure, options);
     this.#options = options;
-    this.#visit = options.open(this);
+    this.#handler = options.open(this);
     if (options.greetAfterMs > 0) this.#greeting = setTimeout(() => this.#greet(), options.greetAfterMs).unref();
     else this.#greet();
   }
 
-  /** Whether somebody is waited for: the door for its answer, or the client for the rest of its message. */
+  /** Whether a handler is running, or a message is arriving. */
   get isAtWork(): boolean {
     return this.isBusy || this.#receiving !== undefined;
   }
 
-  /** Also between the first recipient and the message: whoever is sent away now has to begin again. */
+  /** Also between the first recipient and the message: a client that is evicted now has to start again. */
   get isAmidMessage(): boolean {
     return this.isAtWork || this.#recipients > 0;
   }
@@ -100,38 +100,38 @@ export class Session extends Connection {
   #greet() {
     if (this.isEnding) return;
     try {
-      this.#visit.begin();
+      this.#handler.begin();
     } catch (error) {
       this.#refuse(error);
       this.close();
       return;
     }
     this.#isReady = true;
-    this.say(words.greet(this.#options.name));
+    this.say(replies.greet(this.#options.name));
   }
 
-  protected override leave() {
+  protected override onClosed() {
     clearTimeout(this.#greeting);
-    this.#visit.end();
-    this.#options.left(this);
+    this.#handler.end();
+    this.#options.onClosed(this);
   }
 
-  protected override beginAnew() {
+  protected override onTlsStarted() {
     this.helo = undefined;
     this.#isLoggedIn = false;
-    this.#hearLine = undefined;
+    this.#nextLine = undefined;
     this.#reset();
   }
 
-  protected override abandon() {
+  protected override onAbandoned() {
     if (!this.#receiving) return;
     const { message, verdict, isJudged } = this.#receiving;
-    message.refuse(leftAmid());
+    message.refuse(clientLeft());
     if (!verdict || isJudged) message.end();
   }
 
   protected override takeTurn(): Promise<void> | undefined {
-    return this.#visit.takeTurn?.();
+    return this.#handler.takeTurn?.();
   }
 
   protected override take(chunk: Buffer): number {
@@ -144,23 +144,23 @@ export class Session extends Connection {
 
   #readLine(chunk: Buffer): number {
     const end = chunk.indexOf(0x0a);
-    if (end > longestLine || (end < 0 && chunk.length > longestLine)) this.send(421, '4.7.0 the line is too long');
-    else if (end >= 0) this.#hearCommand(chunk.toString('utf8', 0, end > 0 && chunk[end - 1] === 0x0d ? end - 1 : end));
+    if (end > maxLineLength || (end < 0 && chunk.length > maxLineLength)) this.send(421, '4.7.0 the line is too long');
+    else if (end >= 0) this.#runCommand(chunk.toString('utf8', 0, end > 0 && chunk[end - 1] === 0x0d ? end - 1 : end));
     return end + 1;
   }
 
-  #hearCommand(line: string) {
+  #runCommand(line: string) {
     if (this.#options.isStopping()) return this.send(421, '4.3.2 the server stops; come again in a moment');
     if (++this.#commands > this.#options.mostCommands)
       return this.send(421, '4.7.0 too many commands without a message; come again when there is one');
-    if (this.#visit.logIn && !this.#isLoggedIn && ++this.#strange > mostBeforeLogin)
+    if (this.#handler.logIn && !this.#isLoggedIn && ++this.#linesBeforeLogin > maxLinesBeforeLogin)
       return this.send(421, '4.7.0 too many commands before a login');
-    const hearLine = this.#hearLine;
-    this.#hearLine = undefined;
-    if (hearLine) return hearLine(line);
+    const nextLine = this.#nextLine;
+    this.#nextLine = undefined;
+    if (nextLine) return nextLine(line);
     const space = line.indexOf(' ');
     const verb = (space < 0 ? line : line.slice(0, space)).toUpperCase();
-    const act = Session.#acts[verb];
+    const act = Session.#commandsByVerb[verb];
     if (!act) return this.#refuseUnknown(line);
     try {
       act(this, line);
@@ -169,14 +169,14 @@ export class Session extends Connection {
     }
   }
 
-  /** Web pages can make browsers talk to us: who speaks HTTP is not answered twice. */
+  /** Web pages can make browsers connect here: a client that sends HTTP is disconnected at once. */
   #refuseUnknown(line: string) {
     if (/^[A-Z]+ \/.* HTTP\/\d\.\d$/i.test(line)) this.send(421, '4.7.0 this is no web server');
-    else if (++this.#unknown >= mostUnknown) this.send(421, '4.7.0 too many unknown commands');
-    else this.say(words.unknown);
+    else if (++this.#unknown >= maxUnknownCommands) this.send(421, '4.7.0 too many unknown commands');
+    else this.say(replies.unknown);
   }
 
-  static readonly #acts: Record<string, (session: Session, line: string) => void> = Object.assign(Object.create(null), {
+  static readonly #commandsByVerb: Record<string, (session: Session, line: string) => void> = Object.assign(Object.create(null), {
     EHLO: (session: Session, line: string) => session.#introduce(line, true),
     HELO: (session: Session, line: string) => session.#introduce(line, false),
     MAIL: (session: Session, line: string) => session.#beginMessage(line),
@@ -184,36 +184,36 @@ export class Session extends Connection {
     DATA: (session: Session) => session.#beginData(),
     RSET: (session: Session) => {
       session.#reset();
-      session.say(words.flushed);
+      session.say(replies.flushed);
     },
-    NOOP: (session: Session) => session.say(words.ok),
+    NOOP: (session: Session) => session.say(replies.ok),
     QUIT: (session: Session) => session.#quit(),
-    HELP: (session: Session) => session.say(words.help),
-    VRFY: (session: Session, line: string) => session.say(/\S\s+\S/.test(line) ? words.noPromise : words.whomToVerify),
+    HELP: (session: Session) => session.say(replies.help),
+    VRFY: (session: Session, line: string) => session.say(/\S\s+\S/.test(line) ? replies.noPromise : replies.whomToVerify),
     STARTTLS: (session: Session, line: string) => session.#startTls(line),
     AUTH: (session: Session, line: string) => session.#beginLogin(line),
   });
 
   #quit() {
-    this.say(words.bye);
+    this.say(replies.bye);
     this.close();
   }
 
   #introduce(line: string, isExtended: boolean) {
     const [, name = '', ...more] = line.trim().split(/\s+/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the name stands in headers and logs
-    if (!name || more.length > 0 || name.length > longestName || /[\u0000-\u001f\u007f-\u009f]/.test(name))
+    if (!name || more.length > 0 || name.length > maxNameLength || /[\u0000-\u001f\u007f-\u009f]/.test(name))
       throw new Reply(501, '5.5.4', 'say EHLO and the name of your host');
     this.helo = name.toLowerCase();
     this.#reset();
     const { name: own, mostBytes } = this.#options;
     const offers = [
       ...['PIPELINING', '8BITMIME', 'ENHANCEDSTATUSCODES'],
-      ...(this.#visit.logIn && !this.#isLoggedIn && this.#mayLogIn() ? ['AUTH PLAIN LOGIN'] : []),
+      ...(this.#handler.logIn && !this.#isLoggedIn && this.#mayLogIn() ? ['AUTH PLAIN LOGIN'] : []),
       ...(this.isSecure ? [] : ['STARTTLS']),
       `SIZE ${mostBytes}`,
     ];
-    this.say(words.introduce(own, isExtended ? offers : []));
+    this.say(replies.introduce(own, isExtended ? offers : []));
   }
 
   #reset() {
@@ -223,42 +223,42 @@ export class Session extends Connection {
 
   #requireIntroduced() {
     if (this.helo === undefined) throw new Reply(503, '5.5.1', 'say EHLO first');
-    if (this.#visit.logIn && !this.#isLoggedIn) throw words.logInFirst();
+    if (this.#handler.logIn && !this.#isLoggedIn) throw replies.logInFirst();
   }
 
   #beginMessage(line: string) {
     this.#requireIntroduced();
-    const sender = readNamed(line);
+    const sender = parsePathArgument(line);
     if (!sender || (sender.address && !looksLikeAddress(sender.address)))
       throw new Reply(501, '5.1.7', 'the sender must be an address in angle brackets, or none: MAIL FROM:<>');
     if (this.#hasSender) throw new Reply(503, '5.5.1', 'a message was begun already; say RSET first');
     checkParameters(sender.parameters, this.#options.mostBytes);
-    this.#ask(
-      () => this.#visit.beginMessage(sender),
+    this.#runHandler(
+      () => this.#handler.beginMessage(sender),
       () => {
         this.#hasSender = true;
-        this.say(words.senderTaken);
+        this.say(replies.senderTaken);
       },
     );
   }
 
   #addRecipient(line: string) {
     this.#requireIntroduced();
-    const named = readNamed(line);
+    const named = parsePathArgument(line);
     const isAddress = named && (looksLikeAddress(named.address) || /^postmaster$/i.test(named.address));
     if (!isAddress) throw new Reply(501, '5.1.3', 'the recipient must be an address in angle brackets');
     if (!this.#hasSender) throw new Reply(503, '5.5.1', 'say MAIL first');
-    this.#ask(
-      () => this.#visit.addRecipient(named.address),
+    this.#runHandler(
+      () => this.#handler.addRecipient(named.address),
       () => {
         this.#recipients++;
-        this.say(words.recipientTaken);
+        this.say(replies.recipientTaken);
       },
     );
   }
 
-  /** Most are answered at once; while the door must ask somebody, nothing more is read. */
-  #ask(work: () => void | Promise<void>, done: () => void) {
+  /** Most commands are answered at once; while a handler runs, reading stops. */
+  #runHandler(work: () => void | Promise<void>, done: () => void) {
     const asked = work();
     if (asked === undefined) return done();
     this.waitFor(asked.then(done, (error) => this.#refuse(error)));
@@ -273,14 +273,15 @@ export class Session extends Connection {
     const { log, door } = this.#options;
     if (!(error instanceof Reply || error instanceof Refusal || isGone(error))) log.error({ err: error, door }, 'mail was not taken in');
     const reply = replyFor(error);
-    return this.#visit.countRefusal?.(reply) ?? reply;
+    return this.#handler.countRefusal?.(reply) ?? reply;
   }
 
   #beginData() {
     this.#requireIntroduced();
     if (this.#recipients === 0) throw new Reply(503, '5.5.1', 'say RCPT first');
-    this.#receiving = { message: new Incoming(this.#visit.expectMessage()), reader: new DataReader(), verdict: undefined, isJudged: false };
-    this.say(words.goAhead);
+    const message = new ReceivedMessage(this.#handler.expectMessage());
+    this.#receiving = { message, reader: new DataReader(), verdict: undefined, isJudged: false };
+    this.say(replies.goAhead);
   }
 
   #readData(chunk: Buffer, receiving: Receiving): number {
@@ -291,41 +292,41 @@ export class Session extends Connection {
       return end;
     }
     if (message.bytes > 2 * this.#options.mostBytes) this.send(421, '4.3.4 the message does not end');
-    else if (message.isLarge) this.#handOn(receiving);
-    if (message.isFull) this.holdBack();
+    else if (message.isLarge) this.#startStreaming(receiving);
+    if (message.isFull) this.pauseReading();
     return chunk.length;
   }
 
-  /** A large one is taken while it comes in. */
-  #handOn(receiving: Receiving) {
+  /** A large message is passed on while it arrives. */
+  #startStreaming(receiving: Receiving) {
     const { message } = receiving;
-    const judged = () => {
+    const onVerdict = () => {
       receiving.isJudged = true;
       if (this.isEnding) message.end();
-      else this.letCome();
+      else this.resumeReading();
     };
-    receiving.verdict = this.#visit.takeMessage(message.handOn(() => this.letCome()));
-    receiving.verdict.then(judged, (error) => {
-      message.refuse(error); // read to its end all the same, so that its client hears why
-      judged();
+    receiving.verdict = this.#handler.takeMessage(message.startStreaming(() => this.resumeReading()));
+    receiving.verdict.then(onVerdict, (error) => {
+      message.refuse(error); // read to its end all the same, so that the client gets the reason
+      onVerdict();
     });
   }
 
   #endData({ message, verdict }: Receiving) {
-    this.#receiving = undefined; // all of it is here: whoever leaves now has handed it over
+    this.#receiving = undefined; // all of it is here: a client that leaves now has submitted it
     const refusal = message.finish();
     if (refusal && !verdict) {
       this.#conclude(message);
       this.#refuse(refusal);
       return;
     }
-    const said = (verdict ?? this.#visit.takeMessage(message.gathered())).then(
+    const said = (verdict ?? this.#handler.takeMessage(message.buffered())).then(
       (sentence) => {
         this.#conclude(message);
         this.#commands = 0;
         this.#unknown = 0;
-        this.#options.proved();
-        this.say(words.write(250, sentence));
+        this.#options.onKnown();
+        this.say(replies.write(250, sentence));
       },
       (error) => {
         this.#conclude(message);
@@ -335,38 +336,38 @@ export class Session extends Connection {
     this.waitFor(said);
   }
 
-  #conclude(message: Incoming) {
+  #conclude(message: ReceivedMessage) {
     this.#reset();
     message.end();
   }
 
   #mayLogIn(): boolean {
-    return this.isSecure || isFromHere(this.socket);
+    return this.isSecure || isLocalPeer(this.socket);
   }
 
   #beginLogin(line: string) {
-    if (!this.#visit.logIn) return this.#refuseUnknown(line);
+    if (!this.#handler.logIn) return this.#refuseUnknown(line);
     if (!this.#mayLogIn()) throw new Reply(538, '5.7.11', 'say STARTTLS first: a key must not travel in the clear');
     if (this.helo === undefined) throw new Reply(503, '5.5.1', 'say EHLO first');
     if (this.#isLoggedIn) throw new Reply(503, '5.5.1', 'you are logged in already');
     const [, method = '', token, ...more] = line.trim().split(/\s+/);
     if (more.length > 0) throw new Reply(501, '5.5.4', 'AUTH has a method and at most one word behind it');
-    if (/^plain$/i.test(method)) this.#hearToken(words.anything, token, (said) => this.#logIn(readPlain(said)));
-    else if (/^login$/i.test(method)) this.#hearToken(words.username, token, (said) => this.#hearPassword(said));
+    if (/^plain$/i.test(method)) this.#readToken(replies.anything, token, (said) => this.#logIn(readPlain(said)));
+    else if (/^login$/i.test(method)) this.#readToken(replies.username, token, (said) => this.#readPassword(said));
     else throw new Reply(504, '5.5.4', 'log in by PLAIN or LOGIN');
   }
 
-  #hearPassword(said: string) {
+  #readPassword(said: string) {
     const username = readUsername(said);
     if (username === undefined) throw new Reply(501, '5.5.2', 'the user name cannot be read');
-    this.#hearToken(words.password, undefined, (password) => this.#logIn({ username, password: readPassword(password) }));
+    this.#readToken(replies.password, undefined, (password) => this.#logIn({ username, password: readPassword(password) }));
   }
 
-  /** The word behind AUTH, or the next line. */
-  #hearToken(question: Buffer, given: string | undefined, act: (token: string) => void) {
+  /** The word after AUTH, or the next line. */
+  #readToken(question: Buffer, given: string | undefined, act: (token: string) => void) {
     if (given !== undefined) return act(given === '=' ? '' : given);
     this.say(question);
-    this.#hearLine = (line) => {
+    this.#nextLine = (line) => {
       try {
         if (line.trim() === '*') throw new Reply(501, '5.7.0', 'the login was given up');
         act(line.trim());
@@ -378,21 +379,21 @@ export class Session extends Connection {
 
   #logIn(given: Credentials | undefined) {
     if (!given) throw new Reply(501, '5.5.2', 'user name and password cannot be read');
-    this.#ask(
-      () => this.#visit.logIn!(given),
+    this.#runHandler(
+      () => this.#handler.logIn!(given),
       () => {
         this.#isLoggedIn = true;
-        this.#options.proved();
-        this.say(words.loggedIn);
+        this.#options.onKnown();
+        this.say(replies.loggedIn);
       },
     );
   }
 
-  /** RFC 3207: what was said in the clear counts for nothing, and what came along with the command is not heard. */
+  /** RFC 3207: everything said in the clear is void, and bytes that came along with the command are dropped. */
   #startTls(line: string) {
     if (line.trim().length > 'STARTTLS'.length) throw new Reply(501, '5.5.4', 'STARTTLS takes nothing behind it');
     if (this.isSecure) throw new Reply(503, '5.5.1', 'this is TLS already');
-    this.say(words.readyForTls);
-    this.shakeHands();
+    this.say(replies.readyForTls);
+    this.startTls();
   }
 }

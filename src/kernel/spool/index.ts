@@ -3,41 +3,42 @@ import { constants } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { isFull, lastingDirectories, syncDirectory, unlessMissing } from '../storage/disk.ts';
+import { durableDirectories, isFull, syncDirectory, unlessMissing } from '../storage/disk.ts';
 import { type Storage, StorageFull } from '../storage/index.ts';
 
 /**
- * Many small bodies, one behind the other in segment files: a batch costs one write and one fdatasync, however many bodies it has.
- * With files as the storage, a segment is an object of it from its first byte on. With S3 it is a file of this machine until it is full or
- * old enough; then it becomes an object, and every machine can read it.
+ * Many small bodies, appended to segment files: a batch costs one write and one fdatasync, however many bodies it has. With files as the
+ * storage, a segment is a stored object from its first byte on. With S3 it is a local file until it is full or old enough; then it becomes
+ * an object that every machine can read.
  *
- * A torn end is harmless: what was not acknowledged is named by no row. After a write that failed nothing more is added to that segment.
+ * A torn end is harmless: no row names bytes that were not acknowledged. After a failed write nothing more is added to that segment.
  */
 export interface Spool {
-  /** Where these will be, at once; `written` answers when they are durable there, or says why they are not. One at a time. */
+  /** Returns the positions at once; `written` settles when the bytes are durable there, or rejects. One call at a time. */
   append(bodies: readonly Buffer[]): Appended;
-  /** What comes next goes into a new segment. */
+  /** The next bodies go into a new segment. */
   rotate(): void;
-  /** Whether `store` has something to close or to hand over. */
+  /** Whether `store` has something to close or to upload. */
   readonly isDue: boolean;
-  /** The bytes of one; undefined when they are gone, or on another machine. */
+  /** The bytes of one body; undefined when they are gone, or on another machine. */
   read(place: SpoolPosition): Promise<Readable | undefined>;
-  /** Closes what is full or old, and makes objects of segments that are files of this machine: also those of processes that are gone,
-   *  which nobody has touched for long. */
-  store(telling: Telling, untouchedSince: Date): Promise<void>;
+  /**
+   * Closes full or old segments, and uploads segments that are local files: also those of processes that are gone, if untouched for long.
+   */
+  store(telling: SegmentListener, untouchedSince: Date): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface Appended {
   places: SpoolPosition[];
   written: Promise<void>;
-  /** Nobody wants them after all: the next ones are written in their place. Before anything else is appended. */
+  /** The caller drops the bodies: the next ones overwrite them. Must be called before the next append. */
   takeBack(): Promise<void>;
 }
 
-/** Whoever keeps rows of the places. Both may be told twice. */
-export interface Telling {
-  /** Nothing is added to it any more. A batch that is being added must fail from now on: its writer may have been stopped for long. */
+/** The owner of the rows that hold positions. Both calls may come twice. */
+export interface SegmentListener {
+  /** Nothing is added to it any more. A batch in progress must fail from now on: its writer may have been suspended for long. */
   seal(key: string): Promise<void>;
   /** It is an object now. */
   stored(key: string): Promise<void>;
@@ -53,39 +54,39 @@ export interface SpoolOptions {
   storage: Storage;
   /** For segments that are not objects yet. */
   folder: string;
-  /** Keys begin so. */
+  /** The prefix of keys. */
   prefix: string;
-  /** A segment with so many bytes is full. */
-  mostBytes?: number;
-  /** One of this age is closed, full or not: nobody else can read it until then. */
+  /** A segment with this many bytes is full. */
+  maxBytes?: number;
+  /** A segment of this age is closed, full or not: other machines cannot read it until then. */
   mostAgeMs?: number;
 }
 
 interface Segment {
   key: string;
-  place: string;
+  filePath: string;
   isObject: boolean;
   file: FileHandle;
 }
 
 export function makeSpool(options: SpoolOptions): Spool {
-  const { storage, folder, prefix, mostBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
-  const ensureDirectory = lastingDirectories(path.dirname(folder));
+  const { storage, folder, prefix, maxBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
+  const ensureDirectory = durableDirectories(path.dirname(folder));
   let current: Promise<Segment> | undefined;
   let name = nameSegment(prefix);
   let end = 0;
-  let bornAt = 0;
+  let createdAt = 0;
   const full: Segment[] = [];
-  /** Files that are not objects yet: one that the storage did not take is handed to it again. */
+  /** Files that are not objects yet: a failed upload is retried. */
   const closed = new Map<string, string>();
 
-  const begin = async (key: string): Promise<Segment> => {
+  const openSegment = async (key: string): Promise<Segment> => {
     const object = await storage.fileOf(key);
     if (!object) await ensureDirectory(folder);
     const place = object ?? fileOf(folder, key);
-    return { key, place, isObject: object !== undefined, file: await createLasting(place) };
+    return { key, filePath: place, isObject: object !== undefined, file: await createDurable(place) };
   };
-  const finish = () => {
+  const closeSegment = () => {
     const done = current;
     current = undefined;
     void done?.then(
@@ -97,40 +98,40 @@ export function makeSpool(options: SpoolOptions): Spool {
   return {
     append(bodies) {
       const now = performance.now();
-      if (current && (end >= mostBytes || now - bornAt >= mostAgeMs)) finish();
+      if (current && (end >= maxBytes || now - createdAt >= mostAgeMs)) closeSegment();
       if (!current) {
         name = nameSegment(prefix);
         end = 0;
-        bornAt = now;
-        current = begin(name);
+        createdAt = now;
+        current = openSegment(name);
       }
       const segment = current;
       const offset = end;
-      const places = placesFrom(name, offset, bodies);
+      const places = positionsFrom(name, offset, bodies);
       end += bodies.reduce((sum, { length }) => sum + length, 0);
       const written = write(segment, bodies, offset).catch((error) => {
-        if (current === segment) finish();
+        if (current === segment) closeSegment();
         throw isFull(error) ? new StorageFull(error) : error;
       });
       const takeBack = async () => {
         await written.catch(() => {});
         if (current !== segment) return; // nothing is added to it any more: a torn end
         end = offset;
-        await segment.then(({ file }) => file.truncate(offset)).catch(finish);
+        await segment.then(({ file }) => file.truncate(offset)).catch(closeSegment);
       };
       return { places, written, takeBack };
     },
-    rotate: finish,
+    rotate: closeSegment,
     get isDue() {
-      return full.length > 0 || closed.size > 0 || (current !== undefined && performance.now() - bornAt >= mostAgeMs);
+      return full.length > 0 || closed.size > 0 || (current !== undefined && performance.now() - createdAt >= mostAgeMs);
     },
-    read: (place) => readPlace(storage, folder, place),
+    read: (place) => readPosition(storage, folder, place),
     async store(telling, untouchedSince) {
-      if (current && performance.now() - bornAt >= mostAgeMs) finish();
-      await new Promise(setImmediate); // what was just finished is among the full ones now
-      for (const { file, isObject, key, place } of full.splice(0)) {
+      if (current && performance.now() - createdAt >= mostAgeMs) closeSegment();
+      await new Promise(setImmediate); // a segment that was just finished is among the full ones now
+      for (const { file, isObject, key, filePath } of full.splice(0)) {
         await file.close();
-        if (!isObject) closed.set(key, place);
+        if (!isObject) closed.set(key, filePath);
       }
       for (const { key, place } of await abandonedIn(folder, untouchedSince)) closed.set(key, place);
       const failures: unknown[] = [];
@@ -150,26 +151,26 @@ export function makeSpool(options: SpoolOptions): Spool {
 }
 
 /**
- * On Linux each write to a segment is durable when it answers (open(2), O_DSYNC): as much as fdatasync behind it, without another trip to a thread.
- * Elsewhere it is synced after it: macOS means less by that flag.
+ * On Linux each write to a segment is durable when it returns (open(2), O_DSYNC): the same as a following fdatasync, without another trip
+ * to a thread. Elsewhere it is synced afterwards: macOS means less by that flag.
  */
 const isDurable = process.platform === 'linux';
 const openFlags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (isDurable ? constants.O_DSYNC : 0);
 
 const nameSegment = (prefix: string) => `${prefix}/${randomBytes(1).toString('hex')}/${randomBytes(15).toString('hex')}`;
 
-/** A file that is there after a power cut. */
-async function createLasting(place: string): Promise<FileHandle> {
+/** Creates a file whose name survives a power cut. */
+async function createDurable(place: string): Promise<FileHandle> {
   const file = await fs.open(place, openFlags, 0o600);
   await syncDirectory(path.dirname(place)).catch(async (error) => {
-    await file.close(); // one that is forgotten open ends the process
+    await file.close(); // a leaked open file handle ends the process
     throw error;
   });
   return file;
 }
 
-/** One behind the other. */
-function placesFrom(key: string, offset: number, bodies: readonly Buffer[]): SpoolPosition[] {
+/** Consecutive positions. */
+function positionsFrom(key: string, offset: number, bodies: readonly Buffer[]): SpoolPosition[] {
   let at = offset;
   return bodies.map(({ length: bytes }) => {
     const place = { key, offset: at, bytes };
@@ -190,7 +191,7 @@ async function write(segment: Promise<Segment>, bodies: readonly Buffer[], offse
   if (!isDurable) await file.datasync();
 }
 
-/** A write may be a short one: what is left of these. */
+/** A write may be short: the rest of these. */
 function unwritten(bodies: Buffer[], bytes: number): Buffer[] {
   let skip = bytes;
   return bodies.flatMap((body) => {
@@ -206,13 +207,13 @@ export const openUnstored = (folder: string, key: string): Promise<FileHandle | 
 
 const fileOf = (folder: string, key: string) => path.join(folder, encodeURIComponent(key));
 
-async function readPlace(storage: Storage, folder: string, { key, offset, bytes }: SpoolPosition): Promise<Readable | undefined> {
+async function readPosition(storage: Storage, folder: string, { key, offset, bytes }: SpoolPosition): Promise<Readable | undefined> {
   const file = await openUnstored(folder, key);
   if (file) return file.createReadStream({ start: offset, end: offset + bytes - 1 });
   return (await storage.open(key, { offset, length: bytes }))?.stream;
 }
 
-/** Files of processes that are gone, by their age. Whoever only slept is told by `seal` that its segment is closed. */
+/** Files of processes that are gone, by their age. A writer that was only suspended finds its segment closed by `seal`. */
 async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key: string; place: string }[]> {
   const found: { key: string; place: string }[] = [];
   for (const name of (await unlessMissing(fs.readdir(folder))) ?? []) {
@@ -223,12 +224,12 @@ async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key:
   return found;
 }
 
-/** Cut off at any point, it is done again from the start: an object is replaced by itself. */
-async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: Telling): Promise<void> {
+/** Interrupted at any point, it starts over: the object is replaced by itself. */
+async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: SegmentListener): Promise<void> {
   await seal(key);
   const body = (await unlessMissing(fs.open(place, 'r')))?.createReadStream();
   if (!body) return;
-  // A storage that is away may not have come to read it, and a file that is forgotten open ends the process.
+  // An unavailable storage may not have started to read it, and a leaked open file handle ends the process.
   await storage.put(key, body).finally(() => body.destroy());
   await stored(key);
   await fs.rm(place, { force: true });

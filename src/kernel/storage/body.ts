@@ -6,17 +6,18 @@ export type Body = AsyncIterable<Uint8Array> | Uint8Array;
 
 export const MiB = 1024 * 1024;
 
-export const chunksOf = (body: Body): AsyncIterable<Uint8Array> => (body instanceof Uint8Array ? cutUp(body) : body);
+export const chunksOf = (body: Body): AsyncIterable<Uint8Array> => (body instanceof Uint8Array ? inChunks(body) : body);
 
-/** Hashing 200 MB in one call would hold up everybody else in this process. */
-async function* cutUp(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+/** Hashing 200 MB in one call would block the event loop. */
+async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += MiB) yield bytes.subarray(at, at + MiB);
 }
 
-/** Gathers a body into buffers of the wanted size and writes each while the next one fills: two buffers, whatever the body's length.
- *  Bytes are copied, because a sender of one-byte chunks must cost us bytes, not as many objects.
- *  `write` runs once more at the end with what is left, perhaps nothing. A body that fails is not finished with that call, unless its
- *  beginning is worth keeping. */
+/**
+ * Collects a body into buffers of the wanted size and writes each while the next one fills: two buffers, whatever the body's length. Bytes
+ * are copied, because a sender of one-byte chunks must cost us bytes, not as many objects. `write` runs once more at the end with the rest,
+ * perhaps nothing. A body that fails does not get that call, unless its start is worth keeping.
+ */
 export async function pump(
   body: Body,
   capacity: () => number,
@@ -31,7 +32,7 @@ export async function pump(
   const flush = async (last: boolean) => {
     await writing;
     writing = write(filling.subarray(0, filled), last);
-    writing.catch(() => {}); // its failure is met by whoever awaits it next
+    writing.catch(() => {}); // the next await gets its failure
     const next = spare?.length === capacity() ? spare : undefined;
     [filling, spare, filled] = [next ?? Buffer.allocUnsafeSlow(last ? 0 : capacity()), filling, 0];
   };
@@ -54,7 +55,7 @@ export async function pump(
   }
 }
 
-/** Hashes a body on its way. `finish` tells its digest, and refuses when that is not the expected one. */
+/** Hashes a body while it is read. `finish` returns its digest, and refuses when that is not the expected one. */
 export function digesting(body: Body, expected?: string) {
   const algorithm = expected === undefined ? 'sha256' : algorithmOf(expected);
   const hash = createHash(algorithm);

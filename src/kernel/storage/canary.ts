@@ -5,8 +5,8 @@ import { type Db, row, run, type Tx } from '../db/index.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import type { Storage } from './storage.ts';
 
-// A random id in the database, and the same as an object: a server whose storage is another one would answer pushes with 201 that are 404
-// elsewhere. The row comes first, then the object, then the mark that it was written; a kill in between is made good by the next start.
+// A random id in the database, and the same as an object. A server with another storage would accept pushes that are 404 on the other
+// servers. The row comes first, then the object, then the mark that it was written; the next start completes a kill in between.
 
 const key = 'installation/id';
 
@@ -25,20 +25,20 @@ async function readObject(storage: Storage): Promise<string | undefined> {
   return opened && (await text(opened.stream)).trim();
 }
 
-/** Throws a sentence if this is not the storage of this database; the first start of an installation marks the one that it has. */
+/** Throws an error if this is not the storage of this database. The first start of an installation marks its storage. */
 export async function requireStorage(db: Db, storage: Storage, name: string): Promise<void> {
   const known = await db.read(findCanary);
   const shown = await readObject(storage);
-  if (shown !== undefined && shown === known?.id) return noteWritten(db, known);
-  // Another server that starts at this moment may have made both since we looked.
+  if (shown !== undefined && shown === known?.id) return ensureMarked(db, known);
+  // Another server that starts at this moment may have created both since the first read.
   const canary = known ?? (shown === undefined ? await makeCanary(db) : await db.read(findCanary));
-  if (shown !== undefined && shown === canary?.id) return noteWritten(db, canary);
-  if (shown !== undefined || canary === undefined) throw foreign(name);
+  if (shown !== undefined && shown === canary?.id) return ensureMarked(db, canary);
+  if (shown !== undefined || canary === undefined) throw otherInstallation(name);
   await markStorage(db, storage, name);
 }
 
-/** A start that was killed, and a restore, leave an object that is not noted: until it is, another storage would be taken too. */
-async function noteWritten(db: Db, { is_written }: Static<typeof CanaryRow>): Promise<void> {
+/** A killed start, and a restore, leave an object that is not marked as written: until it is, another storage would be accepted too. */
+async function ensureMarked(db: Db, { is_written }: Static<typeof CanaryRow>): Promise<void> {
   if (!is_written) await db.write(markWritten);
 }
 
@@ -46,17 +46,17 @@ async function noteWritten(db: Db, { is_written }: Static<typeof CanaryRow>): Pr
 const markStorage = (db: Db, storage: Storage, name: string): Promise<void> =>
   db.write(async (tx) => {
     const { id, is_written } = (await lockCanary(tx))!;
-    if (is_written && (await readObject(storage)) !== id) throw strange(name);
+    if (is_written && (await readObject(storage)) !== id) throw notThisDatabase(name);
     await storage.put(key, Buffer.from(id));
     await markWritten(tx);
   });
 
-/** What a start would refuse it for; nothing is written. */
+/** The sentence with which a start would refuse it; nothing is written. */
 export async function judgeStorage(db: Db, storage: Storage, name: string): Promise<string | undefined> {
   const shown = await readObject(storage);
   const known = await db.read(findCanary);
-  if (shown !== undefined && shown !== known?.id) return foreign(name).message;
-  return shown === undefined && known?.is_written ? strange(name).message : undefined;
+  if (shown !== undefined && shown !== known?.id) return otherInstallation(name).message;
+  return shown === undefined && known?.is_written ? notThisDatabase(name).message : undefined;
 }
 
 /** Servers that start together agree on one. */
@@ -67,19 +67,19 @@ async function makeCanary(db: Db) {
 
 const adopt = 'run `quarterdeck admin adopt-storage`, which makes it this installation’s';
 
-const strange = (name: string) =>
+const notThisDatabase = (name: string) =>
   new Stop(
     exitCodes.configuration,
     `${name} is not the storage of this database, whose objects are elsewhere: set QUARTERDECK_STORAGE as on the other servers; if it is the right one, ${adopt}`,
   );
 
-const foreign = (name: string) =>
+const otherInstallation = (name: string) =>
   new Stop(
     exitCodes.configuration,
     `${name} is the storage of another installation: set QUARTERDECK_STORAGE as on the other servers, or to one of its own; if that installation is gone, ${adopt}`,
   );
 
-/** For the operator who moved the objects without their mark, or lost them. */
+/** For an operator who moved the objects without their mark, or lost them. */
 export async function adoptStorage(db: Db, storage: Storage): Promise<string> {
   const { id } = (await db.read(findCanary)) ?? (await makeCanary(db));
   await storage.put(key, Buffer.from(id));
@@ -87,7 +87,7 @@ export async function adoptStorage(db: Db, storage: Storage): Promise<string> {
   return id;
 }
 
-/** Before the rows of a backup are restored: the storage gets the id that they will name, and one of another installation is refused. */
+/** Before the rows of a backup are restored: the storage gets the id that they will name; another installation's storage is refused. */
 export async function markForRestore(storage: Storage, id: string): Promise<void> {
   const shown = await readObject(storage);
   if (shown === undefined) return void (await storage.put(key, Buffer.from(id)));
@@ -98,7 +98,7 @@ export async function markForRestore(storage: Storage, id: string): Promise<void
   );
 }
 
-/** A backup of before names no id: it takes over the one that the storage has. */
+/** An older backup names no id: it takes over the storage's id. */
 export async function takeMark(db: Db, storage: Storage): Promise<void> {
   const shown = await readObject(storage);
   if (shown !== undefined) await db.write((tx) => insertCanary(tx, shown));

@@ -5,13 +5,13 @@ import { StorageFull, StorageUnavailable } from './errors.ts';
 import { syncFairly, syncIfFree } from './fair-disk.ts';
 import type { Listed } from './storage.ts';
 
-/** Two of these a body: many bodies at once must not add up. */
+/** Two of these for each body: many bodies at once must not add up. */
 const bufferBytes = MiB / 8;
 const syncEveryBytes = 8 * MiB;
 
 /**
- * Starts writing back what a file has, while more of it arrives. Left alone, dirty pages pile up until the first sync, which then
- * waits for all of them, and so does everybody else's sync on that disk, the database's included.
+ * Starts writing back a file while more of it arrives. Otherwise dirty pages pile up until the first sync. That sync then waits for all of
+ * them, and so does every other sync on that disk, the database's included.
  */
 function writeBack(file: FileHandle) {
   let running: Promise<void> | undefined;
@@ -26,7 +26,7 @@ function writeBack(file: FileHandle) {
           running = undefined;
         });
     },
-    /** The kernel tells of a failed sync once, may drop the pages, and calls the next sync a success: nothing of the file is sure. */
+    /** The kernel reports a failed sync once, may drop the pages, and calls the next sync a success: the whole file is in doubt. */
     async end() {
       await running;
       if (failure === undefined) return;
@@ -36,7 +36,7 @@ function writeBack(file: FileHandle) {
   };
 }
 
-/** On a full disk the file goes back to where it was: half a chunk helps nobody, and its room helps everybody. */
+/** On a full disk the file is truncated to its old size: half a chunk is useless, and its space is needed. */
 export async function writeFrom(
   file: FileHandle,
   offset: number,
@@ -66,17 +66,19 @@ export async function writeFrom(
   return end;
 }
 
-/** A directory whose name survives a power cut is one whose parent was synced after it was made. Another process may have made it
- *  just now and not have come to that, so every process syncs each once. */
-export function lastingDirectories(root: string) {
-  const lasting = new Set<string>([root]);
+/**
+ * The name of a directory survives a power cut only if its parent was synced afterwards. Another process may have just created it without
+ * that sync, so every process syncs each one once.
+ */
+export function durableDirectories(root: string) {
+  const synced = new Set<string>([root]);
   return async function ensure(directory: string): Promise<void> {
-    if (lasting.has(directory)) return;
+    if (synced.has(directory)) return;
     await fs.mkdir(directory, { recursive: true, mode: 0o700 });
     const parent = path.dirname(directory);
     await ensure(parent);
     await syncDirectory(parent);
-    lasting.add(directory);
+    synced.add(directory);
   };
 }
 
@@ -85,19 +87,19 @@ export async function syncDirectory(directory: string): Promise<void> {
   await syncFairly(() => handle.sync());
 }
 
-/** Files below a directory as keys, in the byte order of whole keys; directories that cannot hold a wanted one are not read. */
+/** Files below a directory as keys, in the byte order of whole keys; directories that cannot contain a wanted key are not read. */
 export async function* walk(directory: string, base: string, prefix: string, after: string): AsyncGenerator<Listed> {
   const entries = (await unlessMissing(fs.readdir(directory, { withFileTypes: true }))) ?? [];
   // "a.b" comes before "a/x", though "a" comes before "a.b": a directory sorts with its slash.
   const keys = entries.map((entry) => base + entry.name + (entry.isDirectory() ? '/' : '')).sort((a, b) => (a < b ? -1 : 1));
   for (const key of keys) {
-    const place = path.join(directory, key.slice(base.length));
+    const filePath = path.join(directory, key.slice(base.length));
     if (key.startsWith('.')) continue;
     if (key.endsWith('/')) {
       const wanted = (key.startsWith(prefix) || prefix.startsWith(key)) && (key > after || after.startsWith(key));
-      if (wanted) yield* walk(place, key, prefix, after);
+      if (wanted) yield* walk(filePath, key, prefix, after);
     } else if (key.startsWith(prefix) && key > after) {
-      const stat = await unlessMissing(fs.stat(place));
+      const stat = await unlessMissing(fs.stat(filePath));
       if (stat) yield { key, size: stat.size, modifiedAt: stat.mtime };
     }
   }
@@ -112,8 +114,8 @@ export const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/** What a disk says, in the words that callers of any storage understand. */
-export async function typed<T>(work: () => Promise<T>): Promise<T> {
+/** Converts disk errors to the errors of any storage. */
+export async function asStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

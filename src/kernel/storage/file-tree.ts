@@ -1,13 +1,13 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { lastingDirectories, syncDirectory } from './disk.ts';
+import { durableDirectories, syncDirectory } from './disk.ts';
 import { UploadUnknown } from './errors.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
 
-/** Where the files of one storage lie. */
+/** The directories of one storage. */
 export interface FileTree {
   root: string;
-  /** What is not finished: on the same filesystem as the rest, so that finishing is a rename. */
+  /** Unfinished files: on the same filesystem as the rest, so that finishing is a rename. */
   uploads: string;
   ensureDirectory(directory: string): Promise<void>;
 }
@@ -17,7 +17,7 @@ export async function makeTree(root: string): Promise<FileTree> {
   await fs.mkdir(uploads, { recursive: true, mode: 0o700 });
   await syncDirectory(root);
   await syncDirectory(path.dirname(root));
-  return { root, uploads, ensureDirectory: lastingDirectories(root) };
+  return { root, uploads, ensureDirectory: durableDirectories(root) };
 }
 
 export const objectPath = ({ root }: FileTree, key: string): string => path.join(root, checkKey(key));
@@ -27,8 +27,8 @@ export function uploadPath({ uploads }: FileTree, id: string): string {
   return path.join(uploads, id);
 }
 
-/** A rename replaces, so two writers of one key both succeed and every reader sees one of them whole. */
-export async function placeFile(tree: FileTree, staged: string, target: string): Promise<void> {
+/** A rename replaces, so two writers of one key both succeed and every reader sees one whole version. */
+export async function renameDurably(tree: FileTree, staged: string, target: string): Promise<void> {
   await tree.ensureDirectory(path.dirname(target));
   await fs.rename(staged, target);
   await syncDirectory(path.dirname(target));

@@ -1,24 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import fs, { type FileHandle } from 'node:fs/promises';
 import { type Body, MiB, verify } from './body.ts';
-import { typed, unlessMissing, writeFrom } from './disk.ts';
+import { asStorageErrors, unlessMissing, writeFrom } from './disk.ts';
 import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { syncFairly } from './fair-disk.ts';
-import { type FileTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
+import { type FileTree, objectPath, renameDurably, uploadPath } from './file-tree.ts';
 import { isUploadId } from './keys.ts';
 import type { AppendOptions, Storage } from './storage.ts';
 
-/** An upload is its file, and its offset is that file's size: nothing else to keep, nothing to disagree with after a crash.
- *  Uploads in progress are not synced: a power cut may take their newest bytes, and then the offset tells. */
+/**
+ * An upload is its file, and its offset is that file's size: no other state can disagree with it after a crash. Uploads in progress are not
+ * synced: a power cut may lose their newest bytes, and then the offset shows it.
+ */
 export function fileUploads(tree: FileTree): Pick<Storage, 'createUpload' | 'uploadOffset' | 'append' | 'commit' | 'abort'> {
-  const alone = exclusive();
+  const exclusively = exclusive();
   return {
-    createUpload: () => typed(() => createUpload(tree)),
-    uploadOffset: (id) => typed(() => offsetOfUpload(tree, id)),
-    append: (id, offset, body, { mayWrite } = {}) => alone(id, () => typed(() => appendToUpload(tree, id, offset, body, mayWrite))),
-    commit: (id, key, options = {}) => alone(id, () => typed(() => commitUpload(tree, id, key, options))),
-    abort: (id) => alone(id, () => typed(() => abortUpload(tree, id))),
+    createUpload: () => asStorageErrors(() => createUpload(tree)),
+    uploadOffset: (id) => asStorageErrors(() => offsetOfUpload(tree, id)),
+    append: (id, offset, body, { mayWrite } = {}) =>
+      exclusively(id, () => asStorageErrors(() => appendToUpload(tree, id, offset, body, mayWrite))),
+    commit: (id, key, options = {}) => exclusively(id, () => asStorageErrors(() => commitUpload(tree, id, key, options))),
+    abort: (id) => exclusively(id, () => asStorageErrors(() => abortUpload(tree, id))),
   };
 }
 
@@ -71,7 +74,7 @@ async function commitUpload(
       throw error;
     }),
   );
-  await placeFile(tree, uploadPath(tree, id), target);
+  await renameDurably(tree, uploadPath(tree, id), target);
   return { size };
 }
 

@@ -3,32 +3,32 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { type Body, digesting, MiB } from './body.ts';
-import { typed, unlessMissing, walk, writeFrom } from './disk.ts';
+import { asStorageErrors, unlessMissing, walk, writeFrom } from './disk.ts';
 import { RangeUnsatisfiable } from './errors.ts';
 import { readFairly, syncFairly } from './fair-disk.ts';
-import { type FileTree, makeTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
+import { type FileTree, makeTree, objectPath, renameDurably, uploadPath } from './file-tree.ts';
 import { fileUploads } from './file-uploads.ts';
 import type { ByteRange, Opened, Stat, Storage } from './storage.ts';
 
-/** Objects are files below a directory; what is not finished is in its `.uploads`. */
+/** Objects are files below a directory; unfinished ones are in its `.uploads`. */
 export async function fileStorage(directory: string): Promise<Storage> {
   const tree = await makeTree(path.resolve(directory));
   return {
     ...fileUploads(tree),
-    put: (key, body, options = {}) => typed(() => putFile(tree, key, body, options.digest)),
-    open: (key, range) => typed(() => openFile(objectPath(tree, key), range)),
-    stat: (key) => typed(() => statFile(objectPath(tree, key))),
-    // Not synced: a file that comes back after a power cut is one more orphan for whoever compares list() with the rows.
-    remove: (key) => typed(async () => void (await unlessMissing(fs.unlink(objectPath(tree, key))))),
+    put: (key, body, options = {}) => asStorageErrors(() => putFile(tree, key, body, options.digest)),
+    open: (key, range) => asStorageErrors(() => openFile(objectPath(tree, key), range)),
+    stat: (key) => asStorageErrors(() => statFile(objectPath(tree, key))),
+    // Not synced: a file that comes back after a power cut is one more orphan for the comparison of list() with the rows.
+    remove: (key) => asStorageErrors(async () => void (await unlessMissing(fs.unlink(objectPath(tree, key))))),
     list: (prefix, after = '') => walk(tree.root, '', prefix, after),
     presign: async () => undefined,
-    fileOf: (key) => typed(() => lastingFile(tree, key)),
-    sweep: (untouchedSince) => typed(() => sweepFolder(tree.uploads, untouchedSince)),
+    fileOf: (key) => asStorageErrors(() => durableFile(tree, key)),
+    sweep: (untouchedSince) => asStorageErrors(() => sweepFolder(tree.uploads, untouchedSince)),
     close: async () => {},
   };
 }
 
-/** Written beside the uploads first, then put in its place whole. */
+/** Written beside the uploads first, then renamed whole. */
 async function putFile(tree: FileTree, key: string, body: Body, expected?: string): Promise<{ size: number; digest: string }> {
   const target = objectPath(tree, key);
   const staged = uploadPath(tree, randomUUID());
@@ -38,7 +38,7 @@ async function putFile(tree: FileTree, key: string, body: Body, expected?: strin
     const size = await writeFrom(file, 0, content, 'drop');
     const digest = content.finish();
     await syncFairly(() => file.datasync());
-    await placeFile(tree, staged, target);
+    await renameDurably(tree, staged, target);
     return { size, digest };
   } catch (error) {
     await fs.rm(staged, { force: true });
@@ -46,15 +46,15 @@ async function putFile(tree: FileTree, key: string, body: Body, expected?: strin
   }
 }
 
-async function lastingFile(tree: FileTree, key: string): Promise<string> {
-  const place = objectPath(tree, key);
-  await tree.ensureDirectory(path.dirname(place));
-  return place;
+async function durableFile(tree: FileTree, key: string): Promise<string> {
+  const filePath = objectPath(tree, key);
+  await tree.ensureDirectory(path.dirname(filePath));
+  return filePath;
 }
 
-async function openFile(place: string, range?: ByteRange): Promise<Opened | undefined> {
+async function openFile(filePath: string, range?: ByteRange): Promise<Opened | undefined> {
   const [file, stat] = await readFairly(async () => {
-    const opened = await unlessMissing(fs.open(place, 'r'));
+    const opened = await unlessMissing(fs.open(filePath, 'r'));
     try {
       return [opened, await opened?.stat()] as const;
     } catch (error) {
@@ -74,8 +74,8 @@ async function openFile(place: string, range?: ByteRange): Promise<Opened | unde
   return { size: 0, length: 0, stream: Readable.from([]) };
 }
 
-async function statFile(place: string): Promise<Stat | undefined> {
-  const stat = await unlessMissing(fs.stat(place));
+async function statFile(filePath: string): Promise<Stat | undefined> {
+  const stat = await unlessMissing(fs.stat(filePath));
   return stat?.isFile() ? { size: stat.size, modifiedAt: stat.mtime } : undefined;
 }
 

@@ -8,24 +8,27 @@ export interface S3Settings {
   endpoint?: string;
   region: string;
   bucket: string;
-  /** A folder of the bucket that is ours alone. */
+  /** A folder of the bucket for this installation alone. */
   prefix?: string;
   accessKeyId: string;
   secretAccessKey: string;
   forcePathStyle?: boolean;
-  /** Of the first parts of an object, and of the pieces of an upload. S3 takes no part below 5 MiB but the last. */
+  /** The size of the first parts of an object, and of the pieces of an upload. S3 takes no part below 5 MiB but the last. */
   partBytes?: number;
-  /** A server that refuses connections, accepts none, goes silent or dawdles: each ends, and after so many attempts we say so. */
+  /**
+   * Timeouts for a server that refuses connections, accepts none, goes silent or is slow; and the number of attempts before it counts as
+   * unavailable.
+   */
   limits?: { attempts?: number; connectMs?: number; silenceMs?: number; answerMs?: number };
 }
 
 export interface Bucket {
   name: string;
-  /** Where an object of ours lies in the bucket. */
+  /** The key of an object in the bucket. */
   at(key: string): string;
-  /** S3 takes 10,000 parts, each but the last of 5 MiB or more: growing ones keep our buffers small and still reach 430 GiB. */
+  /** S3 takes 10,000 parts, each but the last of 5 MiB or more: growing parts keep our buffers small and still reach 430 GiB. */
   partSize(index: number): number;
-  /** Made on first use: the library costs 35 MiB, and most installations keep files. */
+  /** Created on first use: the library costs 35 MiB, and most installations store files. */
   client(): Promise<S3>;
   close(): Promise<void>;
 }
@@ -53,7 +56,7 @@ export function bucket(settings: S3Settings): Bucket {
       // Bodies are signed by their SHA-256 already. The library's newer checksums are trailers that not every server understands.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      // With it the library opens a fresh connection for every large part.
+      // With it the library opens a new connection for every large part.
       expectContinueHeader: false,
     });
   };
@@ -67,13 +70,13 @@ export function bucket(settings: S3Settings): Bucket {
   };
 }
 
-/** Waits for S3's answer; what S3 says is wrong comes out in our words, with its own as the cause. */
-export const ask = <T>(answer: Promise<T>): Promise<T> =>
+/** Awaits S3's response and converts its errors, with the original as the cause. */
+export const withS3Errors = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error) => {
     throw s3Failure(error);
   });
 
-export const askUnlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
+export const withS3ErrorsUnlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error) => {
     if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(error.name)) return undefined;
     throw s3Failure(error);
@@ -84,15 +87,15 @@ export function s3Failure(error: Error & { $metadata?: { httpStatusCode?: number
   return full ? new StorageFull(error) : new StorageUnavailable(error);
 }
 
-/** A few requests at a time; the first failure ends it, once those under way have ended. */
+/** Runs a few requests at a time; the first failure ends it, once those in flight have ended. */
 export async function inParallel<T>(width: number, items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
-  // One generator for all lanes: the lane that throws closes it, and the others find nothing more to do.
+  // One generator for all workers: the worker that throws closes it, and the others find nothing more to do.
   const queue = (function* () {
     yield* items.entries();
   })();
-  const lane = async () => {
+  const worker = async () => {
     for (const [index, item] of queue) await work(item, index);
   };
-  const lanes = await Promise.allSettled(Array.from({ length: width }, lane));
-  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
+  const workers = await Promise.allSettled(Array.from({ length: width }, worker));
+  for (const ended of workers) if (ended.status === 'rejected') throw ended.reason;
 }

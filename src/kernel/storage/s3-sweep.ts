@@ -1,16 +1,16 @@
 import type { ListMultipartUploadsCommandOutput } from '@aws-sdk/client-s3';
 import { uploadsFolder } from './keys.ts';
-import { ask, askUnlessMissing, type Bucket, inParallel } from './s3-client.ts';
+import { type Bucket, inParallel, withS3Errors, withS3ErrorsUnlessMissing } from './s3-client.ts';
 import { listObjects } from './s3-objects.ts';
 
-// What crashed writers left behind in a bucket. Each function returns how many things it threw away.
+// Removes leftovers of crashed writers from a bucket. Each function returns how many it removed.
 
-/** Uploads none of whose pieces is newer. */
+/** Uploads without newer pieces. */
 export async function sweepUploads(bucket: Bucket, untouchedSince: Date): Promise<number> {
   const s3 = await bucket.client();
   const leftovers = await untouchedUploads(bucket, untouchedSince);
   for (const keys of leftovers) {
-    await inParallel(8, keys, async (Key) => void (await askUnlessMissing(s3.deleteObject({ Bucket: bucket.name, Key }))));
+    await inParallel(8, keys, async (Key) => void (await withS3ErrorsUnlessMissing(s3.deleteObject({ Bucket: bucket.name, Key }))));
   }
   return leftovers.length;
 }
@@ -28,18 +28,20 @@ async function untouchedUploads(bucket: Bucket, untouchedSince: Date): Promise<s
   return [...folders.values()].filter((folder) => folder.untouched).map((folder) => folder.keys);
 }
 
-/** Parts of a put that a crash cut short: invisible, and paid for until somebody aborts them. (MinIO lists none without the exact
- *  key, and expires them itself.) */
+/**
+ * Parts of a put that a crash interrupted: invisible, and billed until they are aborted. (MinIO lists none without the exact key, and
+ * expires them itself.)
+ */
 export async function sweepMultiparts(bucket: Bucket, untouchedSince: Date): Promise<number> {
   const s3 = await bucket.client();
   let swept = 0;
   let slice: ListMultipartUploadsCommandOutput | undefined;
   do {
     const next = { KeyMarker: slice?.NextKeyMarker, UploadIdMarker: slice?.NextUploadIdMarker };
-    slice = await ask(s3.listMultipartUploads({ Bucket: bucket.name, Prefix: bucket.at(''), ...next }));
+    slice = await withS3Errors(s3.listMultipartUploads({ Bucket: bucket.name, Prefix: bucket.at(''), ...next }));
     for (const { Key, UploadId, Initiated } of slice.Uploads ?? []) {
       if (Initiated! >= untouchedSince) continue;
-      await askUnlessMissing(s3.abortMultipartUpload({ Bucket: bucket.name, Key, UploadId }));
+      await withS3ErrorsUnlessMissing(s3.abortMultipartUpload({ Bucket: bucket.name, Key, UploadId }));
       swept++;
     }
   } while (slice.IsTruncated);

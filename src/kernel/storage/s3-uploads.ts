@@ -6,7 +6,7 @@ import { type Body, chunksOf, pump, verify } from './body.ts';
 import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
-import { ask, askUnlessMissing, type Bucket, inParallel } from './s3-client.ts';
+import { type Bucket, inParallel, withS3Errors, withS3ErrorsUnlessMissing } from './s3-client.ts';
 import { listObjects, multipart, type Target } from './s3-objects.ts';
 import type { AppendOptions, Storage } from './storage.ts';
 
@@ -15,30 +15,32 @@ interface Piece {
   size: number;
 }
 
-/** A bucket and the client that speaks to it. */
+/** A bucket and its client. */
 interface Store {
   s3: S3;
   bucket: Bucket;
 }
 
-/** An upload is a row of objects, `.uploads/<id>/<offset>`, each a future part; the one at 0 is there, empty, from the beginning.
+/**
+ * An upload is a series of objects, `.uploads/<id>/<offset>`, each a future part; the empty one at 0 exists from the beginning.
  *
- *  S3's own multipart upload would not do: it wants the key before the digest is known, its parts cannot be read back to hash them,
- *  and a part below 5 MiB cannot be followed by another. Here the last piece grows by being replaced, which is atomic, until it has
- *  a part's size; so chunks of any size survive a restart. Committing has S3 copy the pieces into place, without them passing us. */
+ * S3's own multipart upload does not fit: it needs the key before the digest is known, its parts cannot be read back to hash them, and a
+ * part below 5 MiB cannot be followed by another. Here the last piece grows by atomic replacement until it has a part's size. So chunks of
+ * any size survive a restart. At commit S3 copies the pieces on its side.
+ */
 export function s3Uploads(bucket: Bucket): Pick<Storage, 'createUpload' | 'uploadOffset' | 'append' | 'commit' | 'abort'> {
-  const alone = exclusive();
+  const exclusively = exclusive();
   const store = async (): Promise<Store> => ({ s3: await bucket.client(), bucket });
   return {
     createUpload: async () => createUpload(await store()),
     uploadOffset: async (id) => endOf(await listPieces(await store(), id)),
-    append: (id, offset, body, { mayWrite } = {}) => alone(id, async () => appendToUpload(await store(), id, offset, body, mayWrite)),
+    append: (id, offset, body, { mayWrite } = {}) => exclusively(id, async () => appendToUpload(await store(), id, offset, body, mayWrite)),
     commit: (id, key, options = {}) =>
-      alone(id, async () => {
+      exclusively(id, async () => {
         const target = { Bucket: bucket.name, Key: bucket.at(checkKey(key)) };
         return commitUpload(await store(), id, target, options);
       }),
-    abort: (id) => alone(id, async () => abortUpload(await store(), id)),
+    abort: (id) => exclusively(id, async () => abortUpload(await store(), id)),
   };
 }
 
@@ -77,7 +79,7 @@ async function commitUpload(
   if (expected.size !== undefined && expected.size !== endOf(pieces)) throw new UploadBusy();
   if (expected.digest !== undefined) await verify(readPieces(store, pieces), expected.digest);
   await copyPieces(store, pieces, target);
-  await discardPieces(store, pieces).catch(() => {}); // the object is there; what is left of the upload is for the sweep
+  await discardPieces(store, pieces).catch(() => {}); // the object exists; the sweep removes the rest of the upload
   return { size: endOf(pieces) };
 }
 
@@ -94,9 +96,9 @@ const pieceKey = ({ bucket }: Store, id: string, offset: number) => folderOf(buc
 const endOf = (pieces: Piece[]) => pieces.reduce((end, piece) => end + piece.size, 0);
 
 const putPiece = ({ s3, bucket }: Store, key: string, bytes: Uint8Array) =>
-  ask(s3.putObject({ Bucket: bucket.name, Key: key, Body: bytes }));
+  withS3Errors(s3.putObject({ Bucket: bucket.name, Key: key, Body: bytes }));
 
-/** Those that follow each other without a gap: what lies behind one is no part of the upload. */
+/** The pieces without a gap: a piece after a gap is not part of the upload. */
 async function listPieces(store: Store, id: string): Promise<Piece[]> {
   if (!isUploadId(id)) throw new UploadUnknown();
   const { s3, bucket } = store;
@@ -111,27 +113,27 @@ async function listPieces(store: Store, id: string): Promise<Piece[]> {
   return pieces;
 }
 
-/** Whole pieces only: growing one whose end failed to arrive would cut it short. */
+/** Whole pieces only: growing a piece whose end failed to arrive would truncate it. */
 async function* readPieces({ s3, bucket }: Store, pieces: Piece[]): AsyncGenerator<Uint8Array> {
   for (const { key } of pieces.filter(({ size }) => size > 0)) {
-    const { Body } = await ask(s3.getObject({ Bucket: bucket.name, Key: key }));
-    yield await ask(gather(Body as Readable));
+    const { Body } = await withS3Errors(s3.getObject({ Bucket: bucket.name, Key: key }));
+    yield await withS3Errors(gather(Body as Readable));
   }
 }
 
 async function copyPieces({ s3, bucket }: Store, pieces: Piece[], target: Target): Promise<void> {
   const sourceOf = (piece: Piece) => ({ CopySource: `${bucket.name}/${piece.key}` });
-  if (pieces.length === 1) return void (await ask(s3.copyObject({ ...target, ...sourceOf(pieces[0]!) })));
+  if (pieces.length === 1) return void (await withS3Errors(s3.copyObject({ ...target, ...sourceOf(pieces[0]!) })));
   await multipart(s3, target, (sendPart) =>
     inParallel(8, pieces, (piece, index) =>
-      sendPart(index, async (part) => (await ask(s3.uploadPartCopy({ ...part, ...sourceOf(piece) }))).CopyPartResult?.ETag),
+      sendPart(index, async (part) => (await withS3Errors(s3.uploadPartCopy({ ...part, ...sourceOf(piece) }))).CopyPartResult?.ETag),
     ),
   );
 }
 
-/** The first piece goes first: without it the rest is no upload any more, so a crash here leaves only something to sweep. */
+/** The first piece is removed first: without it the rest is no upload any more, so a crash here leaves only something to sweep. */
 async function discardPieces({ s3, bucket }: Store, [first, ...rest]: Piece[]): Promise<void> {
-  const remove = ({ key }: Piece) => askUnlessMissing(s3.deleteObject({ Bucket: bucket.name, Key: key })).then(() => {});
+  const remove = ({ key }: Piece) => withS3ErrorsUnlessMissing(s3.deleteObject({ Bucket: bucket.name, Key: key })).then(() => {});
   if (first) await remove(first);
   await inParallel(8, rest, remove);
 }

@@ -1,7 +1,7 @@
 import { finished, PassThrough, type Readable } from 'node:stream';
 import { RangeUnsatisfiable } from './errors.ts';
 import { checkKey, uploadsFolder } from './keys.ts';
-import { askUnlessMissing, type Bucket, bucket as bucketOf, type S3Settings, s3Failure } from './s3-client.ts';
+import { type Bucket, bucket as bucketOf, type S3Settings, s3Failure, withS3ErrorsUnlessMissing } from './s3-client.ts';
 import { listObjects, putObject, type Target } from './s3-objects.ts';
 import { sweepMultiparts, sweepUploads } from './s3-sweep.ts';
 import { s3Uploads } from './s3-uploads.ts';
@@ -17,7 +17,7 @@ export function s3Storage(settings: S3Settings): Storage {
     stat: (key) => statObject(bucket, key),
     remove: async (key) => {
       const target = targetOf(bucket, key);
-      await askUnlessMissing((await bucket.client()).deleteObject(target));
+      await withS3ErrorsUnlessMissing((await bucket.client()).deleteObject(target));
     },
     list: (prefix, after) => listKeys(bucket, prefix, after),
     fileOf: async () => undefined,
@@ -32,7 +32,7 @@ const targetOf = (bucket: Bucket, key: string): Target => ({ Bucket: bucket.name
 async function openObject(bucket: Bucket, key: string, range?: ByteRange): Promise<Opened | undefined> {
   const from = { ...targetOf(bucket, key), Range: range && rangeHeader(range) };
   const s3 = await bucket.client();
-  const object = await askUnlessMissing(s3.getObject(from)).catch((error) => {
+  const object = await withS3ErrorsUnlessMissing(s3.getObject(from)).catch((error) => {
     throw error.cause?.name === 'InvalidRange' ? new RangeUnsatisfiable() : error;
   });
   if (!object) return undefined;
@@ -42,7 +42,7 @@ async function openObject(bucket: Bucket, key: string, range?: ByteRange): Promi
 
 async function statObject(bucket: Bucket, key: string): Promise<Stat | undefined> {
   const target = targetOf(bucket, key);
-  const head = await askUnlessMissing((await bucket.client()).headObject(target));
+  const head = await withS3ErrorsUnlessMissing((await bucket.client()).headObject(target));
   return head && { size: head.ContentLength!, modifiedAt: head.LastModified! };
 }
 
@@ -71,12 +71,14 @@ async function presignObject(
 }
 
 function rangeHeader({ offset, length }: ByteRange): string {
-  if (length === 0) throw new RangeUnsatisfiable(); // HTTP has no way to ask for nothing
+  if (length === 0) throw new RangeUnsatisfiable(); // HTTP cannot request an empty range
   return `bytes=${offset}-${length === undefined ? '' : offset + length - 1}`;
 }
 
-/** A connection that dies in the middle of an object ends the reader's stream as StorageUnavailable, and a reader who leaves ends the
- *  connection. */
+/**
+ * A connection that dies in the middle of an object ends the reader's stream as StorageUnavailable. A reader that leaves ends the
+ * connection.
+ */
 function inOurWords(body: Readable): Readable {
   const stream = new PassThrough();
   finished(body, (error) => error && stream.destroy(s3Failure(error)));

@@ -7,7 +7,7 @@ after(stopOwnServer);
 
 const ask = (db: ReturnType<typeof openDb>) => db.read((tx) => run(tx)`select 1`);
 
-test('a burst of small work shares a connection, and one that is held for long makes nobody wait for its end', async (t) => {
+test('a burst of small work shares a connection, and work that holds one for long does not delay the rest', async (t) => {
   const { connection, drop } = await freshDatabase();
   t.after(drop);
   const patient = openDb({ connection, max: 3, patienceMs: 60_000 });
@@ -25,7 +25,7 @@ test('a burst of small work shares a connection, and one that is held for long m
   await holder;
 });
 
-/** A database with a connection that is in use until it is let go. */
+/** A database with a connection that is in use until it is released. */
 async function inUse(t: TestContext) {
   const { connection, drop } = await freshDatabase();
   t.after(drop);
@@ -45,7 +45,7 @@ async function inUse(t: TestContext) {
   return { db, pool: db.pool, connect: db.pool.connect.bind(db.pool), letGo };
 }
 
-test('whoever waits while one is opened takes what somebody gives back sooner', async (t) => {
+test('a caller that waits for a new connection takes one that is released sooner', async (t) => {
   const { db, pool, connect, letGo } = await inUse(t);
   const opening = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();

@@ -9,10 +9,10 @@ import { fakeListener, later } from './fake-listener.ts';
 
 const filled = (value: string, ...topics: string[]) => ({ value, topics });
 
-/** Listeners are told in a turn of their own, which comes before the one that waits for it here. */
+/** Listeners are called in a microtask, which runs before this one continues. */
 const told = () => Promise.resolve();
 
-/** Counts how often the truth was asked. */
+/** Counts how often the value was read. */
 function counted(cache: DropCache<string>) {
   let asked = 0;
   return {
@@ -66,14 +66,14 @@ test('a drop of our own is told to others inside the transaction, and obeyed her
   assert.equal(cache.peek('a'), undefined);
 });
 
-test('a fill that began before a drop is not kept, and is not joined by whoever asks after it', async () => {
+test('a fill that began before a drop is not cached, and later callers do not join it', async () => {
   const fake = fakeListener();
   const cache = makeCaches(fake.listener).make<string>();
   const slow = later<string>();
   const before = cache.get('a', async () => filled(await slow.promise, 'user 1'));
   const joined = cache.get('a', () => assert.fail('one fill at a time for a key'));
 
-  fake.drop('user 1'); // the slow one has read the old truth by now
+  fake.drop('user 1'); // the slow fill has read the old value by now
   const after = cache.get('a', async () => filled('new', 'user 1'));
   assert.equal(await after, 'new');
   slow.resolve('old');
@@ -87,7 +87,7 @@ test('while deaf nothing is remembered, believed or shared', async () => {
   const ask = counted(cache);
   await ask.get('a');
 
-  fake.silent(true); // nobody has been told yet, but the silence has lasted too long
+  fake.silent(true); // no listener was notified yet, but the silence has lasted too long
   assert.equal(cache.peek('a'), undefined);
   assert.equal(await ask.get('a'), 'a 2');
   assert.deepEqual(await Promise.all([ask.get('a'), ask.get('a')]), ['a 3', 'a 4']);
@@ -130,7 +130,7 @@ test('an entry ends with its own time or the cache’s, whichever is first', asy
   assert.equal(cache.peek('long'), undefined);
 });
 
-test('whoever leans on a value is told when it goes: dropped, crowded out, expired, or never kept at all', async (t) => {
+test('drop listeners are called when a value goes: dropped, evicted, expired, or never cached', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const fake = fakeListener();
   const cache = makeCaches(fake.listener).make<string>({ max: 2 });
@@ -149,9 +149,9 @@ test('whoever leans on a value is told when it goes: dropped, crowded out, expir
   fake.become(false);
   await told();
   assert.deepEqual(gone.splice(0), ['c 3']);
-  await ask.get('d'); // nobody will hear when this one changes …
+  await ask.get('d'); // no notification comes when this one changes …
   assert.deepEqual(gone, []);
-  t.mock.timers.tick(1_000); // … so it is to be asked again soon
+  t.mock.timers.tick(1_000); // … so it must be read again soon
   assert.deepEqual(gone, ['d 4']);
 });
 
@@ -213,7 +213,7 @@ test('a fill that fails fails for those who wait, and the next one asks again', 
   assert.equal(cache.peek('none'), undefined);
 });
 
-test('whoever asks after something came to be finds it, also while an older question is under way', async () => {
+test('a caller after an insert finds the value, also while an older fill is in flight', async () => {
   const cache = makeCaches(fakeListener().listener).make<string>();
   let truth: string | undefined;
   const slow = Promise.withResolvers<void>();

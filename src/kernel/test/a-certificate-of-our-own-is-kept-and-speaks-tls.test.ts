@@ -11,7 +11,7 @@ import { keepCertificate, makeCertificate } from '../certificate.ts';
 
 const yearMs = 365.25 * 86_400_000;
 
-test('a certificate of our own is kept, and speaks TLS to whoever trusts it', async (t) => {
+test('a self-signed certificate is kept, and works with clients that trust it', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'qdc-'));
   t.after(() => rm(directory, { recursive: true }));
   const made = await keepCertificate(directory, 'mail.example.com');

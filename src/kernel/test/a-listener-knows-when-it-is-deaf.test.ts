@@ -11,7 +11,7 @@ import { listen } from '../listen.ts';
 after(stopOwnServer);
 
 const quick = { beatMs: 50, deafAfterMs: 250 };
-/** Silence alone does not make it deaf here: what shows is how it takes statements that are not answered. */
+/** Silence alone does not make it deaf here: the test is about statements that are not answered. */
 const patient = { beatMs: 50, deafAfterMs: 60_000, answerMs: 300 };
 
 async function say(connection: Connection, text: string) {
@@ -48,7 +48,7 @@ suite('a listener knows when it is deaf', { concurrency: true }, () => {
     link.mend();
     await eventually(async () => listener.hearing);
     assert.equal(changes.at(-1), true);
-    assert.ok(reconnected > 0, 'whoever counts on hearing everything is told that something may be missing');
+    assert.ok(reconnected > 0, 'reconnect listeners are told that a notification may be missing');
     await say(connection, `select pg_notify('news', 'two')`);
     await eventually(async () => heard.includes('two'));
     assert.equal(heard.includes('missed'), false);
@@ -79,7 +79,7 @@ suite('a listener knows when it is deaf', { concurrency: true }, () => {
     const changed = new Promise<boolean>((resolve) => listener.onChange(resolve));
     listener.on('news', (payload) => heard.push(payload));
     assert.equal(listener.hearing, false);
-    assert.equal(await changed, true); // what was read meanwhile is to be forgotten
+    assert.equal(await changed, true); // caches filled meanwhile must be cleared
     assert.equal(listener.hearing, true);
     await say(connection, `select pg_notify('news', 'one')`);
     await eventually(async () => heard.includes('one'));
@@ -97,12 +97,12 @@ suite('a listener knows when it is deaf', { concurrency: true }, () => {
 
     link.stallAt('listen "second"');
     const before = link.taken();
-    link.mend(); // as after a restart of the database: it hears at once that its connection is gone
-    await eventually(async () => link.taken() >= before + 2); // the stalled one was given up, and another begun
-    link.thaw(); // what hung arrives after all
+    link.mend(); // as after a restart of the database: it notices at once that its connection is gone
+    await eventually(async () => link.taken() >= before + 2); // the stalled connection was dropped, and another opened
+    link.thaw(); // the delayed reply arrives after all
     await eventually(async () => listener.hearing);
     await eventually(async () => {
-      // Again and again: on a machine that is busy enough, it gives up a slow connection for a better one in between.
+      // Repeatedly: on a busy machine it replaces a slow connection in between.
       await say(connection, `select pg_notify(channel, channel) from unnest(array['first', 'second', 'third']) channel`);
       return new Set(heard).size === 3;
     });
@@ -128,7 +128,7 @@ suite('a listener knows when it is deaf', { concurrency: true }, () => {
     });
   });
 
-  test('whoever listens is told outside the driver, and may listen to more from there', async (t) => {
+  test('listeners are called outside the driver, and may add channels from there', async (t) => {
     const { connection, drop } = await freshDatabase();
     t.after(drop);
     const listener = await listen({ connection, ...quick });
@@ -152,12 +152,12 @@ suite('a listener knows when it is deaf', { concurrency: true }, () => {
     const { connection, drop } = await freshDatabase();
     t.after(drop);
     const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
-    const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, beatMs: 20, deafAfterMs: 100 });
+    const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, heartbeatMs: 20, deafAfterMs: 100 });
     const ours = `from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`;
     await eventually(async () => listener.hearing);
     link.cut();
     await eventually(async () => !listener.hearing);
-    await eventually(async () => link.taken() > 1); // it is knocking again
+    await eventually(async () => link.taken() > 1); // it reconnects
     await listener.close();
     link.thaw();
     await eventually(async () => (await say(connection, `select 1 ${ours}`)).length === 0, { withinMs: 3_000 });
@@ -167,7 +167,7 @@ suite('a listener knows when it is deaf', { concurrency: true }, () => {
 test('between two beats the clock alone says that it is deaf', async (t) => {
   const { connection, drop } = await freshDatabase();
   t.after(drop);
-  const listener = await listen({ connection, beatMs: 3_600_000, deafAfterMs: 3_000 });
+  const listener = await listen({ connection, heartbeatMs: 3_600_000, deafAfterMs: 3_000 });
   t.after(() => listener.close());
   await eventually(async () => listener.hearing);
   const real = performance.now.bind(performance);

@@ -1,6 +1,6 @@
 import type { Listener } from '../listen.ts';
 
-/** A listener that hears what the test says, and goes deaf when told to. */
+/** A listener that the test controls. */
 export function fakeListener() {
   const channels = new Map<string, ((payload: string) => void)[]>();
   const changes: ((hearing: boolean) => void)[] = [];
@@ -20,7 +20,7 @@ export function fakeListener() {
     drop: (topic: string) => {
       for (const hear of channels.get('qd_drop') ?? []) hear(topic);
     },
-    /** In silence: the clock alone says so, and nobody has been told yet. */
+    /** In silence: only the clock shows it, and no listener was notified yet. */
     silent: (is: boolean) => {
       hearing = !is;
     },

@@ -16,7 +16,7 @@ test('slice after slice gives everything once, in order, and then no cursor', ()
         assert.ok(slices <= all.length, 'it never ends');
         const slice = paginationOf({ limit, ...(cursor ? { cursor } : {}) });
         const from = slice.after === null ? 0 : all.findIndex((x) => x < slice.after!);
-        // As a store does: one more than asked for.
+        // As a store does: one row more than the limit.
         const { items, cursor: next } = paginate(from < 0 ? [] : all.slice(from, from + slice.limit + 1), slice, (x) => x);
         assert.ok(items.length <= limit);
         seen.push(...items);

@@ -39,7 +39,7 @@ test('a message that the relay takes arrives whole, under one Message-ID however
 
 test('a message that does not leave says why, and whether trying again can help', async (t) => {
   const smtp = await fakeSmtp(t);
-  const mail = relayMail({ relay: smtp.url, from, patienceMs: 200 });
+  const mail = relayMail({ relay: smtp.url, from, greetingTimeoutMs: 200 });
 
   smtp.behave({ RCPT: '550 5.1.1 no such user' });
   await assert.rejects(
@@ -48,7 +48,7 @@ test('a message that does not leave says why, and whether trying again can help'
   );
   smtp.behave({ END: '554 5.7.1 looks like spam' });
   await assert.rejects(mail.deliver(message), notDelivered(/554 5\.7\.1 looks like spam/, 'until mended'));
-  // Of our relay or a full mailbox, not of the person: the message is tried on.
+  // About our relay or a full mailbox, not about the recipient: the message is retried.
   for (const refusal of ['554 5.7.1 relaying denied', '552 5.2.2 mailbox full', '550 5.4.4 no route']) {
     smtp.behave({ RCPT: refusal });
     await assert.rejects(mail.deliver(message), notDelivered(new RegExp(refusal), 'until mended'));
@@ -61,17 +61,17 @@ test('a message that does not leave says why, and whether trying again can help'
   await assert.rejects(mail.deliver(message), notDelivered(/did not take the message.*; check QUARTERDECK_SMTP_RELAY/, 'for now'));
   smtp.behave('silent');
   await assert.rejects(mail.deliver(message), notDelivered(/ETIMEDOUT; check QUARTERDECK_SMTP_RELAY/, 'for now'));
-  // A wrong password of ours is no fault of the message.
+  // A wrong password of ours is not the message's fault.
   smtp.behave({ AUTH: '535 5.7.8 wrong password' });
-  const locked = relayMail({ relay: smtp.url.replace('//', '//relay:wrong@'), from, patienceMs: 200 });
+  const locked = relayMail({ relay: smtp.url.replace('//', '//relay:wrong@'), from, greetingTimeoutMs: 200 });
   await assert.rejects(locked.deliver(message), notDelivered(/535 5\.7\.8 wrong password/, 'for now'));
 
   const gone = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => gone.once('listening', resolve));
   const { port } = gone.address() as { port: number };
   gone.close();
-  const nobody = relayMail({ relay: `smtp://127.0.0.1:${port}`, from, patienceMs: 200 });
-  await assert.rejects(nobody.deliver(message), notDelivered(/did not take the message.*check QUARTERDECK_SMTP_RELAY/, 'for now'));
+  const unreachable = relayMail({ relay: `smtp://127.0.0.1:${port}`, from, greetingTimeoutMs: 200 });
+  await assert.rejects(unreachable.deliver(message), notDelivered(/did not take the message.*check QUARTERDECK_SMTP_RELAY/, 'for now'));
   await assert.rejects(
     relayMail({ relay: '', from }).deliver(message),
     notDelivered(/no mail leaves this server: set QUARTERDECK_SMTP_RELAY/, 'until mended'),

@@ -72,7 +72,7 @@ test('statements of a transaction travel together and end with it', async (t) =>
     },
   );
 
-  await t.test('what goes on after another has failed reaches nobody else', async () => {
+  await t.test('a statement after a failed one reaches no other transaction', async () => {
     const over = Promise.withResolvers<void>();
     let stray: Promise<unknown> | undefined;
     const goingOn = async (tx: Tx) => {
@@ -87,7 +87,7 @@ test('statements of a transaction travel together and end with it', async (t) =>
       }),
       /division by zero/,
     );
-    over.resolve(); // the transaction is over, its connection another's
+    over.resolve(); // the transaction is over, and its connection has another user
     await db.write(async (tx) => {
       await assert.rejects(stray!, /after the end of its transaction/);
       assert.equal(await count(tx), 2);
@@ -103,14 +103,14 @@ test('statements of a transaction travel together and end with it', async (t) =>
     assert.deepEqual(await db.write(fresh), [{ n: 2 }]);
   });
 
-  await t.test('a failure that somebody caught still undoes the whole', async () => {
+  await t.test('a caught failure still rolls back the whole', async () => {
     const caught = db.write(async (tx) => {
       await run(tx)`select 1 / (${0}::int)`.catch(() => {});
     });
     await assert.rejects(caught, /rolled back because one of its statements had failed/);
   });
 
-  await t.test('what has committed has succeeded, also when somebody who is to hear of it fails', async () => {
+  await t.test('a committed transaction has succeeded, also when a commit listener fails', async () => {
     let heard = 0;
     db.onWake(() => heard++);
     await db.write(async (tx) => {

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 
-// DER, as far as certificates and requests for them need it: X.690, and the structures of RFC 5280. Here it is written; read-der.ts reads it.
+// DER, as far as certificates and signing requests need it: X.690, and the structures of RFC 5280. This file writes it; read-der.ts reads
+// it.
 
-/** One value of DER: its tag, its length, its bytes. */
+/** One DER value: its tag, its length, its bytes. */
 export function tagged(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

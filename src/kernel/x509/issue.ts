@@ -4,16 +4,16 @@ import { addressBytes, bits, integer, octets, oid, sequence, tagged, time, toPem
 import { readNode, readParts, tags } from './read-der.ts';
 import type { SigningRequest } from './request.ts';
 
-/** Who a certificate is of. */
+/** The subject of a certificate. */
 export interface Subject {
   commonName: string;
   organizations?: readonly string[];
 }
 
 export interface NewCertificate {
-  /** By its parts, or in DER as it was asked for. */
+  /** By its parts, or in DER as requested. */
   subject: Subject | Buffer;
-  /** Whose key signs it; the same for one that signs itself. */
+  /** The owner of the signing key; the subject itself for a self-signed certificate. */
   issuer: Subject | Buffer;
   publicKey: KeyObject;
   /** Of P-256. */
@@ -22,9 +22,9 @@ export interface NewCertificate {
   until: Date;
   /** It signs others. */
   isAuthority?: boolean;
-  /** What it is good for, of those that do not sign. */
+  /** The usages of a certificate that does not sign. */
   usages?: readonly Usage[];
-  /** Host names and addresses; or in DER, as they were asked for. */
+  /** Host names and addresses; or in DER, as requested. */
   hosts?: readonly string[] | Buffer;
 }
 
@@ -45,7 +45,7 @@ export function issueCertificate(made: NewCertificate): string {
   return toPem('CERTIFICATE', sequence(signed, ecdsaWithSha256, bits(sign('sha256', signed, made.signingKey))));
 }
 
-/** What a request asks for, signed by this authority. */
+/** The requested certificate, signed by this authority. */
 export function signRequest(
   { certificate, key }: Authority,
   { subject, publicKey, names }: SigningRequest,
@@ -56,7 +56,7 @@ export function signRequest(
   return issueCertificate({ subject, issuer, publicKey, signingKey: createPrivateKey(key), from, until, usages: [usage], ...hosts });
 }
 
-/** Of a certificate that is ours: RFC 5280, 4.1. */
+/** Of our own certificate: RFC 5280, 4.1. */
 function subjectOf(certificate: string): Buffer {
   const [signed] = readParts(readNode(new X509Certificate(certificate).raw), tags.sequence);
   const parts = readParts(signed, tags.sequence);
@@ -77,13 +77,13 @@ const hostName = (host: string) => (isIP(host) ? tagged(0x87, addressBytes(host)
 /** subjectAltName of RFC 5280, 4.2.1.6. */
 export const writeHosts = (hosts: readonly string[]): Buffer => sequence(...hosts.map(hostName));
 
-/** RFC 5280, 4.2.1.2; strict clients look for it. */
+/** RFC 5280, 4.2.1.2; strict clients require it. */
 const keyId = (key: KeyObject) =>
   createHash('sha1')
     .update(key.export({ type: 'spki', format: 'der' }))
     .digest();
 
-/** keyUsage: an authority signs certificates and lists; others sign what they say, and a key of RSA is also encrypted to. */
+/** keyUsage: an authority signs certificates and lists; others sign data, and an RSA key is also used for encryption. */
 const keyUsage = (isAuthority: boolean, { asymmetricKeyType }: KeyObject): Buffer =>
   Buffer.from(isAuthority ? [3, 2, 1, 0x86] : asymmetricKeyType === 'rsa' ? [3, 2, 5, 0xa0] : [3, 2, 7, 0x80]);
 

@@ -1,6 +1,6 @@
-// What strangers wrote in DER. Every length is checked against what there is before it is believed.
+// Parses untrusted DER. Every length is checked against the available bytes before it is used.
 
-/** One value of DER. */
+/** One DER value. */
 export interface DerNode {
   tag: number;
   content: Buffer;
@@ -27,12 +27,12 @@ export function readNode(bytes: Buffer, at = 0): DerNode {
   return { tag, content: bytes.subarray(at + head, at + head + length), whole: bytes.subarray(at, at + head + length) };
 }
 
-const mostNodes = 200;
+const maxNodes = 200;
 
 export function readNodes(bytes: Buffer): DerNode[] {
   const nodes: DerNode[] = [];
   for (let at = 0; at < bytes.length; at += nodes.at(-1)!.whole.length) {
-    if (nodes.length >= mostNodes) throw new NotDer('it has too many parts');
+    if (nodes.length >= maxNodes) throw new NotDer('it has too many parts');
     nodes.push(readNode(bytes, at));
   }
   return nodes;

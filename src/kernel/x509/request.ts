@@ -1,11 +1,11 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { type DerNode, NotDer, readNode, readNodes, readParts, tags } from './read-der.ts';
 
-// Requests for certificates (PKCS #10, RFC 2986). Only what kubelets and kubectl send is known; the rest is refused.
+// Certificate signing requests (PKCS #10, RFC 2986). Only the forms that kubelets and kubectl send are supported; the rest is refused.
 
 const ids = { commonName: '550403', organization: '55040a', extensionRequest: '2a864886f70d01090e', subjectAltName: '551d11' };
 
-/** How requests may be signed: by algorithm, the digest that `verify` is given. */
+/** The accepted signature algorithms, with the digest for `verify`. */
 const signatures: Record<string, string | null> = {
   '2a8648ce3d040302': 'sha256',
   '2a8648ce3d040303': 'sha384',
@@ -23,31 +23,31 @@ export interface SigningRequest {
   addresses: string[];
   /** Names of other kinds, such as mail addresses and URIs. */
   hasOtherNames: boolean;
-  /** DER of the subject, to be taken over as it is. */
+  /** DER of the subject, to be copied unchanged. */
   subject: Buffer;
   publicKey: KeyObject;
   /** DER of its alternative names. */
   names: Buffer | undefined;
 }
 
-const longest = 33_000;
+const maxPemLength = 33_000;
 
-/** What stands between the two lines that name it. */
+/** The text between the two marker lines. */
 function bodyOf(pem: string, label: string): string | undefined {
   const [first, last] = [`-----BEGIN ${label}-----`, `-----END ${label}-----`];
   const isWhole = pem.startsWith(first) && pem.endsWith(last) && pem.length >= first.length + last.length;
   return isWhole ? pem.slice(first.length, -last.length) : undefined;
 }
 
-/** Reads a request in PEM and checks that whoever sent it has the key. Undefined: it is none, or not signed by its key. */
+/** Parses a PEM request and checks that its sender has the key. Undefined: it is invalid, or not signed by its key. */
 export function readSigningRequest(pem: string): SigningRequest | undefined {
   const body =
-    pem.length > longest ? undefined : (bodyOf(pem.trim(), 'CERTIFICATE REQUEST') ?? bodyOf(pem.trim(), 'NEW CERTIFICATE REQUEST'));
+    pem.length > maxPemLength ? undefined : (bodyOf(pem.trim(), 'CERTIFICATE REQUEST') ?? bodyOf(pem.trim(), 'NEW CERTIFICATE REQUEST'));
   if (body === undefined || !/^[A-Za-z0-9+/=\s]+$/.test(body)) return undefined;
   try {
     return readRequest(Buffer.from(body, 'base64'));
   } catch {
-    return undefined; // whatever is wrong with it, also to node's own reading of the key
+    return undefined; // any error, also from node's own parsing of the key
   }
 }
 
@@ -75,11 +75,11 @@ function readSubject(subject: DerNode): { commonName: string; organizations: str
   const organizations: string[] = [];
   for (const part of readParts(subject, tags.sequence)) {
     const [pair, second] = readParts(part, tags.set);
-    // Two in one part are written as one text by others: `CN=a + OU=b`, which then is the name of somebody else.
+    // Other parsers join two values of one part into one text: `CN=a + OU=b`, which is then another subject's name.
     if (second) throw new NotDer('a part of its subject has several values');
     const [type, value] = readParts(pair, tags.sequence);
     const oid = type!.content.toString('hex');
-    // UTF8String and PrintableString: others could read as one name to us and as another to somebody else.
+    // UTF8String and PrintableString only: other types could be read differently by other parsers.
     if (value?.tag !== 0x0c && value?.tag !== 0x13) throw new NotDer('a name is of an unknown kind');
     const text = new TextDecoder('utf-8', { fatal: true }).decode(value.content);
     if (oid === ids.commonName) names.push(text);
@@ -89,7 +89,7 @@ function readSubject(subject: DerNode): { commonName: string; organizations: str
   return { commonName: names[0]!, organizations };
 }
 
-/** The alternative names that it asks for. */
+/** The requested alternative names. */
 function findNames(attributes: DerNode): Buffer | undefined {
   for (const attribute of readNodes(attributes.content)) {
     const [type, values] = readParts(attribute, tags.sequence);

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { exitCodes, Stop } from '../../errors.ts';
 import { describeSelf } from '../lock-holder.ts';
 import { tryOsLock } from '../os-lock.ts';
-import { takeServerLock } from '../server-lock.ts';
+import { acquireServerLock } from '../server-lock.ts';
 
 async function directory(t: TestContext): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'qdl-'));
@@ -32,28 +32,28 @@ test('a holder whose file looks old by a clock that was set forward, and is writ
   let beats = 0;
   const beating = setInterval(() => void utimes(path, hourAgo(), hourAgo() + ++beats), 50);
   t.after(() => clearInterval(beating));
-  await assert.rejects(takeServerLock(dataDir, { renewMs: 2_000, staleMs: 12_000 }), isAlreadyRunning);
+  await assert.rejects(acquireServerLock(dataDir, { renewMs: 2_000, staleMs: 12_000 }), isAlreadyRunning);
   assert.match(await readFile(path, 'utf8'), /"instance":"elsewhere"/);
 
   clearInterval(beating);
   await utimes(path, hourAgo(), hourAgo());
   const waits: string[] = [];
-  const lock = await takeServerLock(dataDir, { renewMs: 50, staleMs: 300, onWait: (sentence) => waits.push(sentence) });
+  const lock = await acquireServerLock(dataDir, { renewMs: 50, staleMs: 300, onWait: (sentence) => waits.push(sentence) });
   lock.release();
   assert.equal(waits.length, 1);
 });
 
-test('a copy of a directory in use is another directory, and a lock file that was deleted lets nobody in', async (t) => {
+test('a copy of a directory in use is another directory, and a deleted lock file does not free the directory', async (t) => {
   const dataDir = await directory(t);
   const probe = await tryOsLock(join(dataDir, 'probe.lock'));
   if (probe.is !== 'taken') return t.skip('no flock here');
   probe.lock.release();
-  const first = await takeServerLock(dataDir);
+  const first = await acquireServerLock(dataDir);
   t.after(() => first.release());
   const copy = join(await directory(t), 'copy');
   await cp(dataDir, copy, { recursive: true });
-  (await takeServerLock(copy)).release();
+  (await acquireServerLock(copy)).release();
 
   await rm(join(dataDir, 'server.lock'));
-  await assert.rejects(takeServerLock(dataDir), isAlreadyRunning);
+  await assert.rejects(acquireServerLock(dataDir), isAlreadyRunning);
 });

@@ -18,7 +18,7 @@ test('a resolver is asked and its answers are read', async (t) => {
     'unreadable.example.com': 'garbage',
   });
   fake.manner.ttl = 100_000;
-  const dns = makeDns({ servers: [fake.address], tryMs: 50 });
+  const dns = makeDns({ servers: [fake.address], attemptMs: 50 });
 
   const mx = await dns.lookup('EXAMPLE.com.', 'MX');
   assert.deepEqual(

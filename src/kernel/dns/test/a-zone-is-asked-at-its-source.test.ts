@@ -7,7 +7,7 @@ import { makeDns } from '../index.ts';
 const delegation = { 'example.com': { NS: ['ns.example.com'] }, 'ns.example.com': { A: ['127.0.0.1'] } };
 const name = 'key._domainkey.mail.example.com';
 
-test('a zone is asked at its source, so that nobody waits for a cache', async (t) => {
+test('a zone is queried at its own name servers, so that no cache delays the answer', async (t) => {
   const resolver = await fakeDns(t, { ...delegation, [name]: { TXT: ['old'] } });
   const source = await fakeDns(t, { 'example.com': {}, [name]: { TXT: ['new'] } });
   Object.assign(resolver.manner, { ttl: 600, absentTtl: 600 });
@@ -46,5 +46,5 @@ test('whatever is odd about a source, the resolver answers', async (t) => {
   source.zone[name] = 'refused';
   assert.equal(await says(at(source.port)), 'by the resolver');
   resolver.zone['ns.example.com'] = 'servfail';
-  assert.equal(await says(at(source.port)), 'by the resolver', 'servers whose addresses nobody knows');
+  assert.equal(await says(at(source.port)), 'by the resolver', 'name servers without addresses');
 });

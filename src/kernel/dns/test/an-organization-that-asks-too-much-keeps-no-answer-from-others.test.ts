@@ -7,9 +7,9 @@ import { type DnsAnswer, makeDns } from '../index.ts';
 
 test('an organization that has used up its questions keeps no answer from another that asks the same', async (t) => {
   const fake = await fakeDns(t, { 'example.com': { MX: [{ preference: 10, exchange: 'mx.example.com' }] } });
-  const dns = makeDns({ servers: [fake.address], mostMs: 1_000 });
+  const dns = makeDns({ servers: [fake.address], timeoutMs: 1_000 });
   const ask = (org: string, name: string) => runFor({ org, operation: 'test' }, () => dns.lookup(name, 'MX'));
-  // As many as it may have under way, at name servers that say nothing.
+  // As many as it may have in flight, at name servers that do not answer.
   const silent = Array.from({ length: 128 }, (_, at) => `silent${at}.example`);
   for (const name of silent) fake.zone[name] = 'silence';
   const waiting = silent.map((name) => ask('org_a', name));
@@ -21,7 +21,7 @@ test('an organization that has used up its questions keeps no answer from anothe
 
 test('a question that never left says so, and nothing of the name', async (t) => {
   const fake = await fakeDns(t, {});
-  const dns = makeDns({ servers: [fake.address], mostMs: 300 });
+  const dns = makeDns({ servers: [fake.address], timeoutMs: 300 });
   const ask = (org: string, name: string, atOnce = false) => runFor({ org, operation: 'test' }, () => dns.lookup(name, 'MX', { atOnce }));
   const silent = Array.from({ length: 129 }, (_, at) => `silent${at}.example`);
   for (const name of silent) fake.zone[name] = 'silence';
@@ -33,9 +33,9 @@ test('a question that never left says so, and nothing of the name', async (t) =>
   assert.deepEqual(told(await ask('org_a', 'example.com', true)), crowded);
   assert.equal(over, 0, 'none of them was waited for');
   await sleep(20);
-  // It has its turn when there is no time left for it.
+  // Its turn comes when no time is left for it.
   assert.deepEqual(told(await ask('org_a', silent[0]!)), crowded);
   const other = await ask('org_b', silent[0]!);
-  assert.deepEqual([other.outcome, other.isCrowded], ['timeout', undefined], 'this one was asked, and nobody answered');
+  assert.deepEqual([other.outcome, other.isCrowded], ['timeout', undefined], 'this query was sent, and timed out');
   await Promise.all(waiting);
 });

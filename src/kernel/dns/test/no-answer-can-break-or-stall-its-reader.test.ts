@@ -23,7 +23,7 @@ test('no answer can break or stall its reader', () => {
   assert.equal(decodeReply(good, 7, { ...question, type: 'MX' }), undefined);
   assert.equal(decodeReply(encodeQuery(7, question, { recursive: true, edns: true }), 7, question), undefined, 'a question is no answer');
 
-  // Bytes of a good answer, some of them others, cut somewhere: read or refused, never thrown at whoever asks.
+  // Bytes of a good answer, some changed, truncated anywhere: decoded or refused, never an exception for the caller.
   const edits = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { maxLength: 12 });
   fc.assert(
     fc.property(edits, fc.nat(good.length), (changed, length) => {

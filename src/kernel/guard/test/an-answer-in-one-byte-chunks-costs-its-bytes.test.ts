@@ -27,7 +27,7 @@ for (const [name, read] of Object.entries(readers)) {
   });
 }
 
-test('an answer that nobody reads yet costs its bytes, and is there when somebody does', async (t) => {
+test('an unread response costs its bytes, and is complete when it is read', async (t) => {
   const server = await oneByteServer(t, body);
   let answer: Promise<GuardResponse> | undefined;
   const ask = () => {

@@ -11,7 +11,7 @@ import { httpServer, tcpServer } from './servers.ts';
 
 const guard = makeGuard({ allow: parseAllow('127.0.0.0/8') });
 
-/** Answers every request with these bytes, then does as told; the promise is fulfilled when the guard has hung up. */
+/** Answers every request with these bytes, then acts as configured; the promise settles when the guard has closed the connection. */
 async function answering(t: TestContext, answer: (socket: Socket) => void) {
   const hungUp = Promise.withResolvers<void>();
   const port = await tcpServer(t, (socket) => {
@@ -20,7 +20,7 @@ async function answering(t: TestContext, answer: (socket: Socket) => void) {
   return { url: `http://127.0.0.1:${port}/`, hungUp: hungUp.promise };
 }
 
-/** As fast as the other side takes it, without end. */
+/** As fast as the client reads, without end. */
 const pour = (socket: Socket, chunk: string) => {
   const more = () => {
     while (!socket.destroyed && socket.write(chunk));
@@ -71,7 +71,7 @@ test('an endless body is cut at its limit, after everything up to it', async (t)
   assert.equal((await whole.bytes()).length, 1000);
 });
 
-test('whoever wants the beginning of an endless body gets it', async (t) => {
+test('a caller that wants the start of an endless body gets it', async (t) => {
   const endless = await answering(t, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n');
     pour(socket, 'abc'.repeat(10_000));
@@ -237,7 +237,7 @@ test('nothing listens or ticks on after the end', async (t) => {
   const empty = await answering(t, (socket) => socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n'));
   assert.equal((await guard.fetch('uptime', empty.url, { signal })).status, 204);
   await empty.hungUp;
-  assert.ok(await isOver(), 'no body, which nobody has to read');
+  assert.ok(await isOver(), 'no body, so there is nothing to read');
   assert.ok(!process.getActiveResourcesInfo().includes('Timeout'));
 });
 

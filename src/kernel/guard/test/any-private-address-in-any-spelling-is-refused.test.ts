@@ -6,7 +6,7 @@ import { GuardRefusal, makeGuard } from '../index.ts';
 import { recorder, says, somewhere } from './internet.ts';
 import { v4Spellings, v6Spellings } from './spellings.ts';
 
-/** RFC 6890 and its followers, written down a second time on purpose: this is the law, the module is its reading. */
+/** RFC 6890 and its successors, written down a second time on purpose, independent of the module. */
 const forbidden: [first: string, bits: number][] = [
   ...([
     ['0.0.0.0', 8],

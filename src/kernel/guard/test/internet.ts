@@ -27,7 +27,7 @@ export const names = (table: Record<string, string[]>): Resolver => ({
   },
 });
 
-/** Writes down what it was asked to reach, and reaches nothing. */
+/** Records the requested addresses, and connects to none. */
 export function recorder(): { connector: Connector; reached: Endpoint[] } {
   const reached: Endpoint[] = [];
   const connector: Connector = async (endpoint) => {
@@ -37,7 +37,7 @@ export function recorder(): { connector: Connector; reached: Endpoint[] } {
   return { connector, reached };
 }
 
-/** An internet whose every address is a server on loopback: the socket claims the address that was asked for, unless told otherwise. */
+/** An internet whose every address is a server on loopback: the socket reports the requested address, unless configured otherwise. */
 export function loopback(ports: (endpoint: Endpoint) => number, claims: (endpoint: Endpoint) => string = ({ address }) => address) {
   const reached: Endpoint[] = [];
   const connector: Connector = (endpoint, signal) =>

@@ -91,7 +91,7 @@ test('credentials stay with the origin they were meant for', async (t) => {
     ],
   );
 
-  // Another port or scheme is another origin too; the way back does not bring them back.
+  // Another port or scheme is another origin too; a redirect back does not restore the headers.
   (
     await guard.fetch('upstream', to(302, 'https://there.example.org/302?https://here.example.org/end'), { headers, maxRedirects: 3, tls })
   ).cancel();
@@ -145,7 +145,7 @@ test('a body goes to no other server, but to the same one over TLS', async (t) =
     }
     assert.equal(seen.at(-1)!.headers.host, 'here.example.org');
   }
-  // Who listens at another port is somebody else.
+  // Another port may be another server.
   for (const url of [
     'http://here.example.org/308?https://here.example.org:8443/end',
     'http://here.example.org:8080/308?https://here.example.org/end',

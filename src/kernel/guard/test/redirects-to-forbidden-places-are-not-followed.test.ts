@@ -17,7 +17,7 @@ test('redirects to forbidden places are not followed', async (t) => {
   const resolver: Resolver = { resolve: async (host) => [{ address: host === 'start.example.org' ? somewhere : '127.0.0.1' }] };
   const guard = makeGuard({ resolver, connector });
 
-  // Relative to its own origin, these come back to the start: harmless, and not what is tested here.
+  // Relative to its own origin, these lead back to the start: harmless, and not tested here.
   const absolute = trickUrls.filter((url) => !['', '/etc/passwd', 'http:127.0.0.1', 'http:/127.0.0.1', 'http:/\\127.0.0.1'].includes(url));
   const locations = [...literalHosts, ...trickHosts]
     .flatMap((host) => [`http://${host}/`])

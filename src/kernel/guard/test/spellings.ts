@@ -1,4 +1,4 @@
-/** Addresses nobody outside may reach through us, and the ways in which people have tried to write them. */
+/** Addresses that users must not reach through the guard, in every known spelling. */
 
 export const forbiddenV4 = [
   ...['0.0.0.0', '0.0.0.1', '0.255.255.255', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.127.255.255', '127.0.0.1'],
@@ -116,7 +116,7 @@ export const v6Spellings: Record<string, (address: string) => string> = {
   'ISATAP, universal bit': (address) => `2a00:1450:4001:800:200:5efe:${address}`,
 };
 
-/** Hosts that are no spelling of one address but still must lead nowhere. Their resolver, where one is asked, says 127.0.0.1. */
+/** Hosts that are no spelling of one address but still must be refused. Their resolver, where one is used, answers 127.0.0.1. */
 export const trickHosts = [
   ...['localhost', 'LOCALHOST', 'localhost.', 'LocalHost.', 'a.localhost', 'a.b.localhost.', 'ｌocalhost', 'ℓocalhost', 'loc\u200balhost'],
   ...['localhost\u3002', 'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ', 'loc%61lhost', 'localhost%00', 'localhost%2e', 'localhost%20', 'localhost%0d%0a'],
@@ -170,7 +170,7 @@ export const trickHosts = [
   ...['٣.٠.٠.١', '१२७.0.0.1', 'xn--', 'a'.repeat(64), `${'a.'.repeat(127)}a`, '127。0。0。1。。', '127.0.0.1\u0000', '127.0.0.1#@8.8.8.8'],
 ];
 
-/** Whole URLs that smuggle their host past somebody else's parser. */
+/** Whole URLs that smuggle their host past other parsers. */
 export const trickUrls = [
   ...['http:127.0.0.1', 'http:/127.0.0.1', 'http:///127.0.0.1', 'http:////127.0.0.1/', 'http:\\\\127.0.0.1\\', 'http:/\\127.0.0.1'],
   ...[

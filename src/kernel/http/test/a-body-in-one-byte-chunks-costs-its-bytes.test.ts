@@ -14,7 +14,7 @@ import { discard } from '../discard.ts';
 import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
 
-/** A server that does this with each request's body, and answers with what that gave. */
+/** A server that passes each request's body to this function, and answers with the result. */
 async function reading(t: TestContext, read: (request: IncomingMessage) => Promise<string>) {
   const server = makeServer({
     log: makeLog('silent'),
@@ -54,7 +54,7 @@ test('a body that is read costs its bytes', async (t) => {
   );
 });
 
-test('a body that nobody reads yet costs its bytes, and is there when somebody does', async (t) => {
+test('an unread body costs its bytes, and is complete when it is read', async (t) => {
   const allowed = Promise.withResolvers<void>();
   const url = await reading(t, async (request) => {
     await allowed.promise;
@@ -69,7 +69,7 @@ test('a body that nobody reads yet costs its bytes, and is there when somebody d
   );
 });
 
-test('of an endless body that nobody reads, no more is taken in than a reader might want at once', async (t) => {
+test('of an endless unread body, no more is buffered than a reader might want at once', async (t) => {
   const arrived = Promise.withResolvers<IncomingMessage>();
   const url = await reading(t, (request) => {
     arrived.resolve(request);
@@ -124,7 +124,7 @@ const readers: Record<string, (request: IncomingMessage) => Promise<string>> = {
     }),
 };
 
-test('however a body is cut and whoever reads it, all of it arrives in order', async (t) => {
+test('however a body is chunked and read, all of it arrives in order', async (t) => {
   const size = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 9_000 }));
   const sizes = fc.array(fc.tuple(size, fc.integer({ min: 1, max: 300 })), { minLength: 1, maxLength: 8 });
   for (const [name, read] of Object.entries(readers)) {
@@ -140,7 +140,7 @@ test('however a body is cut and whoever reads it, all of it arrives in order', a
   }
 });
 
-/** Posts a body in chunks of these sizes, in one write or in one for each; the answer's text. */
+/** Posts a body in chunks of these sizes, in one write or in one for each; returns the response text. */
 async function posted(url: string, body: Buffer, cuts: number[], isTogether: boolean): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let at = 0;

@@ -20,7 +20,7 @@ async function server(t: TestContext, answer: (request: IncomingMessage, respons
     made.close();
   });
   const { port } = made.address() as AddressInfo;
-  // Whoever waits for the answer hears of an error; after it, the connection may go as it likes.
+  // A client that waits for the response gets an error; after the response the connection may close at any time.
   return (length: number) =>
     http.request({ port, host: '127.0.0.1', method: 'PUT', headers: { 'content-length': length } }).on('error', () => {});
 }
@@ -51,7 +51,7 @@ test('all of a body passes, and each chunk is given back when the next one is as
   const { same, at, kept } = JSON.parse(await textOf(request));
   assert.equal(at, body.length);
   assert.ok(same);
-  // The first bytes come with the head, or are joined, and are a corner of something else.
+  // The first bytes come with the head, or are joined, and are a slice of a larger buffer.
   assert.ok(kept <= 2, `${kept} chunks were still there`);
 });
 

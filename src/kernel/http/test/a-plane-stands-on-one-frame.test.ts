@@ -41,7 +41,7 @@ async function standing(t: TestContext, handle: PlaneHandler, { roles = ['regist
   return {
     url,
     opened: () => opened,
-    /** The statuses of what the operator was told. */
+    /** The statuses in the operator's log. */
     logged: () => lines.calls.map(({ arguments: [fields] }) => (fields as unknown as { status: number }).status),
     counted: async () => (await registry.metrics()).split('\n').filter((line) => /_total\{/.test(line) && !line.endsWith(' 0')),
   };
@@ -106,7 +106,7 @@ test('what lies ready is sent by itself, counted and refused like all else; the 
   ]);
 });
 
-test('what nobody foresaw is a 503 that names the request; a database that is away says when to come back', async (t) => {
+test('an unexpected error is a 503 that names the request; an unavailable database sends Retry-After', async (t) => {
   const { url } = await standing(t, (request) => {
     if (request.url === '/plane/away') return Promise.reject(new DatabaseUnavailable(new Error('gone')));
     throw new TypeError('a secret of ours');
@@ -131,7 +131,7 @@ test('a failure in the middle of an answer ends that connection alone', async (t
   await assert.rejects(fetch(`${url}/plane`).then((answer) => answer.text()));
 });
 
-test('whoever refuses itself badly refuses one request only', async (t) => {
+test('a plane whose refusal throws fails one request only', async (t) => {
   const { url } = await standing(t, () => Promise.reject(new Error('first')), {
     more: {
       refuse: () => {
@@ -143,7 +143,7 @@ test('whoever refuses itself badly refuses one request only', async (t) => {
   assert.equal((await fetch(`${url}/elsewhere`)).status, 404);
 });
 
-test('a handler hears that its caller has left, and nobody is told of a failure then', async (t) => {
+test('a handler is aborted when its caller leaves, and no failure is reported then', async (t) => {
   const left = Promise.withResolvers<unknown>();
   const begun = Promise.withResolvers<void>();
   const { url, counted } = await standing(t, async (_request, response) => {

@@ -7,7 +7,7 @@ import { readJson, readJsonInSteps } from '../json.ts';
 
 const limits = { values: 10_000_000 };
 
-/** As JSON.parse reads it, or undefined if it does not. */
+/** The result of JSON.parse, or undefined if it throws. */
 const native = (bytes: Buffer): { value: unknown } | undefined => {
   try {
     return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
@@ -15,7 +15,7 @@ const native = (bytes: Buffer): { value: unknown } | undefined => {
     return undefined;
   }
 };
-/** In pieces of so few bytes that a line of text has many. */
+/** In pieces so small that a line of text has many. */
 const inPieces = (bytes: Buffer, pieceBytes: number): { value: unknown } | undefined => {
   try {
     return { value: readJson(bytes, { ...limits, pieceBytes }) };

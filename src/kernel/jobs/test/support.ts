@@ -25,7 +25,7 @@ export interface Database {
   stop(): Promise<void>;
 }
 
-/** A server of one's own, for tests that stop or kill it. */
+/** A separate server, for tests that stop or kill it. */
 export async function ownServer(): Promise<Database & { dataDir: string; pid: number }> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-jobs-')));
   await chmod(dir, 0o755);
@@ -41,7 +41,7 @@ export async function ownServer(): Promise<Database & { dataDir: string; pid: nu
   return { connection: kept.connection, dataDir, pid: kept.pid, stop };
 }
 
-/** A database of one's own on the server that the runner hands down. */
+/** A separate database on the runner's server. */
 async function sharedServer(server: Connection): Promise<Database> {
   const name = `jobs_${process.pid}`;
   const ask = async (text: string) => {
@@ -55,7 +55,7 @@ async function sharedServer(server: Connection): Promise<Database> {
   return { connection, stop: () => ask(`drop database ${name} with (force)`) };
 }
 
-/** The kernel's tables and one more, where handlers write down what they did. */
+/** The kernel's tables and one more, where handlers record what they did. */
 async function prepare(connection: Connection, { isMigrated = false } = {}): Promise<void> {
   if (!isMigrated) await migrate(connection, readMigrations([{ schema: 'kernel', folder: new URL('../../migrations/', import.meta.url) }]));
   const db = openDb({ connection, max: 1 });
@@ -65,7 +65,7 @@ async function prepare(connection: Connection, { isMigrated = false } = {}): Pro
   await db.end();
 }
 
-/** What a process of the product has, as far as background work needs it. */
+/** The parts of an App that background work needs. */
 export async function makeApp(connection: Connection, options: { silent?: boolean } = {}): Promise<{ app: App; close(): Promise<void> }> {
   const db = openDb({ connection, checkRows: true });
   const listener = await listen({ connection });
@@ -92,11 +92,11 @@ export async function makeApp(connection: Connection, options: { silent?: boolea
 export interface Bench {
   connection: Connection;
   app: App;
-  /** Undone after the test, the last first. */
+  /** Cleaned up after the test, the last first. */
   defer(stop: () => Promise<unknown> | unknown): void;
   process(name: string, kinds?: string): WorkerProcess;
   worker(jobs: readonly Job[], options?: Partial<WorkerOptions> & { tasks?: readonly Task[] }): Worker;
-  /** Moves the product's clock and tells every worker. */
+  /** Moves the product's clock and notifies every worker. */
   advance(seconds: number): Promise<unknown>;
   count(what?: string): Promise<number>;
   deeds(): Promise<{ who: string; what: string; key: string; attempt: number }[]>;
@@ -139,7 +139,7 @@ export async function workbench(t: TestContext, server?: Database): Promise<Benc
   };
 }
 
-/** Asks until it is so; what never becomes so fails the test with the reason. */
+/** Polls until the condition holds; otherwise the test fails with the reason. */
 export async function eventually(what: string, is: () => Promise<boolean> | boolean, ms = 10_000): Promise<void> {
   const until = performance.now() + ms;
   while (!(await is())) {
@@ -150,7 +150,7 @@ export async function eventually(what: string, is: () => Promise<boolean> | bool
 
 export interface WorkerProcess {
   process: ChildProcess;
-  /** Settles with the next line that begins so. */
+  /** Settles with the next line that has this prefix. */
   said(beginning: string): Promise<string>;
   kill(signal: NodeJS.Signals): void;
   gone: Promise<unknown>;

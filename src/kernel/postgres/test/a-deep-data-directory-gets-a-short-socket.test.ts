@@ -27,7 +27,7 @@ test('a deep data directory gets a short socket directory, private, its own and 
   await first.stop();
   await assert.rejects(stat(first.connection.host), { code: 'ENOENT' });
 
-  // The name can be guessed: somebody else prepares it, with a door into a place of his own.
+  // The name can be guessed: another user creates it first, with a link into a directory of that user.
   const trap = join(dir, 'trap');
   await mkdir(trap, { mode: 0o777 });
   await symlink(trap, shortDirFor(dataDir));

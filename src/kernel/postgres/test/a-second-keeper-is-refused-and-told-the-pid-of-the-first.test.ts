@@ -11,7 +11,7 @@ test('a second keeper is refused and told the pid of the first, also after a bac
   t.after(() => first.stop());
   await assert.rejects(keepPostgres({ dataDir }), (error) => error instanceof Stop && error.exitCode === exitCodes.alreadyRunning);
 
-  // PostgreSQL then ends all connections and starts its processes anew; the lock is free for a moment.
+  // PostgreSQL then ends all connections and restarts its processes; the lock is free for a moment.
   const [own] = await query(first.connection, `select pid from pg_stat_activity where application_name like 'quarterdeck keeper%'`);
   process.kill(own!.pid as number, 'SIGKILL');
   await regained.promise;

@@ -25,7 +25,7 @@ test('a server in another namespace is refused while a server, or its PostgreSQL
   assert.ok(second.sentence?.includes(words), `${second.sentence}`);
   assert.deepEqual(await query(connection, 'select 1 as alive'), alive);
 
-  // The server is killed. Its PostgreSQL goes on, and only a server that sees it may have it.
+  // The server is killed. Its PostgreSQL keeps running, and only a server that sees it may adopt it.
   await first.killed();
   const third = await keeperProcess(t, dataDir, asContainer).said;
   assert.equal(third.kept, false, JSON.stringify(third));
@@ -38,7 +38,7 @@ test('a server in another namespace is refused while a server, or its PostgreSQL
   assert.deepEqual(await query(connection, 'select 1 as alive'), alive);
   fourth.process.kill('SIGTERM');
 
-  // After a clean stop any other may have it at once, also after a container that was killed with all in it.
+  // After a clean stop any server may start at once, also after a container was killed as a whole.
   await new Promise((resolve) => fourth.process.once('exit', resolve));
   const container = keeperProcess(t, dataDir, asContainer);
   assert.equal((await container.said).kept, true);
@@ -71,7 +71,7 @@ test('without OS locks the holder’s file decides', { skip: noNamespaces }, asy
   }
   assert.deepEqual(await query(connection, 'select 1 as alive'), alive);
 
-  // A holder that is seen to be gone is followed at once, one that cannot be seen after its time.
+  // A holder that is visibly gone is replaced at once, an invisible one after its timeout.
   await first.killed();
   const second = keeperProcess(t, dataDir, { env, locking: { staleMs: 3_600_000 } });
   assert.deepEqual(await second.said, { kept: true, adopted: true, postgres });

@@ -16,7 +16,7 @@ test('a start killed while it makes the database is repaired by the next', async
   await first.killed();
   assert.ok(!(await readdir(dir)).includes('18'), 'killed before the cluster had its name');
 
-  // What a start long ago left: the pid is beyond any that Linux or macOS gives out.
+  // The leftover of an old start: the pid is beyond any that Linux or macOS uses.
   await mkdir(join(dir, '18.making-99999999', 'base'), { recursive: true });
   await writeFile(join(dir, '18.making-99999999.password'), 'half');
 

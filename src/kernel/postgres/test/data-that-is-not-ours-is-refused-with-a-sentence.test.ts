@@ -34,7 +34,7 @@ const plantings: [name: string, plant: (dataDir: string) => Promise<unknown>, se
     /holds PostgreSQL 17 and this Quarterdeck has 18; run `quarterdeck admin backup`/,
   ],
   [
-    'a cluster of 18 that somebody else made',
+    'a cluster of 18 that another program made',
     async (dataDir) => {
       await mkdir(join(dataDir, 'postgres', '18'), { recursive: true });
       await writeFile(join(dataDir, 'postgres', '18', 'PG_VERSION'), '18\n');

@@ -1,4 +1,4 @@
-/** A keeper in a process of its own, for tests that kill it: says on one line what became of it, then stays until SIGTERM. */
+/** A keeper in its own process, for tests that kill it: prints its result on one line, then stays until SIGTERM. */
 import { Stop } from '../../errors.ts';
 import { keepPostgres } from '../index.ts';
 

@@ -3,15 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { chooseIdentity, giveTo } from '../../programs/identity.ts';
+import { chooseIdentity, chownTree } from '../../programs/identity.ts';
 import { pathsIn } from '../paths.ts';
 import { prepareSoftware } from '../software.ts';
 import { isRoot, keep, query, scratch, uidOf } from './support.ts';
 
-const skip = isRoot ? false : 'only root must make PostgreSQL somebody else';
+const skip = isRoot ? false : 'only root must switch the user of PostgreSQL';
 const namespaces = spawnSync('unshare', ['--user', '--map-user=65534', '--map-group=65534', 'true']).status === 0;
 
-test('root starts postgres as nobody, and as the owner of data that another user made', { skip }, async (t) => {
+test('root starts postgres as the unprivileged user, and as the owner of existing data', { skip }, async (t) => {
   const { dataDir } = await scratch(t, { isMade: true });
   const first = await keep(t, dataDir);
   assert.equal(await uidOf(first.pid), 65534);
@@ -20,7 +20,7 @@ test('root starts postgres as nobody, and as the owner of data that another user
   await first.stop();
 
   const place = await pathsIn(dataDir);
-  await giveTo(
+  await chownTree(
     {
       ...(await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster })),
       owner: { uid: 12345, gid: 12345 },
@@ -32,7 +32,7 @@ test('root starts postgres as nobody, and as the owner of data that another user
   for (const path of [place.dir, place.cluster, place.password, place.log]) assert.equal((await stat(path)).uid, 12345, path);
 });
 
-test('where nobody cannot go, postgres runs in a user namespace, and back', {
+test('where the unprivileged user cannot enter, postgres runs in a user namespace, and back', {
   skip: skip || (!namespaces && 'no user namespaces here'),
 }, async (t) => {
   const { dir, dataDir } = await scratch(t);
@@ -56,19 +56,19 @@ test('where nobody cannot go, postgres runs in a user namespace, and back', {
   assert.deepEqual(await query(again.connection, 'select id from kept'), [{ id: 7 }]);
 });
 
-test('programs in a clone that nobody cannot enter are run from a copy', { skip }, async (t) => {
+test('programs in a clone that the unprivileged user cannot enter are run from a copy', { skip }, async (t) => {
   const { dataDir } = await scratch(t, { isForPrograms: true });
   await mkdir(join(dataDir, 'postgres'), { recursive: true });
   const place = await pathsIn(dataDir);
-  const nobody = await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster });
-  assert.equal(nobody.kind, 'user');
+  const unprivileged = await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster });
+  assert.equal(unprivileged.kind, 'user');
   await chown(place.dir, 65534, 65534);
 
-  const { postgres } = await prepareSoftware(place, { ...nobody, mayRead: async () => false });
+  const { postgres } = await prepareSoftware(place, { ...unprivileged, mayRead: async () => false });
   assert.ok(postgres.startsWith(place.dir));
   const version = spawnSync(postgres, ['--version'], { uid: 65534, gid: 65534, encoding: 'utf8' });
   assert.match(version.stdout, /^postgres \(PostgreSQL\) 18\./);
-  assert.deepEqual(await prepareSoftware(place, { ...nobody, mayRead: async () => false }), {
+  assert.deepEqual(await prepareSoftware(place, { ...unprivileged, mayRead: async () => false }), {
     postgres,
     initdb: join(postgres, '..', 'initdb'),
   });

@@ -18,19 +18,19 @@ export const isRoot = process.getuid?.() === 0;
 interface Scratch {
   /** The data directory below it. */
   below?: string;
-  /** With a database that an earlier start has made: for those who ask nothing about a first one. */
+  /** With a database from an earlier start: for tests that are not about the first start. */
   isMade?: boolean;
   /** Programs are run from it. */
   isForPrograms?: boolean;
 }
 
-/** What is forced to the disk costs its time there, and nothing of it survives the test. But nothing may be run from there. */
+/** In memory, so that syncs cost nothing and nothing survives the test. But no program may be run from there. */
 async function memoryDir(): Promise<string> {
   const found = await statfs('/dev/shm').catch(() => undefined);
   return found && found.bavail * found.bsize >= 2 ** 30 ? '/dev/shm' : tmpdir();
 }
 
-/** A directory that everyone may enter; whatever server is left in `data` below it ends with the test. */
+/** A directory that every user may enter; a server left in `data` below it ends with the test. */
 export async function scratch(t: TestContext, options: Scratch = {}): Promise<{ dir: string; dataDir: string }> {
   const { below = 'data', isMade = false, isForPrograms = false } = options;
   const dir = await realpath(await mkdtemp(join(isForPrograms ? tmpdir() : await memoryDir(), 'qd-keeper-')));
@@ -66,7 +66,7 @@ export interface KeeperProcess {
 }
 
 export interface KeeperOptions {
-  /** Runs it as another container would: it sees no other process, and no shared memory of theirs. */
+  /** Runs it like another container: it sees no other process, and no shared memory of other processes. */
   isInNamespace?: boolean;
   locking?: LockOptions;
   env?: Record<string, string>;
@@ -74,7 +74,7 @@ export interface KeeperOptions {
 
 const inNamespace = ['unshare', '--pid', '--ipc', '--mount-proc', '--fork', '--kill-child'];
 
-/** Why not, where this machine does not let us. */
+/** The reason, where this machine does not allow it. */
 export const noNamespaces =
   spawnSync(inNamespace[0]!, [...inNamespace.slice(1), 'true'], { stdio: 'ignore' }).status === 0
     ? false

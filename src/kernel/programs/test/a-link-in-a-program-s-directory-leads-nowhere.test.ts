@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { boundLog, withLogOpen } from '../log-file.ts';
 import { writeRecord } from '../start.ts';
 
-// The directory belongs to whom the program runs as, and we may be root.
+// The directory belongs to the program's user, and this process may be root.
 
 test('a link or a pipe where a log or a record should be leads to no other file', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'qdl-'));
@@ -36,7 +36,7 @@ test('a link or a pipe where a log or a record should be leads to no other file'
   await isUntouched();
   assert.equal((await lstat(record)).isFile(), true);
 
-  // Nobody waits at a pipe.
+  // A pipe does not block the reader.
   await rm(log);
   execFileSync('/usr/bin/env', ['mkfifo', log]);
   await boundLog(log, 3);

@@ -62,7 +62,7 @@ test('nor is it kept for longer than one that says nothing', async (t) => {
   door.wire.isDeaf = true;
   for (let n = 0; n < 100; n++) await door.say('NOOP\r\n'.repeat(1_000));
   t.mock.timers.tick(59_000);
-  door.wire.emit('timeout'); // it sends still: only what it reads counts
+  door.wire.emit('timeout'); // it still sends: only what it reads counts
   t.mock.timers.tick(1_000);
   assert.equal(door.session.isEnding, true);
   t.mock.timers.tick(5_000);
@@ -90,7 +90,7 @@ test('who reads again is heard again, and nothing is left of its having been dea
   assert.equal(door.session.isEnding, false);
 });
 
-test('an answer that was thought about counts too when nobody reads it', async () => {
+test('a reply that took time counts as unread too', async () => {
   const door = makeUpDoor({ visit: { addRecipient: () => Promise.reject(new Reply(450, '4.7.1', 'x'.repeat(900))) } });
   await door.say(`${hello}MAIL FROM:<a@b.example>\r\n`);
   door.wire.isDeaf = true;
@@ -135,7 +135,7 @@ test('a refused message is read to its end, and one that has none is cut off', a
   assert.deepEqual(door.counts, { expected: 2, ended: 2, left: 0 });
 });
 
-test('a large message that nobody wants is not kept, and its client hears why', async () => {
+test('a large refused message is not kept, and its client gets the reason', async () => {
   const door = makeUpDoor({ visit: { takeMessage: () => Promise.reject(new Reply(550, '5.7.1', 'not you')) } });
   await door.say(`${hello}${envelope}DATA\r\n`, `${'x'.repeat(998)}\r\n`.repeat(5), `${'x'.repeat(998)}\r\n`.repeat(50));
   assert.match(last(door.wire.heard), /^354/);
@@ -152,7 +152,7 @@ test('one that was refused while it came in has no more time than any other', as
   assert.equal(door.counts.ended, 1);
 });
 
-test('a pause that is ours is not counted as theirs', async () => {
+test('a pause of the server does not count as silence of the client', async () => {
   const read = Promise.withResolvers<void>();
   const takeMessage = async ({ rest }: Message) => {
     await read.promise;
@@ -208,12 +208,12 @@ test('no sentence splits a reply, and no address a command', async () => {
   assert.match(last(await door.say('MAIL FROM:<a@b.example> BODY=BINARYMIME\r\n')), /^501/);
 });
 
-test('whoever talks before the greeting is sent away', async () => {
+test('a client that sends before the greeting is disconnected', async () => {
   const door = makeUpDoor({ greetAfterMs: 50 });
   assert.match(await door.say(hello), /^421 .*You talk too soon\r\n$/);
 });
 
-test('whoever must wait for its turn is heard after it, and waits once for what came together', async () => {
+test('a client that waits for its turn is read after it, and waits once for commands that came together', async () => {
   const turns: (() => void)[] = [];
   const takeTurn = () => new Promise<void>((resolve) => turns.push(resolve));
   const door = makeUpDoor({ visit: { takeTurn } });

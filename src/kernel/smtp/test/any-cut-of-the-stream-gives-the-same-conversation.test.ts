@@ -17,7 +17,7 @@ test('the end of a message and its dots are found wherever the bytes are cut', (
   fc.assert(
     fc.property(noise, fc.constantFrom('\r\n.\r\n', ''), noise, cuts, (before, end, after, places) => {
       const text = `${before}${end}${after}`;
-      // What RFC 5321 4.5.2 says, of all of it at once; the line end before it is the one of DATA.
+      // RFC 5321 4.5.2 applied to the whole at once; the line end before it is the one of DATA.
       const found = `\r\n${text}`.indexOf('\r\n.\r\n');
       const content =
         found < 0

@@ -4,13 +4,13 @@ import type { Logger } from '../../log.ts';
 import type { Message } from '../message.ts';
 import { Session, type SessionHandler, type SessionOptions } from '../session.ts';
 
-/** One end of a connection that has no network in it: bytes come in exactly the pieces in which they are given. */
+/** One end of a connection without a network: bytes arrive exactly in the given chunks. */
 class Wire extends Duplex {
   heard = '';
   remoteAddress = '127.0.0.1';
-  /** Whether what is said to the client is taken. */
+  /** Whether the client reads the replies. */
   isDeaf = false;
-  /** How often the time without a byte began anew because the session said so. */
+  /** How often the session restarted the idle timer. */
   timesSet = 0;
   #untaken: (() => void) | undefined;
 
@@ -49,7 +49,7 @@ const read = async ({ pieces, rest }: Message): Promise<string> => {
   return Buffer.concat(all).toString('latin1');
 };
 
-/** A session at a door that takes everything, and remembers it. */
+/** A session whose handler accepts everything, and records it. */
 export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<SessionHandler> } = {}) {
   const wire = new Wire();
   const taken: Taken[] = [];
@@ -85,8 +85,8 @@ export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<S
     open: () => visit,
     secureContext: () => ({}) as SecureContext,
     isStopping: () => false,
-    proved: () => {},
-    left: () => counts.left++,
+    onKnown: () => {},
+    onClosed: () => counts.left++,
     ...change,
   });
   return {
@@ -94,7 +94,7 @@ export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<S
     session,
     taken,
     counts,
-    /** Hands these over, one after the other. */
+    /** Sends these chunks, one after the other. */
     async say(...pieces: (string | Buffer)[]): Promise<string> {
       for (const piece of pieces) {
         wire.push(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
@@ -106,7 +106,7 @@ export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<S
   };
 }
 
-/** Until everything that can go on has gone on. */
+/** Until all pending work is done. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
 }

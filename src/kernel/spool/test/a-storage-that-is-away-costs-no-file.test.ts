@@ -22,7 +22,7 @@ test('a storage that is away costs no file, and gets everything once it is back'
     storage: { fileOf: async () => undefined, put, open: async () => undefined } as never,
     folder,
     prefix: 'mail/segments',
-    mostBytes: 1,
+    maxBytes: 1,
   });
   const keys: string[] = [];
   for (const text of ['one', 'two', 'three']) {
@@ -38,7 +38,7 @@ test('a storage that is away costs no file, and gets everything once it is back'
   const telling = { seal: async () => {}, stored: async () => {} };
   await assert.rejects(spool.store(telling, new Date(0)), /away/);
   for (let tries = 0; (await openFiles()) > 0 && tries < 50; tries++) await new Promise((next) => setTimeout(next, 10));
-  assert.equal(await openFiles(), 0); // one that is forgotten open ends the process when it is collected
+  assert.equal(await openFiles(), 0); // a leaked open file handle ends the process when it is collected
   isAway = false;
   await spool.store(telling, new Date(Date.now() + 60_000));
   assert.deepEqual(

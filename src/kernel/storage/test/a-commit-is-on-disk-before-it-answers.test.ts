@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { fileStorage, StorageUnavailable, UploadUnknown } from '../index.ts';
 import { keysOf, temporaryDirectory } from './storages.ts';
 
-/** kill -9 cannot tell whether anything was synced, a power cut would; so the order of the calls is what is tested. */
+/** kill -9 cannot show whether data was synced, a power cut would; so the order of the calls is tested. */
 async function recorded(t: TestContext) {
   const root = await temporaryDirectory(t);
   const storage = await fileStorage(root);

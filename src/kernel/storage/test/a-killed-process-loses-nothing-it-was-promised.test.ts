@@ -51,7 +51,7 @@ test('kill -9 at any moment: every finished object is whole, nothing else is vis
   for (const key of keys) assert.ok(await storage.stat(key), 'a sweep takes no object');
 });
 
-/** Kills a writer once it has said so many lines: it is then in the middle of what comes next. */
+/** Kills a writer once it has printed this many lines: it is then in the middle of the next step. */
 async function killedAfter(count: number, root: string, seed: number): Promise<Promised[]> {
   const script = path.join(import.meta.dirname, 'killed-writer.ts');
   const writer = spawn(process.execPath, [...quickFlags, script, root, String(seed)], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -5,7 +5,7 @@ import { opened, sampleBytes, storages } from './storages.ts';
 
 for (const { name, prepare } of storages) {
   suite(name, () => {
-    test('whoever has the address reads the object, as the type we say', async (t) => {
+    test('a client with the presigned URL reads the object, with the content type we set', async (t) => {
       const storage = await (await prepare(t)).open();
       const bytes = sampleBytes(100_000);
       await storage.put('sha256/ab/abc', bytes);

@@ -17,7 +17,7 @@ async function broken(t: TestContext) {
   t.after(() => fake.stop());
   const storage = opened(t, { ...fake, limits: { attempts: 1 } });
   const impatient = opened(t, { ...fake, limits: { attempts: 1, silenceMs: 50 } });
-  /** Only who waits for an answer that never comes has to be impatient. */
+  /** Only a caller that waits for a response that never comes needs a short timeout. */
   return { fake, storage, underTrouble: (trouble: Trouble) => (trouble === 'silence' ? impatient : storage) };
 }
 
@@ -131,7 +131,7 @@ suite('S3 in trouble', () => {
       for (const trouble of [unavailable, 'cut', 'silence'] as const) {
         during(operation, trouble, fake);
         await assert.rejects(underTrouble(trouble).put('blob', bytes), StorageUnavailable);
-        // Whoever is impatient may also not wait for the end of the undoing.
+        // An impatient caller may also not wait for the end of the rollback.
         if (trouble === 'silence') await storage.sweep(new Date(8.64e15));
         assert.equal(fake.multiparts.size, 0);
       }
@@ -156,7 +156,8 @@ suite('S3 in trouble', () => {
         return first ? trouble : undefined;
       };
       await storage.put('blob', bytes).catch((error) => {
-        // A completion that was done though its answer was lost is unknown the second time: we must not guess, so the caller is told.
+        // A completion that succeeded with a lost response is unknown the second time: the outcome cannot be guessed, so the caller gets an
+        // error.
         assert.deepEqual([trouble, error.cause.name], ['cut after', 'NoSuchUpload']);
       });
       assert.ok(failed.has('CreateMultipartUpload') && failed.has('UploadPart') && failed.has('CompleteMultipartUpload'));

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { fileStorage } from '../index.ts';
 import { blobKey, inPieces, sampleBytes, sha256 } from './storages.ts';
 
-/** Writes objects for as long as it lives and says what it was promised, one line each, before it goes on. */
+/** Writes objects for as long as it lives and prints each acknowledged one before it goes on. */
 const [root, seed] = process.argv.slice(2);
 const storage = await fileStorage(root!);
 const say = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);

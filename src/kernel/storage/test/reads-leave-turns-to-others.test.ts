@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { runFor } from '../../fairness/index.ts';
 import { readFairly } from '../fair-disk.ts';
 
-test('of two hundred transfers that begin together a few read at once, and nobody else waits for the rest', async () => {
+test('of two hundred concurrent transfers a few read at once, and other work does not wait for the rest', async () => {
   const under = new Map<string, number>();
   const ends: (() => void)[] = [];
   const ask = (org: string) =>

@@ -7,18 +7,18 @@ import { fakeS3 } from '../../../../test/fakes/s3.ts';
 import { fileStorage, type S3Settings, type Storage, s3Storage } from '../index.ts';
 
 export const MiB = 1024 * 1024;
-/** What is cut into parts is cut in the same way whatever their size: small ones are hashed and sent in no time. */
+/** The cut into parts does not depend on their size: small ones are hashed and sent quickly. */
 export const smallPart = 8 * 65_536;
 
 export interface Kind {
   name: string;
   /** Bytes of a part. */
   part: number;
-  /** `open` called twice is a restart: the same bytes, nothing remembered. */
+  /** `open` called twice is a restart: the same bytes, no memory. */
   prepare(t: TestContext, options?: { isInEarnest?: boolean }): Promise<{ open(): Promise<Storage> }>;
 }
 
-/** Every kind of storage that the contract holds for; in earnest, with parts as large as they are in use. */
+/** Every kind of storage that the contract holds for; in full runs, with parts as large as in production. */
 export const storages: Kind[] = [
   {
     name: 'files',
@@ -67,7 +67,7 @@ export async function temporaryDirectory(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** The same bytes for the same seed, and no two places of them alike: a lost or doubled piece cannot go unnoticed. */
+/** The same bytes for the same seed, and no two regions alike: a lost or duplicated piece is detected. */
 export function sampleBytes(size: number, seed = 1): Buffer {
   const words = new Int32Array(Math.ceil(size / 4));
   let state = seed;
@@ -89,7 +89,7 @@ export async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** A sender whose connection dies when all of these bytes are sent. */
+/** A sender whose connection dies after these bytes. */
 export async function* cutOffAfter(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield* inPieces(bytes, 64 * 1024);
   throw new Error('the sender went away');

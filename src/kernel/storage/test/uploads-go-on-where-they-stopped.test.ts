@@ -160,7 +160,7 @@ for (const { name, part, prepare } of storages) {
       assert.equal(String(await readAll(storage, 'key')), 'slow sender');
     });
 
-    test('a sweep takes what nobody touched since, and only that', async (t) => {
+    test('a sweep removes leftovers untouched since, and only those', async (t) => {
       const storage = await (await prepare(t)).open();
       await storage.put('object', Buffer.from('x'));
       const id = await storage.createUpload();

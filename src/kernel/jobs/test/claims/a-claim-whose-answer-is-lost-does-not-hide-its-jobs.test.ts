@@ -16,7 +16,7 @@ test('jobs claimed by a statement whose answer never arrived are run at once, no
     ),
   );
 
-  // Between worker and server: the answer to the first claim of this lane arrives here, and goes no further.
+  // Between worker and server: the reply to the first claim of this lane stops here.
   let cuts = 0;
   let attemptsAtCut: unknown;
   const between = createServer((client) => {
@@ -28,7 +28,7 @@ test('jobs claimed by a statement whose answer never arrived are run at once, no
       server.write(data);
     });
     server.on('data', async (data) => {
-      // Its own answer, not that to what travelled before it: PostgreSQL sends it once the claim is committed.
+      // Its own reply, not that of an earlier statement: PostgreSQL sends it once the claim is committed.
       if (!isClaim || cuts > 0 || !/(UPDATE|SELECT) 5\0/.test(data.toString('latin1'))) return void client.write(data);
       cuts++;
       attemptsAtCut = await sql('select count(*)::int as taken from kernel.job where lease_until > kernel.now()');

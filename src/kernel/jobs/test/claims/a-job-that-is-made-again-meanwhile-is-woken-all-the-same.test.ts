@@ -7,7 +7,7 @@ import { eventually, workbench } from '../support.ts';
 
 const CountRow = Type.Object({ n: Type.Integer() });
 
-test('whoever wakes a job while another transaction ends it and makes it anew for later wakes the new one', async (t) => {
+test('a wake during a transaction that ends a job and inserts it again for later wakes the new one', async (t) => {
   const { app, count } = await workbench(t);
   const walk = job('walk', {}, async () => {});
   await app.db.write((tx) => enqueue(tx, walk, { key: 'a' }));

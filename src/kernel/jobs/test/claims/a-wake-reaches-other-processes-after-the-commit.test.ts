@@ -27,7 +27,7 @@ test('a wake reaches every process once its transaction has committed, many of t
     await hold.promise;
   });
   await sleep(100);
-  assert.deepEqual([here, there], [0, 0], 'nobody is woken for what is not committed');
+  assert.deepEqual([here, there], [0, 0], 'an uncommitted job wakes no worker');
   hold.resolve();
   await open;
   assert.equal(here, 1, 'here at once');

@@ -16,13 +16,13 @@ test('wakes that come together share a claim, and none of them is lost', async (
     lane: 'page',
     slots: 8,
     perOrg: 6,
-    shareMs: 10,
+    coalesceMs: 10,
     db: { read: claim } as unknown as Db,
     log: {} as Logger,
     kinds: new Map(),
     leasedHere: () => [],
-    begin: async () => {},
-    giveBack: () => {},
+    start: async () => {},
+    release: () => {},
   });
   const began = performance.now();
   for (let i = 0; i < 200; i++) {

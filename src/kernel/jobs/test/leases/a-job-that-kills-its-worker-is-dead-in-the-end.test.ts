@@ -8,7 +8,7 @@ test('a job whose workers vanish each time is dead once its attempts are used up
   let ran = 0;
   const poison = job('poison', { maxAttempts: 3 }, async () => void ran++);
   await app.db.write((tx) => enqueue(tx, poison, { key: 'a' }));
-  // What three workers leave behind that were killed by it.
+  // The rows of three workers that it killed.
   await sql(`update kernel.job set attempts = 3, lease = gen_random_uuid(), lease_until = kernel.now() - interval '1 second'`);
   worker([poison]);
   await eventually('it is dead', async () => (await count('dead_at is not null')) === 1);

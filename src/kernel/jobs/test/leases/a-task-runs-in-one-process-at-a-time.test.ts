@@ -35,12 +35,12 @@ test('a task runs in one process at a time, by the clock and when woken, and nev
   defer(() => Promise.all(workers.map((w) => w.stop({ graceMs: 0 }))));
 
   await eventually('it ran at the first start', () => runs.length === 1);
-  // Its next time counts from the end of the run, so that must be on record before the clock moves.
+  // Its next run counts from the end of this one, so that must be recorded before the clock moves.
   await eventually(
     'and is over',
     async () => (await sql(`select 1 from kernel.task where name = 'area.compare' and last_ok is not null`)).length === 1,
   );
-  // Without word of it: a run that began by itself, just before that word came, would be made once more.
+  // Without a wake: a run that started by itself, just before the wake came, would be repeated.
   await app.db.write((tx) => moveClock(tx, 301));
   await eventually('and again when its time came', () => runs.length === 2);
   await sleep(100);

@@ -18,7 +18,7 @@ test('a worker frozen beyond its lease cannot finish what another has taken over
   await other.said('ready');
   await other.said('began a');
   frozen.kill('SIGCONT');
-  await frozen.said('aborted a'); // its next renewal tells it, while the other still runs
+  await frozen.said('aborted a'); // its next renewal fails, while the other still runs
   await sql(`insert into public.go values ('a')`);
   assert.equal(await frozen.said('refused a'), 'refused a: LeaseLost');
   assert.equal(await frozen.said('ended wait'), 'ended wait lost');

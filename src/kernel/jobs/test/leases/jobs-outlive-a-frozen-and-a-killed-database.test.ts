@@ -59,7 +59,7 @@ test('jobs outlive a database that freezes and comes back, and one that is kille
   process.kill(database.pid, 'SIGKILL');
   const again = await keepPostgres({ dataDir: database.dataDir, settings: { fsync: 'off' } });
   defer(() => again.stop());
-  // What could not finish in time pauses 5 s before its next attempt.
+  // A job that could not finish in time pauses 5 s before its next attempt.
   await eventually(
     'the clock can be moved again',
     () =>

@@ -31,7 +31,7 @@ test('after the clock was set back, neither the jobs of a vanished worker nor ta
   assert.equal(
     await count(`lease_until > kernel.now() and lease_until <= kernel.now() + interval '30 s'`),
     1,
-    'whoever still lives has a full lease to renew it',
+    'a live worker has a full lease to renew it',
   );
   assert.equal(ran.length, 0);
   await advance(31);

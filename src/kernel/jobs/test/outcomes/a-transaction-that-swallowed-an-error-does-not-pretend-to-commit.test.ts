@@ -4,7 +4,7 @@ import { run } from '../../../db/index.ts';
 import { enqueue, job } from '../../index.ts';
 import { workbench } from '../support.ts';
 
-test('a transaction whose failed statement somebody caught does not pretend to have committed', async (t) => {
+test('a transaction whose failed statement was caught does not pretend to have committed', async (t) => {
   const { app, count } = await workbench(t);
   const work = job('work', {}, async () => {});
   let told = false;

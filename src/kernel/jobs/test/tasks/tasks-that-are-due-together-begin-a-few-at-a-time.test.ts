@@ -7,7 +7,7 @@ const settle = async () => {
   for (let turn = 0; turn < 10; turn++) await setImmediate();
 };
 
-test('tasks that are due together begin a few at a time, and a long one holds up nobody', async (t) => {
+test('tasks that are due together start a few at a time, and a long one does not delay the others', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const pass = makeStartLimiter(2, 1_000);
   const ends: (() => void)[] = [];

@@ -7,7 +7,7 @@ test('what comes unheard into a lane at rest is found, whether it is due or will
   const { app, worker, sql } = await workbench(t);
   const ran: string[] = [];
   const work = job('work', {}, async ({ key }) => void ran.push(key));
-  /** As by a process whose wake was lost. */
+  /** Like a process whose wake was lost. */
   const insertUnheard = (key: string, inSeconds = 0) =>
     sql(
       `insert into kernel.job (lane, kind, key, run_at, created_at)
@@ -15,7 +15,7 @@ test('what comes unheard into a lane at rest is found, whether it is due or will
     );
   worker([work]);
 
-  await insertUnheard('into a lane that nobody has used');
+  await insertUnheard('into an unused lane');
   await eventually('the first one ran', () => ran.length === 1);
 
   await app.db.write((tx) => enqueue(tx, work, { key: 'heard' }));
@@ -27,11 +27,5 @@ test('what comes unheard into a lane at rest is found, whether it is due or will
 
   await insertUnheard('into a lane that is at rest again');
   await eventually('the last one ran', () => ran.length === 5);
-  assert.deepEqual(ran, [
-    'into a lane that nobody has used',
-    'heard',
-    'into a lane that was used',
-    'later',
-    'into a lane that is at rest again',
-  ]);
+  assert.deepEqual(ran, ['into an unused lane', 'heard', 'into a lane that was used', 'later', 'into a lane that is at rest again']);
 });

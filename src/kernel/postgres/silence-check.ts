@@ -3,27 +3,29 @@ import type { Log } from './events.ts';
 import type { PostgresPaths } from './paths.ts';
 import type { Postmaster } from './postmaster.ts';
 
-const tellAfterMs = 2_000;
-const silenceMs = 30_000;
+const logAfterMs = 2_000;
+const maxSilenceMs = 30_000;
 
-/** Patience with a server that lives but does not take us yet: a long recovery answers and may take its time; silence may not. */
-export function timeouts(place: PostgresPaths, log: Log): (server: Postmaster, away: Error | undefined) => void {
+/**
+ * A server that is alive but does not accept connections yet: a long recovery answers, and may take its time; silence is limited to 30 s.
+ */
+export function makeSilenceCheck(paths: PostgresPaths, log: Log): (server: Postmaster, away: Error | undefined) => void {
   const began = performance.now();
   let silentSince: number | undefined;
-  let told = false;
+  let isLogged = false;
 
   return (server, away) => {
     const now = performance.now();
     const answered = (away as { code?: string } | undefined)?.code?.startsWith('57P') ?? false;
     silentSince = answered ? undefined : (silentSince ?? now);
-    if (!told && now - began > tellAfterMs) {
-      told = true;
+    if (!isLogged && now - began > logAfterMs) {
+      isLogged = true;
       log({ event: 'postgres.waiting', pid: server.pid, reason: away?.message ?? 'it has not opened its socket yet' });
     }
-    if (silentSince === undefined || now - silentSince < silenceMs) return;
+    if (silentSince === undefined || now - silentSince < maxSilenceMs) return;
     throw new Stop(
       exitCodes.databaseUnreachable,
-      `PostgreSQL (pid ${server.pid}) runs on ${place.cluster} but does not answer; end it with \`kill -INT ${server.pid}\` and start again`,
+      `PostgreSQL (pid ${server.pid}) runs on ${paths.cluster} but does not answer; end it with \`kill -INT ${server.pid}\` and start again`,
     );
   };
 }

@@ -10,7 +10,7 @@ import { makeServer } from '../server.ts';
 
 const tooMany = new Refusal(429, 'rate_limited', 'too many');
 
-test('whoever asks too often is told so later while the loop is busy, up to a bound, and at once otherwise', (t) => {
+test('a 429 is delayed while the loop is busy, up to a limit, and sent at once otherwise', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let isBusy = false;
   let told = 0;
@@ -54,7 +54,7 @@ test('what is told later is the same answer, and one that has left hears nothing
   assert.deepEqual([answer.status, answer.headers.get('retry-after'), await answer.json()], [429, '7', { error: 'too many' }]);
 });
 
-test('what goes wrong while somebody is told later costs that connection and nothing else', async (t) => {
+test('an error in a delayed refusal ends that connection and nothing else', async (t) => {
   const later: (() => void)[] = [];
   const delayedRefusals = { delay: (_: Refusal, say: () => void) => later.push(say) > 0 };
   const log = makeLog('silent');

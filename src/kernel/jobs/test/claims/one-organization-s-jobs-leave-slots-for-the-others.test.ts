@@ -21,14 +21,14 @@ test('jobs of one organization that all hang leave slots to the others, whose jo
   await app.db.write((tx) => enqueueMany(tx, work, many(20, 'org_b')));
   await app.db.write((tx) => enqueueMany(tx, work, many(20, undefined)));
   await eventually('all of the others ran', () => done.length === 40);
-  assert.equal(crew.snapshot().lanes.page.runningOf.get('org_a'), 6, 'not more than its share, though nobody else wanted the rest');
+  assert.equal(crew.snapshot().lanes.page.runningOf.get('org_a'), 6, 'not more than its share, though the rest was free');
 });
 
 test('behind ten thousand jobs of one organization, the others take their turns', async (t) => {
   const { app, worker } = await workbench(t);
   const order: string[] = [];
   const work = job('work', {}, async ({ org }) => void order.push(org!));
-  // Both are there before anybody works, those of A long before.
+  // Both exist before a worker starts, those of A long before.
   await app.db.write((tx) => enqueueMany(tx, work, many(10_000, 'org_a')));
   await app.db.write((tx) => enqueueMany(tx, work, [...many(30, 'org_b'), ...many(30, 'org_c')]));
   worker([work], { lanes: { default: 8 } });
@@ -41,13 +41,13 @@ test('of more organizations than one claim visits, each has its turn', async (t)
   const { app, worker, count } = await workbench(t);
   const work = job('work', {}, async () => {});
   const later = job('later', {}, async () => {});
-  // The first hundred and fifty by name have only what is not due yet, so a walk over them finds nothing to do.
+  // The first hundred and fifty by name have only jobs that are not due yet, so a walk over them finds nothing to do.
   const notYet = Array.from({ length: 150 }, (_, i) => ({ key: `${i}`, org: `org_${String(i).padStart(4, '0')}`, delaySeconds: 3_600 }));
   await app.db.write((tx) => enqueueMany(tx, later, notYet));
   await app.db.write((tx) => enqueueMany(tx, work, [...many(200, 'org_y'), ...many(200, 'org_z')]));
   worker([work, later], { lanes: { default: 4 } });
   await eventually('everything that is due ran', async () => (await count()) === 150);
-  // Everybody was asked, and nothing is due: nobody asks again and again.
+  // All organizations were visited, and nothing is due: the lane does not poll in a loop.
   const { mock } = t.mock.method(pg.Client.prototype, 'query');
   await sleep(500);
   const asked = mock.callCount();
@@ -55,7 +55,7 @@ test('of more organizations than one claim visits, each has its turn', async (t)
   assert.ok(asked < 100, `${asked} statements in half a second`);
 });
 
-test('whoever is behind others in the alphabet, or has waited less, has as many turns as they', async (t) => {
+test('an organization later in the alphabet, or with younger jobs, has as many turns as the others', async (t) => {
   const { app, worker } = await workbench(t);
   const order: string[] = [];
   const work = job('work', {}, async ({ org }) => void order.push(org!));

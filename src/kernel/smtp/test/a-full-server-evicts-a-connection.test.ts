@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeConnectionSlots } from '../connection-slots.ts';
 
-/** Guests by name: `a1` is of address `a`. */
+/** Connections by name: `a1` is of address `a`. */
 function makeParty(most: { each: number; all: number }) {
   const room = makeConnectionSlots(most);
   const sentAway: string[] = [];
@@ -19,7 +19,7 @@ test('the oldest that has not shown who it is goes for a newcomer, and an addres
   assert.deepEqual([sentAway, room.size], [['a1'], 4]);
 });
 
-test('of the address that has the most the oldest goes: a churn of new ones sends nobody else away', () => {
+test('the oldest of the address with the most is evicted: a churn of new connections evicts no other address', () => {
   const { sentAway, enter } = makeParty({ each: 20, all: 10 });
   enter('h1');
   for (let n = 0; n < 100; n++) assert.ok(enter(`a${n}`));
@@ -39,7 +39,7 @@ test('who logged in, or sent a message, goes last, and only while idle', () => {
   const third = enter('e1')!;
   third.markKnown();
   assert.deepEqual(sentAway, ['c1', 'd1']);
-  assert.ok(enter('f1'), 'nobody is left but those who are known: the one that is idle goes');
+  assert.ok(enter('f1'), 'only known connections are left: the idle one is evicted');
   assert.deepEqual(sentAway, ['c1', 'd1', 'a1']);
   first.release();
   first.markKnown();
@@ -78,7 +78,7 @@ test('messages that never end do not close the door: an address with many loses 
   assert.ok(!sentAway.includes('h1'));
 });
 
-test('who is at work is sent away for nobody who would have as much', () => {
+test('a connection at work is not evicted for an address that would have as many', () => {
   const { sentAway, enter } = makeParty({ each: 4, all: 3 });
   for (const name of ['a1', 'b1', 'c1']) enter(name, { isAtWork: true })!.markKnown();
   assert.equal(enter('n1'), undefined);

@@ -36,7 +36,7 @@ async function serve(t: TestContext, handle: Handle, parsed?: () => void, isBusy
   };
 }
 
-/** The bodies of answers, each a line of its own, until there are so many. */
+/** The response bodies, one line each, until there are this many. */
 async function readAnswers(socket: Socket, count: number): Promise<string[]> {
   let text = '';
   for await (const chunk of socket) {
@@ -49,12 +49,12 @@ async function readAnswers(socket: Socket, count: number): Promise<string[]> {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const echo: Handle = ({ url }, response) => void response.end(`answer ${url}\n`);
 
-test('whoever sends two thousand requests at once waits for everybody else between them, and is answered in order', async (t) => {
+test('a client that pipelines two thousand requests yields to others between them, and is answered in order', async (t) => {
   const order: string[] = [];
   let wake = () => {};
   const { dial } = await serve(t, (request, response) => {
     order.push(request.url!);
-    if (order.length === 1) wake(); // the other client asks once the first of the bulk is under way
+    if (order.length === 1) wake(); // the other client sends once the first of the bulk is in flight
     echo(request, response);
   });
   const [bulk, other] = await Promise.all([dial(), dial()]);

@@ -15,12 +15,12 @@ test('jobs that fall due one right after the other share a claim, and one that i
   };
   const began = performance.now();
   const lane = startLane({
-    ...{ lane: 'webhook', slots: 8, perOrg: 6, shareMs: 10, kinds: new Map(), db: { read: claim } as unknown as Db, log: {} as Logger },
-    ...{ leasedHere: () => [], begin: async () => {}, giveBack: () => {} },
+    ...{ lane: 'webhook', slots: 8, perOrg: 6, coalesceMs: 10, kinds: new Map(), db: { read: claim } as unknown as Db, log: {} as Logger },
+    ...{ leasedHere: () => [], start: async () => {}, release: () => {} },
   });
-  lane.wake(); // else it only asks whether there are any
+  lane.wake(); // otherwise it only checks whether there are any
   await sleep(100);
-  // The first found nothing, so it was not waited for after it; after each that did, ten milliseconds pass: true however slow this machine is.
+  // The first claim found nothing, so no delay follows it; after each that did, ten milliseconds pass: true however slow this machine is.
   assert.ok(claims > 1 && claims <= 3 + (performance.now() - began) / 10, `${claims} claims`);
   await lane.stop();
 });

@@ -31,7 +31,7 @@ async function asked(t: TestContext, answer: RequestListener = (_request, respon
   return { ask, heard, connections, guard, port };
 }
 
-test('whoever asks again finds the connection, and nobody else does', async (t) => {
+test('the same caller reuses the connection, and no other caller does', async (t) => {
   const { ask, heard, port } = await asked(t);
   await ask('/1', 'a');
   await ask('/2', 'a');
@@ -61,7 +61,7 @@ test('a peer that has closed it meanwhile is asked once more, on a new one', asy
     let isFirst = true;
     socket.on('data', () => {
       requests++;
-      if (!isFirst) return void socket.resetAndDestroy(); // it had made up its mind before it heard
+      if (!isFirst) return void socket.resetAndDestroy(); // the server had decided before it read the request
       isFirst = false;
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
     });
@@ -105,7 +105,7 @@ test('what a peer says unasked is not taken for an answer', async (t) => {
   assert.equal(sockets.length, 2);
 });
 
-test('an answer that nobody reads gives its connection back if it is short, and costs it if it is not', async (t) => {
+test('an unread response returns its connection if it is short, and closes it if it is not', async (t) => {
   const bodies: Record<string, RequestListener> = {
     '/short': (_request, response) => response.end('x'.repeat(1_000)),
     '/long': (_request, response) => response.end('x'.repeat(100_000)),
@@ -119,13 +119,13 @@ test('an answer that nobody reads gives its connection back if it is short, and 
   await tell('/short');
   await tell('/endless');
   assert.deepEqual(heard, ['/short on 0, keep-alive', '/endless on 0, keep-alive']);
-  await once(connections[0]!, 'close'); // after a moment, not after the patience for the whole request
+  await once(connections[0]!, 'close'); // after a moment, not after the timeout of the whole request
   await tell('/long');
   await tell('/short');
   assert.deepEqual(heard.slice(2), ['/long on 1, keep-alive', '/short on 2, keep-alive']);
 });
 
-/** A peer that speaks bytes of its own: what it says to each request on a connection, by turns; and how many connections it had. */
+/** A server that sends raw bytes: its responses by connection, in turn; and the number of its connections. */
 async function speaking(t: TestContext, ...turns: ((socket: Socket) => void)[]) {
   let connections = 0;
   const port = await tcpServer(t, (socket) => {
@@ -180,7 +180,7 @@ test('a peer that answers and reads nothing is left when the time for the whole 
   clearTimeout(waiting);
 });
 
-test('terms of TLS that are somebody’s own are not for kept connections', async () => {
+test('a caller with its own TLS options cannot reuse connections', async () => {
   const guard = makeGuard({ allow });
   const asking = guard.fetch('webhook', 'https://127.0.0.1:1/', { keptFor: 'a', tls: { rejectUnauthorized: false } });
   await assert.rejects(asking, { kind: 'request' });

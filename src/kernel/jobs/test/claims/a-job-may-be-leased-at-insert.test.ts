@@ -9,14 +9,14 @@ import { type Bench, eventually, workbench } from '../support.ts';
 
 const here = { lane: 'page', beginsHere: true } as const;
 
-/** Until its first look is over, a worker does not know whether somebody waits. */
+/** Until its first poll is over, a worker does not know whether jobs wait. */
 const warm = job('warm', { lane: 'page' }, async () => {});
 async function lookedAround({ app, count }: Bench): Promise<void> {
   await app.db.write((tx) => enqueue(tx, warm, { key: 'first' }));
   await eventually('the worker works', async () => (await count()) === 0);
 }
 
-test('a job that is due at once begins in the process that made it, under a lease it was born with, and nobody is woken', async (t) => {
+test('a job that is due at once starts in the process that inserted it, leased at insert, without a wake', async (t) => {
   const bench = await workbench(t);
   const { app, worker, count, sql } = bench;
   const ran: unknown[] = [];
@@ -29,7 +29,7 @@ test('a job that is due at once begins in the process that made it, under a leas
   app.waker.hear(laneChannel('page'), () => wakes++);
   const before = await app.db.write(async (tx) => {
     await enqueue(tx, born, { key: 'a', org: 'org_a', requestId: 'req' });
-    await sleep(50); // no look of the lane sees it before the commit
+    await sleep(50); // no poll of the lane sees it before the commit
     assert.equal(crew.snapshot().lanes.page.runningOf.get('org_a'), 1, 'its slot is taken');
     assert.deepEqual(ran, [], 'nothing begins before the commit');
     return tx.query({ strings: ['select attempts, lease is not null as leased from kernel.job'], values: [] } as never);
@@ -73,7 +73,7 @@ test('what is rolled back, or taken away in its own transaction, never runs, and
   assert.equal(runs, 1);
 });
 
-test('whoever has their share, or comes while others wait, waits in line', async (t) => {
+test('an organization at its limit, or a job that comes while others wait, queues', async (t) => {
   const bench = await workbench(t);
   const { app, worker, count, defer } = bench;
   const stuck = Promise.withResolvers<void>();
@@ -107,7 +107,7 @@ test('what a killed process had made and not begun is run by another once its le
   const { app, worker, count, sql, advance } = await workbench(t);
   const attempts: number[] = [];
   const born = job('born', here, ({ attempt, finishWith }) => finishWith(async () => void attempts.push(attempt)));
-  // As a process does it that dies after its COMMIT: nobody begins in the slot.
+  // Like a process that dies after its COMMIT: no job starts in the slot.
   const slot: Slot = { lease: '00000000-0000-4000-8000-000000000001', leaseSeconds: 30, begin: () => {}, release: () => {} };
   app.db.lend({ take: () => slot });
   await app.db.write((tx) => enqueue(tx, born, { key: 'a' }));
@@ -131,7 +131,7 @@ test('one whose COMMIT was not answered is retaken by the same worker at its nex
   await lookedAround(bench);
   let slot: Slot | undefined;
   await app.db.write(async (tx) => {
-    // It has committed, and whoever waited for the answer was told that the database is away.
+    // It has committed, and the caller got an error that the database is unavailable.
     const taken = tx.slots!.take({ lane: 'page', kind: 'born', org: undefined })!;
     slot = { ...taken, begin: () => taken.release(false) };
     await enqueue({ ...tx, slots: { take: () => slot } }, born, { key: 'a' });
@@ -173,7 +173,7 @@ test('whatever fails beside an insert that is on its way, its slot is free again
   const crew = worker([born, warm]);
   await lookedAround(bench);
   for (const key of ['a', 'b', 'c']) {
-    // The rollback is given before the insert is answered, and this process hears of both at once.
+    // The rollback is sent before the insert is answered, and this process gets both replies at once.
     const failing = app.db.write((tx) => Promise.all([enqueue(tx, born, { key }), Promise.reject(new Error('not this time'))]));
     setImmediate(() => {
       for (const until = performance.now() + 20; performance.now() < until; );
@@ -196,7 +196,7 @@ test('a job that begins where it was made sees the payload that was inserted', a
   await app.db.write(async (tx) => {
     const payload = { n: 1 };
     const made = enqueue(tx, born, { key: 'a', payload });
-    payload.n = 2; // while the insert is on its way
+    payload.n = 2; // while the insert is in flight
     await made;
     payload.n = 3;
   });

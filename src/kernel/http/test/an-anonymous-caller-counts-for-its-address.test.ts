@@ -9,7 +9,7 @@ import { makeLog } from '../../log.ts';
 import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
 
-/** Says to each request whose share it uses, before and after it has waited for something. */
+/** Answers each request with its context key, before and after an await. */
 async function askTwice(t: TestContext, trustedProxies: string[], senders: (string | undefined)[]) {
   const raw = (_request: http.IncomingMessage, response: http.ServerResponse) => {
     const before = currentContext().org;

@@ -27,7 +27,7 @@ function sending(chunkBytes: number, bytes: number, everyMs = 0): { request: Inc
   return { request, left: () => left };
 }
 
-/** The pace is one for the process: it has come to rest before its clock is the machine's again. */
+/** The rate limit is one for the process: it must be idle before the real clock is restored. */
 function moveTimers(t: TestContext): void {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(async () => {
@@ -42,7 +42,7 @@ function moveTimers(t: TestContext): void {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const lingerMs = 5_000;
 
-/** How long it takes, by the clock that the pace goes by, until all of it was read. */
+/** How long it takes, by the clock of the rate limit, until all of it was read. */
 async function msUntilRead(body: { left(): number }): Promise<number> {
   for (let ms = 0; ms < lingerMs; ms++) {
     for (let i = 0; i < 4; i++) await turn();
@@ -52,7 +52,7 @@ async function msUntilRead(body: { left(): number }): Promise<number> {
   return Number.POSITIVE_INFINITY;
 }
 
-test('whoever drips what nobody wants keeps no refusal from others, nor does whoever left', async (t) => {
+test('a slow sender of a refused body delays no refusal of others, nor does a sender that left', async (t) => {
   moveTimers(t);
   const drips = Array.from({ length: 2_000 }, (_, i) => sending(1, 1_000_000, 90 + (i % 23)).request);
   const honest = sending(65_536, 10 * 2 ** 20);
@@ -69,7 +69,7 @@ test('whoever drips what nobody wants keeps no refusal from others, nor does who
   assert.ok((await msUntilRead(later)) < lingerMs / 2, 'ten megabytes after four thousand who left');
 });
 
-test('whoever is refused very often shares its turns with itself: another reads its reason soon', async (t) => {
+test('a sender that is refused very often shares turns with itself: another gets its refusal soon', async (t) => {
   moveTimers(t);
   const often = Array.from({ length: 300 }, () => sending(65_536, 60 * 2 ** 20).request);
   const refuse = (from: string, request: IncomingMessage) => runFor({ org: `from ${from}`, operation: 'http' }, () => discard(request));

@@ -17,7 +17,7 @@ test('a job that turns up long after it was due is found within a second, though
     }
   })();
   await eventually('the lane is busy', () => ran.length > 20);
-  // As after a transaction that took long to commit, or the lease of a vanished worker: far behind where claims have come to look.
+  // Like a transaction that took long to commit, or the lease of a crashed worker: far behind the position of current claims.
   await sql(
     `insert into kernel.job (lane, kind, key, run_at, created_at) values ('default', 'work', 'old', kernel.now() - interval '1 hour', kernel.now())`,
   );

@@ -95,7 +95,7 @@ test('phases are told as they pass, also of a request that fails', async (t) => 
   ]);
 });
 
-test('raw TCP carries bytes both ways, and a reset crashes nobody', async (t) => {
+test('raw TCP carries bytes both ways, and a reset does not crash the process', async (t) => {
   const port = await tcpServer(t, (socket) => {
     socket.once('data', (data) => socket.write(`you said ${data}`, () => socket.resetAndDestroy()));
   });

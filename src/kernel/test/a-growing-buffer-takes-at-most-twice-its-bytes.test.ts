@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { GrowingBuffer, gather } from '../growing-buffer.ts';
 
-/** Pieces as Node hands them over: some alone in their memory, some a corner of 64 KiB. */
+/** Chunks as Node delivers them: some with a buffer of their own, some a slice of 64 KiB. */
 const piece = fc.tuple(fc.uint8Array({ maxLength: 3_000 }), fc.boolean()).map(([bytes, isCorner]) => {
   if (!isCorner) return bytes;
   const read = Buffer.allocUnsafeSlow(65_536);

@@ -17,7 +17,7 @@ test('a listener that asks again while a stale entry goes leaves every key its o
   t.mock.method(performance, 'now', () => now);
   const cache = makeCaches(fakeListener().listener).make<Kept>();
   const fill = (key: string) => cache.get(key, async () => ({ value: { key, serial: now }, topics: [] }));
-  // As a download does whose credential is looked up anew: it asks for the same key the moment it hears that it went.
+  // Like a download whose credential is looked up again: it reads the same key as soon as it is dropped.
   cache.onDrop(({ key }) => void (cache.peek(key) ?? fill(key)));
   await fill('slow download');
   now = 60_000;
@@ -58,7 +58,7 @@ test('an entry that says it belongs to another key is no answer, whatever the li
   assert.deepEqual(logged, [{ event: 'cache.mixed-up' }]);
 });
 
-/** What a listener does when it hears of a value that went, and what the walk itself does. */
+/** The actions of a drop listener, and of the walk itself. */
 type Step =
   | { do: 'fill'; key: string; ttlMs: number }
   | { do: 'peek' | 'drop'; key: string }
@@ -75,13 +75,13 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('deaf' as const), for: fc.constantFrom(0, 10) }) },
 );
 
-/** The truth about each key: what was read last, until when it holds, and whether it was dropped since. */
+/** The expected state of each key: the last value read, its expiry, and whether it was dropped since. */
 class Model {
   readonly last = new Map<string, { serial: number; staleAt: number }>();
   serial = 0;
 
   judge(key: string, found: Kept | undefined, now: number) {
-    if (!found) return; // forgetting is always allowed
+    if (!found) return; // dropping is always allowed
     assert.equal(found.key, key, 'a value of another key');
     const known = this.last.get(key);
     assert.ok(known, `${key} was dropped, and is still answered`);
@@ -141,12 +141,12 @@ test('no walk over the cache, with listeners that ask, fill and drop from inside
       const toldOf = new Map<number, number>();
       const failures: unknown[] = [];
       let reacted = 0;
-      let over = false; // a value that was not kept is told of a little later
+      let over = false; // drop listeners are called a little later for a value that was not cached
       cache.onDrop(({ key, serial }) => {
         if (over) return;
         toldOf.set(serial, (toldOf.get(serial) ?? 0) + 1);
         model.judge(key, cache.peek(key), clock.now);
-        // Each listener re-enters, boundedly: otherwise fills in a full cache would crowd each other out for ever.
+        // Each listener re-enters, with a limit: otherwise fills in a full cache would evict each other for ever.
         if (reacted < 100) take(reactions[reacted++ % reactions.length]!).catch((error) => failures.push(error));
       });
       for (const step of steps) await take(step);

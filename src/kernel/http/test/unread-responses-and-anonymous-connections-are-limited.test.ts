@@ -47,14 +47,14 @@ async function serve(t: TestContext, limits: Partial<ConnectionLimits>, proxies:
   return { dial, closed };
 }
 
-/** Asks on a connection, and waits for what comes first: the answer or the end. */
+/** Sends a request and waits for the first event: the response or the close. */
 const ask = async (socket: Socket, headers = '') => {
   socket.write(`GET / HTTP/1.1\r\nHost: a\r\n${headers}\r\n`);
   const [chunk] = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => ['closed'])]);
   return /hello/.test(String(chunk)) ? 'answered' : 'closed';
 };
 
-test('an answer that nobody reads is given up; one that is read slowly, or that watches itself, is not', async (t) => {
+test('an unread response is cut; one that is read slowly, or that checks itself, is not', async (t) => {
   const { dial, closed } = await serve(t, { unreadMs: 400 });
   const unread = await dial('/large');
   unread.pause();
@@ -93,7 +93,7 @@ test('an address has so many connections without a login: the oldest idle one go
   assert.deepEqual([busy.destroyed, await ask(known), await closed('idle'), await closed('refused')], [false, 'answered', 2, 1]);
 });
 
-test('strangers leave a reserve to the addresses that are known; a trusted proxy is not bounded', async (t) => {
+test('anonymous connections leave a reserve for known addresses; a trusted proxy is not limited', async (t) => {
   const strict = { anonymousPerAddress: 100, anonymousInAll: 2, inAll: 6 };
   const { dial } = await serve(t, strict);
   const known = await dial();

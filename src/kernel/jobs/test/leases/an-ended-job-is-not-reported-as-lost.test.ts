@@ -6,7 +6,7 @@ import type { App } from '../../../app.ts';
 import { enqueue, job } from '../../index.ts';
 import { eventually, workbench } from '../support.ts';
 
-/** A worker whose leases are renewed all the time, what it warns of, and a job that runs beside: its lease tells when that was. */
+/** A worker that renews its leases all the time, its warnings, and a job that runs beside: its lease shows the time of the last renewal. */
 async function renewing(t: TestContext) {
   const bench = await workbench(t);
   const { app, sql, defer, worker } = bench;
@@ -30,7 +30,7 @@ async function renewing(t: TestContext) {
       await eventually('the other one runs', async () => (await leaseOfOther()).startsWith('2'));
       return ended;
     },
-    /** One renewal may have been asked for already; the next ones were asked for everything that is leased now. */
+    /** One renewal may be in flight already; the next ones cover everything that is leased now. */
     severalRenewals: async () => {
       for (let i = 0; i < 3; i++) {
         const before = await leaseOfOther();
@@ -42,7 +42,7 @@ async function renewing(t: TestContext) {
 
 test('a renewal that finds a job done, before the worker has heard so itself, says nothing', async (t) => {
   const { app, connection, defer, warnings, start, severalRenewals, count } = await renewing(t);
-  // Between worker and server: what the server says about outcomes is kept back for a while.
+  // Between worker and server: the server's replies about outcomes are delayed for a while.
   let keptBack: (() => void)[] | undefined;
   const between = createServer((client) => {
     const server = connect(`${connection.host}/.s.PGSQL.${connection.port}`);

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { Counter, Registry } from 'prom-client';
 import { QuickCounter } from '../quick-counter.ts';
 
-test('counts are told as prom-client tells its own, each once, whenever somebody asks', async () => {
+test('counts are reported as prom-client reports its own, each once, at every scrape', async () => {
   const [ours, theirs] = [new Registry(), new Registry()];
   const options = { name: 'answers_total', help: 'How many there were', labelNames: ['plane', 'status'] as const };
   const quick = new QuickCounter({ ...options, registers: [ours] });
   const plain = new Counter({ ...options, registers: [theirs] });
-  quick.series('status', '5xx'); // nothing of it was counted, so nothing is told
+  quick.series('status', '5xx'); // nothing of it was counted, so nothing is reported
   for (let asked = 0; asked < 2; asked++) {
     for (const [plane, status, by] of [
       ['oci', '2xx', 1],

@@ -13,7 +13,7 @@ async function folderFor(t: TestContext): Promise<string> {
   return dir;
 }
 
-/** As S3 is: objects are no files of this machine. */
+/** Like S3: objects are no files of this machine. */
 const remote = (storage: Storage): Storage => ({ ...storage, fileOf: async () => undefined });
 
 async function append(spool: Spool, ...bodies: string[]): Promise<SpoolPosition[]> {
@@ -32,7 +32,7 @@ test('bodies lie one behind the other, and each is read by itself', async (t) =>
     storage: await fileStorage(join(dir, 'blobs')),
     folder: join(dir, 'mail'),
     prefix: 'mail/segments',
-    mostBytes: 20,
+    maxBytes: 20,
   });
   t.after(() => spool.close());
   const first = await append(spool, 'one', '', 'three');
@@ -92,7 +92,7 @@ test('after a write that failed nothing more is added to that segment', async (t
   const storage = await fileStorage(join(dir, 'blobs'));
   let isFull = true;
   const spool = makeSpool({
-    // A place that cannot be written to, until there is room again.
+    // A directory that cannot be written to, until there is space again.
     storage: { ...storage, fileOf: async (key) => (isFull ? '/dev/full' : storage.fileOf(key)) },
     folder: join(dir, 'mail'),
     prefix: 'mail/segments',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { enqueue, job } from '../../index.ts';
 import { eventually, workbench } from '../support.ts';
 
-test('what is due later begins on time, though nobody wakes the worker then', async (t) => {
+test('a job that is due later starts on time, without a wake', async (t) => {
   const { app, worker } = await workbench(t);
   const late: number[] = [];
   const work = job('work', {}, async () => {});
@@ -15,6 +15,6 @@ test('what is due later begins on time, though nobody wakes the worker then', as
     late.every((seconds) => seconds >= 0),
     `one began before it was due: ${late}`,
   );
-  // Looking once a second would be half a second late on average.
+  // Polling once a second would be half a second late on average.
   assert.ok(late.toSorted((a, b) => a - b)[2]! < 0.2, `they began ${late} s late`);
 });

@@ -1,16 +1,16 @@
 import { Reply } from './reply.ts';
 
-// What is said at SMTP doors, as the bytes that are sent.
+// The fixed SMTP replies, as the bytes that are sent.
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a sentence that holds one of these would be two replies
-const splitting = /[\u0000-\u001f\u007f-\u009f]/g;
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/** The code of RFC 3463 stands before the sentence. */
-export const write = (code: number, sentence: string): Buffer => Buffer.from(`${code} ${sentence.replace(splitting, ' ')}\r\n`);
+/** The RFC 3463 code precedes the sentence. */
+export const write = (code: number, sentence: string): Buffer => Buffer.from(`${code} ${sentence.replace(controlCharacters, ' ')}\r\n`);
 
 export const greet = (name: string): Buffer => Buffer.from(`220 ${name} ESMTP Quarterdeck\r\n`);
 
-/** The answer to EHLO: our name, then a line for each thing that we offer. */
+/** The reply to EHLO: our name, then one line for each extension. */
 export function introduce(name: string, offers: readonly string[]): Buffer {
   const lines = [`${name} at your service`, ...offers];
   return Buffer.from(lines.map((line, n) => `250${n < lines.length - 1 ? '-' : ' '}${line}\r\n`).join(''));
@@ -28,7 +28,7 @@ export const whomToVerify = write(501, '5.5.4 say VRFY and an address');
 export const unknown = write(500, '5.5.2 there is no such command here');
 export const readyForTls = write(220, '2.0.0 Ready to start TLS');
 export const loggedIn = write(235, '2.7.0 Authentication successful');
-/** RFC 4954: the questions of AUTH, the last two in base64. */
+/** RFC 4954: the challenges of AUTH, the last two in base64. */
 export const anything = Buffer.from('334 \r\n');
 export const username = Buffer.from('334 VXNlcm5hbWU6\r\n');
 export const password = Buffer.from('334 UGFzc3dvcmQ6\r\n');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DataReader } from '../data-reader.ts';
-import { type Expected, Incoming, type Message } from '../message.ts';
+import { type Expected, type Message, ReceivedMessage } from '../message.ts';
 import { makeUpDoor, settle } from './made-up-door.ts';
 
 const begin = 'EHLO far.example\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<c@d.example>\r\nDATA\r\n';
@@ -41,14 +41,14 @@ test('lines that begin with a dot are one piece a chunk', () => {
 });
 
 test('a message that comes byte by byte is held in one piece', () => {
-  const message = new Incoming(expected);
+  const message = new ReceivedMessage(expected);
   for (let n = 0; n < 100_000; n++) message.add(Buffer.from('x'));
-  const { pieces } = message.gathered();
+  const { pieces } = message.buffered();
   assert.equal(pieces.length, 1);
   assert.equal(pieces[0]!.length, 100_000);
 });
 
-test('so is what waits for whoever reads a large one', async () => {
+test('so are the bytes that wait for the reader of a large message', async () => {
   let handed: Message | undefined;
   const asked = Promise.withResolvers<string>();
   const takeMessage = (message: Message) => {
@@ -59,7 +59,7 @@ test('so is what waits for whoever reads a large one', async () => {
   await door.say(begin, 'x'.repeat(1_001));
   let sent = 0;
   for (; !door.wire.isPaused() && sent < 200_000; sent++) door.wire.push(Buffer.from('x'));
-  assert.ok(sent < 70_000, `${sent} bytes were taken while nobody read them`);
+  assert.ok(sent < 70_000, `${sent} bytes were accepted while the reader was idle`);
   door.wire.push(Buffer.from('\r\n.\r\n'));
   let pieces = 0;
   let bytes = 0;
@@ -79,9 +79,9 @@ test('a message that came in one chunk is not copied', () => {
   const chunk = Buffer.from(new ArrayBuffer(bytes + 3));
   chunk.fill(`${'x'.repeat(98)}\r\n`, 0, bytes);
   chunk.write('.\r\n', bytes);
-  const message = new Incoming(expected);
+  const message = new ReceivedMessage(expected);
   assert.equal(new DataReader().read(chunk, message), chunk.length);
-  const { pieces } = message.gathered();
+  const { pieces } = message.buffered();
   assert.equal(pieces[0]!.buffer, chunk.buffer);
   assert.equal(pieces[0]!.length, bytes);
 });

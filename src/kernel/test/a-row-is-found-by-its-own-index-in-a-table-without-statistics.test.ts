@@ -8,7 +8,7 @@ interface Plan {
   Plans?: Plan[];
 }
 
-test('a row is found by its own index in a table that nobody has analyzed, and the plan is kept while it grows', async (t) => {
+test('a row is found by its own index in a table without statistics, and the plan is kept while it grows', async (t) => {
   const { connection, drop } = await freshDatabase();
   const client = new pg.Client(connection);
   await client.connect();
@@ -28,7 +28,7 @@ test('a row is found by its own index in a table that nobody has analyzed, and t
   assert.ok(tables.length >= 15, `${tables.length} tables`);
   assert.ok(tables.some((table) => table.dead));
 
-  // As a prepared statement is planned once it is used often: for any values, and for as long as nothing new is known of the table.
+  // As a prepared statement is planned after several uses: for any values, and until the table has new statistics.
   await client.query('set plan_cache_mode = force_generic_plan');
   const indexOf = async (statement: string) => {
     await client.query(`prepare looked (text, text) as ${statement}`);
