@@ -3,12 +3,12 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf } from '../../rules/kubernetes/object.ts';
 import { unauthorized } from '../../rules/kubernetes/status.ts';
-import { type Place, readObject } from '../../store/objects.ts';
+import { type ObjectKey, readObject } from '../../store/objects.ts';
 import type { AccessHolder, Cluster, EmbeddedIdentity, User } from './cluster.ts';
 import { requireSpace } from './read.ts';
 import { readToken } from './tokens.ts';
 
-const everybody = 'system:authenticated';
+const authenticatedGroup = 'system:authenticated';
 
 /** Who asks. A certificate counts first, then a bearer token; without either it is the anonymous user. `inside`: as the transaction sees it. */
 export async function authenticate(
@@ -22,7 +22,7 @@ export async function authenticate(
     if (isRefused(identity.fingerprint) || (inside && (await isRefusedNow?.(inside, identity.fingerprint)))) throw unauthorized();
     return {
       name: identity.commonName,
-      groups: [...new Set([...identity.organizations, everybody])],
+      groups: [...new Set([...identity.organizations, authenticatedGroup])],
       extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${identity.fingerprint}`] },
     };
   }
@@ -64,8 +64,8 @@ async function authenticateBootstrap(cluster: Cluster, id: string, secret: strin
     .filter((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group));
   return {
     name: `system:bootstrap:${id}`,
-    groups: ['system:bootstrappers', ...groups, everybody],
-    hangsOn: [`secrets kube-system/bootstrap-token-${id}`],
+    groups: ['system:bootstrappers', ...groups, authenticatedGroup],
+    credentialObjects: [`secrets kube-system/bootstrap-token-${id}`],
   };
 }
 
@@ -82,10 +82,10 @@ async function authenticateAccount(cluster: Cluster, token: string, inside: Tx |
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
     uid,
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, everybody],
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, authenticatedGroup],
     extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] },
     ...(binding?.holder ? { access: binding.holder } : {}),
-    hangsOn: [`serviceaccounts ${namespace}/${name}`, ...(bound ? [`secrets ${namespace}/${bound.name}`] : [])],
+    credentialObjects: [`serviceaccounts ${namespace}/${name}`, ...(bound ? [`secrets ${namespace}/${bound.name}`] : [])],
   };
 }
 
@@ -98,7 +98,7 @@ async function findBinding(
 ): Promise<{ holder: AccessHolder | undefined } | undefined> {
   const { access } = cluster.options;
   const isAccess = access?.isSecret(namespace, name) ?? false;
-  return readIn(cluster, inside, async (tx) => {
+  return readWith(cluster, inside, async (tx) => {
     const [row, holder] = await Promise.all([
       readObject(tx, cluster, { resource: 'secrets', namespace, name }),
       isAccess ? access!.findHolder(tx, name) : undefined,
@@ -109,11 +109,11 @@ async function findBinding(
   });
 }
 
-const readIn = <T>(cluster: Cluster, inside: Tx | undefined, work: (tx: Tx) => Promise<T>): Promise<T> =>
+const readWith = <T>(cluster: Cluster, inside: Tx | undefined, work: (tx: Tx) => Promise<T>): Promise<T> =>
   inside ? work(inside) : cluster.app.db.read(work);
 
-const readWithTime = (cluster: Cluster, place: Place, inside: Tx | undefined) =>
-  readIn(cluster, inside, async (tx) => {
-    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, place)]);
+const readWithTime = (cluster: Cluster, key: ObjectKey, inside: Tx | undefined) =>
+  readWith(cluster, inside, async (tx) => {
+    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, key)]);
     return { now: space.now, kept: row && (JSON.parse(row.body) as KubeObject) };
   });

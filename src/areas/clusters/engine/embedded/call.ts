@@ -1,10 +1,10 @@
-import type { Asked } from '../../rules/kubernetes/path.ts';
+import type { RequestInfo } from '../../rules/kubernetes/request-info.ts';
 import type { Caller } from './caller.ts';
-import type { UnreadBytes } from './unread.ts';
+import type { UnreadAccount } from './unread.ts';
 
 /** One request, once it is known who asks for what. */
 export interface Call {
-  asked: Asked;
+  requestInfo: RequestInfo;
   caller: Caller;
   /** The body as JSON would have it, whatever it came as; undefined if there was none. */
   body: unknown;
@@ -12,14 +12,14 @@ export interface Call {
   /** The header, for those who choose between forms that only they have. */
   accept: string;
   /** How objects are shown. */
-  show: Show;
+  representation: Representation;
   /** Ends when the caller is gone. */
   signal: AbortSignal;
   /** What is kept for it until it reads it. */
-  unread: UnreadBytes;
+  unread: UnreadAccount;
 }
 
-export interface Show {
+export interface Representation {
   as: 'object' | 'table' | 'metadata';
   /** Of tables: what stands in each row beside its cells. */
   rowObject: 'None' | 'Metadata' | 'Object';

@@ -2,7 +2,7 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Authority } from '../../../../kernel/x509/issue.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
-import type { Compiled } from '../../rules/kubernetes/rbac.ts';
+import type { CompiledRbac } from '../../rules/kubernetes/rbac.ts';
 import type { Unread } from './unread.ts';
 
 /** How a connection proved itself by certificate; absent: it did not. */
@@ -61,10 +61,10 @@ export interface User {
   /** The Quarterdeck token behind it. */
   access?: AccessHolder;
   /** Objects with which its credential ends: `secrets kube-system/bootstrap-token-abcdef`. */
-  hangsOn?: readonly string[];
+  credentialObjects?: readonly string[];
 }
 
-export interface KnownObject {
+export interface CachedObject {
   version: number;
   object: KubeObject;
 }
@@ -78,20 +78,20 @@ export interface Cluster {
   /** The channel that is woken after each write. */
   channel: string;
   /** Roles and bindings as of a version. */
-  rbac: { version: number; compiled: Compiled } | undefined;
+  rbac: { version: number; compiled: CompiledRbac } | undefined;
   /** The same while it is read: whoever needs it meanwhile waits for that. */
-  rbacReading: { version: number; compiled: Promise<Compiled> } | undefined;
+  rbacLoading: { version: number; compiled: Promise<CompiledRbac> } | undefined;
   /** Roles and bindings as they were last read, by where they stand: only what changed is read again. */
-  rbacObjects: ReadonlyMap<string, KnownObject>;
+  rbacObjects: ReadonlyMap<string, CachedObject>;
   figures: { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
-  underway: number;
+  inFlight: number;
   /** Resolves when the write before has ended. */
-  writing: Promise<void>;
+  lastWrite: Promise<void>;
   watches: number;
   /** By objects that credentials hang on: ends the watches of whoever showed one. */
-  endings: Map<string, Set<() => void>>;
+  watchesByCredential: Map<string, Set<() => void>>;
   /** Asks for namespaces and owned objects to be cleared away. */
-  sweep: () => void;
+  scheduleSweep: () => void;
   isStopped: boolean;
 }
 
@@ -103,23 +103,23 @@ export const limits = {
   /** Of one; etcd's own default. */
   objectBytes: 1_572_864,
   /** Fields and values of one: each change reads, compares and writes all of them. */
-  objectParts: 10_000,
+  objectValues: 10_000,
   /** Of a request's body, as kube-apiserver's. */
   bodyBytes: 3_145_728,
-  bodyMs: 30_000,
+  bodyTimeoutMs: 30_000,
   /** Fields and values of a body. */
-  bodyParts: 50_000,
+  bodyValues: 50_000,
   watches: 5_000,
   /** What a watch may lag behind before it is cut. */
-  watchBytes: 4_194_304,
+  watchBufferBytes: 4_194_304,
   /** For so long whoever does not read its answer is waited for. */
-  unreadMs: 30_000,
+  unreadTimeoutMs: 30_000,
   /** How far back a watch may begin. */
-  changes: 10_000,
-  changeBytes: 67_108_864,
+  keptChanges: 10_000,
+  keptChangeBytes: 67_108_864,
   /** One statement's share of a list. */
-  portionRows: 500,
-  portionBytes: 2_097_152,
+  pageRows: 500,
+  pageBytes: 2_097_152,
   /** Of each kind of role and binding: all of them are weighed in memory. */
   rbacObjects: 2_000,
   rbacBytes: 1_048_576,

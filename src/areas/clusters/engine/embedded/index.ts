@@ -4,20 +4,20 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
-import { readAsked } from '../../rules/kubernetes/path.ts';
+import { parseRequestInfo } from '../../rules/kubernetes/request-info.ts';
 import { statusOf } from '../../rules/kubernetes/status.ts';
 import { type HeartbeatRow, listHeartbeatRows } from '../../store/heartbeats.ts';
 import { removeSpace } from '../../store/objects.ts';
+import { createBuiltInObjects } from './built-in-objects.ts';
 import type { Call, Reply } from './call.ts';
-import { callerInside } from './caller.ts';
+import { internalCaller } from './caller.ts';
+import { makeChangeFeed } from './change-feed.ts';
 import type { Cluster, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 import { dispatch } from './dispatch.ts';
-import { makeFollower } from './follow.ts';
-import { prepareCluster } from './prepare.ts';
-import { sayFull } from './room.ts';
+import { describeFullStore } from './room.ts';
 import { makeSweeper } from './sweep.ts';
-import { readAtOnce } from './unread.ts';
-import { type Serving, serveRequest, translate } from './wire/serve.ts';
+import { uncounted } from './unread.ts';
+import { type ServeContext, serveRequest, toApiError } from './wire/serve.ts';
 
 export type { Access, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 
@@ -47,23 +47,23 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
     ...{ app, options, id: options.clusterId, org: options.org, channel: `clusters.objects:${options.clusterId}` },
     ...{
       rbac: undefined,
-      rbacReading: undefined,
+      rbacLoading: undefined,
       rbacObjects: new Map(),
-      underway: 0,
+      inFlight: 0,
       watches: 0,
-      endings: new Map(),
-      writing: Promise.resolve(),
-      sweep: () => {},
+      watchesByCredential: new Map(),
+      lastWrite: Promise.resolve(),
+      scheduleSweep: () => {},
       isStopped: false,
     },
     figures: { requests: 0, errors: 0, inflightPeak: 0, objects: 0, bytes: 0 },
   };
-  const follower = makeFollower(cluster);
+  const feed = makeChangeFeed(cluster);
   const sweeper = makeSweeper(cluster);
-  cluster.sweep = sweeper.kick;
+  cluster.scheduleSweep = sweeper.schedule;
   const stopping = new AbortController();
-  const serving: Serving = { cluster, ready: makeReady(cluster), dispatch: (call) => dispatch(cluster, follower, call) };
-  serving.ready().then(sweeper.kick, () => {}); // each request asks again
+  const serving: ServeContext = { cluster, ready: prepareOnce(cluster), dispatch: (call) => dispatch(cluster, feed, call) };
+  serving.ready().then(sweeper.schedule, () => {}); // each request asks again
 
   return {
     serve: (request, response, identity) => {
@@ -76,24 +76,24 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
       );
       serveRequest(serving, request, response, identity);
     },
-    ask: (method, path, body) => runFor({ org: cluster.org, operation: 'kubernetes' }, () => askInside(serving, method, path, body)),
+    ask: (method, path, body) => runFor({ org: cluster.org, operation: 'kubernetes' }, () => answerInternally(serving, method, path, body)),
     watch: (path, onEvent) => {
       const own = new AbortController();
       const signal = AbortSignal.any([own.signal, stopping.signal]);
-      void runFor({ org: cluster.org, operation: 'kubernetes watch' }, () => keepWatching(serving, path, onEvent, signal));
+      void runFor({ org: cluster.org, operation: 'kubernetes watch' }, () => watchWithRetry(serving, path, onEvent, signal));
       return () => own.abort();
     },
-    fullness: () => sayFull(cluster),
+    fullness: () => describeFullStore(cluster),
     heartbeats: () => runFor({ org: cluster.org, operation: 'kubernetes' }, () => app.db.read((tx) => listHeartbeatRows(tx, cluster.id))),
     figures: () => {
-      const told = { ...cluster.figures };
-      cluster.figures.inflightPeak = cluster.underway;
-      return told;
+      const figures = { ...cluster.figures };
+      cluster.figures.inflightPeak = cluster.inFlight;
+      return figures;
     },
     stop: async () => {
       cluster.isStopped = true;
       stopping.abort();
-      follower.stop();
+      feed.stop();
       await sweeper.stop();
     },
   };
@@ -103,10 +103,10 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
 export const removeObjects = (tx: Tx, clusterId: string): Promise<void> => removeSpace(tx, clusterId);
 
 /** Prepares the cluster once; while that fails, whoever asks tries again. */
-function makeReady(cluster: Cluster): () => Promise<void> {
+function prepareOnce(cluster: Cluster): () => Promise<void> {
   let preparing: Promise<void> | undefined;
   return () => {
-    preparing ??= runFor({ org: cluster.org, operation: 'kubernetes' }, () => prepareCluster(cluster)).catch((error) => {
+    preparing ??= runFor({ org: cluster.org, operation: 'kubernetes' }, () => createBuiltInObjects(cluster)).catch((error) => {
       preparing = undefined;
       throw error;
     });
@@ -116,28 +116,33 @@ function makeReady(cluster: Cluster): () => Promise<void> {
 
 const patchType = 'application/merge-patch+json';
 
-const callInside = (method: string, path: string, body: unknown, signal: AbortSignal): Call => ({
-  asked: readAsked(method, path),
-  caller: callerInside,
-  ...{ body, signal, unread: readAtOnce, contentType: method === 'PATCH' ? patchType : 'application/json', accept: '' },
-  show: { as: 'object', rowObject: 'None' },
+const internalCall = (method: string, path: string, body: unknown, signal: AbortSignal): Call => ({
+  requestInfo: parseRequestInfo(method, path),
+  caller: internalCaller,
+  ...{ body, signal, unread: uncounted, contentType: method === 'PATCH' ? patchType : 'application/json', accept: '' },
+  representation: { as: 'object', rowObject: 'None' },
 });
 
 /** A PATCH is a merge patch, or a JSON patch if it is a list. */
-async function askInside(serving: Serving, method: string, path: string, body: unknown): Promise<{ status: number; body: unknown }> {
+async function answerInternally(
+  serving: ServeContext,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<{ status: number; body: unknown }> {
   try {
     await serving.ready();
     const copy = body === undefined ? undefined : JSON.parse(JSON.stringify(body));
-    const call = callInside(method, path, copy, new AbortController().signal);
+    const call = internalCall(method, path, copy, new AbortController().signal);
     if (Array.isArray(body)) call.contentType = 'application/json-patch+json';
-    return await collect(await serving.dispatch(call));
+    return await readReply(await serving.dispatch(call));
   } catch (error) {
-    const status = statusOf(translate(serving.cluster, error));
+    const status = statusOf(toApiError(serving.cluster, error));
     return { status: status.code, body: status };
   }
 }
 
-async function collect(reply: Reply): Promise<{ status: number; body: unknown }> {
+async function readReply(reply: Reply): Promise<{ status: number; body: unknown }> {
   if (!('pieces' in reply)) {
     const isJson = typeof reply.body === 'string' && reply.body.startsWith('{');
     return { status: reply.status, body: isJson ? JSON.parse(reply.body as string) : JSON.parse(JSON.stringify(reply.body)) };
@@ -147,28 +152,28 @@ async function collect(reply: Reply): Promise<{ status: number; body: unknown }>
   return { status: 200, body: JSON.parse(text) };
 }
 
-const restMs = 1_000;
+const watchRetryMs = 1_000;
 
-async function keepWatching(
-  serving: Serving,
+async function watchWithRetry(
+  serving: ServeContext,
   path: string,
   onEvent: (event: { type: string; object: unknown }) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const question = `${path}${path.includes('?') ? '&' : '?'}watch=1`;
+  const watchPath = `${path}${path.includes('?') ? '&' : '?'}watch=1`;
   while (!signal.aborted) {
     try {
       await serving.ready();
-      const reply = await serving.dispatch(callInside('GET', question, undefined, signal));
-      if ('pieces' in reply) await tellEach(serving.cluster, reply.pieces, onEvent, signal);
+      const reply = await serving.dispatch(internalCall('GET', watchPath, undefined, signal));
+      if ('pieces' in reply) await deliverEvents(serving.cluster, reply.pieces, onEvent, signal);
     } catch (error) {
       serving.cluster.app.log.debug({ err: error, cluster: serving.cluster.id, path }, 'a watch ended; it begins again');
     }
-    await setTimeout(restMs, undefined, { signal, ref: false }).catch(() => {});
+    await setTimeout(watchRetryMs, undefined, { signal, ref: false }).catch(() => {});
   }
 }
 
-async function tellEach(
+async function deliverEvents(
   cluster: Cluster,
   pieces: AsyncIterable<string>,
   onEvent: (event: { type: string; object: unknown }) => void,

@@ -4,7 +4,7 @@ import { type Attributes, rulesFor } from '../../rules/kubernetes/rbac.ts';
 import { badRequest } from '../../rules/kubernetes/status.ts';
 import { authenticateToken } from './authenticate.ts';
 import { isAllowed } from './authorize.ts';
-import { takeObject } from './body.ts';
+import { decodeObject } from './body.ts';
 import type { Call } from './call.ts';
 import type { Cluster, User } from './cluster.ts';
 import { readRbac } from './read.ts';
@@ -12,7 +12,7 @@ import { readRbac } from './read.ts';
 // Questions that are answered and not kept: who am I, may I, may they, whose is this token.
 
 export async function answerReview(cluster: Cluster, call: Call): Promise<KubeObject> {
-  const { object } = takeObject(call);
+  const { object } = decodeObject(call);
   const spec = object.spec ?? {};
   object.metadata = { name: '' };
   const answers: Record<string, () => Promise<Json>> = {
@@ -20,7 +20,7 @@ export async function answerReview(cluster: Cluster, call: Call): Promise<KubeOb
     TokenReview: () => reviewToken(cluster, spec),
     SelfSubjectAccessReview: () => reviewAccess(cluster, call.caller.user, spec),
     SubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), spec),
-    LocalSubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), inNamespace(spec, call.asked.namespace)),
+    LocalSubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), inNamespace(spec, call.requestInfo.namespace)),
     SelfSubjectRulesReview: () => reviewRules(cluster, call.caller.user, textOf(spec['namespace'])),
   };
   const { name: _name, ...metadata } = object.metadata;
@@ -42,8 +42,8 @@ const subjectOf = (spec: Json): User => {
 };
 
 function inNamespace(spec: Json, namespace: string): Json {
-  const asked = spec['resourceAttributes'] as Json | undefined;
-  if (textOf(asked?.['namespace']) !== namespace)
+  const attributes = spec['resourceAttributes'] as Json | undefined;
+  if (textOf(attributes?.['namespace']) !== namespace)
     throw badRequest('spec.resourceAttributes.namespace: must match the namespace of the request');
   return spec;
 }

@@ -6,9 +6,9 @@ import { textOf } from './object.ts';
 const hourMs = 3_600_000;
 
 /** Kinds of which the old ones go. */
-export const passing = ['events', 'certificatesigningrequests.certificates.k8s.io'];
+export const expiringResources = ['events', 'certificatesigningrequests.certificates.k8s.io'];
 
-export function isPast(object: KubeObject, now: string): boolean {
+export function isExpired(object: KubeObject, now: string): boolean {
   const age = (since: unknown) => Date.parse(now) - Date.parse(textOf(since));
   const created = object.metadata.creationTimestamp;
   // Other times of an event are its author's, who may write any year.

@@ -9,36 +9,36 @@ const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const serviceLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const qualifiedName = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
-const subdomainWords =
+const subdomainMessage =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const labelWords =
+const labelMessage =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 const isSubdomain = (text: string) => text.length <= 253 && subdomain.test(text);
 const isLabel = (text: string) => text.length <= 63 && label.test(text);
 
 /** Why a name is not one for this kind; undefined if it is. */
-export function judgeName(kind: string, name: string): string | undefined {
+export function validateName(kind: string, name: string): string | undefined {
   if (/Role(Binding)?$/.test(kind))
     return name.length <= 253 && name !== '.' && name !== '..' && !/[/%]/.test(name)
       ? undefined
       : 'may not contain \'/\' or \'%\', or be "." or ".."';
-  if (kind === 'Namespace') return isLabel(name) ? undefined : labelWords;
+  if (kind === 'Namespace') return isLabel(name) ? undefined : labelMessage;
   if (kind === 'Service')
     return name.length <= 63 && serviceLabel.test(name)
       ? undefined
       : "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-  return isSubdomain(name) ? undefined : subdomainWords;
+  return isSubdomain(name) ? undefined : subdomainMessage;
 }
 
-const mostAnnotations = 262_144;
+const maxAnnotationBytes = 262_144;
 
 export function validateMeta(object: KubeObject): Cause[] {
   const { metadata, kind } = object;
   const causes: Cause[] = [];
   if (!metadata.name) causes.push(requiredValue('metadata.name', 'name or generateName is required'));
   else {
-    const why = judgeName(kind, metadata.name);
+    const why = validateName(kind, metadata.name);
     if (why) causes.push(invalidValue('metadata.name', metadata.name, why));
   }
   causes.push(...validateLabels(metadata), ...validateAnnotations(metadata));
@@ -105,17 +105,17 @@ function validateAnnotations({ annotations = {} }: ObjectMeta): Cause[] {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
     if (!isLabelKey(key.toLowerCase())) causes.push(invalidValue('metadata.annotations', key, 'is not a qualified name'));
   }
-  if (bytes > mostAnnotations)
+  if (bytes > maxAnnotationBytes)
     causes.push({
       reason: 'FieldValueTooLong',
       field: 'metadata.annotations',
-      message: `Too long: may not be more than ${mostAnnotations} bytes`,
+      message: `Too long: may not be more than ${maxAnnotationBytes} bytes`,
     });
   return causes;
 }
 
-const letters = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** A name that begins so and goes on by chance; `random` has five bytes at least. */
-export const completeName = (begin: string, random: Uint8Array): string =>
-  begin.slice(0, 58) + [...random.subarray(0, 5)].map((byte) => letters[byte % letters.length]).join('');
+export const appendRandomSuffix = (begin: string, random: Uint8Array): string =>
+  begin.slice(0, 58) + [...random.subarray(0, 5)].map((byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');

@@ -19,9 +19,9 @@ const scalars: Record<Scalar, unknown> = {
 const reference = (message: string) => ({ $ref: `#/components/schemas/${fullName(message)}` });
 const typeOf = (type: string) => (isScalar(type) ? scalars[type] : { allOf: [reference(type)], default: {} });
 
-function describeField({ form, type, mergeKey }: Field): unknown {
-  if (form === 'map') return { type: 'object', additionalProperties: typeOf(type) };
-  if (form === 'one') return typeOf(type);
+function describeField({ cardinality, type, mergeKey }: Field): unknown {
+  if (cardinality === 'map') return { type: 'object', additionalProperties: typeOf(type) };
+  if (cardinality === 'one') return typeOf(type);
   const merge =
     mergeKey === undefined
       ? {}
@@ -79,7 +79,7 @@ function pathsOf(found: readonly Resource[]): Record<string, unknown> {
       parameters,
       responses: { 200: { description: 'OK' } },
     });
-    if (one.manner === 'kept') {
+    if (one.mode === 'stored') {
       paths[pathOf(one)] = { get: operation('list'), post: operation('post', writeParameters) };
       const write = {
         put: operation('put', writeParameters),
@@ -87,7 +87,7 @@ function pathsOf(found: readonly Resource[]): Record<string, unknown> {
         delete: operation('delete', writeParameters),
       };
       paths[`${pathOf(one)}/{name}`] = { get: operation('get'), ...write };
-    } else paths[pathOf(one)] = one.manner === 'review' ? { post: operation('post', writeParameters) } : { get: operation('list') };
+    } else paths[pathOf(one)] = one.mode === 'review' ? { post: operation('post', writeParameters) } : { get: operation('list') };
   }
   return paths;
 }

@@ -30,7 +30,7 @@ interface Grant {
 }
 
 /** Roles and bindings, by whom they are for: `User/name`, `Group/name`, `ServiceAccount/namespace/name`. */
-export interface Compiled {
+export interface CompiledRbac {
   bySubject: ReadonlyMap<string, ReadonlyMap<string, Grant>>;
   /** Rules of each role: `namespace/name`, of cluster roles `/name`. */
   roles: ReadonlyMap<string, readonly PolicyRule[]>;
@@ -42,7 +42,7 @@ interface Subject {
   namespace?: string;
 }
 
-export function compileRbac(objects: readonly KubeObject[]): Compiled {
+export function compileRbac(objects: readonly KubeObject[]): CompiledRbac {
   const roles = new Map<string, readonly PolicyRule[]>();
   for (const object of objects)
     if (object.kind === 'Role' || object.kind === 'ClusterRole')
@@ -51,21 +51,21 @@ export function compileRbac(objects: readonly KubeObject[]): Compiled {
   for (const object of objects) {
     if (object.kind !== 'RoleBinding' && object.kind !== 'ClusterRoleBinding') continue;
     const namespace = object.metadata.namespace ?? '';
-    const place = placeOfRole(object['roleRef'], namespace);
-    const rules = roles.get(place);
+    const role = roleKey(object['roleRef'], namespace);
+    const rules = roles.get(role);
     if (!rules) continue;
     for (const subject of (object['subjects'] ?? []) as Subject[]) {
       const key = subjectKey(subject, namespace);
       // Bound a thousand times over, a role still counts once.
       const grants = bySubject.get(key) ?? new Map<string, Grant>();
-      bySubject.set(key, grants.set(`${namespace} ${place}`, { namespace, rules }));
+      bySubject.set(key, grants.set(`${namespace} ${role}`, { namespace, rules }));
     }
   }
   return { bySubject, roles };
 }
 
 /** Where the role that a binding refers to stands in `Compiled.roles`. */
-export const placeOfRole = (roleRef: unknown, namespace: string): string => {
+export const roleKey = (roleRef: unknown, namespace: string): string => {
   const { kind, name } = (roleRef ?? {}) as { kind?: string; name?: string };
   return `${kind === 'ClusterRole' ? '' : namespace}/${name}`;
 };
@@ -86,13 +86,13 @@ export function aggregateRules(role: KubeObject, all: readonly KubeObject[]): Po
   return [...seen.values()];
 }
 
-export interface Asking {
+export interface UserInfo {
   name: string;
   groups: readonly string[];
 }
 
 /** The rules that hold for somebody in a namespace; '' for those of the whole cluster only. */
-export function* rulesFor({ bySubject }: Compiled, { name, groups }: Asking, namespace: string): Generator<PolicyRule> {
+export function* rulesFor({ bySubject }: CompiledRbac, { name, groups }: UserInfo, namespace: string): Generator<PolicyRule> {
   for (const key of [`User/${name}`, ...groups.map((group) => `Group/${group}`)])
     for (const grant of bySubject.get(key)?.values() ?? []) if (grant.namespace === '' || grant.namespace === namespace) yield* grant.rules;
 }
@@ -112,27 +112,27 @@ const coversPath = (patterns: readonly string[] | undefined, path: string) =>
   patterns?.some((pattern) => pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)))) ??
   false;
 
-export const mayDo = (compiled: Compiled, who: Asking, attributes: Attributes): boolean =>
+export const rbacAllows = (compiled: CompiledRbac, who: UserInfo, attributes: Attributes): boolean =>
   rulesFor(compiled, who, attributes.path === undefined ? attributes.namespace : '').some((rule) => allows(rule, attributes));
 
 /** So many times a single right is compared with a rule. */
-const mostComparisons = 500_000;
+const maxComparisons = 500_000;
 
 /**
  * Whether somebody who holds `own` may hand out `wanted`: nobody gives what they do not have. Each rule is taken apart into single rights, and
  * one rule of `own` must cover each of them whole. What is too much to compare is not covered.
  */
 export function covers(own: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
-  let left = mostComparisons;
+  let left = maxComparisons;
   for (const rule of wanted)
-    for (const right of takeApart(rule)) {
+    for (const right of splitRule(rule)) {
       const isCovered = own.some((one) => --left < 0 || coversRight(one, right));
       if (!isCovered || left < 0) return false;
     }
   return true;
 }
 
-function* takeApart({
+function* splitRule({
   verbs = [],
   apiGroups = [],
   resources = [],

@@ -11,7 +11,7 @@ export interface Resource {
   isNamespaced: boolean;
   shortNames: readonly string[];
   /** Kept: objects are stored. Empty: lists have no items and writes are refused. Review: a POST is answered and nothing is kept. */
-  manner: 'kept' | 'empty' | 'review';
+  mode: 'stored' | 'empty' | 'review';
   /** The message of its objects; of empty kinds none. */
   message: string;
   subresources: readonly Subresource[];
@@ -26,9 +26,9 @@ export interface Subresource {
   verbs: readonly string[];
 }
 
-const keptVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
-export const verbsOf = ({ manner }: Resource): readonly string[] =>
-  manner === 'kept' ? keptVerbs : manner === 'empty' ? ['get', 'list', 'watch'] : ['create'];
+const storedVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+export const verbsOf = ({ mode }: Resource): readonly string[] =>
+  mode === 'stored' ? storedVerbs : mode === 'empty' ? ['get', 'list', 'watch'] : ['create'];
 
 const status = (kind: string): Subresource => ({ name: 'status', kind, verbs: ['get', 'patch', 'update'] });
 
@@ -44,7 +44,7 @@ function describe(
   groupVersion: string,
   kind: string,
   scope: 'namespaced' | 'cluster',
-  manner: Resource['manner'],
+  mode: Resource['mode'],
   extras: Extras = {},
 ): Resource {
   const [group, version] = groupVersion.includes('/') ? (groupVersion.split('/') as [string, string]) : ['', groupVersion];
@@ -59,8 +59,8 @@ function describe(
     kind,
     isNamespaced: scope === 'namespaced',
     shortNames: extras.shortNames ?? [],
-    manner,
-    message: manner === 'empty' ? '' : `${packageOf(group)}.${kind}`,
+    mode,
+    message: mode === 'empty' ? '' : `${packageOf(group)}.${kind}`,
     subresources: extras.subresources ?? [],
     storedAs: extras.storedAs ?? qualified({ group, plural }),
     isInAll: extras.isInAll ?? false,
@@ -75,35 +75,35 @@ const authorization = 'authorization.k8s.io/v1';
 const authentication = 'authentication.k8s.io/v1';
 
 export const resources: readonly Resource[] = [
-  describe('v1', 'ConfigMap', 'namespaced', 'kept', { shortNames: ['cm'] }),
-  describe('v1', 'Endpoints', 'namespaced', 'kept', { shortNames: ['ep'], plural: 'endpoints' }),
-  describe('v1', 'Event', 'namespaced', 'kept', { shortNames: ['ev'] }),
-  describe('v1', 'Namespace', 'cluster', 'kept', {
+  describe('v1', 'ConfigMap', 'namespaced', 'stored', { shortNames: ['cm'] }),
+  describe('v1', 'Endpoints', 'namespaced', 'stored', { shortNames: ['ep'], plural: 'endpoints' }),
+  describe('v1', 'Event', 'namespaced', 'stored', { shortNames: ['ev'] }),
+  describe('v1', 'Namespace', 'cluster', 'stored', {
     shortNames: ['ns'],
     subresources: [status('Namespace'), { name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
   }),
-  describe('v1', 'Node', 'cluster', 'kept', { shortNames: ['no'], subresources: [status('Node')] }),
-  describe('v1', 'Secret', 'namespaced', 'kept'),
-  describe('v1', 'Service', 'namespaced', 'kept', { shortNames: ['svc'], subresources: [status('Service')], isInAll: true }),
-  describe('v1', 'ServiceAccount', 'namespaced', 'kept', {
+  describe('v1', 'Node', 'cluster', 'stored', { shortNames: ['no'], subresources: [status('Node')] }),
+  describe('v1', 'Secret', 'namespaced', 'stored'),
+  describe('v1', 'Service', 'namespaced', 'stored', { shortNames: ['svc'], subresources: [status('Service')], isInAll: true }),
+  describe('v1', 'ServiceAccount', 'namespaced', 'stored', {
     shortNames: ['sa'],
     subresources: [{ name: 'token', kind: 'TokenRequest', verbs: ['create'] }],
   }),
-  describe('coordination.k8s.io/v1', 'Lease', 'namespaced', 'kept'),
-  describe(certificates, 'CertificateSigningRequest', 'cluster', 'kept', {
+  describe('coordination.k8s.io/v1', 'Lease', 'namespaced', 'stored'),
+  describe(certificates, 'CertificateSigningRequest', 'cluster', 'stored', {
     shortNames: ['csr'],
     subresources: [
       { name: 'approval', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] },
       status('CertificateSigningRequest'),
     ],
   }),
-  describe('discovery.k8s.io/v1', 'EndpointSlice', 'namespaced', 'kept'),
-  describe('events.k8s.io/v1', 'Event', 'namespaced', 'kept', { shortNames: ['ev'], storedAs: 'events' }),
-  describe(rbac, 'ClusterRole', 'cluster', 'kept'),
-  describe(rbac, 'ClusterRoleBinding', 'cluster', 'kept'),
-  describe(rbac, 'Role', 'namespaced', 'kept'),
-  describe(rbac, 'RoleBinding', 'namespaced', 'kept'),
-  describe('storage.k8s.io/v1', 'CSINode', 'cluster', 'kept'),
+  describe('discovery.k8s.io/v1', 'EndpointSlice', 'namespaced', 'stored'),
+  describe('events.k8s.io/v1', 'Event', 'namespaced', 'stored', { shortNames: ['ev'], storedAs: 'events' }),
+  describe(rbac, 'ClusterRole', 'cluster', 'stored'),
+  describe(rbac, 'ClusterRoleBinding', 'cluster', 'stored'),
+  describe(rbac, 'Role', 'namespaced', 'stored'),
+  describe(rbac, 'RoleBinding', 'namespaced', 'stored'),
+  describe('storage.k8s.io/v1', 'CSINode', 'cluster', 'stored'),
 
   describe(authentication, 'TokenReview', 'cluster', 'review'),
   describe(authentication, 'SelfSubjectReview', 'cluster', 'review'),
@@ -152,7 +152,7 @@ export const groupVersions: readonly { group: string; version: string }[] = [
 ].sort((a, b) => (a.group === '' ? -1 : b.group === '' ? 1 : 0));
 
 /** Why a kind that is always empty cannot be written. */
-export const whyEmpty = ({ kind }: Resource): string =>
+export const emptyKindReason = ({ kind }: Resource): string =>
   kind === 'CustomResourceDefinition'
     ? 'this control plane is embedded and serves built-in kinds only, no custom resources; a cluster of a version without +embedded takes them'
     : `this control plane is embedded and runs no pods, so it takes no ${kind} objects; a cluster of a version without +embedded does`;

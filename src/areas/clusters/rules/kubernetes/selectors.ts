@@ -67,7 +67,7 @@ function requireField(field: string, kind: string, group: string): void {
 /** What selectors can see of an object. */
 export function selectableOf(object: KubeObject): Selectable {
   const fields: Record<string, string> = { 'metadata.name': object.metadata.name, 'metadata.namespace': object.metadata.namespace ?? '' };
-  for (const path of selectable[object.kind] ?? []) fields[path] = lookAt(object, path);
+  for (const path of selectable[object.kind] ?? []) fields[path] = readPath(object, path);
   return { labels: object.metadata.labels ?? {}, fields };
 }
 
@@ -78,7 +78,7 @@ const aliases: Record<string, string> = {
   source: 'source.component',
 };
 
-function lookAt(object: KubeObject, path: string): string {
+function readPath(object: KubeObject, path: string): string {
   const [first, ...rest] = path.split('.') as [string, ...string[]];
   const real = object.kind === 'Event' && aliases[first] ? [...aliases[first].split('.'), ...rest] : [first, ...rest];
   let at: unknown = object;
@@ -89,7 +89,7 @@ function lookAt(object: KubeObject, path: string): string {
   return at === undefined ? '' : String(at);
 }
 
-export const isEverything = ({ labels, fields }: Selector): boolean => labels.length === 0 && fields.length === 0;
+export const selectsAll = ({ labels, fields }: Selector): boolean => labels.length === 0 && fields.length === 0;
 
 export function isSelected({ labels, fields }: Selector, seen: Selectable): boolean {
   return (
@@ -111,7 +111,7 @@ function meets({ key: name, operator, values }: LabelRequirement, labels: Readon
 }
 
 /** A name that every object of the answer must have: then the database need not look at others. */
-export const nameAskedFor = ({ fields }: Selector): string | undefined =>
+export const selectedName = ({ fields }: Selector): string | undefined =>
   fields.find(({ field, isEqual }) => field === 'metadata.name' && isEqual)?.value;
 
 /** Selectors that stand in an object: of aggregated roles. */

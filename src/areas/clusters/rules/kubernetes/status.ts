@@ -59,15 +59,15 @@ export const success = (details: StatusDetails): Status => ({
 });
 
 /** A kind of object as sentences name it. */
-export interface Named {
+export interface GroupResource {
   group: string;
   plural: string;
 }
 
 /** `certificatesigningrequests.certificates.k8s.io`. */
-export const qualified = ({ group, plural }: Named): string => (group ? `${plural}.${group}` : plural);
+export const qualified = ({ group, plural }: GroupResource): string => (group ? `${plural}.${group}` : plural);
 
-const detailsOf = ({ group, plural }: Named, name: string): StatusDetails => ({
+const detailsOf = ({ group, plural }: GroupResource, name: string): StatusDetails => ({
   ...(name ? { name } : {}),
   ...(group ? { group } : {}),
   kind: plural,
@@ -76,21 +76,21 @@ const detailsOf = ({ group, plural }: Named, name: string): StatusDetails => ({
 export const badRequest = (message: string) => new ApiError(400, 'BadRequest', message);
 export const unauthorized = () => new ApiError(401, 'Unauthorized', 'Unauthorized');
 
-export const notFoundError = (of: Named, name: string) =>
+export const notFoundError = (of: GroupResource, name: string) =>
   new ApiError(404, 'NotFound', `${qualified(of)} "${name}" not found`, detailsOf(of, name));
 
 export const noSuchPath = () => new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
-export const alreadyExists = (of: Named, name: string) =>
+export const alreadyExists = (of: GroupResource, name: string) =>
   new ApiError(409, 'AlreadyExists', `${qualified(of)} "${name}" already exists`, detailsOf(of, name));
 
-export const conflictError = (of: Named, name: string, why: string) =>
+export const conflictError = (of: GroupResource, name: string, why: string) =>
   new ApiError(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`, detailsOf(of, name));
 
 /** The sentence that clients know: read it again, change it, write it again. */
-export const modified = 'the object has been modified; please apply your changes to the latest version and try again';
+export const modifiedMessage = 'the object has been modified; please apply your changes to the latest version and try again';
 
-export const forbiddenError = (of: Named, name: string, why: string) =>
+export const forbiddenError = (of: GroupResource, name: string, why: string) =>
   new ApiError(403, 'Forbidden', `${qualified(of)} ${name ? `"${name}" ` : ''}is forbidden: ${why}`, detailsOf(of, name));
 
 export interface Cause {
@@ -100,17 +100,17 @@ export interface Cause {
   message: string;
 }
 
-export const invalidError = (kind: string, of: Named, name: string, causes: Cause[]) =>
+export const invalidError = (kind: string, of: GroupResource, name: string, causes: Cause[]) =>
   new ApiError(
     422,
     'Invalid',
     `${kind}${of.group ? `.${of.group}` : ''} "${name}" is invalid: ${
-      causes.length === 1 ? tell(causes[0]!) : `[${causes.map(tell).join(', ')}]`
+      causes.length === 1 ? describeCause(causes[0]!) : `[${causes.map(describeCause).join(', ')}]`
     }`,
     { ...detailsOf(of, name), kind, causes },
   );
 
-const tell = ({ field, message }: Cause) => `${field}: ${message}`;
+const describeCause = ({ field, message }: Cause) => `${field}: ${message}`;
 
 export const invalidValue = (field: string, value: unknown, why: string): Cause => ({
   reason: 'FieldValueInvalid',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { openRace } from '../../../../../test/harness/race.ts';
 import { asUnavailable } from '../../../../kernel/db/errors.ts';
 import type { Cluster } from '../../engine/embedded/cluster.ts';
-import { translate } from '../../engine/embedded/wire/serve.ts';
+import { toApiError } from '../../engine/embedded/wire/serve.ts';
 import { configMap, embedded } from './support.ts';
 
 test('a lock that is not free in time and a statement that takes too long are said, and are no absence of the database', async (t) => {
@@ -20,7 +20,7 @@ test('a lock that is not free in time and a statement that takes too long are sa
   assert.equal(late.headers['retry-after'], '2');
   assert.equal((await call('GET', `${maps}/late`)).status, 404);
 
-  const said = (code: string) => translate({} as Cluster, asUnavailable(Object.assign(new Error(code), { code }))).message;
+  const said = (code: string) => toApiError({} as Cluster, asUnavailable(Object.assign(new Error(code), { code }))).message;
   assert.match(said('57014'), /took too long/);
   assert.match(said('53100'), /disk of the database is full/);
   assert.match(said('08006'), /the database is away/);

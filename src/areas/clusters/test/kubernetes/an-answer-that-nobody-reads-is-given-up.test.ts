@@ -9,10 +9,10 @@ const maps = '/api/v1/namespaces/default/configmaps';
 
 test('a list that nobody reads does not hold its memory for ever', async (t) => {
   const { call, port, ca, admin } = await embedded(t);
-  const patience = limits.unreadMs;
-  limits.unreadMs = 300;
+  const patience = limits.unreadTimeoutMs;
+  limits.unreadTimeoutMs = 300;
   t.after(() => {
-    limits.unreadMs = patience;
+    limits.unreadTimeoutMs = patience;
   });
   const text = 'x'.repeat(1_000_000);
   for (let i = 0; i < 20; i++) await call('POST', maps, configMap(`m${i}`, { text }));

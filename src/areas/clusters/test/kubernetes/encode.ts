@@ -49,10 +49,11 @@ function encodeValue(number: number, type: string, value: unknown): Buffer {
 
 const zeros: Record<string, unknown> = { string: '', int: 0, bool: false };
 
-function encodeField({ number, type, form, keepsZero }: Field, value: unknown): Buffer {
-  if (value === undefined) return form === 'one' && !keepsZero && type in zeros ? encodeValue(number, type, zeros[type]) : Buffer.alloc(0);
-  if (form === 'list') return Buffer.concat((value as unknown[]).map((one) => encodeValue(number, type, one)));
-  if (form === 'map')
+function encodeField({ number, type, cardinality, keepsZero }: Field, value: unknown): Buffer {
+  if (value === undefined)
+    return cardinality === 'one' && !keepsZero && type in zeros ? encodeValue(number, type, zeros[type]) : Buffer.alloc(0);
+  if (cardinality === 'list') return Buffer.concat((value as unknown[]).map((one) => encodeValue(number, type, one)));
+  if (cardinality === 'map')
     return Buffer.concat(
       Object.entries(value as object).map(([key, one]) =>
         bytesField(number, Buffer.concat([textField(1, key), encodeValue(2, type, one)])),

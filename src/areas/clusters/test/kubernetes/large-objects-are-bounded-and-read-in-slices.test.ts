@@ -36,7 +36,7 @@ test('large objects are bounded, and read in slices', async (t) => {
   let slices = 0;
   do {
     const { body, text } = await call('GET', `${maps}?limit=100${next ? `&continue=${next}` : ''}`);
-    assert.ok(text.length < limits.portionBytes + 1_500_000, `${text.length} bytes in a slice`);
+    assert.ok(text.length < limits.pageBytes + 1_500_000, `${text.length} bytes in a slice`);
     names.push(...body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name));
     next = body.metadata.continue ?? '';
     slices++;

@@ -32,15 +32,15 @@ test('old changes are forgotten within bounds', async (t) => {
         Array.from({ length: 10 }, () => call('POST', maps, { ...configMap('', { text }), metadata: { generateName: 'm' } })),
       );
   };
-  limits.changes = 50;
+  limits.keptChanges = 50;
   await write(200, '');
   const few = await measure();
   assert.ok(few.n >= 50 && few.n <= 150, `${few.n} changes`);
   assert.equal(few.bytes, few.log_bytes, 'their bytes are counted right');
   assert.equal(few.version - few.oldest, few.n);
 
-  limits.changes = 10_000;
-  limits.changeBytes = 20_000;
+  limits.keptChanges = 10_000;
+  limits.keptChangeBytes = 20_000;
   await write(100, 'x'.repeat(1_000));
   const small = await measure();
   assert.ok(small.n < 120, `${small.n} changes`);

@@ -43,13 +43,13 @@ const fieldsOf = (name: string, depth: number): Field[] =>
 const anyMessage = (name: string, depth: number): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(Object.fromEntries(fieldsOf(name, depth).map((field) => [field.name, anyField(field, depth)])), { requiredKeys: [] });
 
-function anyField({ type, form }: Field, depth: number): fc.Arbitrary<unknown> {
+function anyField({ type, cardinality }: Field, depth: number): fc.Arbitrary<unknown> {
   // A message of which nothing is said reads like none: Go writes it either way.
   const one = isScalar(type)
     ? scalars[type]!
-    : anyMessage(type, depth - 1).filter((made) => form === 'list' || Object.keys(made).length > 0);
-  if (form === 'list') return fc.array(one, { minLength: 1, maxLength: 2 });
-  return form === 'map'
+    : anyMessage(type, depth - 1).filter((made) => cardinality === 'list' || Object.keys(made).length > 0);
+  if (cardinality === 'list') return fc.array(one, { minLength: 1, maxLength: 2 });
+  return cardinality === 'map'
     ? fc.dictionary(
         words.filter((key) => key !== '__proto__'),
         one,

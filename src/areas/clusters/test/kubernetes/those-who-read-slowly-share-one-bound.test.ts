@@ -32,13 +32,13 @@ test('whoever lags furthest behind is cut when all of a cluster or an organizati
   assert.deepEqual(cut, ['slow']);
   assert.equal(unread.bytes(), 150 * MiB);
   slow.add(50 * MiB); // it is gone, and counts no more
-  slow.end();
+  slow.close();
   const more = Array.from({ length: 3 }, (_, n) => open('acme', `d${n}`, `more ${n}`));
   more[0]!.add(38 * MiB); // exactly what the organization may
   assert.deepEqual(cut, ['slow']);
   more[1]!.add(1);
   assert.deepEqual(cut, ['slow', 'other'], 'of all its clusters the one that lags furthest');
-  for (const each of [slower, ...more, stranger]) each.end();
+  for (const each of [slower, ...more, stranger]) each.close();
   assert.equal(unread.bytes(), 0);
 });
 
@@ -65,8 +65,8 @@ test('whatever is added, taken and ended, the sums are right and stay below thei
         if (act === 'take') held.set(who, has - some);
         if (act === 'end') held.delete(who);
         if (act === 'add') shares[who]!.add(bytes);
-        else if (act === 'take') shares[who]!.take(some);
-        else shares[who]!.end();
+        else if (act === 'take') shares[who]!.subtract(some);
+        else shares[who]!.close();
         assert.equal(
           unread.bytes(),
           sum(() => true),
@@ -79,13 +79,13 @@ test('whatever is added, taken and ended, the sums are right and stay below thei
 });
 
 test('watches that nobody reads are cut when together they hold too much, and the others go on', async (t) => {
-  const before = { bytes: limits.watchBytes, cluster: unreadLimits.cluster };
+  const before = { bytes: limits.watchBufferBytes, cluster: unreadLimits.cluster };
   t.after(() => {
-    limits.watchBytes = before.bytes;
+    limits.watchBufferBytes = before.bytes;
     unreadLimits.cluster = before.cluster;
   });
   // None of them is too slow by itself.
-  limits.watchBytes = 2 ** 30;
+  limits.watchBufferBytes = 2 ** 30;
   unreadLimits.cluster = 8_000_000;
   const { call, port, ca, admin, options } = await embedded(t);
   const reader = openWatch(port, ca, admin, `${maps}?watch=1`);

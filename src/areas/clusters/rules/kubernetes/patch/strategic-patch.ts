@@ -33,7 +33,7 @@ const without = (value: Json, names: string[]): Json => Object.fromEntries(Objec
 
 function mergeField(target: unknown, value: unknown, field: Field | undefined): unknown {
   if (Array.isArray(value)) return field?.mergeKey === undefined ? value : mergeList(target, value, field);
-  const message = field && field.form === 'one' && !isScalar(field.type) ? messageNamed(field.type) : undefined;
+  const message = field && field.cardinality === 'one' && !isScalar(field.type) ? messageNamed(field.type) : undefined;
   return applyStrategicPatch(target, value, message);
 }
 
@@ -75,11 +75,11 @@ function sortItems(merged: Map<string, unknown>, name: string, wanted: unknown, 
   const list = merged.get(name);
   const key = message?.fields.get(name)?.mergeKey;
   if (!Array.isArray(list) || !Array.isArray(wanted) || key === undefined) return;
-  const tell = (item: unknown) => JSON.stringify(key === '' ? item : isPlain(item) ? (item[key] ?? null) : null);
-  const places = new Map(wanted.map((item, at) => [tell(item), at]));
-  const placed = list.map((item, at) => ({ item, at: places.get(tell(item)) ?? wanted.length + at }));
+  const identify = (item: unknown) => JSON.stringify(key === '' ? item : isPlain(item) ? (item[key] ?? null) : null);
+  const positions = new Map(wanted.map((item, at) => [identify(item), at]));
+  const positioned = list.map((item, at) => ({ item, at: positions.get(identify(item)) ?? wanted.length + at }));
   merged.set(
     name,
-    placed.sort((a, b) => a.at - b.at).map(({ item }) => item),
+    positioned.sort((a, b) => a.at - b.at).map(({ item }) => item),
   );
 }

@@ -8,7 +8,7 @@ export interface Field {
   number: number;
   /** A scalar, or the full name of a message: `core.NodeSpec`. */
   type: Scalar | string;
-  form: 'one' | 'list' | 'map';
+  cardinality: 'one' | 'list' | 'map';
   /** Zero, false and the empty message say something. */
   keepsZero: boolean;
   /** Strategic patches: by which field items of this list are told apart; '' for sets of values; undefined: lists are replaced. */
@@ -44,7 +44,7 @@ function readField(text: string, pack: string): Field {
   return {
     name: name!,
     number: Number(number),
-    form: form === '[]' ? 'list' : form === '{}' ? 'map' : 'one',
+    cardinality: form === '[]' ? 'list' : form === '{}' ? 'map' : 'one',
     keepsZero: zero !== undefined,
     type: type.startsWith('.') ? pack + type : type,
     mergeKey,

@@ -4,36 +4,36 @@ import { badRequest } from '../status.ts';
 import { type Field, isScalar, type Message, messageNamed, type Scalar } from './messages.ts';
 
 /** What came, with its shape judged: only fields that the message has, each of its type, none that are null. */
-export interface Shaped {
+export interface ShapedObject {
   object: KubeObject;
   /** Paths of fields that it does not have; dropped, as Kubernetes does. */
   unknown: string[];
 }
 
-interface Judging {
+interface ShapeContext {
   kind: string;
   version: string;
   unknown: string[];
 }
 
 /** More of them are not told. */
-const mostUnknown = 50;
+const maxUnknown = 50;
 
-export function shapeObject(message: Message, value: unknown, apiVersion: string, kind: string): Shaped {
-  const judging: Judging = { kind, version: apiVersion, unknown: [] };
-  if (!isPlain(value)) throw cannot(judging, value, kind, kind);
+export function shapeObject(message: Message, value: unknown, apiVersion: string, kind: string): ShapedObject {
+  const context: ShapeContext = { kind, version: apiVersion, unknown: [] };
+  if (!isPlain(value)) throw typeMismatch(context, value, kind, kind);
   const { apiVersion: _version, kind: _kind, ...rest } = value;
-  const body = shapeMessage(judging, message, rest, '');
+  const body = shapeMessage(context, message, rest, '');
   const { metadata, ...others } = body;
   const object = { apiVersion, kind, metadata: metadata ?? {}, ...others } as unknown as KubeObject;
   object.metadata.name ??= '';
   delete object.metadata.managedFields; // nobody applies on the server here, so nobody owns fields
-  return { object, unknown: judging.unknown };
+  return { object, unknown: context.unknown };
 }
 
 const isPlain = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const cannot = ({ kind, version }: Judging, value: unknown, path: string, type: string) =>
+const typeMismatch = ({ kind, version }: ShapeContext, value: unknown, path: string, type: string) =>
   badRequest(
     `${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal ${nameType(value)} into Go struct field ${path} of type ${type}`,
   );
@@ -41,46 +41,46 @@ const cannot = ({ kind, version }: Judging, value: unknown, path: string, type: 
 const nameType = (value: unknown) =>
   Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-function shapeMessage(judging: Judging, message: Message, value: unknown, path: string): Json {
-  if (!isPlain(value)) throw cannot(judging, value, path, message.name);
+function shapeMessage(context: ShapeContext, message: Message, value: unknown, path: string): Json {
+  if (!isPlain(value)) throw typeMismatch(context, value, path, message.name);
   const shaped: Json = {};
   for (const [name, field] of message.fields) {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
     if (given === undefined || given === null) continue;
-    const made = shapeField(judging, field, given, path ? `${path}.${name}` : name);
+    const made = shapeField(context, field, given, path ? `${path}.${name}` : name);
     if (made !== undefined) shaped[name] = made;
   }
   for (const name of Object.keys(value))
-    if (!message.fields.has(name) && judging.unknown.length < mostUnknown) judging.unknown.push(path ? `${path}.${name}` : name);
+    if (!message.fields.has(name) && context.unknown.length < maxUnknown) context.unknown.push(path ? `${path}.${name}` : name);
   return shaped;
 }
 
-function shapeField(judging: Judging, field: Field, value: unknown, path: string): unknown {
-  if (field.form === 'one') {
-    const made = shapeOne(judging, field.type, value, path);
+function shapeField(context: ShapeContext, field: Field, value: unknown, path: string): unknown {
+  if (field.cardinality === 'one') {
+    const made = shapeOne(context, field.type, value, path);
     return !field.keepsZero && isZero(made) ? undefined : made;
   }
-  if (field.form === 'list') {
-    if (!Array.isArray(value)) throw cannot(judging, value, path, `[]${field.type}`);
-    return value.filter((item) => item !== null).map((item, at) => shapeOne(judging, field.type, item, `${path}[${at}]`));
+  if (field.cardinality === 'list') {
+    if (!Array.isArray(value)) throw typeMismatch(context, value, path, `[]${field.type}`);
+    return value.filter((item) => item !== null).map((item, at) => shapeOne(context, field.type, item, `${path}[${at}]`));
   }
-  if (!isPlain(value)) throw cannot(judging, value, path, `map[string]${field.type}`);
+  if (!isPlain(value)) throw typeMismatch(context, value, path, `map[string]${field.type}`);
   // Assigned, it would change the object instead of standing in it.
   if (Object.hasOwn(value, '__proto__')) throw badRequest(`${path}: "__proto__" is not taken as a name here; choose another`);
   const shaped: Json = {};
   for (const name of Object.keys(value))
-    if (value[name] !== null) shaped[name] = shapeOne(judging, field.type, value[name], `${path}.${name}`);
+    if (value[name] !== null) shaped[name] = shapeOne(context, field.type, value[name], `${path}.${name}`);
   return shaped;
 }
 
 const isZero = (value: unknown) => value === '' || value === false || value === 0;
 
-function shapeOne(judging: Judging, type: string, value: unknown, path: string): unknown {
-  return isScalar(type) ? shapeScalar(judging, type, value, path) : shapeMessage(judging, messageNamed(type), value, path);
+function shapeOne(context: ShapeContext, type: string, value: unknown, path: string): unknown {
+  return isScalar(type) ? shapeScalar(context, type, value, path) : shapeMessage(context, messageNamed(type), value, path);
 }
 
-function shapeScalar(judging: Judging, type: Scalar, value: unknown, path: string): unknown {
-  const wrong = () => cannot(judging, value, path, type);
+function shapeScalar(context: ShapeContext, type: Scalar, value: unknown, path: string): unknown {
+  const wrong = () => typeMismatch(context, value, path, type);
   switch (type) {
     case 'string':
       if (typeof value !== 'string') throw wrong();

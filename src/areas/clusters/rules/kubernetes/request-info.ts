@@ -2,7 +2,7 @@ import { findResource, type Resource, type Subresource } from './resources.ts';
 import { ApiError, badRequest, noSuchPath } from './status.ts';
 
 /** What a request asks for, read from its method and path. */
-export interface Asked {
+export interface RequestInfo {
   verb: string;
   path: string;
   query: URLSearchParams;
@@ -22,14 +22,14 @@ const resourceVerbs: Record<string, [one: string, all: string]> = {
   DELETE: ['delete', 'deletecollection'],
 };
 
-export function readAsked(method: string, url: string): Asked {
+export function parseRequestInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const verbs = resourceVerbs[method];
   if (!verbs) throw new ApiError(405, 'MethodNotAllowed', `the server does not allow the method ${method.slice(0, 20)}`, {});
   const parts = splitPath(path);
-  const plain: Asked = { verb: method.toLowerCase(), path, query, namespace: '', name: '' };
+  const plain: RequestInfo = { verb: method.toLowerCase(), path, query, namespace: '', name: '' };
   const isCore = parts[0] === 'api' && parts[1] === 'v1';
   if (!isCore && parts[0] !== 'apis') return plain;
   const [group, version, rest] = isCore ? ['', 'v1', parts.slice(2)] : [parts[1] ?? '', parts[2] ?? '', parts.slice(3)];
@@ -47,7 +47,14 @@ function splitPath(path: string): string[] {
   throw badRequest('the path is not valid');
 }
 
-function readResource(plain: Asked, group: string, version: string, rest: string[], [one, all]: [string, string], method: string): Asked {
+function readResource(
+  plain: RequestInfo,
+  group: string,
+  version: string,
+  rest: string[],
+  [one, all]: [string, string],
+  method: string,
+): RequestInfo {
   let namespace = '';
   let parts = rest;
   // /namespaces/x and its subresources are the namespace itself; anything else below it is inside it.
@@ -63,10 +70,10 @@ function readResource(plain: Asked, group: string, version: string, rest: string
   const resource = findResource(group, version, plural);
   if (!resource || more.length > 0 || (namespace !== '' && !resource.isNamespaced)) throw noSuchPath();
   const subresource = below === '' ? undefined : resource.subresources.find((known) => known.name === below);
-  if (below !== '' && !subresource && resource.manner !== 'empty') throw noSuchPath();
+  if (below !== '' && !subresource && resource.mode !== 'empty') throw noSuchPath();
   const isWatch = ['1', 'true', ''].includes(plain.query.get('watch') ?? 'no') && method === 'GET' && name === '';
   const verb = name === '' ? (isWatch ? 'watch' : all) : one;
-  if (verb === '' || (verb === 'create' && name !== '' && !subresource && resource.manner !== 'empty'))
+  if (verb === '' || (verb === 'create' && name !== '' && !subresource && resource.mode !== 'empty'))
     throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
   if (subresource && !subresource.verbs.includes(verb))
     throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested subresource', {});

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
-import { aggregate, coreVersions, findGroup, listGroups, listResources } from '../../rules/kubernetes/discovery.ts';
+import { aggregatedDiscovery, coreVersions, findGroup, listGroups, listResources } from '../../rules/kubernetes/discovery.ts';
 import { openApiIndex, openApiOf } from '../../rules/kubernetes/openapi.ts';
 import { ApiError, noSuchPath } from '../../rules/kubernetes/status.ts';
 import type { Call, Reply } from './call.ts';
@@ -8,26 +8,26 @@ import { requireSpace } from './read.ts';
 
 // Everything that is no object: health, version, what there is.
 
-type Make = (cluster: Cluster, call: Call) => Reply | Promise<Reply>;
-const tell = (body: unknown): Reply => ({ status: 200, body });
+type Handler = (cluster: Cluster, call: Call) => Reply | Promise<Reply>;
+const reply = (body: unknown): Reply => ({ status: 200, body });
 
 /** Alive as long as it answers; ready as long as its objects can be read. */
-const isReady: Make = async (cluster) => {
+const isReady: Handler = async (cluster) => {
   await cluster.app.db.read((tx) => requireSpace(tx, cluster));
-  return tell('ok');
+  return reply('ok');
 };
 
-const fixed: Readonly<Record<string, Make>> = {
-  '/': () => tell({ paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v3', '/readyz', '/version'] }),
+const handlers: Readonly<Record<string, Handler>> = {
+  '/': () => reply({ paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v3', '/readyz', '/version'] }),
   '/healthz': isReady,
   '/readyz': isReady,
-  '/livez': () => tell('ok'),
-  '/version': (cluster) => tell(versionOf(cluster)),
-  '/api': (_cluster, call) => discover(call, true) ?? tell(coreVersions()),
-  '/apis': (_cluster, call) => discover(call, false) ?? tell(listGroups()),
-  '/openapi/v3': () => tell(openApiIndex(openApiHash())),
+  '/livez': () => reply('ok'),
+  '/version': (cluster) => reply(versionOf(cluster)),
+  '/api': (_cluster, call) => replyAggregatedDiscovery(call, true) ?? reply(coreVersions()),
+  '/apis': (_cluster, call) => replyAggregatedDiscovery(call, false) ?? reply(listGroups()),
+  '/openapi/v3': () => reply(openApiIndex(openApiHash())),
   '/.well-known/openid-configuration': ({ options: { serviceAccount } }) =>
-    tell({
+    reply({
       issuer: serviceAccount.issuer,
       jwks_uri: `${serviceAccount.issuer}/openid/v1/jwks`,
       response_types_supported: ['id_token'],
@@ -36,7 +36,7 @@ const fixed: Readonly<Record<string, Make>> = {
     }),
   '/openid/v1/jwks': ({ options: { serviceAccount } }) => {
     const key = createPublicKey(createPrivateKey(serviceAccount.privateKeyPem)).export({ format: 'jwk' });
-    return tell({ keys: [{ ...key, use: 'sig', alg: algorithmOf(serviceAccount.privateKeyPem) }] });
+    return reply({ keys: [{ ...key, use: 'sig', alg: algorithmOf(serviceAccount.privateKeyPem) }] });
   },
 };
 
@@ -49,17 +49,17 @@ function withoutSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-export async function answerDocument(cluster: Cluster, call: Call): Promise<Reply> {
-  const { verb } = call.asked;
-  const path = withoutSlashes(call.asked.path);
+export async function answerNonResource(cluster: Cluster, call: Call): Promise<Reply> {
+  const { verb } = call.requestInfo;
+  const path = withoutSlashes(call.requestInfo.path);
   if (verb !== 'get' && verb !== 'head')
     throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
-  const make = Object.hasOwn(fixed, path) ? fixed[path] : undefined;
+  const make = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
   if (make) return make(cluster, call);
-  if (/^\/(healthz|livez|readyz)\/ping$/.test(path)) return tell('ok');
+  if (/^\/(healthz|livez|readyz)\/ping$/.test(path)) return reply('ok');
   const found = findByPath(path);
   if (found === undefined) throw noSuchPath();
-  return tell(found);
+  return reply(found);
 }
 
 function findByPath(path: string): unknown {
@@ -80,10 +80,10 @@ function openApiText(key: string): string | undefined {
   openApiTexts.set(key, JSON.stringify(made));
   return openApiTexts.get(key);
 }
-let knownHash: string | undefined;
+let cachedHash: string | undefined;
 const openApiHash = () => {
-  knownHash ??= createHash('sha256').update(openApiText('api/v1')!).digest('hex').slice(0, 32).toUpperCase();
-  return knownHash;
+  cachedHash ??= createHash('sha256').update(openApiText('api/v1')!).digest('hex').slice(0, 32).toUpperCase();
+  return cachedHash;
 };
 
 /** The version of aggregated discovery that one media type of Accept asks for. */
@@ -95,12 +95,12 @@ function discoveryVersion(mediaType: string): 'v2' | 'v2beta1' | undefined {
 }
 
 /** kubectl asks for everything at once, in a form that it names in Accept. */
-function discover({ accept }: Call, isCore: boolean): Reply | undefined {
+function replyAggregatedDiscovery({ accept }: Call, isCore: boolean): Reply | undefined {
   const version = accept.split(',').map(discoveryVersion).find(Boolean);
   if (!version) return undefined;
   return {
     status: 200,
-    body: aggregate(isCore, version),
+    body: aggregatedDiscovery(isCore, version),
     contentType: `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
   };
 }

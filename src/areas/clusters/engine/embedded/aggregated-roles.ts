@@ -4,15 +4,15 @@ import { aggregateRules } from '../../rules/kubernetes/rbac.ts';
 import { forbiddenError } from '../../rules/kubernetes/status.ts';
 import { listObjects, type ObjectRow } from '../../store/objects.ts';
 import { limits } from './cluster.ts';
-import type { Writing } from './write.ts';
+import type { WriteTransaction } from './write-transaction.ts';
 
 const resource = 'clusterroles.rbac.authorization.k8s.io';
 /** A role that adds up one that adds up others: view → edit → admin, and one of the user's on either side. */
-const deepest = 5;
+const maxAggregationDepth = 5;
 
 /** After a cluster role changed: those that add it up have its rules too, in the same transaction. */
-export async function addUpRoles(writing: Writing): Promise<void> {
-  const rows = await listObjects(writing.tx, writing.cluster, {
+export async function updateAggregatedRoles(transaction: WriteTransaction): Promise<void> {
+  const rows = await listObjects(transaction.tx, transaction.cluster, {
     ...{ resource, namespace: '', name: undefined, after: undefined },
     ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
   });
@@ -23,19 +23,19 @@ export async function addUpRoles(writing: Writing): Promise<void> {
       '',
       `at most ${limits.aggregatingRoles} roles of a cluster add up others`,
     );
-  for (let round = 0; round < deepest; round++) {
+  for (let round = 0; round < maxAggregationDepth; round++) {
     let hasChanged = false;
-    for (const role of roles) hasChanged = (await addUp(writing, role, roles)) || hasChanged;
+    for (const role of roles) hasChanged = (await updateAggregatedRole(transaction, role, roles)) || hasChanged;
     if (!hasChanged) return;
   }
 }
 
-interface Role {
+interface RoleEntry {
   row: ObjectRow;
   object: KubeObject;
 }
 
-async function addUp(writing: Writing, role: Role, roles: Role[]): Promise<boolean> {
+async function updateAggregatedRole(transaction: WriteTransaction, role: RoleEntry, roles: RoleEntry[]): Promise<boolean> {
   if (!role.object['aggregationRule']) return false;
   await yieldToLoop(); // a long list of rules holds up nobody else
   const rules = aggregateRules(
@@ -45,7 +45,7 @@ async function addUp(writing: Writing, role: Role, roles: Role[]): Promise<boole
   if (!rules || JSON.stringify(rules) === JSON.stringify(role.object['rules'])) return false;
   const before = { object: role.object, bytes: role.row.bytes };
   const object = { ...role.object, metadata: { ...role.object.metadata }, rules };
-  role.object = await writing.put({ resource, namespace: '', name: role.row.name }, object, before);
+  role.object = await transaction.put({ resource, namespace: '', name: role.row.name }, object, before);
   role.row = { ...role.row, bytes: Buffer.byteLength(JSON.stringify(role.object)) };
   return true;
 }
