@@ -14,7 +14,7 @@ const StoredRow = Type.Object({
   body: Type.String(),
   sealed: SealedBody,
 });
-/** A change, opened. */
+/** A change, with its body unsealed. */
 export type ChangeRow = Omit<Static<typeof StoredRow>, 'sealed'>;
 const columns = sql`version, type, resource, namespace, name, was, body, sealed`;
 const weight = sql`coalesce(bytes, octet_length(body))`;
@@ -34,7 +34,7 @@ export function addChange(tx: Tx, cluster: ObjectStore, c: NewChange) {
     values (${cluster.org}, ${cluster.id}, ${c.version}, ${c.type}, ${c.resource}, ${c.namespace}, ${c.name}, ${c.was}, ${c.bytes}, ${body}, ${sealed})`;
 }
 
-/** Changes behind a version, oldest first; of one kind, or of all. */
+/** Changes after a version, oldest first; of one resource, or of all. */
 export async function listChanges(
   tx: Tx,
   cluster: ObjectStore,
@@ -52,7 +52,7 @@ export async function listChanges(
 
 const CutRow = Type.Object({ cut: Type.Union([Type.Integer(), Type.Null()]) });
 
-/** The newest change that is to be forgotten: beyond so many, or so many bytes. */
+/** The newest change to delete: it exceeds the number or the bytes to keep. Null: none does. */
 export const findTrimVersion = async (tx: Tx, cluster: string, keep: { changes: number; bytes: number }): Promise<number | null> =>
   (await row(tx, CutRow)`
     select max(version) as cut from (
@@ -62,7 +62,7 @@ export const findTrimVersion = async (tx: Tx, cluster: string, keep: { changes: 
 
 const ForgottenRow = Type.Object({ bytes: Type.Integer() });
 
-/** Forgets changes up to this one, and says so where watches look. */
+/** Deletes changes up to this version, and records that version for watches. */
 export const trimChanges = (tx: Tx, cluster: string, upTo: number) => row(tx, ForgottenRow)`
   with gone as (delete from clusters.object_change where cluster_id = ${cluster} and version <= ${upTo} returning ${weight} as bytes),
        moved as (update clusters.object_space

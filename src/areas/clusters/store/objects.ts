@@ -3,7 +3,7 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { type ObjectStore, objectSealContext, openBody, SealedBody, sealBody } from './sealed-bodies.ts';
 
-// Objects of embedded clusters. A cluster's id is known only to whoever was given the cluster, so statements name it alone.
+// Objects of embedded clusters. Statements filter by cluster id alone: only code that was given the cluster knows its id.
 
 const SpaceRow = Type.Object({
   version: Type.Integer(),
@@ -24,7 +24,7 @@ export const makeSpace = (tx: Tx, org: string, cluster: string) => run(tx)`
 export const readSpace = (tx: Tx, cluster: string) =>
   row(tx, SpaceRow)`select ${space} from clusters.object_space where cluster_id = ${cluster}`;
 
-/** Until the transaction ends nobody else writes to this cluster. */
+/** Locks the cluster for writing until the transaction ends. */
 export const lockSpace = (tx: Tx, cluster: string) =>
   row(tx, SpaceRow)`select ${space} from clusters.object_space where cluster_id = ${cluster} for update`;
 
@@ -45,7 +45,7 @@ export const advanceSpace = (tx: Tx, cluster: string, { version, objects, bytes,
 export const markPrepared = (tx: Tx, cluster: string, prepared: number) =>
   run(tx)`update clusters.object_space set prepared = ${prepared} where cluster_id = ${cluster}`;
 
-/** Where an object stands. */
+/** The primary key of an object, beside its cluster. */
 export interface ObjectKey {
   resource: string;
   namespace: string;
@@ -62,7 +62,7 @@ const StoredRow = Type.Object({
   sealed: SealedBody,
 });
 type StoredRow = Static<typeof StoredRow>;
-/** An object, opened. */
+/** An object, with its body unsealed. */
 export type ObjectRow = Omit<StoredRow, 'sealed'>;
 const columns = sql`resource, namespace, name, version, bytes, body, sealed`;
 
@@ -79,18 +79,18 @@ export async function readObject(tx: Tx, cluster: ObjectStore, { resource, names
 
 export interface Page {
   resource: string;
-  /** Undefined: of all namespaces. */
+  /** Undefined: all namespaces. */
   namespace: string | undefined;
-  /** Only the one with this name. */
+  /** Only the object with this name. */
   name: string | undefined;
-  /** Objects behind this place. */
+  /** Only objects after this key. */
   after: { namespace: string; name: string } | undefined;
-  /** So many rows are looked at, and about so many bytes taken. */
+  /** Limits: rows that are read, and about as many bytes that are returned. */
   rows: number;
   bytes: number;
 }
 
-/** The next objects in the order of their places: few of large ones, many of small ones. */
+/** The next objects in key order, limited by rows and bytes. */
 export const listObjects = (tx: Tx, cluster: ObjectStore, { resource, namespace, name, after, rows: limit, bytes }: Page) =>
   openRows(
     cluster,
@@ -108,7 +108,7 @@ export const listObjects = (tx: Tx, cluster: ObjectStore, { resource, namespace,
 
 const VersionRow = Type.Object({ namespace: Type.String(), name: Type.String(), version: Type.Integer() });
 
-/** Which objects of a kind there are, at which versions. */
+/** Keys and versions of all objects of a resource. */
 export const listVersions = (tx: Tx, cluster: string, resource: string, limit: number) => rows(tx, VersionRow)`
   select namespace, name, version from clusters.object where cluster_id = ${cluster} and resource = ${resource}
    order by namespace, name limit ${limit}`;
@@ -147,12 +147,12 @@ export const countInNamespace = async (
     select resource, count(*)::int as n from clusters.object
      where cluster_id = ${cluster} and namespace = ${namespace} and resource <> ${but} group by resource order by resource`;
 
-/** How many objects of a kind there are, and their bytes. */
+/** The number of objects of a resource, and their bytes. */
 export const measureKind = async (tx: Tx, cluster: string, resource: string) =>
   (await row(tx, Type.Object({ n: Type.Integer(), bytes: Type.Integer() }))`
     select count(*)::int as n, coalesce(sum(bytes), 0)::bigint as bytes from clusters.object where cluster_id = ${cluster} and resource = ${resource}`)!;
 
-/** Whatever is in a namespace and does not go already. */
+/** Objects in a namespace that are not being deleted yet. */
 export const listInNamespace = (tx: Tx, cluster: ObjectStore, namespace: string, limit: number) =>
   openRows(
     cluster,
@@ -161,7 +161,7 @@ export const listInNamespace = (tx: Tx, cluster: ObjectStore, namespace: string,
    where cluster_id = ${cluster.id} and namespace = ${namespace} and namespace <> '' and not deleting order by resource, name limit ${limit}`,
   );
 
-/** Behind a name. */
+/** Objects that are being deleted, after a name. */
 export const listDeleting = (tx: Tx, cluster: ObjectStore, resource: string, after: string, limit: number) =>
   openRows(
     cluster,
@@ -170,7 +170,7 @@ export const listDeleting = (tx: Tx, cluster: ObjectStore, resource: string, aft
    order by name limit ${limit}`,
   );
 
-/** Those of a kind that were changed longest ago. */
+/** The objects of a resource that were changed longest ago. */
 export const listOldest = (tx: Tx, cluster: ObjectStore, resource: string, limit: number) =>
   openRows(
     cluster,
@@ -203,7 +203,7 @@ export const hasUid = async (tx: Tx, cluster: string, uids: readonly string[]): 
   (await row(tx, Type.Object({ one: Type.Integer() }))`
     select 1 as one from clusters.object where cluster_id = ${cluster} and uid = any(${uids}::text[]) limit 1`) !== undefined;
 
-/** Everything of a cluster that is torn down. */
+/** Deletes everything of a cluster that is torn down. */
 export async function removeSpace(tx: Tx, cluster: string): Promise<void> {
   await Promise.all([
     run(tx)`delete from clusters.object where cluster_id = ${cluster}`,

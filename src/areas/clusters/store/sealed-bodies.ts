@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import type { Secrets } from '../../../kernel/secrets.ts';
 
-// Secrets of embedded clusters never stand in the clear: their whole body is sealed, also what kubectl keeps of it in annotations.
+// Secrets of embedded clusters are never stored in the clear. The whole body is sealed, since kubectl copies secrets into annotations.
 
-/** The cluster whose objects are meant. */
+/** The cluster whose objects are read or written. */
 export interface ObjectStore {
   id: string;
   org: string;
@@ -19,7 +19,7 @@ export const changeSealContext = ({ id }: ObjectStore, { version }: { version: n
 
 const isSecret = ({ resource }: { resource: string }) => resource === 'secrets';
 
-/** A body as its row has it. */
+/** The columns of a body: sealed for secrets, plain otherwise. */
 export const sealBody = (space: ObjectStore, of: { resource: string; body: string }, context: string) =>
   isSecret(of) ? { body: '', sealed: space.app.secrets.seal(of.body, context) } : { body: of.body, sealed: null };
 

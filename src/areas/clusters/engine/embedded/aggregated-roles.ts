@@ -7,10 +7,10 @@ import { limits } from './cluster.ts';
 import type { WriteTransaction } from './write-transaction.ts';
 
 const resource = 'clusterroles.rbac.authorization.k8s.io';
-/** A role that adds up one that adds up others: view → edit → admin, and one of the user's on either side. */
+/** view → edit → admin is three levels; users may add a role on either side of that chain. */
 const maxAggregationDepth = 5;
 
-/** After a cluster role changed: those that add it up have its rules too, in the same transaction. */
+/** Recomputes the rules of aggregated cluster roles after a cluster role changed, in the same transaction. */
 export async function updateAggregatedRoles(transaction: WriteTransaction): Promise<void> {
   const rows = await listObjects(transaction.tx, transaction.cluster, {
     ...{ resource, namespace: '', name: undefined, after: undefined },
@@ -37,7 +37,7 @@ interface RoleEntry {
 
 async function updateAggregatedRole(transaction: WriteTransaction, role: RoleEntry, roles: RoleEntry[]): Promise<boolean> {
   if (!role.object['aggregationRule']) return false;
-  await yieldToLoop(); // a long list of rules holds up nobody else
+  await yieldToLoop(); // a long list of rules must not block other tenants
   const rules = aggregateRules(
     role.object,
     roles.map(({ object }) => object),

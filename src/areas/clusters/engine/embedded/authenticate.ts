@@ -10,7 +10,9 @@ import { readToken } from './tokens.ts';
 
 const authenticatedGroup = 'system:authenticated';
 
-/** Who asks. A certificate counts first, then a bearer token; without either it is the anonymous user. `inside`: as the transaction sees it. */
+/**
+ * Identifies the caller: by certificate first, then by bearer token, else as the anonymous user. `inside`: read through this transaction.
+ */
 export async function authenticate(
   cluster: Cluster,
   identity: EmbeddedIdentity | undefined,
@@ -36,14 +38,14 @@ export async function authenticate(
   return user;
 }
 
-/** Undefined: it is nobody's, or not any more. */
+/** Undefined: the token is unknown, expired or revoked. */
 export async function authenticateToken(cluster: Cluster, token: string, inside?: Tx): Promise<User | undefined> {
   if (token.length > 16_384) return undefined;
   const bootstrap = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(token);
   return bootstrap ? authenticateBootstrap(cluster, bootstrap[1]!, bootstrap[2]!, inside) : authenticateAccount(cluster, token, inside);
 }
 
-/** A bootstrap token is a secret in kube-system; it is read every time, so one that was deleted is refused at once. */
+/** A bootstrap token is a secret in kube-system. It is read on every request, so a deleted token is refused at once. */
 async function authenticateBootstrap(cluster: Cluster, id: string, secret: string, inside: Tx | undefined): Promise<User | undefined> {
   const { kept, now } = await readWithTime(
     cluster,
@@ -89,7 +91,7 @@ async function authenticateAccount(cluster: Cluster, token: string, inside: Tx |
   };
 }
 
-/** The Secret that a token is bound to, and the Quarterdeck token behind it if there is one. Undefined: one of them has ended. */
+/** The Secret that a token is bound to, and the Quarterdeck token behind that Secret, if any. Undefined: one of the two has ended. */
 async function findBinding(
   cluster: Cluster,
   namespace: string,

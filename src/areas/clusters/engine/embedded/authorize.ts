@@ -15,7 +15,7 @@ export const attributesOf = ({ verb, path, resource, subresource, namespace, nam
 
 const mastersGroup = 'system:masters';
 
-/** Whether somebody may: members of system:masters everything, nodes what nodes do, others what roles give them. */
+/** Members of system:masters may do everything, nodes what the node authorizer allows, other users what RBAC allows. */
 export async function isAllowed(cluster: Cluster, user: User, attributes: Attributes, selectedName?: string, tx?: Tx): Promise<boolean> {
   if (user.groups.includes(mastersGroup)) return true;
   const node = nodeNameOf(user);
@@ -23,7 +23,7 @@ export async function isAllowed(cluster: Cluster, user: User, attributes: Attrib
   return rbacAllows(await readRbac(cluster, tx), user, attributes);
 }
 
-/** The name that a list is narrowed to. Only the node authorizer asks for it: nobody else's selector is read before they may list. */
+/** The name that a list is narrowed to. Only the node authorizer needs it; the selector of any other user is parsed after authorization. */
 function readSelectedName({ verb, resource, query }: RequestInfo): string | undefined {
   const isList = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
   return isList && resource ? selectedName(readSelector('', query.get('fieldSelector') ?? '', resource)) : undefined;
@@ -43,7 +43,7 @@ function refuse({ name: user }: User, a: Attributes): ApiError {
   return forbiddenError({ group: a.group, plural: a.resource }, a.name, `User "${user}" cannot ${a.verb} ${what} ${where}`);
 }
 
-/** What a role that adds up others may come to give. */
+/** An aggregated role may come to grant anything, since later roles can be added to it. */
 const allRules: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
@@ -54,7 +54,7 @@ function withoutReferences({ metadata, ...rest }: KubeObject): string {
   return JSON.stringify([kept, rest]);
 }
 
-/** Nobody hands out rights that they do not have: Kubernetes asks this of every role and binding that is written. */
+/** A user cannot grant permissions that the user does not hold. Kubernetes checks this on every write of a role or binding. */
 export async function refuseEscalation(
   tx: Tx,
   cluster: Cluster,
@@ -63,7 +63,8 @@ export async function refuseEscalation(
   before: KubeObject | undefined,
 ): Promise<void> {
   if (user.groups.includes(mastersGroup)) return;
-  // Whoever only lets it go hands out nothing. Anything else is asked about, for a label alone can have a role added up into others.
+  // Removing finalizers and owner references grants nothing. Every other change is checked: a label alone can add a role to an aggregated
+  // one.
   if (before && withoutReferences(before) === withoutReferences(object)) return;
   const { kind, metadata } = object;
   const namespace = metadata.namespace ?? '';
@@ -76,7 +77,7 @@ export async function refuseEscalation(
     const resource = roleKind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'bind', resource, name }, undefined, tx)) return;
     const rules = rbac.roles.get(roleKey(object['roleRef'], namespace));
-    if (!rules) throw notFoundError({ group: attributes.group, plural: resource }, name); // nobody knows what it will give
+    if (!rules) throw notFoundError({ group: attributes.group, plural: resource }, name); // the role could be created later with any rules
     wanted = rules;
   } else {
     wanted = object['aggregationRule'] || before?.['aggregationRule'] ? allRules : ((object['rules'] ?? []) as PolicyRule[]);

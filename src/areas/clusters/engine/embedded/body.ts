@@ -6,7 +6,7 @@ import { shapeObject } from '../../rules/kubernetes/schema/shape.ts';
 import { badRequest } from '../../rules/kubernetes/status.ts';
 import type { Call } from './call.ts';
 
-/** What kind of object a request's body is. */
+/** The kind of object that a request's body must hold. */
 export interface ExpectedBody {
   apiVersion: string;
   kind: string;
@@ -24,7 +24,7 @@ export interface DecodedObject {
   warnings: string[];
 }
 
-/** The object in a body, its shape judged; in the form in which it is kept. */
+/** Decodes and validates the object in a body, and converts it to the stored form. */
 export function decodeObject(call: Call, value: unknown = call.body): DecodedObject {
   const { apiVersion, kind, message } = expectBody(call);
   const given = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
@@ -42,7 +42,7 @@ export function decodeObject(call: Call, value: unknown = call.body): DecodedObj
 export const toStoredForm = ({ storedAs, group }: Resource, object: KubeObject): KubeObject =>
   storedAs === 'events' && group !== '' ? toCoreForm(object) : object;
 
-/** Fields that a kind does not have are told, or refused, as the caller wishes. */
+/** Reports or rejects unknown fields, as the query parameter `fieldValidation` says. */
 function checkUnknownFields(query: URLSearchParams, unknown: string[]): string[] {
   const validation = query.get('fieldValidation') ?? 'Warn';
   if (unknown.length === 0 || validation === 'Ignore') return [];

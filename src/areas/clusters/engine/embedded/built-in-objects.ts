@@ -7,7 +7,7 @@ import type { Cluster } from './cluster.ts';
 import { allocateAddresses } from './service-addresses.ts';
 import { type WriteTransaction, writeObjects } from './write-transaction.ts';
 
-/** Gives a cluster what every cluster has. One transaction, so it has all of it or nothing; what is there already stays as it is. */
+/** Creates the built-in objects of a cluster in one transaction, all or none. Objects that exist stay unchanged. */
 export async function createBuiltInObjects(cluster: Cluster): Promise<void> {
   const space = await cluster.app.db.read((tx) => readSpace(tx, cluster.id));
   if (space) Object.assign(cluster.figures, { objects: space.objects, bytes: space.bytes });

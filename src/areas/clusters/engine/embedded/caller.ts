@@ -6,30 +6,31 @@ import { authenticate } from './authenticate.ts';
 import { authorize, isAllowed } from './authorize.ts';
 import type { Cluster, EmbeddedIdentity, User } from './cluster.ts';
 
-// Rights are checked when a request arrives, and used later: after its body, a queue, a row lock. In between they can be taken away. So every
-// write checks them again in its own transaction, once it holds the cluster's lock. Whatever takes rights away in a cluster (a binding, a service
-// account, a bootstrap token, a node's certificate) holds the same lock: a write commits before the rights end, or is refused.
+// A request's permissions are checked on arrival and used later: after the body, a queue, a row lock. They can be revoked in between. So
+// every write checks them again in its own transaction, while it holds the cluster's lock.
+// Revocations in a cluster (of a binding, a service account, a bootstrap token, a node's certificate) hold the same lock. A write either
+// commits before the revocation or is refused.
 
-/** How somebody proves who they are. */
+/** The credentials of a request. */
 export interface Credentials {
   identity: EmbeddedIdentity | undefined;
   headers: IncomingHttpHeaders;
 }
 
-/** A caller whose rights can be asked for again. */
+/** An authenticated caller whose permissions can be checked again. */
 export interface Caller {
   user: User;
-  /** The house itself, which has a reserve in a full store. */
+  /** Quarterdeck itself, which may use the reserve of a full store. */
   isInternal?: boolean;
-  /** Objects with which the credential ends. */
+  /** Objects whose deletion ends the credential. */
   credentialObjects: readonly string[];
-  /** In the transaction of a write, before any other lock: a revocation of rights outside the cluster waits for it, or is waited for. */
+  /** Runs in the write's transaction, before any other lock. It serializes the write with revocations outside the cluster. */
   lock(tx: Tx): Promise<void>;
   /** Throws 401 or 403 if the request would be refused now. */
   check(tx: Tx): Promise<void>;
 }
 
-/** Who asks for what, if they may. */
+/** Authenticates and authorizes a request; throws 401 or 403. */
 export async function identifyCaller(
   cluster: Cluster,
   { identity, headers }: Credentials,
@@ -54,7 +55,7 @@ export async function identifyCaller(
   return { caller, requestInfo };
 }
 
-/** Who asks from inside the process. */
+/** The caller of requests from inside the process. */
 const internalUser: User = { name: 'system:quarterdeck', groups: ['system:masters', 'system:authenticated'] };
 
 export const internalCaller: Caller = {
@@ -69,7 +70,9 @@ const listOf = (value: string | string[] | undefined): string[] =>
   (Array.isArray(value) ? value : (value ?? '').split(',')).map((one) => one.trim()).filter(Boolean);
 const maxGroups = 50;
 
-/** `kubectl --as`: acts as somebody else, for whoever may impersonate them. Asked for in vain it is refused, never passed over. */
+/**
+ * `kubectl --as`: the caller acts as another user. Without permission to impersonate, the request is refused; the header is never ignored.
+ */
 async function impersonate(cluster: Cluster, authenticated: User, headers: IncomingHttpHeaders, inside?: Tx): Promise<User> {
   const name = listOf(headers['impersonate-user'])[0];
   const groups = listOf(headers['impersonate-group']);

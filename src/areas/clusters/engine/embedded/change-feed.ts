@@ -6,27 +6,27 @@ import { type ChangeRow, listChanges } from '../../store/object-changes.ts';
 import { readSpace } from '../../store/objects.ts';
 import { type Cluster, limits } from './cluster.ts';
 
-// One reader of a cluster's changes for all its watches in this process. It looks when it is woken, and now and then by itself.
+// Reads a cluster's change log once for all watches in this process: after each notification, and every 5 s in case one was lost.
 
-/** A change as watches look at it; what is dear to find out is found out once for all of them. */
+/** A change as subscribers see it. Selectable fields are parsed once, on first use, for all subscribers. */
 export interface Change extends ChangeRow {
   selectable(): Selectable;
-  /** What selectors saw before; the same as now unless it says otherwise. */
+  /** The selectable fields before the change; the same as after it if the log holds no others. */
   selectableBefore(): Selectable;
 }
 
 export interface Subscriber {
   resource: string;
-  /** Every change of its kind after it joined, in order. */
+  /** Every change of this resource after the subscription, in version order. */
   onChange(change: Change): void;
-  /** Changes were forgotten before they could be told. */
+  /** The log was trimmed before the feed could read it; changes are lost. */
   onExpired(): void;
-  /** From time to time: everything up to this version was told. */
+  /** Periodic: every change up to this version was delivered. */
   onBookmark(version: number): void;
 }
 
 export interface ChangeFeed {
-  /** Joins, and says up to which version its changes are to be read by oneself. */
+  /** Returns the feed's position. The subscriber reads changes up to that version from the log itself. */
   subscribe(subscriber: Subscriber): Promise<number>;
   unsubscribe(subscriber: Subscriber): void;
   stop(): void;
@@ -34,7 +34,7 @@ export interface ChangeFeed {
 
 const pollIntervalMs = 5_000;
 const bookmarkIntervalMs = 60_000;
-/** Others have their turn after so many watches were told, or so many bytes: whoever reads has taken them by then. */
+/** The loop yields after this many subscribers or bytes; by then, clients that read have drained their sockets. */
 const subscribersPerTurn = 500;
 const bytesPerTurn = 2_097_152;
 
@@ -42,7 +42,7 @@ interface FeedState {
   cluster: Cluster;
   subscribers: Map<string, Set<Subscriber>>;
   count: number;
-  /** Changes up to this version were told; undefined while nobody listens. */
+  /** Changes up to this version were delivered; undefined without subscribers. */
   position: number | undefined;
   starting: Promise<number> | undefined;
   isDirty: boolean;
@@ -64,7 +64,7 @@ export function makeChangeFeed(cluster: Cluster): ChangeFeed {
   return {
     subscribe: async (subscriber) => {
       const position = feed.position ?? (await start(feed));
-      // Nothing was told since: this goes on in the same turn in which the position was read.
+      // No change was delivered since the position was read: both happen in the same turn of the event loop.
       const subscribers = feed.subscribers.get(subscriber.resource) ?? new Set();
       feed.subscribers.set(subscriber.resource, subscribers.add(subscriber));
       feed.count++;
@@ -79,7 +79,7 @@ export function makeChangeFeed(cluster: Cluster): ChangeFeed {
   };
 }
 
-/** Of several who join first, one asks where to begin. */
+/** Concurrent first subscribers share one start. */
 function start(feed: FeedState): Promise<number> {
   feed.starting ??= listen(feed).finally(() => (feed.starting = undefined));
   return feed.starting;
@@ -93,7 +93,7 @@ async function listen(feed: FeedState): Promise<number> {
     feed.isReading = true;
     void runFor({ org: cluster.org, operation: 'kubernetes watch' }, () => readNewChanges(feed));
   };
-  // Heard before the position is read: what commits in between wakes us too.
+  // Listens before the position is read, so that a commit in between also triggers a poll.
   const unlisten = cluster.app.waker.hear(cluster.channel, poll);
   const space = await cluster.app.db
     .read((tx) => readSpace(tx, cluster.id))
@@ -125,7 +125,7 @@ function sendBookmarks(feed: FeedState): void {
   for (const subscriber of allSubscribers(feed)) subscriber.onBookmark(feed.position);
 }
 
-/** Reads on until nothing is new. Never in the turn of whoever woke us. */
+/** Reads until the log has no new changes. Yields first, so that it never runs in the turn of the notification. */
 async function readNewChanges(feed: FeedState): Promise<void> {
   await yieldToLoop();
   while (feed.isDirty && feed.position !== undefined) {
@@ -134,13 +134,13 @@ async function readNewChanges(feed: FeedState): Promise<void> {
       while (feed.position !== undefined && (await readPage(feed)));
     } catch (error) {
       feed.cluster.app.log.debug({ err: error, cluster: feed.cluster.id }, 'changes could not be read; they are looked for again');
-      break; // the clock looks again
+      break; // the poll timer retries
     }
   }
   feed.isReading = false;
 }
 
-/** True: there may be more. */
+/** True: there may be more changes. */
 async function readPage(feed: FeedState): Promise<boolean> {
   const { cluster } = feed;
   const after = feed.position!;
@@ -149,7 +149,7 @@ async function readPage(feed: FeedState): Promise<boolean> {
     const found = await listChanges(tx, cluster, page);
     return { rows: found, space: await readSpace(tx, cluster.id) };
   });
-  if (feed.position !== after) return false; // everybody left meanwhile
+  if (feed.position !== after) return false; // the last subscriber left during the read
   if (!space || space.oldest > after) {
     feed.position = space?.version ?? after;
     for (const subscriber of allSubscribers(feed)) subscriber.onExpired();
@@ -167,7 +167,7 @@ async function readPage(feed: FeedState): Promise<boolean> {
 
 async function notifySubscribers({ subscribers }: FeedState, change: Change): Promise<void> {
   let notified = 0;
-  // Whoever joins meanwhile reads this change by itself: the position has moved already.
+  // A subscriber that joins during the loop reads this change from the log: the position has moved already.
   for (const subscriber of [...(subscribers.get(change.resource) ?? [])]) {
     subscriber.onChange(change);
     if (++notified < subscribersPerTurn && notified * change.body.length < bytesPerTurn) continue;

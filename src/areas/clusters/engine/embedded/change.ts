@@ -24,7 +24,7 @@ import { type Cluster, limits } from './cluster.ts';
 import { allocateAddresses } from './service-addresses.ts';
 import { type StoredObject, type WriteTransaction, writeObjects } from './write-transaction.ts';
 
-// Every change to an object, whoever asks for it: made, changed, removed.
+// Creates, updates and deletes objects, for HTTP callers and for Quarterdeck itself.
 
 export interface Target {
   resource: Resource;
@@ -38,7 +38,7 @@ export const keyOf = ({ resource, namespace, name }: Target): ObjectKey => ({
   name,
 });
 
-/** What somebody else must have said yes to, inside the transaction and with the object as it will be. */
+/** Admission: throws to reject the write. Runs inside the transaction, with the object as it will be stored. */
 export type Admit = (tx: Tx, object: KubeObject, before: KubeObject | undefined) => void | Promise<void>;
 
 export interface WriteOptions {
@@ -87,7 +87,7 @@ export async function createObject(
   );
 }
 
-/** All roles and bindings are weighed in memory for each request: so there is a bound to them. */
+/** Every request evaluates all roles and bindings in memory, so their number and bytes are limited. */
 async function requireRbacQuota({ tx, cluster }: WriteTransaction, resource: Resource, object: KubeObject): Promise<void> {
   const { n, bytes } = await measureKind(tx, cluster.id, resource.storedAs);
   if (n > limits.rbacObjects || bytes + Buffer.byteLength(JSON.stringify(object)) > limits.rbacBytes)
@@ -100,7 +100,7 @@ async function requireRbacQuota({ tx, cluster }: WriteTransaction, resource: Res
 
 const eventEvictionBatch = 50;
 
-/** Events are for whoever looks now: past the bound the oldest go, so that no author of events fills the store. */
+/** Events are diagnostics. Past the limit the oldest are deleted, so that a client that writes events cannot fill the store. */
 async function evictOldestEvents(transaction: WriteTransaction, { storedAs }: Resource): Promise<void> {
   const { tx, cluster } = transaction;
   const { n, bytes } = await measureKind(tx, cluster.id, storedAs);
@@ -130,7 +130,7 @@ async function requireNamespace(transaction: WriteTransaction, { resource, names
     throw forbiddenError(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`);
 }
 
-/** Every namespace has it, so that tokens can be asked for. */
+/** Every namespace has a default service account, so that clients can request tokens for it. */
 export async function addDefaultAccount(transaction: WriteTransaction, namespace: string): Promise<void> {
   const account = newServiceAccount(namespace, 'default');
   account.metadata.creationTimestamp = transaction.now;
@@ -138,10 +138,13 @@ export async function addDefaultAccount(transaction: WriteTransaction, namespace
   if (!(await transaction.find(key))) await transaction.put(key, account, undefined);
 }
 
-/** Makes the new object inside the transaction, and leaves the stored one as it is. `rest` gives others a turn if the object is large. */
+/**
+ * Returns the new object inside the transaction; the stored object must not be changed. `pauseIfLarge` yields the event loop for large
+ * objects.
+ */
 export type Mutation = (before: KubeObject, tx: Tx, pauseIfLarge: () => Promise<void>) => KubeObject | Promise<KubeObject>;
 
-/** Of objects from this size on others have their turn between two steps of a change. */
+/** Updates of objects above this size yield the event loop between their steps. */
 const pausingBytes = 65_536;
 
 export interface UpdateOptions extends WriteOptions {
@@ -155,7 +158,7 @@ export async function updateObject(cluster: Cluster, target: Target, mutate: Mut
     async (transaction) => {
       const before = await transaction.find(key);
       if (!before) throw notFoundError(target.resource, target.name);
-      if (transaction.tx.checksRows) freeze(before.object); // in tests, a change of the stored object throws
+      if (transaction.tx.checksRows) freeze(before.object); // in tests, a mutation of the stored object throws
       const pause = makePauses();
       const pauseIfLarge = async () => {
         if (before.bytes > pausingBytes) await pause();
@@ -177,11 +180,11 @@ export async function updateObject(cluster: Cluster, target: Target, mutate: Mut
     },
     { isDryRun: options.isDryRun, prefetch: key, ...(options.caller ? { caller: options.caller } : {}) },
   );
-  if (updated.metadata.deletionTimestamp) cluster.scheduleSweep(); // a finalizer may have been the last thing that kept its namespace
+  if (updated.metadata.deletionTimestamp) cluster.scheduleSweep(); // the finalizer may have been the last that kept its namespace
   return updated;
 }
 
-/** What of an update counts: versions are compared, what only the server writes stays, and a subresource changes its own part. */
+/** Applies an update: compares versions, keeps fields that only the server sets, and limits a subresource to its own part. */
 function mergeUpdate(
   { resource, name, namespace }: Target,
   before: KubeObject,
@@ -244,7 +247,7 @@ function freeze(value: unknown): void {
   for (const item of Object.values(value)) freeze(item);
 }
 
-/** Fields may stand in another order. */
+/** Ignores the order of fields. */
 const isUnchanged = (a: KubeObject, b: KubeObject) => isDeepStrictEqual(a, b);
 
 export interface DeleteOptions extends WriteOptions {
@@ -253,7 +256,7 @@ export interface DeleteOptions extends WriteOptions {
   orphans: boolean;
 }
 
-/** True: it is gone; false: it goes once its finalizers are. */
+/** `isGone` is false while finalizers remain; the object is deleted once they are removed. */
 export async function deleteObject(
   cluster: Cluster,
   target: Target,

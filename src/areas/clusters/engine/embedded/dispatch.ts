@@ -34,7 +34,7 @@ import { decideSigning, prepareSigning } from './signing.ts';
 import { requestToken } from './tokens.ts';
 import { replyWatch } from './watch.ts';
 
-/** Does what is asked, for somebody who may. */
+/** Routes an authorized request to its handler. */
 export async function dispatch(cluster: Cluster, feed: ChangeFeed, call: Call): Promise<Reply> {
   const { verb, resource, subresource } = call.requestInfo;
   if (!resource) return answerNonResource(cluster, call);
@@ -77,7 +77,7 @@ async function getObject(cluster: Cluster, call: Call): Promise<Reply> {
   return { status: 200, body: text };
 }
 
-/** How a written object goes back. */
+/** The response to a write, in the representation that the client asked for. */
 async function replyWritten(cluster: Cluster, call: Call, object: KubeObject, status: number, warnings: string[] = []): Promise<Reply> {
   if (call.representation.as === 'object') return { status, body: toGroupForm(call.requestInfo.resource!, object), warnings };
   const { now } = await cluster.app.db.read((tx) => requireSpace(tx, cluster));
@@ -90,7 +90,7 @@ function readWriteOptions(cluster: Cluster, call: Call): WriteOptions {
   return { isDryRun: dryRun.length > 0, caller: call.caller, admit: (tx, object, before) => admit(tx, cluster, call, object, before) };
 }
 
-/** What depends on who writes, beyond what the path says. */
+/** Admission checks that depend on the user: NodeRestriction, and privilege escalation. */
 async function admit(
   tx: Tx,
   cluster: Cluster,
@@ -156,7 +156,7 @@ async function patch(cluster: Cluster, call: Call): Promise<Reply> {
   return write(cluster, call, mutate, []);
 }
 
-/** Options in a body, and in the query of those who send none. */
+/** DeleteOptions from the body, or from the query for clients that send no body. */
 function readDeleteOptions(cluster: Cluster, call: Call): DeleteOptions {
   const { query } = call.requestInfo;
   const message = messageNamed('meta.DeleteOptions');
@@ -183,7 +183,7 @@ async function remove(cluster: Cluster, call: Call): Promise<Reply> {
   return { status: 200, body: success(details) };
 }
 
-/** One after the other: each is a write of its own, so a collection of any size holds up nobody else. */
+/** Deletes one object per write, so that a collection of any size does not block other writers. */
 async function removeAll(cluster: Cluster, call: Call): Promise<Reply> {
   const options = readDeleteOptions(cluster, call);
   const listQuery = parseListQuery(call);

@@ -24,20 +24,22 @@ export type { Access, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 // A Kubernetes API that needs nothing but our database: docs/areas/clusters-embedded.md says what it serves and what it refuses.
 
 export interface EmbeddedCluster {
-  /** One HTTP request on the cluster's listener; also long watches. Never throws. */
+  /** Serves one HTTP request on the cluster's listener, watches included. Never throws. */
   serve(request: IncomingMessage, response: ServerResponse, identity: EmbeddedIdentity | undefined): void;
-  /** Asks without a socket, as a member of system:masters. */
+  /** Sends a request without a socket, as a member of system:masters. */
   // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
-  /** Watches in process: first everything that is there, then what changes; begins again by itself when it is cut, so an event may come twice.
-   *  Each is told in a turn of its own. Ends when the returned function is called. */
+  /**
+   * Watches in process: all objects first, then changes. The watch reconnects when it is cut, so an event may come twice. Each event is
+   * delivered in its own turn of the event loop. The returned function ends the watch.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
-  /** A sentence, if nothing more of its users' fits in. */
+  /** A sentence, if the store has no space left for its users. */
   fullness(): string | undefined;
-  /** Signs of life of its nodes, without reading the nodes themselves. */
+  /** Heartbeats of the nodes, without reading the node objects. */
   heartbeats(): Promise<HeartbeatRow[]>;
-  /** The peak is that since they were last asked for. */
+  /** `inflightPeak` is the peak since the last call. */
   figures(): { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
   stop(): Promise<void>;
 }
@@ -63,7 +65,7 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
   cluster.scheduleSweep = sweeper.schedule;
   const stopping = new AbortController();
   const serving: ServeContext = { cluster, ready: prepareOnce(cluster), dispatch: (call) => dispatch(cluster, feed, call) };
-  serving.ready().then(sweeper.schedule, () => {}); // each request asks again
+  serving.ready().then(sweeper.schedule, () => {}); // on failure, each request retries
 
   return {
     serve: (request, response, identity) => {
@@ -99,10 +101,10 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
   };
 }
 
-/** Everything of a cluster that is torn down. */
+/** Deletes all objects of a cluster that is torn down. */
 export const removeObjects = (tx: Tx, clusterId: string): Promise<void> => removeSpace(tx, clusterId);
 
-/** Prepares the cluster once; while that fails, whoever asks tries again. */
+/** Creates the built-in objects once. After a failure the next request retries. */
 function prepareOnce(cluster: Cluster): () => Promise<void> {
   let preparing: Promise<void> | undefined;
   return () => {
@@ -123,7 +125,7 @@ const internalCall = (method: string, path: string, body: unknown, signal: Abort
   representation: { as: 'object', rowObject: 'None' },
 });
 
-/** A PATCH is a merge patch, or a JSON patch if it is a list. */
+/** A PATCH is a merge patch, or a JSON patch if the body is a list. */
 async function answerInternally(
   serving: ServeContext,
   method: string,

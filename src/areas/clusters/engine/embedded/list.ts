@@ -10,7 +10,7 @@ import { requireSpace } from './read.ts';
 
 export interface ListQuery {
   resource: Resource;
-  /** Undefined: of all namespaces. */
+  /** Undefined: all namespaces. */
   namespace: string | undefined;
   selector: Selector;
 }
@@ -20,7 +20,7 @@ export function parseListQuery({ requestInfo: { resource, namespace, query } }: 
   return { resource: resource!, namespace: resource!.isNamespaced && namespace !== '' ? namespace : undefined, selector };
 }
 
-/** Where a list goes on: behind this place, as of this version. */
+/** The position after which a list continues, and the version of its first page. */
 interface ContinueToken {
   version: number;
   after: { namespace: string; name: string };
@@ -47,7 +47,7 @@ export function parseVersion(text: string): number {
   return Number(text);
 }
 
-/** Whether this version can be answered for. */
+/** Throws if the list cannot be answered for the requested version. */
 function requireVersion(space: SpaceRow, query: URLSearchParams, resumed: ContinueToken | undefined): void {
   if (resumed && resumed.version < space.oldest)
     throw expired(
@@ -61,7 +61,10 @@ function requireVersion(space: SpaceRow, query: URLSearchParams, resumed: Contin
     );
 }
 
-/** Objects portion by portion, each one statement. A change meanwhile shows in those that follow, and in a watch from the list's version. */
+/**
+ * Reads objects page by page, one statement per page. Later pages show concurrent changes; a watch from the list's version reports them
+ * too.
+ */
 export async function* readPages(
   cluster: Cluster,
   listQuery: ListQuery,
@@ -113,14 +116,14 @@ export async function replyList(cluster: Cluster, call: Call): Promise<Reply> {
 interface Listing {
   listQuery: ListQuery;
   presenter: ReturnType<typeof makePresenter>;
-  /** 0: all. */
+  /** 0: no limit. */
   limit: number;
   version: number;
   firstPage: ObjectRow[];
   resumed: ContinueToken | undefined;
 }
 
-/** The list is never whole in memory: a portion is written before the next is read. */
+/** Never holds the whole list in memory: a page is written before the next is read. */
 async function* writeList(cluster: Cluster, { listQuery, presenter, limit, version, firstPage, resumed }: Listing): AsyncGenerator<string> {
   let text = presenter.begin;
   let count = 0;
@@ -130,7 +133,7 @@ async function* writeList(cluster: Cluster, { listQuery, presenter, limit, versi
   walk: for await (const rows of readPages(cluster, listQuery, firstPage, resumed?.after)) {
     for (const row of rows) {
       if (!matchesQuery(listQuery, row.body)) continue;
-      // A slice ends after so many bytes too: whoever asks for slices parses each at once, the house itself included.
+      // A page also ends after 2 MiB: the client, Quarterdeck included, parses each page at once.
       if (limit > 0 && (count === limit || bytes > limits.pageBytes)) {
         next = encodeContinue({ version, after: { namespace: last!.namespace, name: last!.name } });
         break walk;

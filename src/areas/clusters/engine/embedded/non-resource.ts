@@ -6,12 +6,12 @@ import type { Call, Reply } from './call.ts';
 import type { Cluster } from './cluster.ts';
 import { requireSpace } from './read.ts';
 
-// Everything that is no object: health, version, what there is.
+// Paths that are no resources: health, version, discovery, OpenAPI, OIDC discovery.
 
 type Handler = (cluster: Cluster, call: Call) => Reply | Promise<Reply>;
 const reply = (body: unknown): Reply => ({ status: 200, body });
 
-/** Alive as long as it answers; ready as long as its objects can be read. */
+/** Ready as long as the cluster's objects can be read from the database. */
 const isReady: Handler = async (cluster) => {
   await cluster.app.db.read((tx) => requireSpace(tx, cluster));
   return reply('ok');
@@ -42,7 +42,6 @@ const handlers: Readonly<Record<string, Handler>> = {
 
 const algorithmOf = (pem: string) => (createPrivateKey(pem).asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256');
 
-/** Without the slashes at its end. */
 function withoutSlashes(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end--;
@@ -70,7 +69,7 @@ function findByPath(path: string): unknown {
   return path.startsWith('/openapi/v3/') ? openApiText(path.slice('/openapi/v3/'.length)) : undefined;
 }
 
-/** Made once for the process, when first asked for: they are the same for every cluster. */
+/** Built once per process, on first use: the documents are the same for every cluster. */
 const openApiTexts = new Map<string, string>();
 function openApiText(key: string): string | undefined {
   const known = openApiTexts.get(key);
@@ -86,7 +85,7 @@ const openApiHash = () => {
   return cachedHash;
 };
 
-/** The version of aggregated discovery that one media type of Accept asks for. */
+/** The version of aggregated discovery that one media type in Accept names. */
 function discoveryVersion(mediaType: string): 'v2' | 'v2beta1' | undefined {
   const [type, ...parameters] = mediaType.split(';').map((part) => part.trim());
   const wanted = ['g=apidiscovery.k8s.io', 'as=APIGroupDiscoveryList'];
@@ -94,7 +93,7 @@ function discoveryVersion(mediaType: string): 'v2' | 'v2beta1' | undefined {
   return (['v2', 'v2beta1'] as const).find((version) => parameters.includes(`v=${version}`));
 }
 
-/** kubectl asks for everything at once, in a form that it names in Accept. */
+/** Aggregated discovery: kubectl asks for all resources at once, by a media type in Accept. */
 function replyAggregatedDiscovery({ accept }: Call, isCore: boolean): Reply | undefined {
   const version = accept.split(',').map(discoveryVersion).find(Boolean);
   if (!version) return undefined;

@@ -4,20 +4,20 @@ import { columnsOf, rowOf } from '../../rules/kubernetes/printing.ts';
 import { groupVersionOf, type Resource } from '../../rules/kubernetes/resources.ts';
 import type { Representation } from './call.ts';
 
-/** An object as this caller asked to see it; `text` is how it is stored, which most see as it is. */
+/** Renders an object in the requested representation. `text` is the stored JSON, which most clients receive unchanged. */
 export interface Presenter {
   one(text: string): string;
-  /** The beginning of a list, what stands between its items, and its end with what is known of it then. */
+  /** The start of a list; its end carries the metadata that is known by then. */
   begin: string;
   end(metadata: Record<string, unknown>): string;
-  /** As one item of a list. */
+  /** One item of a list. */
   item(text: string): string;
 }
 
 const parse = (text: string) => JSON.parse(text) as KubeObject;
 const isEventsGroup = ({ storedAs, group }: Resource) => storedAs === 'events' && group !== '';
 
-/** Two groups show the same events. */
+/** The groups core and events.k8s.io serve the same events in two forms. */
 export const toGroupForm = (resource: Resource, object: KubeObject): KubeObject =>
   isEventsGroup(resource) ? toEventsForm(object) : object;
 
@@ -29,7 +29,7 @@ function rowText(resource: Resource, { rowObject }: Representation, now: string,
   return JSON.stringify({ cells: rowOf(object, now), ...(shown ? { object: shown } : {}) });
 }
 
-/** `now`: ages are counted to it. */
+/** `now`: the reference for ages in tables. */
 export function makePresenter(resource: Resource, representation: Representation, now: string): Presenter {
   const apiVersion = groupVersionOf(resource);
   const meta = (metadata: Record<string, unknown>) => `],"metadata":${JSON.stringify(metadata)}}`;

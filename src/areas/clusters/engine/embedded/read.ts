@@ -14,8 +14,10 @@ export async function requireSpace(tx: Tx, cluster: Cluster): Promise<SpaceRow> 
 
 const rbacKinds = ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'];
 
-/** Roles and bindings as they are: read again only if one of them changed since, whichever server changed it. `inside`: of a write that has changed
- *  none of them yet. */
+/**
+ * The compiled roles and bindings. They are read again only after one of them changed, on this server or another. `inside`: a write's
+ * transaction that has not changed any of them yet.
+ */
 export async function readRbac(cluster: Cluster, inside?: Tx): Promise<CompiledRbac> {
   if (inside) {
     const { rbac_version } = await requireSpace(inside, cluster);
@@ -25,7 +27,7 @@ export async function readRbac(cluster: Cluster, inside?: Tx): Promise<CompiledR
   const known = cachedRbac(cluster, version);
   if (known) return known;
   if (cluster.rbacLoading && cluster.rbacLoading.version >= version) return cluster.rbacLoading.compiled;
-  // A hundred requests that find another version have it read once.
+  // Concurrent requests that find a newer version share one load.
   const compiled = cluster.app.db.read((tx) => refreshRbac(cluster, tx, version));
   const reading = { version, compiled };
   cluster.rbacLoading = reading;
@@ -38,10 +40,10 @@ export async function readRbac(cluster: Cluster, inside?: Tx): Promise<CompiledR
 
 const cachedRbac = ({ rbac }: Cluster, version: number) => (rbac && rbac.version >= version ? rbac.compiled : undefined);
 
-/** Beyond so many, all of a kind are read. */
+/** Above this number of changed objects, all objects of the kind are read in one statement. */
 const maxSingleReads = 50;
 
-/** What was read may be newer than `version`: a change meanwhile has a greater one, and they are looked at again. */
+/** The rows may be newer than `version`. A concurrent change has a higher version, which triggers another load. */
 async function refreshRbac(cluster: Cluster, tx: Tx, version: number): Promise<CompiledRbac> {
   const before = cluster.rbacObjects;
   const objects = new Map<string, CachedObject>();
@@ -75,7 +77,7 @@ async function readChanged(
   if (changed.length > maxSingleReads)
     return listObjects(tx, cluster, {
       ...{ resource, namespace: undefined, name: undefined, after: undefined },
-      // Rules that add up others grow without being written, so there is room beyond what may be written.
+      // Aggregated rules grow without being written, so the read limit is above the write limit.
       ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
     });
   const found = await Promise.all(changed.map((item) => readObject(tx, cluster, { resource, ...item })));

@@ -9,7 +9,7 @@ import type { Call } from './call.ts';
 import type { Cluster, User } from './cluster.ts';
 import { readRbac } from './read.ts';
 
-// Questions that are answered and not kept: who am I, may I, may they, whose is this token.
+// Review requests are answered and not stored: who am I, may I, may they, whose token is this.
 
 export async function answerReview(cluster: Cluster, call: Call): Promise<KubeObject> {
   const { object } = decodeObject(call);

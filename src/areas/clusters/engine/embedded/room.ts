@@ -1,8 +1,8 @@
 import { type Cluster, limits } from './cluster.ts';
 
-// How much a cluster's store holds, and what is kept back of it: a store that is full must still be looked after.
+// The quota of a cluster's store, and its reserve: a full store must stay administrable.
 
-/** How the refusal of a full store begins. */
+/** The prefix of every refusal by a full store. */
 export const fullWords = 'the cluster’s store is full';
 
 export interface StoreQuota {
@@ -17,10 +17,10 @@ export function quotaOf({ options }: Pick<Cluster, 'options'>): StoreQuota {
 }
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-/** From this part of what its users may fill on, it is called full: the next large object finds no room. */
+/** Above this ratio of the users' quota the store counts as full: the next large object would not fit. */
 const fullRatio = 0.97;
 
-/** In a sentence, if it is full. */
+/** A sentence for the operator, if the store is full. */
 export function describeFullStore(cluster: Pick<Cluster, 'options' | 'figures'>): string | undefined {
   const { objects, bytes, reserve } = quotaOf(cluster);
   const { figures } = cluster;

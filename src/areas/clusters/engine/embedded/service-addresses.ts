@@ -7,8 +7,8 @@ import { invalidError, invalidValue } from '../../rules/kubernetes/status.ts';
 import { deleteObject, putObject, readObject } from '../../store/objects.ts';
 import type { Cluster } from './cluster.ts';
 
-// Addresses and node ports of services. Each that is taken is a row beside the objects, under a name that no kind has, so that one belongs to
-// one service: looked for by its place, however many services there are.
+// Allocates addresses and node ports of services. Each allocation is a row beside the objects, under a resource name that no kind has. The
+// row's key makes the allocation unique and is found by index, regardless of the number of services.
 
 const addressResource = '~address';
 const portResource = '~nodeport';
@@ -30,7 +30,7 @@ async function reserve(tx: Tx, cluster: Cluster, resource: string, name: string)
   return true;
 }
 
-/** Gives a new or changed service what it lacks, and keeps what it asks for if nobody has it. */
+/** Allocates missing addresses and ports of a service; a requested address or port is kept if it is free. */
 export async function allocateAddresses(tx: Tx, cluster: Cluster, service: KubeObject, before: KubeObject | undefined): Promise<void> {
   service.spec ??= {};
   const { spec } = service;

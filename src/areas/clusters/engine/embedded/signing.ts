@@ -12,7 +12,7 @@ import type { Call } from './call.ts';
 import type { Mutation } from './change.ts';
 import type { Cluster, User } from './cluster.ts';
 
-// Certificate signing requests: who asked is written down when one is made; once it is approved, it is signed in the same step.
+// Certificate signing requests. The requester is recorded on creation; an approved request is signed in the same transaction.
 
 const groupResource = { group: 'certificates.k8s.io', plural: 'certificatesigningrequests' };
 const kind = 'CertificateSigningRequest';
@@ -20,7 +20,7 @@ const minSeconds = 600;
 
 const pemOf = (spec: Json) => Buffer.from(textOf(spec['request']), 'base64').toString('latin1');
 
-/** Judges a new request, and writes down who asks. */
+/** Validates a new request and records the requester. */
 export function prepareSigning(object: KubeObject, user: User): void {
   object.spec ??= {};
   const { spec } = object;
@@ -40,7 +40,7 @@ export function prepareSigning(object: KubeObject, user: User): void {
   if (!request)
     causes.push(invalidValue('spec.request', '', 'PEM block type must be CERTIFICATE REQUEST, and it must be signed by its own key'));
   if (causes.length > 0) throw invalidError(kind, groupResource, object.metadata.name, causes);
-  // Real Kubernetes refuses this too: whoever may approve must not thereby become master of everything.
+  // Kubernetes refuses this too: the right to approve must not lead to system:masters.
   if (signer === signers.client && request!.organizations.includes('system:masters'))
     throw forbiddenError(
       groupResource,
@@ -58,8 +58,10 @@ export function prepareSigning(object: KubeObject, user: User): void {
   else delete spec['extra'];
 }
 
-/** Whoever approves or signs needs a right to the signer of the request as it stands behind the lock: under its name there may have been another
- *  one a moment ago. What is approved comes back signed. */
+/**
+ * The user needs permission for the signer of the request as read under the lock: another request may have had this name a moment ago. An
+ * approved request is returned signed.
+ */
 export function decideSigning(cluster: Cluster, call: Call, mutate: Mutation): Mutation {
   const { name, subresource } = call.requestInfo;
   const verb = subresource!.name === 'approval' ? 'approve' : 'sign';
@@ -90,7 +92,7 @@ const hasCondition = (object: KubeObject, type: string) => conditionsOf(object.s
 const isApproved = (object: KubeObject) =>
   hasCondition(object, 'Approved') && !hasCondition(object, 'Denied') && !hasCondition(object, 'Failed');
 
-/** Approved and Denied are said once, stay said, and exclude each other. */
+/** Approved and Denied are final and exclude each other. */
 function requireOneDecision(before: KubeObject, after: KubeObject): void {
   const causes: Cause[] = [];
   for (const type of ['Approved', 'Denied'])
@@ -120,14 +122,14 @@ function withConditionTimes(status: Json, before: Json): Json {
   return { ...status, conditions };
 }
 
-/** A clock that is behind must take it too. */
+/** Clients with a slow clock must accept the certificate too. */
 const backdateMs = 300_000;
 
 function sign(cluster: Cluster, { spec = {} }: KubeObject, object: KubeObject): KubeObject {
   const signer = textOf(spec['signerName']);
   const request = readSigningRequest(pemOf(spec));
   const refusal = request ? checkSigningRequest(signer, request, spec) : 'the request cannot be read';
-  if (refusal === 'not ours') return object; // another program signs it
+  if (refusal === 'not ours') return object; // signed by a controller of the user
   if (refusal) {
     const failed = { type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message: refusal };
     return {

@@ -21,19 +21,19 @@ import { type Cluster, limits } from './cluster.ts';
 import { requireSpace } from './read.ts';
 import { type WriteTransaction, writeObjects } from './write-transaction.ts';
 
-// What goes after something else went: everything in a namespace that ends, everything whose owner is gone. In portions, one transaction each;
-// a server that dies between two leaves the rest to whoever looks next.
+// Deletes dependents: objects in terminating namespaces, objects whose owners are deleted, and expired objects. Works in batches, one
+// transaction each; after a crash the next sweep continues, on any server.
 
 const batchRows = 200;
 const sweepIntervalMs = 30_000;
-/** What goes by itself is looked for every five minutes at most, and when the cluster is opened. */
+/** Expired objects are removed every five minutes at most, and when the cluster is opened. */
 const sweepsPerExpiryRun = 10;
 
 const namespacesPerBatch = 10;
-/** Of namespaces that end, so many portions are looked at before the next look goes on behind them. */
+/** After this many batches of namespaces, the next sweep continues behind them. */
 const maxNamespaceBatches = 20;
 
-/** Where the walk over namespaces that end goes on. */
+/** The position in the list of terminating namespaces. */
 interface SweepCursor {
   after: string;
   batches: number;
@@ -50,7 +50,7 @@ export function makeSweeper(cluster: Cluster): Sweeper {
   const cursor: SweepCursor = { after: '', batches: 0 };
   let running: Promise<void> | undefined;
   const run = async () => {
-    await yieldToLoop(); // never in the turn of whoever asks
+    await yieldToLoop(); // never in the turn of the caller
     while (isScheduled && !cluster.isStopped) {
       isScheduled = false;
       try {
@@ -78,7 +78,7 @@ export function makeSweeper(cluster: Cluster): Sweeper {
   };
 }
 
-/** What goes by itself: every object of such a kind is looked at, for the old ones may be those that were changed a moment ago. */
+/** Every object of an expiring kind is checked: an old object may have been updated a moment ago. */
 async function removeExpired(cluster: Cluster): Promise<void> {
   for (const resource of expiringResources) {
     let after: { namespace: string; name: string } | undefined;
@@ -107,13 +107,13 @@ async function removeExpired(cluster: Cluster): Promise<void> {
   }
 }
 
-/** One portion. True: there may be more. */
+/** One batch. True: there may be more. */
 async function sweepBatch(cluster: Cluster, cursor: SweepCursor): Promise<boolean> {
   const { namespaces, owners } = await cluster.app.db.read(async (tx) => ({
     namespaces: await listDeleting(tx, cluster, 'namespaces', cursor.after, namespacesPerBatch),
     owners: await listDeletedOwners(tx, cluster.id, 10),
   }));
-  // The next ones have their turn next, however long these wait for their finalizers.
+  // The cursor moves on, so that namespaces that wait for finalizers do not block the next ones.
   const isLastBatch = namespaces.length < namespacesPerBatch;
   cursor.after = isLastBatch ? '' : namespaces.at(-1)!.name;
   let hasProgress = !isLastBatch && ++cursor.batches < maxNamespaceBatches;
@@ -131,7 +131,7 @@ async function removeRow(transaction: WriteTransaction, row: ObjectRow): Promise
   try {
     await deleteExisting(transaction, target, { object, bytes: row.bytes }, { isDryRun: false, orphans: false });
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error; // such as a namespace that stays, whoever owned it
+    if (!(error instanceof ApiError)) throw error; // for example, a built-in namespace cannot be deleted, even if its owner is gone
   }
 }
 
@@ -143,7 +143,7 @@ async function emptyNamespace(transaction: WriteTransaction, name: string): Prom
   const inside = await listInNamespace(tx, cluster, name, batchRows);
   for (const row of inside) await removeRow(transaction, row);
   if (inside.length > 0) return true;
-  // What is left waits for its finalizers; the namespace says for which.
+  // The remaining objects wait for their finalizers; the namespace's condition lists them.
   const remaining = await countInNamespace(tx, cluster.id, name, '');
   const namespaceFinalizers = textsOf(before.object.spec?.['finalizers']).filter((finalizer) => finalizer !== 'kubernetes');
   if (remaining.length === 0 && namespaceFinalizers.length === 0 && !before.object.metadata.finalizers?.length) {

@@ -6,7 +6,7 @@ import type { Call } from './call.ts';
 import type { Cluster } from './cluster.ts';
 import { type WriteTransaction, writeObjects } from './write-transaction.ts';
 
-// Tokens of service accounts: JWTs that this cluster signs and believes.
+// Tokens of service accounts: JWTs that the cluster signs and verifies.
 
 export interface Claims {
   namespace: string;
@@ -38,7 +38,7 @@ function keysOf(cluster: Cluster): Keys {
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Undefined: it is not one of ours. When it ends is for the caller to judge, who knows the time. */
+/** Undefined: not signed by this cluster. The caller checks the expiry against the database's clock. */
 export function readToken(cluster: Cluster, token: string): Claims | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;
@@ -50,7 +50,7 @@ export function readToken(cluster: Cluster, token: string): Claims | undefined {
     const isOurs = verify('sha256', Buffer.from(`${head}.${body}`), withEncoding(keys.public), Buffer.from(signature, 'base64url'));
     return isOurs ? readClaims(cluster, JSON.parse(Buffer.from(body, 'base64url').toString())) : undefined;
   } catch {
-    return undefined; // not even a token
+    return undefined; // not a JWT
   }
 }
 
@@ -70,11 +70,11 @@ function readClaims(cluster: Cluster, claims: Record<string, unknown>): Claims |
 }
 
 const minSeconds = 600;
-/** As --service-account-max-token-expiration would have it: a day. */
+/** One day, like --service-account-max-token-expiration=24h. */
 const maxGrantedSeconds = 86_400;
 const maxRequestedSeconds = 2 ** 32;
 
-/** Answers a TokenRequest for a service account. Nothing is kept, and yet it is a write: a token outlives the right to ask for one. */
+/** Answers a TokenRequest for a service account. It stores nothing but runs as a write: a token outlives the permission to request one. */
 export async function requestToken(
   cluster: Cluster,
   { requestInfo: { namespace, name }, caller }: Pick<Call, 'requestInfo' | 'caller'>,

@@ -1,29 +1,30 @@
 import type { Logger } from '../../../../kernel/log.ts';
 
-// What was made for callers and is not read yet: lines of watches, pieces of lists. Each caller alone has a bound of its own; here is the one for
-// all callers of a cluster, and of an organization, together. Past it, whoever lags furthest behind is cut, and comes again.
+// Bytes that are buffered for clients and not read yet: lines of watches, pages of lists. Each client has a limit of its own. This file
+// limits all clients of a cluster, and of an organization, together: past the limit the connections with the most unread bytes are cut, and
+// reconnect.
 
-/** In bytes, in this process. */
+/** In bytes, per process. */
 export const unreadLimits = { cluster: 67_108_864, organization: 134_217_728 };
 
-/** Cutting goes on until so much of the bound is used: else each line would cut one more. */
+/** Connections are cut until this ratio of the limit is left; otherwise each further line would cut one more. */
 const targetRatio = 0.75;
 
 export interface Unread {
-  /** A caller's share of its cluster and organization; `cut` ends its connection. */
+  /** Opens an account for one client; `cut` ends its connection. */
   open(of: { org: string; cluster: string }, cut: () => void): UnreadAccount;
   bytes(): number;
 }
 
 export interface UnreadAccount {
-  /** Counts bytes that are kept for it from now on. */
+  /** Counts bytes that are buffered from now on. */
   add(bytes: number): void;
-  /** It has read them. */
+  /** The client has read them. */
   subtract(bytes: number): void;
   close(): void;
 }
 
-/** For the house itself, which reads at once. */
+/** For requests from inside the process, which read at once. */
 export const uncounted: UnreadAccount = { add: () => {}, subtract: () => {}, close: () => {} };
 
 interface Account {

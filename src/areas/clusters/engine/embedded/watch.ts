@@ -13,21 +13,21 @@ import { makePresenter, type Presenter } from './present.ts';
 import { requireSpace } from './read.ts';
 import type { UnreadAccount } from './unread.ts';
 
-/** One watch: what it waits to write, and whether it still does. */
+/** One open watch and its output buffer. */
 interface Watch extends Subscriber {
   listQuery: ListQuery;
   presenter: Presenter;
-  /** What the caller knows already: the follower may still be behind it. */
+  /** The version that the client knows; the change feed may still be behind it. */
   startVersion: number;
-  /** Changes heard while it still catches up; undefined from then on. */
+  /** Changes that arrive during catch-up; undefined afterwards. */
   pending: Change[] | undefined;
   pendingBytes: number;
   lines: string[];
   bytes: number;
-  /** The same bytes, among those of all others. */
+  /** Counts the buffered bytes against the limits of cluster and organization. */
   unread: UnreadAccount;
   isEnded: boolean;
-  /** Wakes whoever waits for lines. */
+  /** Wakes the generator that waits for lines. */
   wakeWriter: () => void;
 }
 
@@ -60,7 +60,7 @@ export async function replyWatch(cluster: Cluster, feed: ChangeFeed, call: Call)
   }
 }
 
-/** As kube-apiserver: half an hour at least, and not all at the same moment. */
+/** As kube-apiserver: at least half an hour, with jitter. */
 const timeoutSecondsOf = (query: URLSearchParams) => {
   const asked = Number(/^\d{1,7}$/.exec(query.get('timeoutSeconds') ?? '')?.[0] ?? 0);
   return asked > 0 ? Math.min(asked, 86_400) : 1_800 + randomInt(1_800);
@@ -100,7 +100,7 @@ function endWatch(watch: Watch): void {
   watch.wakeWriter();
 }
 
-/** One more line. Whoever is too slow to take them is cut off, and comes again with the version that it knows. */
+/** Buffers one line. A client that reads too slowly is cut, and reconnects with the version that it knows. */
 function push(watch: Watch, line: string): void {
   if (watch.isEnded) return;
   if (watch.bytes + line.length > limits.watchBufferBytes) return void endWatch(watch);
@@ -117,7 +117,7 @@ function fail(watch: Watch, error: ApiError): void {
   endWatch(watch);
 }
 
-/** What a change is to this watch: an object can also come into its sight, or leave it. */
+/** Maps a change to an event of this watch: a modified object can start or stop matching the selector. */
 function deliver(watch: Watch, change: Change): void {
   if (change.version <= watch.startVersion) return;
   const { namespace, selector } = watch.listQuery;
@@ -147,10 +147,10 @@ async function* runWatch(cluster: Cluster, feed: ChangeFeed, watch: Watch, optio
   if (options.signal.aborted) stop();
   const bookmark = (version: number) => push(watch, lineOf('BOOKMARK', writeBookmark(watch.listQuery, version)));
   try {
-    yield ''; // the headers go out before anything happens
+    yield ''; // sends the headers before the first event
     const position = await feed.subscribe(watch);
     endWithCredential(cluster, options.caller, stop);
-    // What it hangs on may have gone before it was listened for.
+    // The credential may have ended before the watch was registered.
     if (options.caller.credentialObjects.length > 0) await cluster.app.db.read(options.caller.check);
     const { from, sent } =
       options.fromVersion === 0
@@ -172,7 +172,7 @@ async function* runWatch(cluster: Cluster, feed: ChangeFeed, watch: Watch, optio
   }
 }
 
-/** A watch ends with the credential that it was opened with. */
+/** Ends the watch when its credential is deleted. */
 function endWithCredential({ watchesByCredential }: Cluster, { credentialObjects }: Caller, end: () => void): void {
   for (const key of credentialObjects) watchesByCredential.set(key, (watchesByCredential.get(key) ?? new Set()).add(end));
 }
@@ -192,7 +192,7 @@ const writeBookmark = ({ resource }: ListQuery, version: number) =>
     metadata: { resourceVersion: String(version), creationTimestamp: null },
   });
 
-/** Everything that is there, as if it had just come. Says which objects were already newer than the version from which changes follow. */
+/** Sends all objects as ADDED. `sent` holds the objects that were already newer than the version from which changes follow. */
 async function* sendInitialObjects(cluster: Cluster, watch: Watch) {
   const sent = new Map<string, number>();
   const space = await cluster.app.db.read((tx) => requireSpace(tx, cluster));
@@ -214,7 +214,7 @@ const deliverUnsent = (watch: Watch, change: Change, sent: Map<string, number>) 
   if ((sent.get(`${change.namespace}/${change.name}`) ?? 0) < change.version) deliver(watch, change);
 };
 
-/** What changed since the version that the caller knows, up to where the follower will tell the rest. */
+/** Sends changes from the client's version up to the feed's position; the feed delivers the rest. */
 async function* catchUp(cluster: Cluster, watch: Watch, from: number, position: number, sent: Map<string, number>): AsyncGenerator<string> {
   let after = from;
   while (!watch.isEnded) {
@@ -223,7 +223,7 @@ async function* catchUp(cluster: Cluster, watch: Watch, from: number, position: 
       const found = after < position ? await listChanges(tx, cluster, page) : [];
       return { rows: found, space: await readSpace(tx, cluster.id) };
     });
-    // Asked for after the changes: what was forgotten before is known now.
+    // Read after the changes: if the log was trimmed before that read, `oldest` says so.
     if (!space || space.oldest > after) return void fail(watch, expired(`too old resource version: ${after} (${space?.oldest ?? 0})`));
     for (const row of rows) if (row.version <= position) deliverUnsent(watch, makeChange(row), sent);
     yield* flush(watch);

@@ -21,15 +21,15 @@ import { type Cluster, limits } from './cluster.ts';
 import { fullWords, quotaOf } from './room.ts';
 import { releaseAddresses } from './service-addresses.ts';
 
-/** One transaction that changes objects of a cluster. Nobody else writes to that cluster meanwhile. */
+/** One transaction on a cluster's objects. It holds the cluster's row lock, so there is no other writer. */
 export interface WriteTransaction {
   tx: Tx;
   cluster: Cluster;
   now: string;
   find(key: ObjectKey): Promise<StoredObject | undefined>;
-  /** Writes an object anew or over what was there; gives it its version. */
+  /** Stores an object under the next version. */
   put(key: ObjectKey, object: KubeObject, before: StoredObject | undefined): Promise<KubeObject>;
-  /** What it owned goes too, unless it is orphaned. */
+  /** Dependents are deleted too, unless they are orphaned. */
   remove(key: ObjectKey, before: StoredObject, orphans?: boolean): Promise<KubeObject>;
 }
 
@@ -38,18 +38,18 @@ export interface StoredObject {
   bytes: number;
 }
 
-/** Changes are forgotten once in so many versions. */
+/** The change log is trimmed once in this many versions. */
 const versionsPerTrim = 100;
 
-/** Thrown to leave a dry run's transaction without a trace. */
+/** Thrown to roll back a dry run. */
 class DryRun extends Error {}
 
 export interface TransactionOptions {
-  /** Everything is done and nothing kept. */
+  /** Does all work, then rolls back. */
   isDryRun?: boolean;
-  /** What the work looks for first: asked for together with the lock, and behind it. */
+  /** The key that the work reads first; it is read in the same round trip as the lock, after it. */
   prefetch?: ObjectKey;
-  /** Who writes; absent: the house itself. Their rights are checked again behind the lock. */
+  /** The caller, whose permissions are checked again under the lock; absent: Quarterdeck itself. */
   caller?: Caller;
 }
 
@@ -58,7 +58,7 @@ export async function writeObjects<T>(
   work: (transaction: WriteTransaction) => Promise<T>,
   { isDryRun, prefetch, caller }: TransactionOptions = {},
 ): Promise<T> {
-  // One after the other, so that those who wait for each other do not hold the connections that readers need.
+  // Writes of a cluster queue here, so that waiting writers do not hold the database connections that readers need.
   const previousWrite = cluster.lastWrite;
   const { promise, resolve: finish } = Promise.withResolvers<void>();
   cluster.lastWrite = promise;
@@ -90,7 +90,7 @@ interface PendingChanges {
   bytes: number;
   logBytes: number;
   touchesRbac: boolean;
-  /** Statements under way: they travel together, and are waited for at the end. */
+  /** Statements in flight: they are pipelined, and awaited at the end. */
   statements: Promise<unknown>[];
 }
 
@@ -107,7 +107,7 @@ async function trimChangeLog(tx: Tx, cluster: Cluster): Promise<void> {
   if (upTo !== null) await trimChanges(tx, cluster.id, upTo);
 }
 
-/** What was asked for together with the lock; it is right until something is written. */
+/** A row read together with the lock; valid until the first write of the transaction. */
 interface Prefetched {
   key: ObjectKey;
   row: ObjectRow | undefined;
@@ -128,7 +128,7 @@ function makeTransaction(
     pending.touchesRbac ||= key.resource.endsWith('.rbac.authorization.k8s.io');
   };
   const send = (...statements: Promise<unknown>[]) => {
-    for (const statement of statements) statement.catch(() => {}); // told when all are waited for
+    for (const statement of statements) statement.catch(() => {}); // a failure is reported when all are awaited
     pending.statements.push(...statements);
   };
   return {
@@ -187,13 +187,13 @@ function makeTransaction(
   };
 }
 
-/** What selectors saw before, if it is not what they see now: a watch then tells whether the object came into its sight or left it. */
+/** The selectable fields before the change, if they differ from those after it. A watch needs them to send ADDED or DELETED. */
 function selectableBeforeChange(before: KubeObject, after: KubeObject): string | null {
   const was = JSON.stringify(selectableOf(before));
   return was === JSON.stringify(selectableOf(after)) ? null : was;
 }
 
-/** Values and fields in an object, up to one more than there may be. */
+/** Counts fields and values, up to one more than the limit. */
 function countValues(value: unknown, max: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let values = 1;
@@ -204,14 +204,14 @@ function countValues(value: unknown, max: number): number {
   return values;
 }
 
-/** One that has more already, from before there was a bound, may be changed as long as it does not grow. */
+/** An object that exceeded the limit before the limit existed may be updated as long as it does not grow. */
 function limitValues(object: KubeObject, before: StoredObject | undefined): void {
   if (countValues(object, limits.objectValues) <= limits.objectValues) return;
   if (before && countValues(object, limits.bodyValues) <= countValues(before.object, limits.bodyValues)) return;
   throw tooLarge(`the object has more than ${limits.objectValues} fields and values; share them out among several objects`);
 }
 
-/** Kinds that a full cluster needs to be looked after: who may, and that its nodes live. */
+/** Kinds that keep a full cluster administrable: nodes, leases, roles and bindings. */
 const usesReserve = ({ resource }: ObjectKey) =>
   resource === 'nodes' || resource === 'leases.coordination.k8s.io' || resource.endsWith('.rbac.authorization.k8s.io');
 
@@ -223,7 +223,9 @@ interface PutRequest {
   isInternal: boolean;
 }
 
-/** A part of the store is kept back: half of it for roles, leases and nodes, the rest for the house. What is to go may always say so. */
+/**
+ * Half of the reserve is for roles, leases and nodes, the rest for Quarterdeck itself. Marking an object for deletion is always allowed.
+ */
 function requireQuota(
   cluster: Cluster,
   space: SpaceRow,

@@ -1,9 +1,9 @@
 import type { KubeObject } from './object.ts';
 import type { PolicyRule } from './rbac.ts';
 
-// What every cluster has from its beginning: as kube-apiserver makes it, for the kinds that are served here.
+// Built-in objects of every cluster, as kube-apiserver creates them, for the kinds that are served here.
 
-/** Raised when this set grows: clusters made before get what is new at their next start. */
+/** Raise it when the built-in objects grow: existing clusters create the new ones at their next start. */
 export const builtInRevision = 1;
 
 const rbacVersion = 'rbac.authorization.k8s.io/v1';
@@ -150,7 +150,7 @@ export const newServiceAccount = (namespace: string, name: string): KubeObject =
   metadata: { name, namespace },
 });
 
-/** The API itself, as programs in a cluster look for it. */
+/** The service through which programs in the cluster find the API. */
 export const apiService = (address: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',

@@ -1,6 +1,6 @@
 import { groupVersionOf, groupVersions, type Resource, resources, verbsOf } from './resources.ts';
 
-// What there is, as clients find out: by group and version, or all at once.
+// API discovery: one document per group and version, or aggregated.
 
 const inGroup = (group: string, version: string) => resources.filter((one) => one.group === group && one.version === version);
 
@@ -49,7 +49,7 @@ export const findGroup = (group: string): unknown => {
   return found && { kind: 'APIGroup', apiVersion: 'v1', ...found };
 };
 
-/** Everything of /api, or of /apis, in one answer. */
+/** All resources below /api, or below /apis, in one document. */
 export const aggregatedDiscovery = (isCore: boolean, form: 'v2' | 'v2beta1') => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: `apidiscovery.k8s.io/${form}`,

@@ -2,7 +2,7 @@ import type { KubeObject, ObjectMeta } from './object.ts';
 import { textsOf } from './object.ts';
 import { type Cause, invalidValue, requiredValue } from './status.ts';
 
-// Names, labels and annotations, as Kubernetes judges them.
+// Validates names, labels and annotations by Kubernetes' rules.
 
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -17,7 +17,7 @@ const labelMessage =
 const isSubdomain = (text: string) => text.length <= 253 && subdomain.test(text);
 const isLabel = (text: string) => text.length <= 63 && label.test(text);
 
-/** Why a name is not one for this kind; undefined if it is. */
+/** The reason why a name is invalid for this kind; undefined if it is valid. */
 export function validateName(kind: string, name: string): string | undefined {
   if (/Role(Binding)?$/.test(kind))
     return name.length <= 253 && name !== '.' && name !== '..' && !/[/%]/.test(name)
@@ -56,7 +56,7 @@ export function validateMeta(object: KubeObject): Cause[] {
   return causes.slice(0, 20);
 }
 
-/** Of a namespace: those that it came with, or that its subresource `finalize` writes. */
+/** Finalizers of a namespace, set on creation or through the subresource `finalize`. */
 export const validateFinalizers = ({ kind, spec }: KubeObject): Cause[] =>
   (kind === 'Namespace' ? textsOf(spec?.['finalizers']) : [])
     .filter((finalizer) => !isLabelKey(finalizer))
@@ -65,14 +65,14 @@ export const validateFinalizers = ({ kind, spec }: KubeObject): Cause[] =>
     )
     .slice(0, 20);
 
-/** A prefix that is a domain, perhaps, and a name. */
+/** An optional domain prefix, a slash, and a name. */
 export function isLabelKey(text: string): boolean {
   const slash = text.indexOf('/');
   const name = slash < 0 ? text : text.slice(slash + 1);
   return (slash < 0 || isSubdomain(text.slice(0, slash))) && name.length <= 63 && qualifiedName.test(name);
 }
 
-/** A label's value; the empty one too. */
+/** An empty label value is valid. */
 export const isLabelValue = (text: string): boolean => text === '' || (text.length <= 63 && qualifiedName.test(text));
 
 function validateLabels({ labels = {} }: ObjectMeta): Cause[] {
@@ -116,6 +116,6 @@ function validateAnnotations({ annotations = {} }: ObjectMeta): Cause[] {
 
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A name that begins so and goes on by chance; `random` has five bytes at least. */
+/** Appends a random suffix to `generateName`; `random` has at least five bytes. */
 export const appendRandomSuffix = (begin: string, random: Uint8Array): string =>
   begin.slice(0, 58) + [...random.subarray(0, 5)].map((byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');

@@ -3,18 +3,18 @@ import { textOf } from './object.ts';
 import type { Attributes, UserInfo } from './rbac.ts';
 import { forbiddenError } from './status.ts';
 
-// What a node may do by being one: Kubernetes' node authorizer, and the limits that NodeRestriction sets on what it writes.
+// Permissions of nodes: Kubernetes' node authorizer, and the NodeRestriction admission plugin.
 
 const prefix = 'system:node:';
 
-/** Its name, if whoever asks is a node. */
+/** The node's name, if the user is a node. */
 export const nodeNameOf = ({ name, groups }: UserInfo): string | undefined =>
   name.startsWith(prefix) && name.length > prefix.length && groups.includes('system:nodes') ? name.slice(prefix.length) : undefined;
 
 const readVerbs = ['get', 'list', 'watch'];
 const isOneOf = (list: readonly string[], verb: string) => list.includes(verb);
 
-/** What every node reads, and what it asks about those who ask it. */
+/** What every node may read and create, reviews of its own clients included. */
 const commonGrants: readonly [group: string, resources: readonly string[], verbs: readonly string[]][] = [
   ['', ['services'], readVerbs],
   ['', ['persistentvolumes', 'persistentvolumeclaims'], ['get']],
@@ -28,7 +28,7 @@ const commonGrants: readonly [group: string, resources: readonly string[], verbs
   ['authorization.k8s.io', ['subjectaccessreviews', 'localsubjectaccessreviews'], ['create']],
 ];
 
-/** `selectedName`: the one name that a list or watch is narrowed to. */
+/** `selectedName`: the name that a list or watch is narrowed to. */
 export function isNodeAllowed(node: string, a: Attributes, selectedName: string | undefined): boolean {
   if (a.path !== undefined) return false;
   const isOwn = (a.name || selectedName) === node;
@@ -36,7 +36,7 @@ export function isNodeAllowed(node: string, a: Attributes, selectedName: string 
     if (a.subresource === 'status') return isOwn && isOneOf(['get', 'patch', 'update'], a.verb);
     return a.subresource === '' && (a.verb === 'create' || (isOwn && isOneOf([...readVerbs, 'patch', 'update'], a.verb)));
   }
-  // There are none; a kubelet asks for its own by `spec.nodeName`.
+  // There are no pods; a kubelet lists its own by `spec.nodeName`.
   if (a.group === '' && a.resource === 'pods') return a.subresource === '' && isOneOf(readVerbs, a.verb);
   if (a.group === 'coordination.k8s.io' && a.resource === 'leases')
     return a.namespace === 'kube-node-lease' && (a.verb === 'create' || (isOwn && isOneOf(['get', 'patch', 'update', 'delete'], a.verb)));
@@ -52,7 +52,7 @@ const restrictedKinds: Record<string, { group: string; plural: string }> = {
   CSINode: { group: 'storage.k8s.io', plural: 'csinodes' },
 };
 
-/** Labels in Kubernetes' own names that a node may give itself. */
+/** Labels under Kubernetes' domains that a node may set on itself. */
 const ownLabels = new Set([
   'kubernetes.io/hostname',
   'kubernetes.io/arch',
@@ -78,7 +78,7 @@ const isReserved = (label: string): boolean => {
 
 const isSameJson = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 
-/** Throws if a node may not write this. */
+/** Throws if the node must not write this object. */
 export function restrictNode(node: string, object: KubeObject, before: KubeObject | undefined): void {
   const of = restrictedKinds[object.kind];
   if (!of) return;
@@ -98,7 +98,7 @@ export function restrictNode(node: string, object: KubeObject, before: KubeObjec
   if (!isSameJson(object.metadata.ownerReferences, before?.metadata.ownerReferences)) refuse('set owner references');
 }
 
-/** A node asks for certificates of its own name only. */
+/** A node may request certificates for its own name only. */
 export function isOwnCertificate(node: string, signer: string, commonName: string): boolean {
   return !/^kubernetes\.io\/(kube-apiserver-client-kubelet|kubelet-serving)$/.test(textOf(signer)) || commonName === prefix + node;
 }

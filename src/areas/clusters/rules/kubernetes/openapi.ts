@@ -1,7 +1,7 @@
 import { groupVersions, type Resource, resources } from './resources.ts';
 import { type Field, fullName, isScalar, type Message, messageNamed, type Scalar } from './schema/messages.ts';
 
-// OpenAPI v3 of what is served, one document a group and version: what `kubectl explain` shows and `kubectl apply` asks.
+// OpenAPI v3, one document per group and version, for `kubectl explain` and `kubectl apply`.
 
 const scalars: Record<Scalar, unknown> = {
   string: { type: 'string' },
@@ -51,7 +51,7 @@ function schemasOf(found: readonly Resource[]): Record<string, unknown> {
     for (const field of message.fields.values()) if (!isScalar(field.type)) add(field.type);
   };
   for (const resource of found) if (resource.message) add(resource.message, resource);
-  // Kinds that are always empty have a name and nothing else to explain.
+  // Kinds that are always empty have no fields to describe.
   for (const resource of found)
     if (!resource.message)
       schemas[`io.quarterdeck.empty.${resource.kind}`] = {
@@ -64,7 +64,7 @@ function schemasOf(found: readonly Resource[]): Record<string, unknown> {
 }
 
 const parameter = (name: string) => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } });
-/** What clients look for before they leave it to the server to judge fields and to try without writing. */
+/** Clients look for these parameters before they use server-side validation or dry run. */
 const writeParameters = ['dryRun', 'fieldManager', 'fieldValidation'].map(parameter);
 
 const pathOf = (one: Resource) =>

@@ -2,7 +2,7 @@ import type { Json, KubeObject } from './object.ts';
 import { textOf, textsOf } from './object.ts';
 import type { Resource } from './resources.ts';
 
-// What `kubectl get` prints: columns of each kind, and a row of an object.
+// The output of `kubectl get`: the columns of each kind, and the row of an object.
 
 export interface Column {
   name: string;
@@ -19,7 +19,7 @@ const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[
 const size = (value: unknown) => Object.keys((value ?? {}) as Json).length;
 const orPlaceholder = (text: string, instead = '<none>') => (text === '' ? instead : text);
 
-/** 5d, 3h12m, 45s: as kubectl writes ages. */
+/** Ages as kubectl prints them: 5d, 3h12m, 45s. */
 export function formatAge(since: string | undefined, now: string): string {
   if (!since) return '<unknown>';
   const seconds = Math.max(0, Math.floor((Date.parse(now) - Date.parse(since)) / 1000));

@@ -1,12 +1,12 @@
 import { findResource, type Resource, type Subresource } from './resources.ts';
 import { ApiError, badRequest, noSuchPath } from './status.ts';
 
-/** What a request asks for, read from its method and path. */
+/** The verb, resource and name that a request addresses, parsed from its method and path. */
 export interface RequestInfo {
   verb: string;
   path: string;
   query: URLSearchParams;
-  /** Absent: something that is no resource, such as /healthz. */
+  /** Absent for paths that are no resources, such as /healthz. */
   resource?: Resource;
   subresource?: Subresource;
   namespace: string;
@@ -42,7 +42,7 @@ function splitPath(path: string): string[] {
     const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
     if (!parts.some((part) => part.includes('\0'))) return parts;
   } catch {
-    // told below
+    // refused below
   }
   throw badRequest('the path is not valid');
 }
@@ -57,7 +57,7 @@ function readResource(
 ): RequestInfo {
   let namespace = '';
   let parts = rest;
-  // /namespaces/x and its subresources are the namespace itself; anything else below it is inside it.
+  // /namespaces/x and its subresources address the namespace itself; other paths below it address objects inside it.
   if (
     parts[0] === 'namespaces' &&
     parts.length >= 3 &&

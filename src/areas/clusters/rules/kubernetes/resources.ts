@@ -1,6 +1,6 @@
 import { qualified } from './status.ts';
 
-// What is served: which kinds are kept, which are only ever empty, and which are questions.
+// The served resources: stored kinds, kinds that are always empty, and reviews.
 
 export interface Resource {
   group: string;
@@ -10,12 +10,12 @@ export interface Resource {
   kind: string;
   isNamespaced: boolean;
   shortNames: readonly string[];
-  /** Kept: objects are stored. Empty: lists have no items and writes are refused. Review: a POST is answered and nothing is kept. */
+  /** stored: objects are stored. empty: lists have no items and writes are refused. review: a POST is answered and nothing is stored. */
   mode: 'stored' | 'empty' | 'review';
-  /** The message of its objects; of empty kinds none. */
+  /** The message that describes its objects; '' for empty kinds. */
   message: string;
   subresources: readonly Subresource[];
-  /** Under which name its rows stand: two groups may show the same objects. */
+  /** The resource name in its rows: two groups may serve the same objects. */
   storedAs: string;
   isInAll: boolean;
 }
@@ -143,15 +143,15 @@ const byPath = new Map(resources.map((resource) => [`${groupVersionOf(resource)}
 export const findResource = (group: string, version: string, plural: string): Resource | undefined =>
   byPath.get(`${groupVersionOf({ group, version })} ${plural}`);
 
-/** The kind under whose name rows stand. */
+/** The resource whose rows have this name. */
 export const resourceStoredAs = (storedAs: string): Resource | undefined => resources.find((resource) => qualified(resource) === storedAs);
 
-/** Group versions in the order in which they are told, core first. */
+/** Group versions in discovery order, core first. */
 export const groupVersions: readonly { group: string; version: string }[] = [
   ...new Map(resources.map(({ group, version }) => [groupVersionOf({ group, version }), { group, version }])).values(),
 ].sort((a, b) => (a.group === '' ? -1 : b.group === '' ? 1 : 0));
 
-/** Why a kind that is always empty cannot be written. */
+/** The reason why objects of an always empty kind cannot be written. */
 export const emptyKindReason = ({ kind }: Resource): string =>
   kind === 'CustomResourceDefinition'
     ? 'this control plane is embedded and serves built-in kinds only, no custom resources; a cluster of a version without +embedded takes them'

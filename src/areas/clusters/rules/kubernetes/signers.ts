@@ -1,7 +1,7 @@
 import type { Json } from './object.ts';
 import { textOf, textsOf } from './object.ts';
 
-// Which approved requests are signed, as kube-controller-manager's signers judge them.
+// Which approved requests are signed, by the rules of kube-controller-manager's signers.
 
 export const signers = {
   client: 'kubernetes.io/kube-apiserver-client',
@@ -17,7 +17,7 @@ const alwaysAllowedUsages = ['digital signature', 'key encipherment'];
 const hasOnlyUsage = (usages: string[], needed: string) =>
   usages.includes(needed) && usages.every((one) => one === needed || alwaysAllowedUsages.includes(one));
 
-/** Of a signing request, what is judged. */
+/** The checked parts of a signing request. */
 export interface RequestedCertificate {
   commonName: string;
   organizations: readonly string[];
@@ -26,7 +26,7 @@ export interface RequestedCertificate {
   hasOtherNames: boolean;
 }
 
-/** Undefined: sign it. `not ours`: nobody here signs for this signer. Else why it is refused. */
+/** Undefined: sign it. `not ours`: this signer is not implemented here. Otherwise the reason for the refusal. */
 export function checkSigningRequest(signer: string, request: RequestedCertificate, spec: Json): string | undefined {
   const usages = usagesOf(spec);
   const isNode =

@@ -1,4 +1,4 @@
-// How Kubernetes says no: a `Status` with a reason that programs know, and a sentence for people.
+// Kubernetes' error responses: a `Status` with a machine-readable reason and a sentence for people.
 
 export interface StatusDetails {
   name?: string;
@@ -20,12 +20,12 @@ export interface Status {
   code: number;
 }
 
-/** A refusal in Kubernetes' words. */
+/** An error that is sent as a `Status`. */
 export class ApiError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly details: StatusDetails | undefined;
-  /** What a list's refusal carries, such as where to go on. */
+  /** Metadata of a refused list, such as its continue token. */
   readonly metadata: Record<string, unknown>;
 
   constructor(code: number, reason: string, message: string, details?: StatusDetails, metadata: Record<string, unknown> = {}) {
@@ -58,7 +58,7 @@ export const success = (details: StatusDetails): Status => ({
   code: 200,
 });
 
-/** A kind of object as sentences name it. */
+/** A resource as error messages name it. */
 export interface GroupResource {
   group: string;
   plural: string;
@@ -87,14 +87,14 @@ export const alreadyExists = (of: GroupResource, name: string) =>
 export const conflictError = (of: GroupResource, name: string, why: string) =>
   new ApiError(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`, detailsOf(of, name));
 
-/** The sentence that clients know: read it again, change it, write it again. */
+/** Clients recognize this sentence: they read the object again and retry. */
 export const modifiedMessage = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export const forbiddenError = (of: GroupResource, name: string, why: string) =>
   new ApiError(403, 'Forbidden', `${qualified(of)} ${name ? `"${name}" ` : ''}is forbidden: ${why}`, detailsOf(of, name));
 
 export interface Cause {
-  /** As `FieldValueInvalid`. */
+  /** Such as `FieldValueInvalid`. */
   reason: string;
   field: string;
   message: string;
@@ -134,7 +134,7 @@ export const tooLarge = (message: string) => new ApiError(413, 'RequestEntityToo
 export const tooMany = (message: string) => new ApiError(429, 'TooManyRequests', message, { retryAfterSeconds: 1 });
 export const expired = (message: string, metadata: Record<string, unknown> = {}) =>
   new ApiError(410, 'Expired', message, undefined, metadata);
-/** Who asks with a version that is not yet written, such as one from before a restore, must list anew. */
+/** For a version that does not exist yet, such as one from before a restore: the client must list again. */
 export const tooLargeVersion = (asked: number, current: number) =>
   new ApiError(504, 'Timeout', `Too large resource version: ${asked}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],

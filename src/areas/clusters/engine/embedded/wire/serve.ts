@@ -30,7 +30,7 @@ import { identifyCaller } from '../caller.ts';
 import { type Cluster, type EmbeddedIdentity, limits } from '../cluster.ts';
 import type { UnreadAccount } from '../unread.ts';
 
-// Kubernetes' HTTP: who asks, for what, in which form; and the answer.
+// The HTTP layer of the Kubernetes API: authenticates, decodes the body, selects the representation, writes the response.
 
 export interface ServeContext {
   cluster: Cluster;
@@ -47,7 +47,7 @@ export function serveRequest(
 ): void {
   const { cluster } = serving;
   cluster.figures.requests++;
-  response.on('error', () => {}); // a caller that left
+  response.on('error', () => {}); // the client disconnected
   const work = async () => {
     try {
       await answerRequest(serving, request, response, identity);
@@ -55,7 +55,7 @@ export function serveRequest(
       refuse(cluster, request, response, error);
     }
   };
-  // At a listener it is known whether the connection has proven who it is; until then its address pays.
+  // The listener knows whether the connection is authenticated. Until then the work is charged to the client's address.
   const { isSystem, org } = currentContext();
   void runFor(isSystem && org !== '' ? currentContext() : clusterContext(cluster), work, cluster.app.watch);
 }
@@ -71,7 +71,7 @@ async function answerRequest(
   const { cluster } = serving;
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  // Counted before anything is done for it; a watch gives its place back once it stands, and counts among the watches.
+  // Counted before any work. A watch releases its slot once it is open, and counts among the watches.
   const releaseSlot = acquireSlot(cluster);
   const unread = cluster.options.unread.open({ org: cluster.org, cluster: cluster.id }, () => response.destroy());
   response.once('close', guarded('clusters.embedded.wire.serve.close', response, unread.close));
@@ -80,7 +80,7 @@ async function answerRequest(
     const { caller, requestInfo } = await identifyCaller(cluster, { identity, headers: request.headers }, request);
     const accept = (request.headers.accept ?? '').slice(0, 2_000);
     const contentType = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
-    // A caller that showed something and was not refused has proven who it is.
+    // A client that sent a credential and was not refused is authenticated.
     if (identity || request.headers.authorization) switchContext(clusterContext(cluster));
     const body = await readRequestBody(cluster, request, response, requestInfo, contentType);
     const reply = await serving.dispatch({
@@ -103,7 +103,7 @@ async function answerRequest(
   }
 }
 
-/** Gives the place back; more than once does no harm. */
+/** Returns a release function, which is safe to call twice. */
 export function acquireSlot(cluster: Cluster): () => void {
   if (cluster.inFlight >= cluster.options.inflight())
     throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
@@ -133,15 +133,15 @@ async function readRequestBody(
   const held = holdUntilAnswered(cluster.app.bodies, { org: cluster.org }, response);
   const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyTimeoutMs, held });
   if (bytes.length === 0) return undefined;
-  // Large ones of an organization are read one after the other, so that others have their turn between them.
+  // Large bodies of an organization are decoded one at a time, so that other tenants get turns in between.
   if (bytes.length > serializedBodyBytes)
     return held.holdWhile(() => cluster.app.heavy.run(cluster.org, () => decodeBody(bytes, type, requestInfo)));
   return decodeBody(bytes, type, requestInfo);
 }
 
-/** A body as JSON would have it. */
+/** Decodes a body to JSON values. */
 async function decodeBody(bytes: Buffer, type: string, requestInfo: RequestInfo): Promise<unknown> {
-  if (type.startsWith('application/apply-patch')) return {}; // refused, and no YAML is read for that
+  if (type.startsWith('application/apply-patch')) return {}; // refused later, without parsing YAML
   if (type === 'application/vnd.kubernetes.protobuf') return decodeProtobuf(bytes, requestInfo);
   if (type !== '' && type !== 'application/json' && !type.endsWith('+json'))
     throw unsupportedType(
@@ -163,7 +163,7 @@ function decodeProtobuf(bytes: Buffer, requestInfo: RequestInfo): unknown {
   return { ...decodeMessage(expected.message, raw), apiVersion, kind };
 }
 
-/** The first form in Accept that we have. */
+/** The first supported representation in Accept. */
 function readRepresentation(accept: string, { query }: RequestInfo): Representation {
   const rowObject = query.get('includeObject');
   const shown = { rowObject: rowObject === 'None' || rowObject === 'Object' ? rowObject : 'Metadata' } as const;
@@ -217,7 +217,7 @@ async function writePieces(
   if (!signal.aborted) response.end();
 }
 
-/** The next piece is not made before the last one is read. False: nobody reads, and what they hold of our memory is taken back. */
+/** Backpressure: the next chunk is made once the last one is read. False: the client does not read, and its buffer is freed. */
 const waitForDrain = (response: ServerResponse, signal: AbortSignal) =>
   new Promise<boolean>((resolve) => {
     if (signal.aborted || !response.writableNeedDrain) return resolve(true);
@@ -233,7 +233,7 @@ const waitForDrain = (response: ServerResponse, signal: AbortSignal) =>
     signal.addEventListener('abort', read);
   });
 
-/** What an error is in Kubernetes' words. */
+/** Maps an error to a Kubernetes status. */
 export function toApiError(cluster: Cluster, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseBusy || error instanceof TenantThrottled)

@@ -5,15 +5,15 @@ import { textOf, textsOf } from '../object.ts';
 import { type Cause, forbiddenValue, invalidValue, requiredValue } from '../status.ts';
 import { prepareService, validateService } from './service.ts';
 
-// What each kind adds to what all objects have in common: fields that are filled in, and what is refused.
+// Defaults and validation of each kind, beyond the metadata that all objects share.
 
 export interface Kind {
-  /** Fills in what was left out. `before`: the object that is changed. */
+  /** Sets defaults. `before`: the stored object, for an update. */
   prepare?(object: KubeObject, before: KubeObject | undefined): void;
   validate?(object: KubeObject, before: KubeObject | undefined): Cause[];
 }
 
-/** Fields may stand in another order. */
+/** Ignores the order of fields. */
 const isSameValue = (a: unknown, b: unknown) => isDeepStrictEqual(a ?? null, b ?? null);
 
 const keyPattern = /^[-._a-zA-Z0-9]+$/;
@@ -62,7 +62,7 @@ const configMap: Kind = {
   },
 };
 
-/** Types whose data must have certain keys. */
+/** Secret types that require certain keys. */
 const secretKeys: Record<string, string[]> = {
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
@@ -95,7 +95,7 @@ const secret: Kind = {
 const namespace: Kind = {
   prepare: (object, before) => {
     object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
-    // Later only its subresource changes them.
+    // After creation, finalizers change through the subresource `finalize` only.
     const finalizers = textsOf(object.spec?.['finalizers']);
     object.spec = before?.spec ?? { finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'] };
     object.status = before?.status ?? { phase: 'Active' };
@@ -224,7 +224,7 @@ const endpointSlice: Kind = {
   },
 };
 
-/** Only conditions and the certificate of a request change, by subresources of their own. */
+/** A request's spec is immutable; its conditions and certificate change through subresources. */
 const signingRequest: Kind = {
   prepare: (object, before) => {
     if (before) object.spec = before.spec ?? {};

@@ -1,7 +1,7 @@
 import type { Json } from '../object.ts';
 import { ApiError, badRequest } from '../status.ts';
 
-// RFC 6902. The document is changed in place; it is a copy.
+// RFC 6902. The caller passes a copy, which is changed in place.
 
 interface Operation {
   op: string;
@@ -11,7 +11,7 @@ interface Operation {
 }
 
 const maxOperations = 1_000;
-/** Bytes that are copied and compared: both make more work than the patch that asks for them has bytes. */
+/** Bytes that `copy` and `test` operations may touch: each can do more work than the patch has bytes. */
 const maxWorkBytes = 6_291_456;
 
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {

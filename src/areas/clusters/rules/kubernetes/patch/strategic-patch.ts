@@ -2,7 +2,7 @@ import type { Json } from '../object.ts';
 import { type Field, isScalar, type Message, messageNamed } from '../schema/messages.ts';
 import { badRequest } from '../status.ts';
 
-// Kubernetes' strategic merge patch: like a merge patch, but lists whose items have a key are merged item by item. Which do is in the tables.
+// Kubernetes' strategic merge patch: a merge patch in which lists with a merge key merge item by item. schema/tables.ts names the keys.
 
 const isPlain = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const directive = '$patch';
@@ -10,7 +10,7 @@ const deleteFrom = '$deleteFromPrimitiveList/';
 const order = '$setElementOrder/';
 const retain = '$retainKeys';
 
-/** `message`: undefined below fields that no table describes; there it is a merge patch. */
+/** `message` is undefined below fields that no table describes; there the patch is a plain merge patch. */
 export function applyStrategicPatch(target: unknown, patch: unknown, message: Message | undefined): unknown {
   if (!isPlain(patch)) return patch;
   if (patch[directive] === 'replace') return without(patch, [directive]);
@@ -70,7 +70,7 @@ function removeValues(merged: Map<string, unknown>, name: string, values: unknow
   );
 }
 
-/** Items that the patch puts in order come in that order, the others behind them. */
+/** Items in `$setElementOrder` come in that order; other items follow. */
 function sortItems(merged: Map<string, unknown>, name: string, wanted: unknown, message: Message | undefined): void {
   const list = merged.get(name);
   const key = message?.fields.get(name)?.mergeKey;

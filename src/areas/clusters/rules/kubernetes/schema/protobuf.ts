@@ -2,10 +2,10 @@ import type { Json } from '../object.ts';
 import { badRequest } from '../status.ts';
 import { type Field, isScalar, type Message, messageNamed, type Scalar } from './messages.ts';
 
-// Bodies in protobuf, as kubectl's typed commands and every kubelet send them. Decoded into the JSON that they stand for, and judged as
-// that: what is wrong in it is found by the one judge (shape.ts). Answers are always JSON.
+// Decodes protobuf bodies, which kubectl's typed commands and every kubelet send, into the equivalent JSON. shape.ts validates that JSON
+// like any other. Responses are always JSON.
 
-/** What stands around every object: four letters, and a message with its kind and its bytes. */
+/** The envelope of every object starts with these bytes; a message with the kind and the object's bytes follows. */
 const magic = Buffer.from('k8s\0');
 
 export interface Envelope {
@@ -37,9 +37,9 @@ interface WireField {
   value: bigint | Buffer;
 }
 
-/** The deepest that messages of ours stand in each other, with room. */
+/** Above the deepest nesting of the messages in schema/tables.ts. */
 const maxDepth = 16;
-/** Parts of one body; as many as a JSON body may have. */
+/** Fields of one body. */
 const maxFields = 100_000;
 
 interface Budget {
@@ -104,7 +104,7 @@ function decode(message: Message, bytes: Buffer, depth: number, budget: Budget):
   const decoded: Json = {};
   for (const { number, value } of readFields(bytes, budget)) {
     const field = message.byNumber.get(number);
-    if (!field) continue; // of a newer release
+    if (!field) continue; // a field of a newer release
     if (field.cardinality === 'list') {
       decoded[field.name] ??= [];
       (decoded[field.name] as unknown[]).push(decodeOne(field.type, value, depth, budget));
@@ -117,7 +117,7 @@ function decode(message: Message, bytes: Buffer, depth: number, budget: Budget):
   return decoded;
 }
 
-/** Go writes every field that is not a pointer, also those that JSON leaves out. */
+/** Go encodes every field that is not a pointer, also those that JSON omits. */
 function isPresent({ keepsZero, type }: Field, value: unknown): boolean {
   if (value === undefined) return false;
   if (keepsZero) return true;
@@ -134,7 +134,7 @@ function addEntry(decoded: Json, field: Field, bytes: Buffer, depth: number, bud
   }
   decoded[field.name] ??= {};
   const map = decoded[field.name] as Json;
-  // Also a name such as __proto__ becomes a field like any other; the judge refuses it.
+  // Defines the property, so that `__proto__` becomes an ordinary field; shape.ts rejects it.
   Object.defineProperty(map, key, { value: value ?? '', enumerable: true, configurable: true, writable: true });
 }
 

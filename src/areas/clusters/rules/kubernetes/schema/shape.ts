@@ -3,10 +3,10 @@ import type { Json, KubeObject } from '../object.ts';
 import { badRequest } from '../status.ts';
 import { type Field, isScalar, type Message, messageNamed, type Scalar } from './messages.ts';
 
-/** What came, with its shape judged: only fields that the message has, each of its type, none that are null. */
+/** A validated object: only fields of the message, each with its type, none null. */
 export interface ShapedObject {
   object: KubeObject;
-  /** Paths of fields that it does not have; dropped, as Kubernetes does. */
+  /** Paths of unknown fields, which are dropped, as in Kubernetes. */
   unknown: string[];
 }
 
@@ -16,7 +16,7 @@ interface ShapeContext {
   unknown: string[];
 }
 
-/** More of them are not told. */
+/** Further unknown fields are not reported. */
 const maxUnknown = 50;
 
 export function shapeObject(message: Message, value: unknown, apiVersion: string, kind: string): ShapedObject {
@@ -27,7 +27,7 @@ export function shapeObject(message: Message, value: unknown, apiVersion: string
   const { metadata, ...others } = body;
   const object = { apiVersion, kind, metadata: metadata ?? {}, ...others } as unknown as KubeObject;
   object.metadata.name ??= '';
-  delete object.metadata.managedFields; // nobody applies on the server here, so nobody owns fields
+  delete object.metadata.managedFields; // without server-side apply, no manager owns fields
   return { object, unknown: context.unknown };
 }
 
@@ -65,7 +65,7 @@ function shapeField(context: ShapeContext, field: Field, value: unknown, path: s
     return value.filter((item) => item !== null).map((item, at) => shapeOne(context, field.type, item, `${path}[${at}]`));
   }
   if (!isPlain(value)) throw typeMismatch(context, value, path, `map[string]${field.type}`);
-  // Assigned, it would change the object instead of standing in it.
+  // Assigning `__proto__` would change the object's prototype.
   if (Object.hasOwn(value, '__proto__')) throw badRequest(`${path}: "__proto__" is not taken as a name here; choose another`);
   const shaped: Json = {};
   for (const name of Object.keys(value))
@@ -105,7 +105,7 @@ function shapeScalar(context: ShapeContext, type: Scalar, value: unknown, path: 
       if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) throw wrong();
       return value;
     case 'raw':
-      return undefined; // only managed fields have it
+      return undefined; // only managed fields have this type
   }
 }
 
@@ -116,7 +116,7 @@ function shapeBytes(value: unknown, wrong: () => Error): string {
   return text;
 }
 
-/** Seconds for times, microseconds where they are asked for: as Kubernetes writes them. */
+/** Times have seconds, microtimes microseconds, as in Kubernetes. */
 function shapeTime(value: unknown, type: 'time' | 'microtime', wrong: () => Error): string {
   if (typeof value !== 'string' || !isInstant(value)) throw wrong();
   const seconds = new Date(value).toISOString().slice(0, 19);
