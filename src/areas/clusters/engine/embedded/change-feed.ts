@@ -133,7 +133,7 @@ async function readNewChanges(feed: FeedState): Promise<void> {
     try {
       while (feed.position !== undefined && (await readPage(feed)));
     } catch (error) {
-      feed.cluster.app.log.debug({ err: error, cluster: feed.cluster.id }, 'changes could not be read; they are looked for again');
+      feed.cluster.app.log.debug({ err: error, cluster: feed.cluster.id }, 'the change log could not be read; the read is retried');
       break; // the poll timer retries
     }
   }

@@ -1,3 +1,25 @@
+/**
+ * The embedded Kubernetes API: a control plane in this process whose objects are rows of the database. It runs no pods.
+ * docs/areas/clusters-embedded.md lists what it serves, what it refuses, and its limits.
+ *
+ * Actors. Clients (kubectl, kubelets) reach `serve` through the cluster's listener. Quarterdeck itself uses `ask` and `watch`, as a member of
+ * system:masters. The sweeper deletes the contents of terminating namespaces, dependents of deleted owners, and expired objects.
+ *
+ * A request. wire/serve.ts takes a slot, authenticates and authorizes (caller.ts), decodes the body and calls `dispatch`:
+ * - get and list read pages of rows, without a lock;
+ * - create, update, patch and delete (change.ts) run in one `writeObjects` transaction. It locks the cluster's row in `object_space`, checks the
+ *   caller's permissions again, stores the object and its change under the next version, and notifies the cluster's channel;
+ * - a watch reads the change log up to the position of the change feed, then receives further changes from the feed. There is one feed per cluster
+ *   and process, for all its watches;
+ * - reviews, tokens and paths that are no resources have handlers of their own.
+ *
+ * States of an object: stored, then deleting (`deletionTimestamp` is set) while finalizers remain, then gone. Versions grow in commit order.
+ * A watch is catching up, streaming, or ended: by its timeout, by a client that does not read, or by the end of its credential.
+ *
+ * Crashes. Object, change, version, addresses and certificate commit together or not at all. In memory are only the compiled RBAC, the feed,
+ * counters and buffers; a new process reads them again. Clients reopen their watches with the last version that they know, on any server.
+ */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
@@ -20,8 +42,6 @@ import { uncounted } from './unread.ts';
 import { type ServeContext, serveRequest, toApiError } from './wire/serve.ts';
 
 export type { Access, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
-
-// A Kubernetes API that needs nothing but our database: docs/areas/clusters-embedded.md says what it serves and what it refuses.
 
 export interface EmbeddedCluster {
   /** Serves one HTTP request on the cluster's listener, watches included. Never throws. */
@@ -169,7 +189,7 @@ async function watchWithRetry(
       const reply = await serving.dispatch(internalCall('GET', watchPath, undefined, signal));
       if ('pieces' in reply) await deliverEvents(serving.cluster, reply.pieces, onEvent, signal);
     } catch (error) {
-      serving.cluster.app.log.debug({ err: error, cluster: serving.cluster.id, path }, 'a watch ended; it begins again');
+      serving.cluster.app.log.debug({ err: error, cluster: serving.cluster.id, path }, 'a watch ended; it is opened again');
     }
     await setTimeout(watchRetryMs, undefined, { signal, ref: false }).catch(() => {});
   }
@@ -189,7 +209,7 @@ async function deliverEvents(
       try {
         onEvent(event);
       } catch (error) {
-        cluster.app.log.error({ err: error, cluster: cluster.id }, 'whoever watches an embedded cluster failed at an event');
+        cluster.app.log.error({ err: error, cluster: cluster.id }, 'the handler of a watch on an embedded cluster failed');
       }
     }
 }

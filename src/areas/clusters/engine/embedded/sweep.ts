@@ -59,7 +59,7 @@ export function makeSweeper(cluster: Cluster): Sweeper {
         if (runs % sweepsPerExpiryRun === 0) await removeExpired(cluster);
         runs++;
       } catch (error) {
-        cluster.app.log.debug({ err: error, cluster: cluster.id }, 'what is to go could not be cleared away; it is tried again');
+        cluster.app.log.debug({ err: error, cluster: cluster.id }, 'a sweep of deleted and expired objects failed; it is retried');
       }
     }
     running = undefined;

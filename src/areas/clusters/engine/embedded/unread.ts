@@ -61,7 +61,7 @@ export function makeUnread(log: Logger): Unread {
       cut++;
       account.cut();
     }
-    log.warn({ [of]: key, cut, bytes: limit }, 'callers of clusters were cut: together they left too much unread');
+    log.warn({ [of]: key, cut, bytes: limit }, 'clients of clusters were cut: together they exceeded the limit of unread bytes');
   };
 
   return {

@@ -1,6 +1,18 @@
-import { qualified } from './status.ts';
+/**
+ * The served resources: stored kinds, kinds that are always empty, and reviews.
+ *
+ * This folder holds the rules of the embedded Kubernetes API (engine/embedded): pure functions on objects and texts, without database or clock.
+ * - A request: request-info.ts parses method and path; selectors.ts and selector-text.ts parse selectors; status.ts builds error responses.
+ * - A body: schema/tables.ts describes every message. schema/protobuf.ts decodes, schema/shape.ts validates types and drops unknown fields;
+ *   patch/ applies JSON, merge and strategic patches.
+ * - An object: names.ts validates metadata; kinds/ sets defaults and validates each kind; built-in.ts has the initial objects; expiry.ts says which
+ *   objects expire.
+ * - Permissions: rbac.ts evaluates roles and bindings; node-access.ts is the node authorizer with NodeRestriction; signers.ts decides which
+ *   certificate requests are signed.
+ * - Output: printing.ts has the tables of `kubectl get`; discovery.ts and openapi.ts describe the API.
+ */
 
-// The served resources: stored kinds, kinds that are always empty, and reviews.
+import { qualified } from './status.ts';
 
 export interface Resource {
   group: string;
