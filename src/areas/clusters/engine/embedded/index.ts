@@ -47,13 +47,13 @@ export interface EmbeddedCluster {
   /** Serves one HTTP request on the cluster's listener, watches included. Never throws. */
   serve(request: IncomingMessage, response: ServerResponse, identity: EmbeddedIdentity | undefined): void;
   /** Sends a request without a socket, as a member of system:masters. */
-  // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for
+  // biome-ignore lint/suspicious/noExplicitAny: objects of any kind
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
   /**
    * Watches in process: all objects first, then changes. The watch reconnects when it is cut, so an event may come twice. Each event is
    * delivered in its own turn of the event loop. The returned function ends the watch.
    */
-  // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for
+  // biome-ignore lint/suspicious/noExplicitAny: objects of any kind
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
   /** A sentence, if the store has no space left for its users. */
   fullness(): string | undefined;
