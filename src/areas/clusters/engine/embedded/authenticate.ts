@@ -47,17 +47,17 @@ export async function authenticateToken(cluster: Cluster, token: string, inside?
 
 /** A bootstrap token is a secret in kube-system. It is read on every request, so a deleted token is refused at once. */
 async function authenticateBootstrap(cluster: Cluster, id: string, secret: string, inside: Tx | undefined): Promise<User | undefined> {
-  const { kept, now } = await readWithTime(
+  const { object, now } = await readWithTime(
     cluster,
     { resource: 'secrets', namespace: 'kube-system', name: `bootstrap-token-${id}` },
     inside,
   );
-  if (kept?.['type'] !== 'bootstrap.kubernetes.io/token' || kept.metadata.deletionTimestamp) return undefined;
-  const data = (kept['data'] ?? {}) as Record<string, string>;
+  if (object?.['type'] !== 'bootstrap.kubernetes.io/token' || object.metadata.deletionTimestamp) return undefined;
+  const data = (object['data'] ?? {}) as Record<string, string>;
   const text = (name: string) => Buffer.from(textOf(data[name]), 'base64').toString();
-  const wanted = Buffer.from(text('token-secret'));
+  const expected = Buffer.from(text('token-secret'));
   const given = Buffer.from(secret);
-  if (text('token-id') !== id || wanted.length !== given.length || !timingSafeEqual(wanted, given)) return undefined;
+  if (text('token-id') !== id || expected.length !== given.length || !timingSafeEqual(expected, given)) return undefined;
   if (text('usage-bootstrap-authentication') !== 'true') return undefined;
   const ends = text('expiration');
   if (ends !== '' && !(Date.parse(ends) > Date.parse(now))) return undefined;
@@ -75,8 +75,8 @@ async function authenticateAccount(cluster: Cluster, token: string, inside: Tx |
   const claims = readToken(cluster, token);
   if (!claims) return undefined;
   const { namespace, name, uid, bound } = claims;
-  const { kept, now } = await readWithTime(cluster, { resource: 'serviceaccounts', namespace, name }, inside);
-  if (!kept || kept.metadata.uid !== uid || kept.metadata.deletionTimestamp) return undefined;
+  const { object, now } = await readWithTime(cluster, { resource: 'serviceaccounts', namespace, name }, inside);
+  if (!object || object.metadata.uid !== uid || object.metadata.deletionTimestamp) return undefined;
   const at = Date.parse(now) / 1000;
   if (claims.exp <= at || claims.nbf > at + 60) return undefined;
   const binding = bound && (await findBinding(cluster, namespace, bound, inside));
@@ -117,5 +117,5 @@ const readWith = <T>(cluster: Cluster, inside: Tx | undefined, work: (tx: Tx) =>
 const readWithTime = (cluster: Cluster, key: ObjectKey, inside: Tx | undefined) =>
   readWith(cluster, inside, async (tx) => {
     const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, key)]);
-    return { now: space.now, kept: row && (JSON.parse(row.body) as KubeObject) };
+    return { now: space.now, object: row && (JSON.parse(row.body) as KubeObject) };
   });

@@ -50,8 +50,8 @@ const allRules: readonly PolicyRule[] = [
 ];
 
 function withoutReferences({ metadata, ...rest }: KubeObject): string {
-  const { finalizers: _finalizers, ownerReferences: _owners, resourceVersion: _version, ...kept } = metadata;
-  return JSON.stringify([kept, rest]);
+  const { finalizers: _finalizers, ownerReferences: _owners, resourceVersion: _version, ...comparedMetadata } = metadata;
+  return JSON.stringify([comparedMetadata, rest]);
 }
 
 /** A user cannot grant permissions that the user does not hold. Kubernetes checks this on every write of a role or binding. */
@@ -71,20 +71,20 @@ export async function refuseEscalation(
   const isBinding = /Binding$/.test(kind);
   const rbac = await readRbac(cluster, tx);
   const attributes = { group: 'rbac.authorization.k8s.io', subresource: '', namespace };
-  let wanted: readonly PolicyRule[];
+  let grantedRules: readonly PolicyRule[];
   if (isBinding) {
     const { kind: roleKind, name } = object['roleRef'] as { kind: string; name: string };
     const resource = roleKind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'bind', resource, name }, undefined, tx)) return;
     const rules = rbac.roles.get(roleKey(object['roleRef'], namespace));
     if (!rules) throw notFoundError({ group: attributes.group, plural: resource }, name); // the role could be created later with any rules
-    wanted = rules;
+    grantedRules = rules;
   } else {
-    wanted = object['aggregationRule'] || before?.['aggregationRule'] ? allRules : ((object['rules'] ?? []) as PolicyRule[]);
+    grantedRules = object['aggregationRule'] || before?.['aggregationRule'] ? allRules : ((object['rules'] ?? []) as PolicyRule[]);
     const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'escalate', resource, name: metadata.name }, undefined, tx)) return;
   }
-  if (covers([...rulesFor(rbac, user, namespace)], wanted)) return;
+  if (covers([...rulesFor(rbac, user, namespace)], grantedRules)) return;
   const plural = `${kind.toLowerCase()}s`;
   throw forbiddenError(
     { group: attributes.group, plural },

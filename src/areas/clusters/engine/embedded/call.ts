@@ -28,4 +28,4 @@ export interface Representation {
 /** The response: one value, or chunks of text. */
 export type Reply =
   | { status: number; body: unknown; warnings?: string[]; contentType?: string }
-  | { status: 200; pieces: AsyncIterable<string>; isWatch: boolean };
+  | { status: 200; chunks: AsyncIterable<string>; isWatch: boolean };

@@ -90,11 +90,11 @@ async function impersonate(cluster: Cluster, authenticated: User, headers: Incom
   }
   if (groups.length > maxGroups) throw new ApiError(400, 'BadRequest', `at most ${maxGroups} groups are impersonated`, {});
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
-  const wanted = [
+  const impersonatedResources = [
     account ? { resource: 'serviceaccounts', namespace: account[1]!, name: account[2]! } : { resource: 'users', namespace: '', name },
     ...groups.map((group) => ({ resource: 'groups', namespace: '', name: group })),
   ];
-  for (const one of wanted)
+  for (const one of impersonatedResources)
     if (!(await isAllowed(cluster, authenticated, { verb: 'impersonate', group: '', subresource: '', ...one }, undefined, inside)))
       throw forbiddenError(
         { group: '', plural: one.resource },

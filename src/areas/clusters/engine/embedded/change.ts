@@ -204,9 +204,9 @@ function mergeUpdate(
       `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${before.metadata.uid}`,
     );
   const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generateName, resourceVersion } = before.metadata;
-  const kept = { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generateName, resourceVersion };
+  const serverFields = { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generateName, resourceVersion };
   const meta = { ...metadata, ...(resource.isNamespaced ? { namespace } : {}) };
-  for (const [field, value] of Object.entries(kept)) {
+  for (const [field, value] of Object.entries(serverFields)) {
     if (value === undefined) delete (meta as Record<string, unknown>)[field];
     else (meta as Record<string, unknown>)[field] = value;
   }
@@ -278,29 +278,29 @@ export async function deleteObject(
 export async function deleteExisting(transaction: WriteTransaction, target: Target, before: StoredObject, options: DeleteOptions) {
   const { object } = before;
   const { uid, resourceVersion } = object.metadata;
-  for (const [what, wanted, has] of [
+  for (const [what, expected, actual] of [
     ['UID', options.uid, uid],
     ['ResourceVersion', options.resourceVersion, resourceVersion],
   ] as const)
-    if (wanted && wanted !== has)
+    if (expected && expected !== actual)
       throw conflictError(
         target.resource,
         target.name,
-        `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${has}`,
+        `Precondition failed: ${what} in precondition: ${expected}, ${what} in object meta: ${actual}`,
       );
   await options.admit?.(transaction.tx, object, object);
   if (object.kind === 'Namespace' && ['default', 'kube-system', 'kube-public', 'kube-node-lease'].includes(target.name))
     throw forbiddenError(target.resource, target.name, 'this namespace may not be deleted');
   if (object.kind === 'Namespace' || object.metadata.finalizers?.length) {
     if (object.metadata.deletionTimestamp) return { object, isGone: false };
-    const going: KubeObject = {
+    const terminating: KubeObject = {
       ...object,
       metadata: { ...object.metadata, deletionTimestamp: transaction.now, deletionGracePeriodSeconds: 0 },
     };
-    if (object.kind === 'Namespace') going.status = { ...going.status, phase: 'Terminating' };
-    return { object: await transaction.put(keyOf(target), going, before), isGone: false };
+    if (object.kind === 'Namespace') terminating.status = { ...terminating.status, phase: 'Terminating' };
+    return { object: await transaction.put(keyOf(target), terminating, before), isGone: false };
   }
-  const gone = await transaction.remove(keyOf(target), before, options.orphans);
+  const deleted = await transaction.remove(keyOf(target), before, options.orphans);
   if (object.kind === 'ClusterRole') await updateAggregatedRoles(transaction);
-  return { object: gone, isGone: true };
+  return { object: deleted, isGone: true };
 }

@@ -100,10 +100,10 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
     },
     ask: (method, path, body) => runFor({ org: cluster.org, operation: 'kubernetes' }, () => answerInternally(serving, method, path, body)),
     watch: (path, onEvent) => {
-      const own = new AbortController();
-      const signal = AbortSignal.any([own.signal, stopping.signal]);
+      const watchAbort = new AbortController();
+      const signal = AbortSignal.any([watchAbort.signal, stopping.signal]);
       void runFor({ org: cluster.org, operation: 'kubernetes watch' }, () => watchWithRetry(serving, path, onEvent, signal));
-      return () => own.abort();
+      return () => watchAbort.abort();
     },
     fullness: () => describeFullStore(cluster),
     heartbeats: () => runFor({ org: cluster.org, operation: 'kubernetes' }, () => app.db.read((tx) => listHeartbeatRows(tx, cluster.id))),
@@ -165,12 +165,12 @@ async function answerInternally(
 }
 
 async function readReply(reply: Reply): Promise<{ status: number; body: unknown }> {
-  if (!('pieces' in reply)) {
+  if (!('chunks' in reply)) {
     const isJson = typeof reply.body === 'string' && reply.body.startsWith('{');
     return { status: reply.status, body: isJson ? JSON.parse(reply.body as string) : JSON.parse(JSON.stringify(reply.body)) };
   }
   let text = '';
-  for await (const piece of reply.pieces) text += piece;
+  for await (const chunk of reply.chunks) text += chunk;
   return { status: 200, body: JSON.parse(text) };
 }
 
@@ -187,7 +187,7 @@ async function watchWithRetry(
     try {
       await serving.ready();
       const reply = await serving.dispatch(internalCall('GET', watchPath, undefined, signal));
-      if ('pieces' in reply) await deliverEvents(serving.cluster, reply.pieces, onEvent, signal);
+      if ('chunks' in reply) await deliverEvents(serving.cluster, reply.chunks, onEvent, signal);
     } catch (error) {
       serving.cluster.app.log.debug({ err: error, cluster: serving.cluster.id, path }, 'a watch ended; it is opened again');
     }
@@ -197,12 +197,12 @@ async function watchWithRetry(
 
 async function deliverEvents(
   cluster: Cluster,
-  pieces: AsyncIterable<string>,
+  chunks: AsyncIterable<string>,
   onEvent: (event: { type: string; object: unknown }) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const piece of pieces)
-    for (const line of piece.split('\n')) {
+  for await (const chunk of chunks)
+    for (const line of chunk.split('\n')) {
       if (line === '' || signal.aborted) continue;
       const event = JSON.parse(line) as { type: string; object: unknown };
       if (event.type === 'ERROR') return;

@@ -37,7 +37,7 @@ function decodeContinue(text: string): ContinueToken | undefined {
     if (/\0/.test(ns + n)) throw new Error();
     return { version: rv as number, after: { namespace: ns, name: n } };
   } catch {
-    throw badRequest('continue key is not valid: it is none of ours');
+    throw badRequest('continue key is not valid: this server did not issue it');
   }
 }
 
@@ -109,7 +109,7 @@ export async function replyList(cluster: Cluster, call: Call): Promise<Reply> {
   return {
     status: 200,
     isWatch: false,
-    pieces: writeList(cluster, { listQuery, presenter, limit, version: resumed?.version ?? space.version, firstPage, resumed }),
+    chunks: writeList(cluster, { listQuery, presenter, limit, version: resumed?.version ?? space.version, firstPage, resumed }),
   };
 }
 

@@ -88,8 +88,8 @@ const openApiHash = () => {
 /** The version of aggregated discovery that one media type in Accept names. */
 function discoveryVersion(mediaType: string): 'v2' | 'v2beta1' | undefined {
   const [type, ...parameters] = mediaType.split(';').map((part) => part.trim());
-  const wanted = ['g=apidiscovery.k8s.io', 'as=APIGroupDiscoveryList'];
-  if (type !== 'application/json' || !wanted.every((parameter) => parameters.includes(parameter))) return undefined;
+  const requiredParameters = ['g=apidiscovery.k8s.io', 'as=APIGroupDiscoveryList'];
+  if (type !== 'application/json' || !requiredParameters.every((parameter) => parameters.includes(parameter))) return undefined;
   return (['v2', 'v2beta1'] as const).find((version) => parameters.includes(`v=${version}`));
 }
 

@@ -50,10 +50,10 @@ function inNamespace(spec: Json, namespace: string): Json {
 
 async function reviewToken(cluster: Cluster, spec: Json): Promise<Json> {
   const { audience } = cluster.options.serviceAccount;
-  const wanted = textsOf(spec['audiences']);
+  const requestedAudiences = textsOf(spec['audiences']);
   const user = await authenticateToken(cluster, textOf(spec['token']));
   if (!user) return { authenticated: false, error: '[invalid bearer token]' };
-  if (wanted.length > 0 && !wanted.includes(audience))
+  if (requestedAudiences.length > 0 && !requestedAudiences.includes(audience))
     return { authenticated: false, error: `token audiences ["${audience}"] is invalid for the target audiences` };
   return { authenticated: true, user: infoOf(user), audiences: [audience] };
 }

@@ -73,10 +73,10 @@ async function allocateAddress(tx: Tx, cluster: Cluster, service: KubeObject, sp
 }
 
 async function allocatePorts(tx: Tx, cluster: Cluster, service: KubeObject, previous: { nodePort?: number }[]): Promise<void> {
-  const kept = new Set(previous.map(({ nodePort }) => nodePort));
+  const previousPorts = new Set(previous.map(({ nodePort }) => nodePort));
   for (const port of portsOf(service.spec!)) {
     if (port.nodePort !== undefined) {
-      if (kept.has(port.nodePort) || (await reserve(tx, cluster, portResource, String(port.nodePort)))) continue;
+      if (previousPorts.has(port.nodePort) || (await reserve(tx, cluster, portResource, String(port.nodePort)))) continue;
       throw refuse(service, 'spec.ports[].nodePort', port.nodePort, 'provided port is already allocated');
     }
     for (let n = 0; n < maxAttempts && port.nodePort === undefined; n++) {
@@ -94,8 +94,9 @@ async function releaseUnused(tx: Tx, cluster: Cluster, previous: Json, current: 
   const address = textOf(previous['clusterIP']);
   if (address && address !== 'None' && address !== current['clusterIP'])
     await deleteObject(tx, cluster.id, allocationKey(addressResource, address));
-  const kept = new Set(portNumbers(current));
-  for (const port of portNumbers(previous)) if (!kept.has(port)) await deleteObject(tx, cluster.id, allocationKey(portResource, port));
+  const currentPorts = new Set(portNumbers(current));
+  for (const port of portNumbers(previous))
+    if (!currentPorts.has(port)) await deleteObject(tx, cluster.id, allocationKey(portResource, port));
 }
 
 export async function releaseAddresses(tx: Tx, cluster: Cluster, { kind, spec = {} }: KubeObject): Promise<void> {

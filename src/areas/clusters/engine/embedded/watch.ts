@@ -46,14 +46,14 @@ export async function replyWatch(cluster: Cluster, feed: ChangeFeed, call: Call)
     const space = await cluster.app.db.read((tx) => requireSpace(tx, cluster));
     if (from > space.version) throw tooLargeVersion(from, space.version);
     const watch = makeWatch(listQuery, makePresenter(resource!, call.representation, space.now), call.unread);
-    const pieces = runWatch(cluster, feed, watch, {
+    const chunks = runWatch(cluster, feed, watch, {
       fromVersion: from,
       wantsBookmarks: query.get('allowWatchBookmarks') === 'true',
       timeoutSeconds: timeoutSecondsOf(query),
       signal,
       caller: call.caller,
     });
-    return { status: 200, isWatch: true, pieces };
+    return { status: 200, isWatch: true, chunks };
   } catch (error) {
     cluster.watches--;
     throw error;
@@ -62,8 +62,8 @@ export async function replyWatch(cluster: Cluster, feed: ChangeFeed, call: Call)
 
 /** As kube-apiserver: at least half an hour, with jitter. */
 const timeoutSecondsOf = (query: URLSearchParams) => {
-  const asked = Number(/^\d{1,7}$/.exec(query.get('timeoutSeconds') ?? '')?.[0] ?? 0);
-  return asked > 0 ? Math.min(asked, 86_400) : 1_800 + randomInt(1_800);
+  const requested = Number(/^\d{1,7}$/.exec(query.get('timeoutSeconds') ?? '')?.[0] ?? 0);
+  return requested > 0 ? Math.min(requested, 86_400) : 1_800 + randomInt(1_800);
 };
 
 function makeWatch(listQuery: ListQuery, presenter: Presenter, unread: UnreadAccount): Watch {
@@ -82,7 +82,7 @@ function makeWatch(listQuery: ListQuery, presenter: Presenter, unread: UnreadAcc
     },
     resource: listQuery.resource.storedAs,
     onChange: (change) => (watch.pending ? queuePending(watch, change) : deliver(watch, change)),
-    onExpired: () => fail(watch, expired('too old resource version: changes were forgotten before they could be told')),
+    onExpired: () => fail(watch, expired('too old resource version: the change log was trimmed before this watch had read it')),
     onBookmark: () => {},
   };
   return watch;
@@ -124,10 +124,10 @@ function deliver(watch: Watch, change: Change): void {
   if (namespace !== undefined && change.namespace !== namespace) return;
   let type: string = change.type;
   if (!selectsAll(selector)) {
-    const is = isSelected(selector, change.selectable());
-    const was = change.type === 'ADDED' ? false : isSelected(selector, change.selectableBefore());
-    if (change.type === 'DELETED' ? !was : !is && !was) return;
-    if (change.type === 'MODIFIED') type = is ? (was ? 'MODIFIED' : 'ADDED') : 'DELETED';
+    const matches = isSelected(selector, change.selectable());
+    const matchedBefore = change.type === 'ADDED' ? false : isSelected(selector, change.selectableBefore());
+    if (change.type === 'DELETED' ? !matchedBefore : !matches && !matchedBefore) return;
+    if (change.type === 'MODIFIED') type = matches ? (matchedBefore ? 'MODIFIED' : 'ADDED') : 'DELETED';
   }
   push(watch, lineOf(type, watch.presenter.one(change.body)));
 }

@@ -88,9 +88,9 @@ export function restrictNode(node: string, object: KubeObject, before: KubeObjec
   };
   if (name !== node) refuse(`write ${of.plural} of another name than its own`);
   if (object.kind !== 'Node') return;
-  const [has, had] = [object.metadata.labels ?? {}, before?.metadata.labels ?? {}];
-  const changed = [...new Set([...Object.keys(has), ...Object.keys(had)])].filter(
-    (label) => has[label] !== had[label] && isReserved(label),
+  const [labels, previousLabels] = [object.metadata.labels ?? {}, before?.metadata.labels ?? {}];
+  const changed = [...new Set([...Object.keys(labels), ...Object.keys(previousLabels)])].filter(
+    (label) => labels[label] !== previousLabels[label] && isReserved(label),
   );
   if (changed.length > 0) refuse(`set or change these labels: ${changed.slice(0, 10).join(', ')}`);
   if (before && !isSameJson(object.spec?.['taints'], before.spec?.['taints'])) refuse('change its taints');

@@ -69,8 +69,8 @@ async function answerRequest(
   identity: EmbeddedIdentity | undefined,
 ) {
   const { cluster } = serving;
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const disconnected = new AbortController();
+  response.once('close', () => disconnected.abort());
   // Counted before any work. A watch releases its slot once it is open, and counts among the watches.
   const releaseSlot = acquireSlot(cluster);
   const unread = cluster.options.unread.open({ org: cluster.org, cluster: cluster.id }, () => response.destroy());
@@ -90,13 +90,13 @@ async function answerRequest(
       contentType,
       accept,
       representation: readRepresentation(accept, requestInfo),
-      signal: gone.signal,
+      signal: disconnected.signal,
       unread,
     });
     cutAfterAnswer(request, response);
-    if ('pieces' in reply) {
+    if ('chunks' in reply) {
       if (reply.isWatch) releaseSlot();
-      await writePieces(reply, response, { signal: gone.signal, isHead: request.method === 'HEAD', unread });
+      await writeChunks(reply, response, { signal: disconnected.signal, isHead: request.method === 'HEAD', unread });
     } else writeReply(response, reply, { isHead: request.method === 'HEAD', unread });
   } finally {
     releaseSlot();
@@ -195,13 +195,13 @@ function writeReply(
     .end(isHead ? undefined : text);
 }
 
-async function writePieces(
-  { pieces, isWatch }: Extract<Reply, { isWatch: boolean }>,
+async function writeChunks(
+  { chunks, isWatch }: Extract<Reply, { isWatch: boolean }>,
   response: ServerResponse,
   { signal, isHead, unread }: { signal: AbortSignal; isHead: boolean; unread: UnreadAccount },
 ) {
   let hasBegun = false;
-  for await (const piece of pieces) {
+  for await (const chunk of chunks) {
     if (signal.aborted) break;
     if (!hasBegun) {
       hasBegun = true;
@@ -209,10 +209,10 @@ async function writePieces(
       if (isWatch) response.flushHeaders();
       if (isHead) break;
     }
-    if (piece === '' || response.write(piece)) continue;
-    unread.add(piece.length);
+    if (chunk === '' || response.write(chunk)) continue;
+    unread.add(chunk.length);
     if (!(await waitForDrain(response, signal))) return void response.destroy();
-    unread.subtract(piece.length);
+    unread.subtract(chunk.length);
   }
   if (!signal.aborted) response.end();
 }

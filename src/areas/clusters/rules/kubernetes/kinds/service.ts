@@ -43,12 +43,12 @@ export function prepareService(service: KubeObject, before: KubeObject | undefin
   const isOutward = spec['type'] === 'NodePort' || spec['type'] === 'LoadBalancer';
   if (isOutward) spec['externalTrafficPolicy'] ??= 'Cluster';
   if (spec['type'] === 'LoadBalancer') spec['allocateLoadBalancerNodePorts'] ??= true;
-  const had = (before?.spec?.['ports'] ?? []) as Port[];
+  const previousPorts = (before?.spec?.['ports'] ?? []) as Port[];
   for (const port of (spec['ports'] ?? []) as Port[]) {
     port.protocol ??= 'TCP';
     port.targetPort ??= port.port ?? 0;
-    const same = had.find((one) => one.port === port.port && one.protocol === port.protocol);
-    if (isOutward && port.nodePort === undefined && same?.nodePort) port.nodePort = same.nodePort;
+    const previousPort = previousPorts.find((one) => one.port === port.port && one.protocol === port.protocol);
+    if (isOutward && port.nodePort === undefined && previousPort?.nodePort) port.nodePort = previousPort.nodePort;
     if (!isOutward) delete port.nodePort;
   }
   service.status ??= { loadBalancer: {} };

@@ -74,11 +74,11 @@ function applyOperation(root: unknown, { op, path, from, value }: Operation): vo
     if (path.startsWith(`${from}/`)) throw missingPath(path);
     addAt(root, path, removeAt(root, from!));
   } else if (op === 'test') requireEqual(lookUp(root, path), value ?? null, path);
-  else throw badRequest(`the operation ${JSON.stringify(op.slice(0, 50))} is none of a JSON patch`);
+  else throw badRequest(`the operation ${JSON.stringify(op.slice(0, 50))} does not exist in a JSON patch`);
 }
 
-function requireEqual(has: unknown, wanted: unknown, path: string): void {
-  if (canonical(has) !== canonical(wanted))
+function requireEqual(actual: unknown, expected: unknown, path: string): void {
+  if (canonical(actual) !== canonical(expected))
     throw new ApiError(
       422,
       'Invalid',

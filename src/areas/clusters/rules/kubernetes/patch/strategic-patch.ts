@@ -15,9 +15,9 @@ export function applyStrategicPatch(target: unknown, patch: unknown, message: Me
   if (!isPlain(patch)) return patch;
   if (patch[directive] === 'replace') return without(patch, [directive]);
   if (patch[directive] === 'delete') return {};
-  const kept = Array.isArray(patch[retain]) ? new Set(patch[retain] as string[]) : undefined;
+  const retained = Array.isArray(patch[retain]) ? new Set(patch[retain] as string[]) : undefined;
   const base = Object.entries(isPlain(target) ? target : {});
-  const merged = new Map(kept ? base.filter(([name]) => kept.has(name)) : base);
+  const merged = new Map(retained ? base.filter(([name]) => retained.has(name)) : base);
   for (const [name, value] of Object.entries(patch)) {
     if (name.startsWith(deleteFrom)) removeValues(merged, name.slice(deleteFrom.length), value);
     if (name.startsWith('$')) continue;
