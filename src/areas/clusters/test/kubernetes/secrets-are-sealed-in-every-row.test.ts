@@ -30,7 +30,7 @@ test('no row holds a secret in the clear, and authorized users read it unchanged
   const Row = Type.Object({ text: Type.String(), sealed: Type.Boolean() });
   const kept = await deck.app.db.read(
     (tx) => rows(tx, Row)`
-    select to_jsonb(o)::text, o.sealed is not null as sealed from clusters.object o where cluster_id = ${options.clusterId}
+    select to_jsonb(o)::text as text, o.sealed is not null as sealed from clusters.object o where cluster_id = ${options.clusterId}
     union all select to_jsonb(c)::text, c.sealed is not null from clusters.object_change c where cluster_id = ${options.clusterId}`,
   );
   assert.equal(kept.filter(({ sealed }) => sealed).length, 1 + 4, 'one object and four changes');
