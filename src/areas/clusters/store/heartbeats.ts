@@ -3,11 +3,13 @@ import { rows, type Tx } from '../../../kernel/db/index.ts';
 
 const Text = Type.Union([Type.String(), Type.Null()]);
 const HeartbeatRow = Type.Object({ name: Type.String(), ready: Text, heartbeat: Text, renewed: Text });
-/** Of the condition Ready: its status and time; and when the lease was renewed. */
+/** The status and time of the condition Ready, and the time of the last lease renewal. */
 export type HeartbeatRow = Static<typeof HeartbeatRow>;
 
-/** Nodes of an embedded cluster and when they last said something. PostgreSQL takes these few texts out of the objects, which a node can make large:
- *  read whole, they would hold the event loop. A NUL in an object cannot be taken out as text; such a node is not listened for. */
+/**
+ * The last heartbeats of an embedded cluster's nodes. PostgreSQL extracts these few values: a node can make its objects large, and parsing
+ * them whole would block the event loop. PostgreSQL cannot extract text from an object that holds a NUL, so such a node is skipped.
+ */
 export const listHeartbeatRows = (tx: Tx, cluster: string) => rows(tx, HeartbeatRow)`
   select node.name, ready.condition ->> 'status' as ready, ready.condition ->> 'lastHeartbeatTime' as heartbeat,
          lease.body::json #>> '{spec,renewTime}' as renewed

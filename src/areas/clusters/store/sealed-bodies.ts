@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import type { Secrets } from '../../../kernel/secrets.ts';
 
-// Secrets of embedded clusters never stand in the clear: their whole body is sealed, also what kubectl keeps of it in annotations.
+// Secrets of embedded clusters are never stored in the clear. The whole body is sealed, since kubectl copies secrets into annotations.
 
-/** The cluster whose objects are meant. */
-export interface Space {
+/** The cluster whose objects are read or written. */
+export interface ObjectStore {
   id: string;
   org: string;
   app: { secrets: Secrets };
@@ -12,21 +12,22 @@ export interface Space {
 
 export const SealedBody = Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]);
 
-export const objectPlace = ({ id }: Space, { namespace, name }: { namespace: string; name: string }) =>
+export const objectSealContext = ({ id }: ObjectStore, { namespace, name }: { namespace: string; name: string }) =>
   `clusters.object.sealed.${id}/${namespace}/${name}`;
-export const changePlace = ({ id }: Space, { version }: { version: number }) => `clusters.object_change.sealed.${id}/${version}`;
+export const changeSealContext = ({ id }: ObjectStore, { version }: { version: number }) =>
+  `clusters.object_change.sealed.${id}/${version}`;
 
 const isSecret = ({ resource }: { resource: string }) => resource === 'secrets';
 
-/** A body as its row has it. */
-export const sealBody = (space: Space, of: { resource: string; body: string }, place: string) =>
-  isSecret(of) ? { body: '', sealed: space.app.secrets.seal(of.body, place) } : { body: of.body, sealed: null };
+/** The columns of a body: sealed for secrets, plain otherwise. */
+export const sealBody = (space: ObjectStore, of: { resource: string; body: string }, context: string) =>
+  isSecret(of) ? { body: '', sealed: space.app.secrets.seal(of.body, context) } : { body: of.body, sealed: null };
 
 export function openBody<R extends { body: string; sealed: Buffer | null }>(
-  space: Space,
+  space: ObjectStore,
   row: R,
-  place: (of: R) => string,
+  context: (of: R) => string,
 ): Omit<R, 'sealed'> {
   const { sealed, ...rest } = row;
-  return sealed ? { ...rest, body: space.app.secrets.unseal(sealed, place(row)) } : rest;
+  return sealed ? { ...rest, body: space.app.secrets.unseal(sealed, context(row)) } : rest;
 }

@@ -3,14 +3,16 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf } from '../../rules/kubernetes/object.ts';
 import { unauthorized } from '../../rules/kubernetes/status.ts';
-import { type Place, readObject } from '../../store/objects.ts';
+import { type ObjectKey, readObject } from '../../store/objects.ts';
 import type { AccessHolder, Cluster, EmbeddedIdentity, User } from './cluster.ts';
 import { requireSpace } from './read.ts';
 import { readToken } from './tokens.ts';
 
-const everybody = 'system:authenticated';
+const authenticatedGroup = 'system:authenticated';
 
-/** Who asks. A certificate counts first, then a bearer token; without either it is the anonymous user. `inside`: as the transaction sees it. */
+/**
+ * Identifies the caller: by certificate first, then by bearer token, else as the anonymous user. `inside`: read through this transaction.
+ */
 export async function authenticate(
   cluster: Cluster,
   identity: EmbeddedIdentity | undefined,
@@ -22,7 +24,7 @@ export async function authenticate(
     if (isRefused(identity.fingerprint) || (inside && (await isRefusedNow?.(inside, identity.fingerprint)))) throw unauthorized();
     return {
       name: identity.commonName,
-      groups: [...new Set([...identity.organizations, everybody])],
+      groups: [...new Set([...identity.organizations, authenticatedGroup])],
       extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${identity.fingerprint}`] },
     };
   }
@@ -36,26 +38,26 @@ export async function authenticate(
   return user;
 }
 
-/** Undefined: it is nobody's, or not any more. */
+/** Undefined: the token is unknown, expired or revoked. */
 export async function authenticateToken(cluster: Cluster, token: string, inside?: Tx): Promise<User | undefined> {
   if (token.length > 16_384) return undefined;
   const bootstrap = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(token);
   return bootstrap ? authenticateBootstrap(cluster, bootstrap[1]!, bootstrap[2]!, inside) : authenticateAccount(cluster, token, inside);
 }
 
-/** A bootstrap token is a secret in kube-system; it is read every time, so one that was deleted is refused at once. */
+/** A bootstrap token is a secret in kube-system. It is read on every request, so a deleted token is refused at once. */
 async function authenticateBootstrap(cluster: Cluster, id: string, secret: string, inside: Tx | undefined): Promise<User | undefined> {
-  const { kept, now } = await readWithTime(
+  const { object, now } = await readWithTime(
     cluster,
     { resource: 'secrets', namespace: 'kube-system', name: `bootstrap-token-${id}` },
     inside,
   );
-  if (kept?.['type'] !== 'bootstrap.kubernetes.io/token' || kept.metadata.deletionTimestamp) return undefined;
-  const data = (kept['data'] ?? {}) as Record<string, string>;
+  if (object?.['type'] !== 'bootstrap.kubernetes.io/token' || object.metadata.deletionTimestamp) return undefined;
+  const data = (object['data'] ?? {}) as Record<string, string>;
   const text = (name: string) => Buffer.from(textOf(data[name]), 'base64').toString();
-  const wanted = Buffer.from(text('token-secret'));
+  const expected = Buffer.from(text('token-secret'));
   const given = Buffer.from(secret);
-  if (text('token-id') !== id || wanted.length !== given.length || !timingSafeEqual(wanted, given)) return undefined;
+  if (text('token-id') !== id || expected.length !== given.length || !timingSafeEqual(expected, given)) return undefined;
   if (text('usage-bootstrap-authentication') !== 'true') return undefined;
   const ends = text('expiration');
   if (ends !== '' && !(Date.parse(ends) > Date.parse(now))) return undefined;
@@ -64,8 +66,8 @@ async function authenticateBootstrap(cluster: Cluster, id: string, secret: strin
     .filter((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group));
   return {
     name: `system:bootstrap:${id}`,
-    groups: ['system:bootstrappers', ...groups, everybody],
-    hangsOn: [`secrets kube-system/bootstrap-token-${id}`],
+    groups: ['system:bootstrappers', ...groups, authenticatedGroup],
+    credentialObjects: [`secrets kube-system/bootstrap-token-${id}`],
   };
 }
 
@@ -73,8 +75,8 @@ async function authenticateAccount(cluster: Cluster, token: string, inside: Tx |
   const claims = readToken(cluster, token);
   if (!claims) return undefined;
   const { namespace, name, uid, bound } = claims;
-  const { kept, now } = await readWithTime(cluster, { resource: 'serviceaccounts', namespace, name }, inside);
-  if (!kept || kept.metadata.uid !== uid || kept.metadata.deletionTimestamp) return undefined;
+  const { object, now } = await readWithTime(cluster, { resource: 'serviceaccounts', namespace, name }, inside);
+  if (!object || object.metadata.uid !== uid || object.metadata.deletionTimestamp) return undefined;
   const at = Date.parse(now) / 1000;
   if (claims.exp <= at || claims.nbf > at + 60) return undefined;
   const binding = bound && (await findBinding(cluster, namespace, bound, inside));
@@ -82,14 +84,14 @@ async function authenticateAccount(cluster: Cluster, token: string, inside: Tx |
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
     uid,
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, everybody],
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, authenticatedGroup],
     extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] },
     ...(binding?.holder ? { access: binding.holder } : {}),
-    hangsOn: [`serviceaccounts ${namespace}/${name}`, ...(bound ? [`secrets ${namespace}/${bound.name}`] : [])],
+    credentialObjects: [`serviceaccounts ${namespace}/${name}`, ...(bound ? [`secrets ${namespace}/${bound.name}`] : [])],
   };
 }
 
-/** The Secret that a token is bound to, and the Quarterdeck token behind it if there is one. Undefined: one of them has ended. */
+/** The Secret that a token is bound to, and the Quarterdeck token behind that Secret, if any. Undefined: one of the two has ended. */
 async function findBinding(
   cluster: Cluster,
   namespace: string,
@@ -98,7 +100,7 @@ async function findBinding(
 ): Promise<{ holder: AccessHolder | undefined } | undefined> {
   const { access } = cluster.options;
   const isAccess = access?.isSecret(namespace, name) ?? false;
-  return readIn(cluster, inside, async (tx) => {
+  return readWith(cluster, inside, async (tx) => {
     const [row, holder] = await Promise.all([
       readObject(tx, cluster, { resource: 'secrets', namespace, name }),
       isAccess ? access!.findHolder(tx, name) : undefined,
@@ -109,11 +111,11 @@ async function findBinding(
   });
 }
 
-const readIn = <T>(cluster: Cluster, inside: Tx | undefined, work: (tx: Tx) => Promise<T>): Promise<T> =>
+const readWith = <T>(cluster: Cluster, inside: Tx | undefined, work: (tx: Tx) => Promise<T>): Promise<T> =>
   inside ? work(inside) : cluster.app.db.read(work);
 
-const readWithTime = (cluster: Cluster, place: Place, inside: Tx | undefined) =>
-  readIn(cluster, inside, async (tx) => {
-    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, place)]);
-    return { now: space.now, kept: row && (JSON.parse(row.body) as KubeObject) };
+const readWithTime = (cluster: Cluster, key: ObjectKey, inside: Tx | undefined) =>
+  readWith(cluster, inside, async (tx) => {
+    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, key)]);
+    return { now: space.now, object: row && (JSON.parse(row.body) as KubeObject) };
   });

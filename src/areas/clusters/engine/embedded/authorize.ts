@@ -1,37 +1,37 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { nodeMay, nodeNameOf } from '../../rules/kubernetes/node-access.ts';
+import { isNodeAllowed, nodeNameOf } from '../../rules/kubernetes/node-access.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
-import type { Asked } from '../../rules/kubernetes/path.ts';
-import { type Attributes, covers, mayDo, type PolicyRule, placeOfRole, rulesFor } from '../../rules/kubernetes/rbac.ts';
-import { nameAskedFor, readSelector } from '../../rules/kubernetes/selectors.ts';
+import { type Attributes, covers, type PolicyRule, rbacAllows, roleKey, rulesFor } from '../../rules/kubernetes/rbac.ts';
+import type { RequestInfo } from '../../rules/kubernetes/request-info.ts';
+import { readSelector, selectedName } from '../../rules/kubernetes/selectors.ts';
 import { ApiError, forbiddenError, notFoundError } from '../../rules/kubernetes/status.ts';
 import type { Cluster, User } from './cluster.ts';
 import { readRbac } from './read.ts';
 
-export const attributesOf = ({ verb, path, resource, subresource, namespace, name }: Asked): Attributes =>
+export const attributesOf = ({ verb, path, resource, subresource, namespace, name }: RequestInfo): Attributes =>
   resource
     ? { verb, group: resource.group, resource: resource.plural, subresource: subresource?.name ?? '', namespace, name }
     : { verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
 
-const masters = 'system:masters';
+const mastersGroup = 'system:masters';
 
-/** Whether somebody may: members of system:masters everything, nodes what nodes do, others what roles give them. */
+/** Members of system:masters may do everything, nodes what the node authorizer allows, other users what RBAC allows. */
 export async function isAllowed(cluster: Cluster, user: User, attributes: Attributes, selectedName?: string, tx?: Tx): Promise<boolean> {
-  if (user.groups.includes(masters)) return true;
+  if (user.groups.includes(mastersGroup)) return true;
   const node = nodeNameOf(user);
-  if (node && nodeMay(node, attributes, selectedName)) return true;
-  return mayDo(await readRbac(cluster, tx), user, attributes);
+  if (node && isNodeAllowed(node, attributes, selectedName)) return true;
+  return rbacAllows(await readRbac(cluster, tx), user, attributes);
 }
 
-/** The name that a list is narrowed to. Only the node authorizer asks for it: nobody else's selector is read before they may list. */
-function selectedNameOf({ verb, resource, query }: Asked): string | undefined {
+/** The name that a list is narrowed to. Only the node authorizer needs it; the selector of any other user is parsed after authorization. */
+function readSelectedName({ verb, resource, query }: RequestInfo): string | undefined {
   const isList = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
-  return isList && resource ? nameAskedFor(readSelector('', query.get('fieldSelector') ?? '', resource)) : undefined;
+  return isList && resource ? selectedName(readSelector('', query.get('fieldSelector') ?? '', resource)) : undefined;
 }
 
-export async function authorize(cluster: Cluster, user: User, asked: Asked, inside?: Tx): Promise<void> {
-  const attributes = attributesOf(asked);
-  if (await isAllowed(cluster, user, attributes, nodeNameOf(user) && selectedNameOf(asked), inside)) return;
+export async function authorize(cluster: Cluster, user: User, requestInfo: RequestInfo, inside?: Tx): Promise<void> {
+  const attributes = attributesOf(requestInfo);
+  if (await isAllowed(cluster, user, attributes, nodeNameOf(user) && readSelectedName(requestInfo), inside)) return;
   throw refuse(user, attributes);
 }
 
@@ -43,18 +43,18 @@ function refuse({ name: user }: User, a: Attributes): ApiError {
   return forbiddenError({ group: a.group, plural: a.resource }, a.name, `User "${user}" cannot ${a.verb} ${what} ${where}`);
 }
 
-/** What a role that adds up others may come to give. */
-const everything: readonly PolicyRule[] = [
+/** An aggregated role may come to grant anything, since later roles can be added to it. */
+const allRules: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-function withoutLetGo({ metadata, ...rest }: KubeObject): string {
-  const { finalizers: _finalizers, ownerReferences: _owners, resourceVersion: _version, ...kept } = metadata;
-  return JSON.stringify([kept, rest]);
+function withoutReferences({ metadata, ...rest }: KubeObject): string {
+  const { finalizers: _finalizers, ownerReferences: _owners, resourceVersion: _version, ...comparedMetadata } = metadata;
+  return JSON.stringify([comparedMetadata, rest]);
 }
 
-/** Nobody hands out rights that they do not have: Kubernetes asks this of every role and binding that is written. */
+/** A user cannot grant permissions that the user does not hold. Kubernetes checks this on every write of a role or binding. */
 export async function refuseEscalation(
   tx: Tx,
   cluster: Cluster,
@@ -62,28 +62,29 @@ export async function refuseEscalation(
   object: KubeObject,
   before: KubeObject | undefined,
 ): Promise<void> {
-  if (user.groups.includes(masters)) return;
-  // Whoever only lets it go hands out nothing. Anything else is asked about, for a label alone can have a role added up into others.
-  if (before && withoutLetGo(before) === withoutLetGo(object)) return;
+  if (user.groups.includes(mastersGroup)) return;
+  // Removing finalizers and owner references grants nothing. Every other change is checked: a label alone can add a role to an aggregated
+  // one.
+  if (before && withoutReferences(before) === withoutReferences(object)) return;
   const { kind, metadata } = object;
   const namespace = metadata.namespace ?? '';
   const isBinding = /Binding$/.test(kind);
   const rbac = await readRbac(cluster, tx);
   const attributes = { group: 'rbac.authorization.k8s.io', subresource: '', namespace };
-  let wanted: readonly PolicyRule[];
+  let grantedRules: readonly PolicyRule[];
   if (isBinding) {
     const { kind: roleKind, name } = object['roleRef'] as { kind: string; name: string };
     const resource = roleKind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'bind', resource, name }, undefined, tx)) return;
-    const rules = rbac.roles.get(placeOfRole(object['roleRef'], namespace));
-    if (!rules) throw notFoundError({ group: attributes.group, plural: resource }, name); // nobody knows what it will give
-    wanted = rules;
+    const rules = rbac.roles.get(roleKey(object['roleRef'], namespace));
+    if (!rules) throw notFoundError({ group: attributes.group, plural: resource }, name); // the role could be created later with any rules
+    grantedRules = rules;
   } else {
-    wanted = object['aggregationRule'] || before?.['aggregationRule'] ? everything : ((object['rules'] ?? []) as PolicyRule[]);
+    grantedRules = object['aggregationRule'] || before?.['aggregationRule'] ? allRules : ((object['rules'] ?? []) as PolicyRule[]);
     const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'escalate', resource, name: metadata.name }, undefined, tx)) return;
   }
-  if (covers([...rulesFor(rbac, user, namespace)], wanted)) return;
+  if (covers([...rulesFor(rbac, user, namespace)], grantedRules)) return;
   const plural = `${kind.toLowerCase()}s`;
   throw forbiddenError(
     { group: attributes.group, plural },

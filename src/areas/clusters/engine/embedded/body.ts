@@ -6,26 +6,26 @@ import { shapeObject } from '../../rules/kubernetes/schema/shape.ts';
 import { badRequest } from '../../rules/kubernetes/status.ts';
 import type { Call } from './call.ts';
 
-/** What kind of object a request's body is. */
-export interface Expected {
+/** The kind of object that a request's body must hold. */
+export interface ExpectedBody {
   apiVersion: string;
   kind: string;
   message: Message;
 }
 
-export function expectBody({ asked: { resource, subresource } }: Pick<Call, 'asked'>): Expected {
+export function expectBody({ requestInfo: { resource, subresource } }: Pick<Call, 'requestInfo'>): ExpectedBody {
   if (subresource?.name === 'token')
     return { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', message: messageNamed('authentication.TokenRequest') };
   return { apiVersion: groupVersionOf(resource!), kind: resource!.kind, message: messageNamed(resource!.message) };
 }
 
-export interface Taken {
+export interface DecodedObject {
   object: KubeObject;
   warnings: string[];
 }
 
-/** The object in a body, its shape judged; in the form in which it is kept. */
-export function takeObject(call: Call, value: unknown = call.body): Taken {
+/** Decodes and validates the object in a body, and converts it to the stored form. */
+export function decodeObject(call: Call, value: unknown = call.body): DecodedObject {
   const { apiVersion, kind, message } = expectBody(call);
   const given = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
   if (value === undefined || value === null) throw badRequest('the request has no body; send the object');
@@ -36,17 +36,17 @@ export function takeObject(call: Call, value: unknown = call.body): Taken {
   if (given.kind !== undefined && given.kind !== '' && given.kind !== kind)
     throw badRequest(`the kind in the data (${String(given.kind).slice(0, 100)}) does not match the expected kind (${kind})`);
   const { object, unknown } = shapeObject(message, value, apiVersion, kind);
-  return { object: toStoredForm(call.asked.resource!, object), warnings: judgeUnknown(call.asked.query, unknown) };
+  return { object: toStoredForm(call.requestInfo.resource!, object), warnings: checkUnknownFields(call.requestInfo.query, unknown) };
 }
 
 export const toStoredForm = ({ storedAs, group }: Resource, object: KubeObject): KubeObject =>
   storedAs === 'events' && group !== '' ? toCoreForm(object) : object;
 
-/** Fields that a kind does not have are told, or refused, as the caller wishes. */
-function judgeUnknown(query: URLSearchParams, unknown: string[]): string[] {
-  const manner = query.get('fieldValidation') ?? 'Warn';
-  if (unknown.length === 0 || manner === 'Ignore') return [];
+/** Reports or rejects unknown fields, as the query parameter `fieldValidation` says. */
+function checkUnknownFields(query: URLSearchParams, unknown: string[]): string[] {
+  const validation = query.get('fieldValidation') ?? 'Warn';
+  if (unknown.length === 0 || validation === 'Ignore') return [];
   const sentences = unknown.map((path) => `unknown field "${path.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300)}"`);
-  if (manner === 'Strict') throw badRequest(`strict decoding error: ${sentences.join(', ')}`);
+  if (validation === 'Strict') throw badRequest(`strict decoding error: ${sentences.join(', ')}`);
   return sentences.slice(0, 10);
 }

@@ -1,31 +1,31 @@
-import type { Asked } from '../../rules/kubernetes/path.ts';
+import type { RequestInfo } from '../../rules/kubernetes/request-info.ts';
 import type { Caller } from './caller.ts';
-import type { UnreadBytes } from './unread.ts';
+import type { UnreadAccount } from './unread.ts';
 
-/** One request, once it is known who asks for what. */
+/** One request, after authentication and authorization. */
 export interface Call {
-  asked: Asked;
+  requestInfo: RequestInfo;
   caller: Caller;
-  /** The body as JSON would have it, whatever it came as; undefined if there was none. */
+  /** The body decoded to JSON values, also if it was protobuf; undefined without a body. */
   body: unknown;
   contentType: string;
-  /** The header, for those who choose between forms that only they have. */
+  /** The Accept header, for aggregated discovery. */
   accept: string;
-  /** How objects are shown. */
-  show: Show;
-  /** Ends when the caller is gone. */
+  /** The representation that the client asked for: objects, tables or metadata only. */
+  representation: Representation;
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
-  /** What is kept for it until it reads it. */
-  unread: UnreadBytes;
+  /** Counts bytes that are buffered for the client until it reads them. */
+  unread: UnreadAccount;
 }
 
-export interface Show {
+export interface Representation {
   as: 'object' | 'table' | 'metadata';
-  /** Of tables: what stands in each row beside its cells. */
+  /** Tables only: what each row carries beside its cells. */
   rowObject: 'None' | 'Metadata' | 'Object';
 }
 
-/** What goes back: one value, or pieces of text as they come. */
+/** The response: one value, or chunks of text. */
 export type Reply =
   | { status: number; body: unknown; warnings?: string[]; contentType?: string }
-  | { status: 200; pieces: AsyncIterable<string>; isWatch: boolean };
+  | { status: 200; chunks: AsyncIterable<string>; isWatch: boolean };

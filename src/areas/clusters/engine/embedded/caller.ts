@@ -1,70 +1,79 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { type Asked, readAsked } from '../../rules/kubernetes/path.ts';
+import { parseRequestInfo, type RequestInfo } from '../../rules/kubernetes/request-info.ts';
 import { ApiError, forbiddenError } from '../../rules/kubernetes/status.ts';
 import { authenticate } from './authenticate.ts';
 import { authorize, isAllowed } from './authorize.ts';
 import type { Cluster, EmbeddedIdentity, User } from './cluster.ts';
 
-// Rights are checked when a request arrives, and used later: after its body, a queue, a row lock. In between they can be taken away. So every
-// write checks them again in its own transaction, once it holds the cluster's lock. Whatever takes rights away in a cluster (a binding, a service
-// account, a bootstrap token, a node's certificate) holds the same lock: a write commits before the rights end, or is refused.
+// A request's permissions are checked on arrival and used later: after the body, a queue, a row lock. They can be revoked in between. So
+// every write checks them again in its own transaction, while it holds the cluster's lock.
+// Revocations in a cluster (of a binding, a service account, a bootstrap token, a node's certificate) hold the same lock. A write either
+// commits before the revocation or is refused.
 
-/** How somebody proves who they are. */
+/** The credentials of a request. */
 export interface Credentials {
   identity: EmbeddedIdentity | undefined;
   headers: IncomingHttpHeaders;
 }
 
-/** A caller whose rights can be asked for again. */
+/** An authenticated caller whose permissions can be checked again. */
 export interface Caller {
   user: User;
-  /** The house itself, which has a reserve in a full store. */
-  isHouse?: boolean;
-  /** Objects with which the credential ends. */
-  hangsOn: readonly string[];
-  /** In the transaction of a write, before any other lock: a revocation of rights outside the cluster waits for it, or is waited for. */
+  /** Quarterdeck itself, which may use the reserve of a full store. */
+  isInternal?: boolean;
+  /** Objects whose deletion ends the credential. */
+  credentialObjects: readonly string[];
+  /** Runs in the write's transaction, before any other lock. It serializes the write with revocations outside the cluster. */
   lock(tx: Tx): Promise<void>;
   /** Throws 401 or 403 if the request would be refused now. */
   check(tx: Tx): Promise<void>;
 }
 
-/** Who asks for what, if they may. */
+/** Authenticates and authorizes a request; throws 401 or 403. */
 export async function identifyCaller(
   cluster: Cluster,
   { identity, headers }: Credentials,
   { method = 'GET', url = '/' }: { method?: string | undefined; url?: string | undefined },
-): Promise<{ caller: Caller; asked: Asked }> {
-  const findAsker = (tx?: Tx) => authenticate(cluster, identity, headers.authorization, tx);
-  const asker = await findAsker();
-  const asked = readAsked(method, url);
+): Promise<{ caller: Caller; requestInfo: RequestInfo }> {
+  const authenticateNow = (tx?: Tx) => authenticate(cluster, identity, headers.authorization, tx);
+  const authenticated = await authenticateNow();
+  const requestInfo = parseRequestInfo(method, url);
   const findUser = async (as: User, tx?: Tx) => {
     const user = await impersonate(cluster, as, headers, tx);
-    await authorize(cluster, user, asked, tx);
+    await authorize(cluster, user, requestInfo, tx);
     return user;
   };
   const caller: Caller = {
-    user: await findUser(asker),
-    hangsOn: asker.hangsOn ?? [],
+    user: await findUser(authenticated),
+    credentialObjects: authenticated.credentialObjects ?? [],
     lock: async (tx) => {
-      if (asker.access) await cluster.options.access?.lock(tx, asker.access);
+      if (authenticated.access) await cluster.options.access?.lock(tx, authenticated.access);
     },
-    check: async (tx) => void (await findUser(await findAsker(tx), tx)),
+    check: async (tx) => void (await findUser(await authenticateNow(tx), tx)),
   };
-  return { caller, asked };
+  return { caller, requestInfo };
 }
 
-/** Who asks from inside the process. */
-const insider: User = { name: 'system:quarterdeck', groups: ['system:masters', 'system:authenticated'] };
+/** The caller of requests from inside the process. */
+const internalUser: User = { name: 'system:quarterdeck', groups: ['system:masters', 'system:authenticated'] };
 
-export const callerInside: Caller = { user: insider, isHouse: true, hangsOn: [], lock: async () => {}, check: async () => {} };
+export const internalCaller: Caller = {
+  user: internalUser,
+  isInternal: true,
+  credentialObjects: [],
+  lock: async () => {},
+  check: async () => {},
+};
 
 const listOf = (value: string | string[] | undefined): string[] =>
   (Array.isArray(value) ? value : (value ?? '').split(',')).map((one) => one.trim()).filter(Boolean);
-const mostGroups = 50;
+const maxGroups = 50;
 
-/** `kubectl --as`: acts as somebody else, for whoever may impersonate them. Asked for in vain it is refused, never passed over. */
-async function impersonate(cluster: Cluster, asker: User, headers: IncomingHttpHeaders, inside?: Tx): Promise<User> {
+/**
+ * `kubectl --as`: the caller acts as another user. Without permission to impersonate, the request is refused; the header is never ignored.
+ */
+async function impersonate(cluster: Cluster, authenticated: User, headers: IncomingHttpHeaders, inside?: Tx): Promise<User> {
   const name = listOf(headers['impersonate-user'])[0];
   const groups = listOf(headers['impersonate-group']);
   const others = Object.keys(headers).some((header) => header === 'impersonate-uid' || header.startsWith('impersonate-extra-'));
@@ -77,20 +86,20 @@ async function impersonate(cluster: Cluster, asker: User, headers: IncomingHttpH
     );
   if (name === undefined) {
     if (groups.length > 0) throw new ApiError(400, 'BadRequest', 'groups are impersonated only with a user', {});
-    return asker;
+    return authenticated;
   }
-  if (groups.length > mostGroups) throw new ApiError(400, 'BadRequest', `at most ${mostGroups} groups are impersonated`, {});
+  if (groups.length > maxGroups) throw new ApiError(400, 'BadRequest', `at most ${maxGroups} groups are impersonated`, {});
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
-  const wanted = [
+  const impersonatedResources = [
     account ? { resource: 'serviceaccounts', namespace: account[1]!, name: account[2]! } : { resource: 'users', namespace: '', name },
     ...groups.map((group) => ({ resource: 'groups', namespace: '', name: group })),
   ];
-  for (const one of wanted)
-    if (!(await isAllowed(cluster, asker, { verb: 'impersonate', group: '', subresource: '', ...one }, undefined, inside)))
+  for (const one of impersonatedResources)
+    if (!(await isAllowed(cluster, authenticated, { verb: 'impersonate', group: '', subresource: '', ...one }, undefined, inside)))
       throw forbiddenError(
         { group: '', plural: one.resource },
         one.name,
-        `User "${asker.name}" cannot impersonate resource "${one.resource}" in API group "" at the cluster scope`,
+        `User "${authenticated.name}" cannot impersonate resource "${one.resource}" in API group "" at the cluster scope`,
       );
   if (account)
     return {

@@ -4,7 +4,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { makePauses } from '../../../../kernel/yielding.ts';
 import { newServiceAccount } from '../../rules/kubernetes/built-in.ts';
 import { kindOf } from '../../rules/kubernetes/kinds/index.ts';
-import { completeName, validateFinalizers, validateMeta } from '../../rules/kubernetes/names.ts';
+import { appendRandomSuffix, validateFinalizers, validateMeta } from '../../rules/kubernetes/names.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { textsOf } from '../../rules/kubernetes/object.ts';
 import type { Resource } from '../../rules/kubernetes/resources.ts';
@@ -14,17 +14,17 @@ import {
   conflictError,
   forbiddenError,
   invalidError,
-  modified,
+  modifiedMessage,
   notFoundError,
 } from '../../rules/kubernetes/status.ts';
-import { listOldest, measureKind, type Place } from '../../store/objects.ts';
-import { allotAddresses } from './addresses.ts';
-import { addUpRoles } from './aggregate.ts';
+import { listOldest, measureKind, type ObjectKey } from '../../store/objects.ts';
+import { updateAggregatedRoles } from './aggregated-roles.ts';
 import type { Caller } from './caller.ts';
 import { type Cluster, limits } from './cluster.ts';
-import { type Existing, type Writing, writeObjects } from './write.ts';
+import { allocateAddresses } from './service-addresses.ts';
+import { type StoredObject, type WriteTransaction, writeObjects } from './write-transaction.ts';
 
-// Every change to an object, whoever asks for it: made, changed, removed.
+// Creates, updates and deletes objects, for HTTP callers and for Quarterdeck itself.
 
 export interface Target {
   resource: Resource;
@@ -32,16 +32,16 @@ export interface Target {
   name: string;
 }
 
-export const placeOf = ({ resource, namespace, name }: Target): Place => ({
+export const keyOf = ({ resource, namespace, name }: Target): ObjectKey => ({
   resource: resource.storedAs,
   namespace: resource.isNamespaced ? namespace : '',
   name,
 });
 
-/** What somebody else must have said yes to, inside the transaction and with the object as it will be. */
+/** Admission: throws to reject the write. Runs inside the transaction, with the object as it will be stored. */
 export type Admit = (tx: Tx, object: KubeObject, before: KubeObject | undefined) => void | Promise<void>;
 
-export interface Manner {
+export interface WriteOptions {
   isDryRun: boolean;
   caller?: Caller;
   admit?: Admit;
@@ -51,7 +51,7 @@ export async function createObject(
   cluster: Cluster,
   target: Target,
   object: KubeObject,
-  { isDryRun, caller, admit }: Manner,
+  { isDryRun, caller, admit }: WriteOptions,
 ): Promise<KubeObject> {
   const { metadata } = object;
   if (metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
@@ -64,31 +64,31 @@ export async function createObject(
   const isNamed = Boolean(metadata.name);
   return writeObjects(
     cluster,
-    async (writing) => {
-      await nameObject(writing, target, object, isNamed);
+    async (transaction) => {
+      await generateName(transaction, target, object, isNamed);
       const kind = kindOf(object.kind);
       if (target.resource.subresources.some(({ name }) => name === 'status') && object.kind !== 'Node') delete object.status;
       kind.prepare?.(object, undefined);
       refuseInvalid(target.resource, object, [...validateMeta(object), ...(kind.validate?.(object, undefined) ?? [])]);
-      await admit?.(writing.tx, object, undefined);
-      metadata.creationTimestamp = writing.now;
-      const place = placeOf({ ...target, name: metadata.name });
-      if (target.resource.isNamespaced) await requireNamespace(writing, target, metadata.name);
-      if (await writing.find(place)) throw alreadyExists(target.resource, metadata.name);
-      if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacRoom(writing, target.resource, object);
-      if (object.kind === 'Service') await allotAddresses(writing.tx, cluster, object, undefined);
-      if (object.kind === 'Event') await makeRoomForEvent(writing, target.resource);
-      const made = await writing.put(place, object, undefined);
-      if (object.kind === 'Namespace') await addDefaultAccount(writing, metadata.name);
-      if (object.kind === 'ClusterRole') await addUpRoles(writing);
+      await admit?.(transaction.tx, object, undefined);
+      metadata.creationTimestamp = transaction.now;
+      const key = keyOf({ ...target, name: metadata.name });
+      if (target.resource.isNamespaced) await requireNamespace(transaction, target, metadata.name);
+      if (await transaction.find(key)) throw alreadyExists(target.resource, metadata.name);
+      if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacQuota(transaction, target.resource, object);
+      if (object.kind === 'Service') await allocateAddresses(transaction.tx, cluster, object, undefined);
+      if (object.kind === 'Event') await evictOldestEvents(transaction, target.resource);
+      const made = await transaction.put(key, object, undefined);
+      if (object.kind === 'Namespace') await addDefaultAccount(transaction, metadata.name);
+      if (object.kind === 'ClusterRole') await updateAggregatedRoles(transaction);
       return made;
     },
     { isDryRun, ...(caller ? { caller } : {}) },
   );
 }
 
-/** All roles and bindings are weighed in memory for each request: so there is a bound to them. */
-async function requireRbacRoom({ tx, cluster }: Writing, resource: Resource, object: KubeObject): Promise<void> {
+/** Every request evaluates all roles and bindings in memory, so their number and bytes are limited. */
+async function requireRbacQuota({ tx, cluster }: WriteTransaction, resource: Resource, object: KubeObject): Promise<void> {
   const { n, bytes } = await measureKind(tx, cluster.id, resource.storedAs);
   if (n > limits.rbacObjects || bytes + Buffer.byteLength(JSON.stringify(object)) > limits.rbacBytes)
     throw forbiddenError(
@@ -98,24 +98,24 @@ async function requireRbacRoom({ tx, cluster }: Writing, resource: Resource, obj
     );
 }
 
-const eventsAtOnce = 50;
+const eventEvictionBatch = 50;
 
-/** Events are for whoever looks now: past the bound the oldest go, so that no author of events fills the store. */
-async function makeRoomForEvent(writing: Writing, { storedAs }: Resource): Promise<void> {
-  const { tx, cluster } = writing;
+/** Events are diagnostics. Past the limit the oldest are deleted, so that a client that writes events cannot fill the store. */
+async function evictOldestEvents(transaction: WriteTransaction, { storedAs }: Resource): Promise<void> {
+  const { tx, cluster } = transaction;
   const { n, bytes } = await measureKind(tx, cluster.id, storedAs);
   if (n < limits.events && bytes < limits.eventBytes) return;
-  for (const { namespace, name, body, bytes: size } of await listOldest(tx, cluster, storedAs, eventsAtOnce))
-    await writing.remove({ resource: storedAs, namespace, name }, { object: JSON.parse(body) as KubeObject, bytes: size });
+  for (const { namespace, name, body, bytes: size } of await listOldest(tx, cluster, storedAs, eventEvictionBatch))
+    await transaction.remove({ resource: storedAs, namespace, name }, { object: JSON.parse(body) as KubeObject, bytes: size });
 }
 
-const nameTries = 5;
+const maxNameAttempts = 5;
 
-async function nameObject(writing: Writing, target: Target, { metadata }: KubeObject, isNamed: boolean): Promise<void> {
+async function generateName(transaction: WriteTransaction, target: Target, { metadata }: KubeObject, isNamed: boolean): Promise<void> {
   if (isNamed || !metadata.generateName) return;
-  for (let n = 0; n < nameTries; n++) {
-    metadata.name = completeName(metadata.generateName, randomBytes(5));
-    if (!(await writing.find(placeOf({ ...target, name: metadata.name })))) return;
+  for (let n = 0; n < maxNameAttempts; n++) {
+    metadata.name = appendRandomSuffix(metadata.generateName, randomBytes(5));
+    if (!(await transaction.find(keyOf({ ...target, name: metadata.name })))) return;
   }
 }
 
@@ -123,77 +123,80 @@ const refuseInvalid = (resource: Resource, object: KubeObject, causes: Parameter
   if (causes.length > 0) throw invalidError(object.kind, resource, object.metadata.name, causes);
 };
 
-async function requireNamespace(writing: Writing, { resource, namespace }: Target, name: string): Promise<void> {
-  const known = await writing.find({ resource: 'namespaces', namespace: '', name: namespace });
+async function requireNamespace(transaction: WriteTransaction, { resource, namespace }: Target, name: string): Promise<void> {
+  const known = await transaction.find({ resource: 'namespaces', namespace: '', name: namespace });
   if (!known) throw notFoundError({ group: '', plural: 'namespaces' }, namespace);
   if (known.object.metadata.deletionTimestamp)
     throw forbiddenError(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`);
 }
 
-/** Every namespace has it, so that tokens can be asked for. */
-export async function addDefaultAccount(writing: Writing, namespace: string): Promise<void> {
+/** Every namespace has a default service account, so that clients can request tokens for it. */
+export async function addDefaultAccount(transaction: WriteTransaction, namespace: string): Promise<void> {
   const account = newServiceAccount(namespace, 'default');
-  account.metadata.creationTimestamp = writing.now;
-  const place = { resource: 'serviceaccounts', namespace, name: 'default' };
-  if (!(await writing.find(place))) await writing.put(place, account, undefined);
+  account.metadata.creationTimestamp = transaction.now;
+  const key = { resource: 'serviceaccounts', namespace, name: 'default' };
+  if (!(await transaction.find(key))) await transaction.put(key, account, undefined);
 }
 
-/** Makes the new object inside the transaction, and leaves the stored one as it is. `rest` gives others a turn if the object is large. */
-export type Make = (before: KubeObject, tx: Tx, rest: () => Promise<void>) => KubeObject | Promise<KubeObject>;
+/**
+ * Returns the new object inside the transaction; the stored object must not be changed. `pauseIfLarge` yields the event loop for large
+ * objects.
+ */
+export type Mutation = (before: KubeObject, tx: Tx, pauseIfLarge: () => Promise<void>) => KubeObject | Promise<KubeObject>;
 
-/** Of objects from this size on others have their turn between two steps of a change. */
-const largeBytes = 65_536;
+/** Updates of objects above this size yield the event loop between their steps. */
+const pausingBytes = 65_536;
 
-export interface UpdateManner extends Manner {
+export interface UpdateOptions extends WriteOptions {
   subresource?: string;
 }
 
-export async function updateObject(cluster: Cluster, target: Target, make: Make, manner: UpdateManner): Promise<KubeObject> {
-  const place = placeOf(target);
+export async function updateObject(cluster: Cluster, target: Target, mutate: Mutation, options: UpdateOptions): Promise<KubeObject> {
+  const key = keyOf(target);
   const updated = await writeObjects(
     cluster,
-    async (writing) => {
-      const before = await writing.find(place);
+    async (transaction) => {
+      const before = await transaction.find(key);
       if (!before) throw notFoundError(target.resource, target.name);
-      if (writing.tx.checksRows) freeze(before.object); // in tests, a change of the stored object throws
+      if (transaction.tx.checksRows) freeze(before.object); // in tests, a mutation of the stored object throws
       const pause = makePauses();
-      const rest = async () => {
-        if (before.bytes > largeBytes) await pause();
+      const pauseIfLarge = async () => {
+        if (before.bytes > pausingBytes) await pause();
       };
-      await rest();
-      const asked = await make(before.object, writing.tx, rest);
-      await rest();
-      const object = mergeUpdate(target, before.object, asked, manner.subresource);
-      if (!manner.subresource) kindOf(object.kind).prepare?.(object, before.object);
+      await pauseIfLarge();
+      const requested = await mutate(before.object, transaction.tx, pauseIfLarge);
+      await pauseIfLarge();
+      const object = mergeUpdate(target, before.object, requested, options.subresource);
+      if (!options.subresource) kindOf(object.kind).prepare?.(object, before.object);
       refuseInvalid(target.resource, object, [
         ...validateMeta(object),
-        ...(manner.subresource ? validateFinalizers(object) : (kindOf(object.kind).validate?.(object, before.object) ?? [])),
+        ...(options.subresource ? validateFinalizers(object) : (kindOf(object.kind).validate?.(object, before.object) ?? [])),
       ]);
-      await rest();
-      await manner.admit?.(writing.tx, object, before.object);
-      if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacRoom(writing, target.resource, object);
-      if (object.kind === 'Service' && !manner.subresource) await allotAddresses(writing.tx, cluster, object, before.object);
-      return settleUpdate(writing, place, object, before, rest);
+      await pauseIfLarge();
+      await options.admit?.(transaction.tx, object, before.object);
+      if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacQuota(transaction, target.resource, object);
+      if (object.kind === 'Service' && !options.subresource) await allocateAddresses(transaction.tx, cluster, object, before.object);
+      return storeUpdate(transaction, key, object, before, pauseIfLarge);
     },
-    { isDryRun: manner.isDryRun, first: place, ...(manner.caller ? { caller: manner.caller } : {}) },
+    { isDryRun: options.isDryRun, prefetch: key, ...(options.caller ? { caller: options.caller } : {}) },
   );
-  if (updated.metadata.deletionTimestamp) cluster.sweep(); // a finalizer may have been the last thing that kept its namespace
+  if (updated.metadata.deletionTimestamp) cluster.scheduleSweep(); // the finalizer may have been the last that kept its namespace
   return updated;
 }
 
-/** What of an update counts: versions are compared, what only the server writes stays, and a subresource changes its own part. */
+/** Applies an update: compares versions, keeps fields that only the server sets, and limits a subresource to its own part. */
 function mergeUpdate(
   { resource, name, namespace }: Target,
   before: KubeObject,
-  asked: KubeObject,
+  requested: KubeObject,
   subresource: string | undefined,
 ): KubeObject {
-  const { metadata } = asked;
+  const { metadata } = requested;
   if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
   if (resource.isNamespaced && metadata.namespace && metadata.namespace !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   if (metadata.resourceVersion && metadata.resourceVersion !== '0' && metadata.resourceVersion !== before.metadata.resourceVersion)
-    throw conflictError(resource, name, modified);
+    throw conflictError(resource, name, modifiedMessage);
   if (metadata.uid && metadata.uid !== before.metadata.uid)
     throw conflictError(
       resource,
@@ -201,40 +204,40 @@ function mergeUpdate(
       `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${before.metadata.uid}`,
     );
   const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generateName, resourceVersion } = before.metadata;
-  const kept = { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generateName, resourceVersion };
+  const serverFields = { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generateName, resourceVersion };
   const meta = { ...metadata, ...(resource.isNamespaced ? { namespace } : {}) };
-  for (const [field, value] of Object.entries(kept)) {
+  for (const [field, value] of Object.entries(serverFields)) {
     if (value === undefined) delete (meta as Record<string, unknown>)[field];
     else (meta as Record<string, unknown>)[field] = value;
   }
-  if (subresource === 'status') return withStatus(before, asked, meta);
-  if (subresource === 'approval') return withStatus(before, asked, before.metadata);
+  if (subresource === 'status') return withStatus(before, requested, meta);
+  if (subresource === 'approval') return withStatus(before, requested, before.metadata);
   if (subresource === 'finalize')
-    return { ...before, metadata: { ...before.metadata }, spec: { ...before.spec, finalizers: textsOf(asked.spec?.['finalizers']) } };
+    return { ...before, metadata: { ...before.metadata }, spec: { ...before.spec, finalizers: textsOf(requested.spec?.['finalizers']) } };
   const hasStatus = resource.subresources.some(({ name: one }) => one === 'status');
-  if (!hasStatus) return { ...asked, metadata: meta };
-  const { status: _status, ...rest } = asked;
-  return { ...rest, metadata: meta, ...(before.status ? { status: before.status } : {}) } as KubeObject;
+  if (!hasStatus) return { ...requested, metadata: meta };
+  const { status: _status, ...pauseIfLarge } = requested;
+  return { ...pauseIfLarge, metadata: meta, ...(before.status ? { status: before.status } : {}) } as KubeObject;
 }
 
-function withStatus(before: KubeObject, asked: KubeObject, metadata: KubeObject['metadata']): KubeObject {
-  const { status: _status, ...rest } = before;
-  return { ...rest, metadata: { ...metadata }, ...(asked.status ? { status: asked.status } : {}) } as KubeObject;
+function withStatus(before: KubeObject, requested: KubeObject, metadata: KubeObject['metadata']): KubeObject {
+  const { status: _status, ...pauseIfLarge } = before;
+  return { ...pauseIfLarge, metadata: { ...metadata }, ...(requested.status ? { status: requested.status } : {}) } as KubeObject;
 }
 
-async function settleUpdate(
-  writing: Writing,
-  place: Place,
+async function storeUpdate(
+  transaction: WriteTransaction,
+  key: ObjectKey,
   object: KubeObject,
-  before: Existing,
-  rest: () => Promise<void>,
+  before: StoredObject,
+  pauseIfLarge: () => Promise<void>,
 ): Promise<KubeObject> {
-  const isGoing = object.metadata.deletionTimestamp && !object.metadata.finalizers?.length;
-  if (isGoing && !(object.kind === 'Namespace')) return writing.remove(place, { object, bytes: before.bytes });
-  if (isSame(object, before.object)) return before.object;
-  await rest();
-  const made = await writing.put(place, object, before);
-  if (object.kind === 'ClusterRole') await addUpRoles(writing);
+  const isFinalized = object.metadata.deletionTimestamp && !object.metadata.finalizers?.length;
+  if (isFinalized && !(object.kind === 'Namespace')) return transaction.remove(key, { object, bytes: before.bytes });
+  if (isUnchanged(object, before.object)) return before.object;
+  await pauseIfLarge();
+  const made = await transaction.put(key, object, before);
+  if (object.kind === 'ClusterRole') await updateAggregatedRoles(transaction);
   return made;
 }
 
@@ -244,60 +247,60 @@ function freeze(value: unknown): void {
   for (const item of Object.values(value)) freeze(item);
 }
 
-/** Fields may stand in another order. */
-const isSame = (a: KubeObject, b: KubeObject) => isDeepStrictEqual(a, b);
+/** Ignores the order of fields. */
+const isUnchanged = (a: KubeObject, b: KubeObject) => isDeepStrictEqual(a, b);
 
-export interface DeleteManner extends Manner {
+export interface DeleteOptions extends WriteOptions {
   uid?: string | undefined;
   resourceVersion?: string | undefined;
   orphans: boolean;
 }
 
-/** True: it is gone; false: it goes once its finalizers are. */
+/** `isGone` is false while finalizers remain; the object is deleted once they are removed. */
 export async function deleteObject(
   cluster: Cluster,
   target: Target,
-  manner: DeleteManner,
+  options: DeleteOptions,
 ): Promise<{ object: KubeObject; isGone: boolean }> {
   const result = await writeObjects(
     cluster,
-    async (writing) => {
-      const before = await writing.find(placeOf(target));
+    async (transaction) => {
+      const before = await transaction.find(keyOf(target));
       if (!before) throw notFoundError(target.resource, target.name);
-      return removeExisting(writing, target, before, manner);
+      return deleteExisting(transaction, target, before, options);
     },
-    { isDryRun: manner.isDryRun, first: placeOf(target), ...(manner.caller ? { caller: manner.caller } : {}) },
+    { isDryRun: options.isDryRun, prefetch: keyOf(target), ...(options.caller ? { caller: options.caller } : {}) },
   );
-  cluster.sweep();
+  cluster.scheduleSweep();
   return result;
 }
 
-export async function removeExisting(writing: Writing, target: Target, before: Existing, manner: DeleteManner) {
+export async function deleteExisting(transaction: WriteTransaction, target: Target, before: StoredObject, options: DeleteOptions) {
   const { object } = before;
   const { uid, resourceVersion } = object.metadata;
-  for (const [what, wanted, has] of [
-    ['UID', manner.uid, uid],
-    ['ResourceVersion', manner.resourceVersion, resourceVersion],
+  for (const [what, expected, actual] of [
+    ['UID', options.uid, uid],
+    ['ResourceVersion', options.resourceVersion, resourceVersion],
   ] as const)
-    if (wanted && wanted !== has)
+    if (expected && expected !== actual)
       throw conflictError(
         target.resource,
         target.name,
-        `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${has}`,
+        `Precondition failed: ${what} in precondition: ${expected}, ${what} in object meta: ${actual}`,
       );
-  await manner.admit?.(writing.tx, object, object);
+  await options.admit?.(transaction.tx, object, object);
   if (object.kind === 'Namespace' && ['default', 'kube-system', 'kube-public', 'kube-node-lease'].includes(target.name))
     throw forbiddenError(target.resource, target.name, 'this namespace may not be deleted');
   if (object.kind === 'Namespace' || object.metadata.finalizers?.length) {
     if (object.metadata.deletionTimestamp) return { object, isGone: false };
-    const going: KubeObject = {
+    const terminating: KubeObject = {
       ...object,
-      metadata: { ...object.metadata, deletionTimestamp: writing.now, deletionGracePeriodSeconds: 0 },
+      metadata: { ...object.metadata, deletionTimestamp: transaction.now, deletionGracePeriodSeconds: 0 },
     };
-    if (object.kind === 'Namespace') going.status = { ...going.status, phase: 'Terminating' };
-    return { object: await writing.put(placeOf(target), going, before), isGone: false };
+    if (object.kind === 'Namespace') terminating.status = { ...terminating.status, phase: 'Terminating' };
+    return { object: await transaction.put(keyOf(target), terminating, before), isGone: false };
   }
-  const gone = await writing.remove(placeOf(target), before, manner.orphans);
-  if (object.kind === 'ClusterRole') await addUpRoles(writing);
-  return { object: gone, isGone: true };
+  const deleted = await transaction.remove(keyOf(target), before, options.orphans);
+  if (object.kind === 'ClusterRole') await updateAggregatedRoles(transaction);
+  return { object: deleted, isGone: true };
 }

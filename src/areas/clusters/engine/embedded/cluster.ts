@@ -2,10 +2,10 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Authority } from '../../../../kernel/x509/issue.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
-import type { Compiled } from '../../rules/kubernetes/rbac.ts';
+import type { CompiledRbac } from '../../rules/kubernetes/rbac.ts';
 import type { Unread } from './unread.ts';
 
-/** How a connection proved itself by certificate; absent: it did not. */
+/** The identity in a client certificate; absent for connections without one. */
 export interface EmbeddedIdentity {
   commonName: string;
   organizations: string[];
@@ -16,116 +16,121 @@ export interface EmbeddedIdentity {
 export interface EmbeddedOptions {
   clusterId: string;
   org: string;
-  /** As served now: `v1.36.0+embedded`. */
+  /** The version that the cluster reports now: `v1.36.0+embedded`. */
   version: () => string;
   /** Signs approved certificate signing requests. */
   clientCa: Authority;
   /** ES256 or RS256; signs tokens of service accounts. */
   serviceAccount: { privateKeyPem: string; issuer: string; audience: string };
-  /** Whether a certificate is a deregistered node's. */
+  /** Whether the certificate belongs to a deregistered node. */
   isRefused: (fingerprint: string) => boolean;
-  /** The same as the database says now, for a write that is about to commit. */
+  /** The same, read from the database, for a write that is about to commit. */
   isRefusedNow?: (tx: Tx, fingerprint: string) => Promise<boolean>;
-  /** Of tokens that are bound to one of Quarterdeck's own: whether that one still gives access to the cluster. */
+  /** For tokens bound to a Quarterdeck token: whether that token still gives access to the cluster. */
   access?: Access;
   certificateSeconds: number;
-  /** How many requests may be under way at once. */
+  /** The limit of concurrent requests. */
   inflight: () => number;
-  /** What callers of all clusters in this process have not read yet. */
+  /** Counts unread bytes of all clusters in this process. */
   unread: Unread;
-  /** How many bytes all objects together may have, where it is less than what every cluster may. */
+  /** The limit for the bytes of all objects, if it is below `limits.bytes`. */
   bytes?: () => number;
 }
 
-/** The Quarterdeck token behind a client configuration, by what its rights hang on. That never changes, other than the rights. */
+/**
+ * The Quarterdeck token behind a client configuration, named by the topics of its permissions. The topics never change; the permissions do.
+ */
 export interface AccessHolder {
   org: string;
   topics: readonly string[];
 }
 
-/** Tokens of client configurations are bound to a Secret, which stands for the Quarterdeck token that they were fetched with. */
+/** Tokens in client configurations are bound to a Secret. The Secret stands for the Quarterdeck token that fetched the configuration. */
 export interface Access {
   isSecret(namespace: string, name: string): boolean;
-  /** The Quarterdeck token behind this Secret. Undefined: it gives no access any more. */
+  /** The Quarterdeck token behind this Secret. Undefined: it no longer gives access. */
   findHolder(tx: Tx, secret: string): Promise<AccessHolder | undefined>;
-  /** The first statement of a transaction: until its end no right of the token's is taken away. `findHolder` is asked again behind it. */
+  /**
+   * The first statement of a transaction. Until the transaction ends, no permission of the token is revoked; `findHolder` is called again
+   * after it.
+   */
   lock(tx: Tx, holder: AccessHolder): Promise<void>;
 }
 
-/** Who asks. */
+/** An authenticated user. */
 export interface User {
   name: string;
   uid?: string;
   groups: readonly string[];
   extra?: Record<string, string[]>;
-  /** The Quarterdeck token behind it. */
+  /** The Quarterdeck token behind the credential. */
   access?: AccessHolder;
-  /** Objects with which its credential ends: `secrets kube-system/bootstrap-token-abcdef`. */
-  hangsOn?: readonly string[];
+  /** Objects whose deletion ends the credential: `secrets kube-system/bootstrap-token-abcdef`. */
+  credentialObjects?: readonly string[];
 }
 
-export interface KnownObject {
+export interface CachedObject {
   version: number;
   object: KubeObject;
 }
 
-/** What one embedded cluster holds in memory; everything else is in its rows. */
+/** The in-memory state of one embedded cluster. Everything else is in the database. */
 export interface Cluster {
   app: App;
   options: EmbeddedOptions;
   id: string;
   org: string;
-  /** The channel that is woken after each write. */
+  /** The NOTIFY channel that is woken after each write. */
   channel: string;
-  /** Roles and bindings as of a version. */
-  rbac: { version: number; compiled: Compiled } | undefined;
-  /** The same while it is read: whoever needs it meanwhile waits for that. */
-  rbacReading: { version: number; compiled: Promise<Compiled> } | undefined;
-  /** Roles and bindings as they were last read, by where they stand: only what changed is read again. */
-  rbacObjects: ReadonlyMap<string, KnownObject>;
+  /** Roles and bindings, compiled at a version. */
+  rbac: { version: number; compiled: CompiledRbac } | undefined;
+  /** A load in progress; concurrent requests share it. */
+  rbacLoading: { version: number; compiled: Promise<CompiledRbac> } | undefined;
+  /** The roles and bindings of the last load, by key: only changed ones are read again. */
+  rbacObjects: ReadonlyMap<string, CachedObject>;
   figures: { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
-  underway: number;
-  /** Resolves when the write before has ended. */
-  writing: Promise<void>;
+  inFlight: number;
+  /** Resolves when the previous write has ended. */
+  lastWrite: Promise<void>;
   watches: number;
-  /** By objects that credentials hang on: ends the watches of whoever showed one. */
-  endings: Map<string, Set<() => void>>;
-  /** Asks for namespaces and owned objects to be cleared away. */
-  sweep: () => void;
+  /** By credential object: functions that end the watches opened with that credential. */
+  watchesByCredential: Map<string, Set<() => void>>;
+  /** Schedules the deletion of objects in terminating namespaces and of owned objects. */
+  scheduleSweep: () => void;
   isStopped: boolean;
 }
 
-/** What a cluster may hold and ask at once. Each is counted before the work that it limits. */
+/** Limits of one cluster. Each is checked before the work that it limits. */
 export const limits = {
   objects: 20_000,
   /** Of all objects together. */
   bytes: 268_435_456,
-  /** Of one; etcd's own default. */
+  /** Of one object; etcd's default. */
   objectBytes: 1_572_864,
-  /** Fields and values of one: each change reads, compares and writes all of them. */
-  objectParts: 10_000,
-  /** Of a request's body, as kube-apiserver's. */
+  /** Fields and values of one object: each update reads, compares and writes all of them. */
+  objectValues: 10_000,
+  /** Of a request body, as in kube-apiserver. */
   bodyBytes: 3_145_728,
-  bodyMs: 30_000,
+  bodyTimeoutMs: 30_000,
   /** Fields and values of a body. */
-  bodyParts: 50_000,
+  bodyValues: 50_000,
   watches: 5_000,
-  /** What a watch may lag behind before it is cut. */
-  watchBytes: 4_194_304,
-  /** For so long whoever does not read its answer is waited for. */
-  unreadMs: 30_000,
-  /** How far back a watch may begin. */
-  changes: 10_000,
-  changeBytes: 67_108_864,
-  /** One statement's share of a list. */
-  portionRows: 500,
-  portionBytes: 2_097_152,
-  /** Of each kind of role and binding: all of them are weighed in memory. */
+  /** Bytes buffered for one watch before it is cut. */
+  watchBufferBytes: 4_194_304,
+  /** How long a response waits for a client that does not read. */
+  unreadTimeoutMs: 30_000,
+  /** Changes that the log keeps: how far back a watch may start. */
+  keptChanges: 10_000,
+  keptChangeBytes: 67_108_864,
+  /** Rows and bytes of one statement of a list. */
+  pageRows: 500,
+  pageBytes: 2_097_152,
+  /** Of each kind of role and binding: all of them are evaluated in memory. */
   rbacObjects: 2_000,
   rbacBytes: 1_048_576,
-  /** The oldest events make room for new ones. */
+  /** Past these limits the oldest events are deleted. */
   events: 2_000,
   eventBytes: 8_388_608,
-  /** Roles that add up others. */
+  /** Roles with an aggregation rule. */
   aggregatingRoles: 20,
 };

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import type { Resource } from '../../rules/kubernetes/resources.ts';
-import { isEverything, isSelected, nameAskedFor, readSelector, type Selector, selectableOf } from '../../rules/kubernetes/selectors.ts';
+import { isSelected, readSelector, type Selector, selectableOf, selectedName, selectsAll } from '../../rules/kubernetes/selectors.ts';
 import { badRequest, expired, tooLargeVersion } from '../../rules/kubernetes/status.ts';
 import { listObjects, type ObjectRow, type SpaceRow } from '../../store/objects.ts';
 import type { Call, Reply } from './call.ts';
@@ -8,28 +8,28 @@ import { type Cluster, limits } from './cluster.ts';
 import { makePresenter } from './present.ts';
 import { requireSpace } from './read.ts';
 
-export interface Wanted {
+export interface ListQuery {
   resource: Resource;
-  /** Undefined: of all namespaces. */
+  /** Undefined: all namespaces. */
   namespace: string | undefined;
   selector: Selector;
 }
 
-export function readWanted({ asked: { resource, namespace, query } }: Call): Wanted {
+export function parseListQuery({ requestInfo: { resource, namespace, query } }: Call): ListQuery {
   const selector = readSelector(query.get('labelSelector') ?? '', query.get('fieldSelector') ?? '', resource!);
   return { resource: resource!, namespace: resource!.isNamespaced && namespace !== '' ? namespace : undefined, selector };
 }
 
-/** Where a list goes on: behind this place, as of this version. */
-interface Continue {
+/** The position after which a list continues, and the version of its first page. */
+interface ContinueToken {
   version: number;
   after: { namespace: string; name: string };
 }
 
-const encodeContinue = ({ version, after }: Continue) =>
+const encodeContinue = ({ version, after }: ContinueToken) =>
   Buffer.from(JSON.stringify({ v: 'qd1', rv: version, ns: after.namespace, n: after.name })).toString('base64url');
 
-function readContinue(text: string): Continue | undefined {
+function decodeContinue(text: string): ContinueToken | undefined {
   if (text === '') return undefined;
   try {
     const { v, rv, ns, n } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>;
@@ -37,36 +37,44 @@ function readContinue(text: string): Continue | undefined {
     if (/\0/.test(ns + n)) throw new Error();
     return { version: rv as number, after: { namespace: ns, name: n } };
   } catch {
-    throw badRequest('continue key is not valid: it is none of ours');
+    throw badRequest('continue key is not valid: this server did not issue it');
   }
 }
 
-export function readVersion(text: string): number {
+export function parseVersion(text: string): number {
   if (text === '') return 0;
   if (!/^\d{1,15}$/.test(text)) throw badRequest(`Invalid value: ${JSON.stringify(text.slice(0, 100))}: resourceVersion must be a number`);
   return Number(text);
 }
 
-/** Whether this version can be answered for. */
-function requireVersion(space: SpaceRow, query: URLSearchParams, resumed: Continue | undefined): void {
+/** Throws if the list cannot be answered for the requested version. */
+function requireVersion(space: SpaceRow, query: URLSearchParams, resumed: ContinueToken | undefined): void {
   if (resumed && resumed.version < space.oldest)
     throw expired(
       'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
     );
-  const asked = readVersion(query.get('resourceVersion') ?? '');
-  if (asked > space.version) throw tooLargeVersion(asked, space.version);
-  if (query.get('resourceVersionMatch') === 'Exact' && asked !== space.version)
+  const requested = parseVersion(query.get('resourceVersion') ?? '');
+  if (requested > space.version) throw tooLargeVersion(requested, space.version);
+  if (query.get('resourceVersionMatch') === 'Exact' && requested !== space.version)
     throw expired(
-      `The resourceVersion for the provided list is too old: ${asked}; only the newest, ${space.version}, can be asked for exactly`,
+      `The resourceVersion for the provided list is too old: ${requested}; only the newest, ${space.version}, can be asked for exactly`,
     );
 }
 
-/** Objects portion by portion, each one statement. A change meanwhile shows in those that follow, and in a watch from the list's version. */
-export async function* walkObjects(cluster: Cluster, wanted: Wanted, first: ObjectRow[] | undefined, from: Continue['after'] | undefined) {
-  let after = from;
-  let rows = first;
+/**
+ * Reads objects page by page, one statement per page. Later pages show concurrent changes; a watch from the list's version reports them
+ * too.
+ */
+export async function* readPages(
+  cluster: Cluster,
+  listQuery: ListQuery,
+  firstPage: ObjectRow[] | undefined,
+  start: ContinueToken['after'] | undefined,
+) {
+  let after = start;
+  let rows = firstPage;
   for (;;) {
-    rows ??= await readPortion(cluster, wanted, after);
+    rows ??= await readPage(cluster, listQuery, after);
     if (rows.length === 0) return;
     yield rows;
     const last = rows.at(-1)!;
@@ -75,58 +83,58 @@ export async function* walkObjects(cluster: Cluster, wanted: Wanted, first: Obje
   }
 }
 
-const portionOf = ({ resource, namespace, selector }: Wanted, after: Continue['after'] | undefined) => ({
-  ...{ resource: resource.storedAs, namespace, name: nameAskedFor(selector), after },
-  ...{ rows: limits.portionRows, bytes: limits.portionBytes },
+const pageAfter = ({ resource, namespace, selector }: ListQuery, after: ContinueToken['after'] | undefined) => ({
+  ...{ resource: resource.storedAs, namespace, name: selectedName(selector), after },
+  ...{ rows: limits.pageRows, bytes: limits.pageBytes },
 });
 
-const readPortion = (cluster: Cluster, wanted: Wanted, after: Continue['after'] | undefined) =>
-  cluster.app.db.read((tx) => listObjects(tx, cluster, portionOf(wanted, after)));
+const readPage = (cluster: Cluster, listQuery: ListQuery, after: ContinueToken['after'] | undefined) =>
+  cluster.app.db.read((tx) => listObjects(tx, cluster, pageAfter(listQuery, after)));
 
-export const isWanted = ({ selector }: Wanted, body: string): boolean =>
-  isEverything(selector) || isSelected(selector, selectableOf(JSON.parse(body) as KubeObject));
+export const matchesQuery = ({ selector }: ListQuery, body: string): boolean =>
+  selectsAll(selector) || isSelected(selector, selectableOf(JSON.parse(body) as KubeObject));
 
 export async function replyList(cluster: Cluster, call: Call): Promise<Reply> {
-  const { query, resource } = call.asked;
-  const wanted = readWanted(call);
-  const resumed = readContinue(query.get('continue') ?? '');
+  const { query, resource } = call.requestInfo;
+  const listQuery = parseListQuery(call);
+  const resumed = decodeContinue(query.get('continue') ?? '');
   const limit = Number(/^\d{1,9}$/.exec(query.get('limit') ?? '')?.[0] ?? 0);
-  const { space, first } = await cluster.app.db.read(async (tx) => {
+  const { space, firstPage } = await cluster.app.db.read(async (tx) => {
     const known = await requireSpace(tx, cluster);
     requireVersion(known, query, resumed);
-    const isEmpty = resource!.manner !== 'kept';
-    return { space: known, first: isEmpty ? [] : await listObjects(tx, cluster, portionOf(wanted, resumed?.after)) };
+    const isEmpty = resource!.mode !== 'stored';
+    return { space: known, firstPage: isEmpty ? [] : await listObjects(tx, cluster, pageAfter(listQuery, resumed?.after)) };
   });
-  const presenter = makePresenter(resource!, call.show, space.now);
+  const presenter = makePresenter(resource!, call.representation, space.now);
   return {
     status: 200,
     isWatch: false,
-    pieces: writeList(cluster, { wanted, presenter, limit, version: resumed?.version ?? space.version, first, resumed }),
+    chunks: writeList(cluster, { listQuery, presenter, limit, version: resumed?.version ?? space.version, firstPage, resumed }),
   };
 }
 
 interface Listing {
-  wanted: Wanted;
+  listQuery: ListQuery;
   presenter: ReturnType<typeof makePresenter>;
-  /** 0: all. */
+  /** 0: no limit. */
   limit: number;
   version: number;
-  first: ObjectRow[];
-  resumed: Continue | undefined;
+  firstPage: ObjectRow[];
+  resumed: ContinueToken | undefined;
 }
 
-/** The list is never whole in memory: a portion is written before the next is read. */
-async function* writeList(cluster: Cluster, { wanted, presenter, limit, version, first, resumed }: Listing): AsyncGenerator<string> {
+/** Never holds the whole list in memory: a page is written before the next is read. */
+async function* writeList(cluster: Cluster, { listQuery, presenter, limit, version, firstPage, resumed }: Listing): AsyncGenerator<string> {
   let text = presenter.begin;
   let count = 0;
   let bytes = 0;
   let last: ObjectRow | undefined;
   let next: string | undefined;
-  walk: for await (const rows of walkObjects(cluster, wanted, first, resumed?.after)) {
+  walk: for await (const rows of readPages(cluster, listQuery, firstPage, resumed?.after)) {
     for (const row of rows) {
-      if (!isWanted(wanted, row.body)) continue;
-      // A slice ends after so many bytes too: whoever asks for slices parses each at once, the house itself included.
-      if (limit > 0 && (count === limit || bytes > limits.portionBytes)) {
+      if (!matchesQuery(listQuery, row.body)) continue;
+      // A page also ends after 2 MiB: the client, Quarterdeck included, parses each page at once.
+      if (limit > 0 && (count === limit || bytes > limits.pageBytes)) {
         next = encodeContinue({ version, after: { namespace: last!.namespace, name: last!.name } });
         break walk;
       }

@@ -2,39 +2,40 @@ import { toEventsForm } from '../../rules/kubernetes/kinds/event.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { columnsOf, rowOf } from '../../rules/kubernetes/printing.ts';
 import { groupVersionOf, type Resource } from '../../rules/kubernetes/resources.ts';
-import type { Show } from './call.ts';
+import type { Representation } from './call.ts';
 
-/** An object as this caller asked to see it; `text` is how it is stored, which most see as it is. */
+/** Renders an object in the requested representation. `text` is the stored JSON, which most clients receive unchanged. */
 export interface Presenter {
   one(text: string): string;
-  /** The beginning of a list, what stands between its items, and its end with what is known of it then. */
+  /** The start of a list; its end carries the metadata that is known by then. */
   begin: string;
   end(metadata: Record<string, unknown>): string;
-  /** As one item of a list. */
+  /** One item of a list. */
   item(text: string): string;
 }
 
 const parse = (text: string) => JSON.parse(text) as KubeObject;
-const isElsewhere = ({ storedAs, group }: Resource) => storedAs === 'events' && group !== '';
+const isEventsGroup = ({ storedAs, group }: Resource) => storedAs === 'events' && group !== '';
 
-/** Two groups show the same events. */
-export const inFormOf = (resource: Resource, object: KubeObject): KubeObject => (isElsewhere(resource) ? toEventsForm(object) : object);
+/** The groups core and events.k8s.io serve the same events in two forms. */
+export const toGroupForm = (resource: Resource, object: KubeObject): KubeObject =>
+  isEventsGroup(resource) ? toEventsForm(object) : object;
 
 const metadataOnly = ({ metadata }: KubeObject) => ({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata });
 
-function rowText(resource: Resource, { rowObject }: Show, now: string, text: string): string {
-  const object = inFormOf(resource, parse(text));
+function rowText(resource: Resource, { rowObject }: Representation, now: string, text: string): string {
+  const object = toGroupForm(resource, parse(text));
   const shown = rowObject === 'Object' ? object : rowObject === 'Metadata' ? metadataOnly(object) : undefined;
   return JSON.stringify({ cells: rowOf(object, now), ...(shown ? { object: shown } : {}) });
 }
 
-/** `now`: ages are counted to it. */
-export function makePresenter(resource: Resource, show: Show, now: string): Presenter {
+/** `now`: the reference for ages in tables. */
+export function makePresenter(resource: Resource, representation: Representation, now: string): Presenter {
   const apiVersion = groupVersionOf(resource);
   const meta = (metadata: Record<string, unknown>) => `],"metadata":${JSON.stringify(metadata)}}`;
-  if (show.as === 'table') {
+  if (representation.as === 'table') {
     const head = `{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":${JSON.stringify(columnsOf(resource))},"rows":[`;
-    const row = (text: string) => rowText(resource, show, now, text);
+    const row = (text: string) => rowText(resource, representation, now, text);
     return {
       one: (text) => `${head}${row(text)}${meta({ resourceVersion: parse(text).metadata.resourceVersion })}`,
       begin: head,
@@ -42,10 +43,10 @@ export function makePresenter(resource: Resource, show: Show, now: string): Pres
       end: meta,
     };
   }
-  if (show.as === 'metadata') {
+  if (representation.as === 'metadata') {
     const one = (text: string) => JSON.stringify(metadataOnly(parse(text)));
     return { one, item: one, begin: '{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[', end: meta };
   }
-  const one = isElsewhere(resource) ? (text: string) => JSON.stringify(toEventsForm(parse(text))) : (text: string) => text;
+  const one = isEventsGroup(resource) ? (text: string) => JSON.stringify(toEventsForm(parse(text))) : (text: string) => text;
   return { one, item: one, begin: `{"kind":"${resource.kind}List","apiVersion":"${apiVersion}","items":[`, end: meta };
 }

@@ -1,10 +1,10 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
-import { type Compiled, compileRbac } from '../../rules/kubernetes/rbac.ts';
+import { type CompiledRbac, compileRbac } from '../../rules/kubernetes/rbac.ts';
 import { ApiError } from '../../rules/kubernetes/status.ts';
 import { listObjects, listVersions, type ObjectRow, readObject, readSpace, type SpaceRow } from '../../store/objects.ts';
-import { type Cluster, type KnownObject, limits } from './cluster.ts';
+import { type CachedObject, type Cluster, limits } from './cluster.ts';
 
 export async function requireSpace(tx: Tx, cluster: Cluster): Promise<SpaceRow> {
   const space = await readSpace(tx, cluster.id);
@@ -14,45 +14,47 @@ export async function requireSpace(tx: Tx, cluster: Cluster): Promise<SpaceRow> 
 
 const rbacKinds = ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'];
 
-/** Roles and bindings as they are: read again only if one of them changed since, whichever server changed it. `inside`: of a write that has changed
- *  none of them yet. */
-export async function readRbac(cluster: Cluster, inside?: Tx): Promise<Compiled> {
+/**
+ * The compiled roles and bindings. They are read again only after one of them changed, on this server or another. `inside`: a write's
+ * transaction that has not changed any of them yet.
+ */
+export async function readRbac(cluster: Cluster, inside?: Tx): Promise<CompiledRbac> {
   if (inside) {
     const { rbac_version } = await requireSpace(inside, cluster);
-    return knownRbac(cluster, rbac_version) ?? compileChanged(cluster, inside, rbac_version);
+    return cachedRbac(cluster, rbac_version) ?? refreshRbac(cluster, inside, rbac_version);
   }
   const { rbac_version: version } = await cluster.app.db.read((tx) => requireSpace(tx, cluster));
-  const known = knownRbac(cluster, version);
+  const known = cachedRbac(cluster, version);
   if (known) return known;
-  if (cluster.rbacReading && cluster.rbacReading.version >= version) return cluster.rbacReading.compiled;
-  // A hundred requests that find another version have it read once.
-  const compiled = cluster.app.db.read((tx) => compileChanged(cluster, tx, version));
+  if (cluster.rbacLoading && cluster.rbacLoading.version >= version) return cluster.rbacLoading.compiled;
+  // Concurrent requests that find a newer version share one load.
+  const compiled = cluster.app.db.read((tx) => refreshRbac(cluster, tx, version));
   const reading = { version, compiled };
-  cluster.rbacReading = reading;
+  cluster.rbacLoading = reading;
   const end = () => {
-    if (cluster.rbacReading === reading) cluster.rbacReading = undefined;
+    if (cluster.rbacLoading === reading) cluster.rbacLoading = undefined;
   };
   compiled.then(end, end);
   return compiled;
 }
 
-const knownRbac = ({ rbac }: Cluster, version: number) => (rbac && rbac.version >= version ? rbac.compiled : undefined);
+const cachedRbac = ({ rbac }: Cluster, version: number) => (rbac && rbac.version >= version ? rbac.compiled : undefined);
 
-/** Beyond so many, all of a kind are read. */
-const readOneByOne = 50;
+/** Above this number of changed objects, all objects of the kind are read in one statement. */
+const maxSingleReads = 50;
 
-/** What was read may be newer than `version`: a change meanwhile has a greater one, and they are looked at again. */
-async function compileChanged(cluster: Cluster, tx: Tx, version: number): Promise<Compiled> {
+/** The rows may be newer than `version`. A concurrent change has a higher version, which triggers another load. */
+async function refreshRbac(cluster: Cluster, tx: Tx, version: number): Promise<CompiledRbac> {
   const before = cluster.rbacObjects;
-  const objects = new Map<string, KnownObject>();
+  const objects = new Map<string, CachedObject>();
   for (const kind of rbacKinds) {
     const resource = `${kind}.rbac.authorization.k8s.io`;
     const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${kind} ${namespace}/${name}`;
     const changed: { namespace: string; name: string }[] = [];
-    for (const place of await listVersions(tx, cluster.id, resource, 2 * limits.rbacObjects)) {
-      const known = before.get(keyOf(place));
-      if (known?.version === place.version) objects.set(keyOf(place), known);
-      else changed.push(place);
+    for (const item of await listVersions(tx, cluster.id, resource, 2 * limits.rbacObjects)) {
+      const known = before.get(keyOf(item));
+      if (known?.version === item.version) objects.set(keyOf(item), known);
+      else changed.push(item);
     }
     for (const row of await readChanged(tx, cluster, resource, changed))
       objects.set(keyOf(row), { version: row.version, object: JSON.parse(row.body) as KubeObject });
@@ -72,12 +74,12 @@ async function readChanged(
   resource: string,
   changed: readonly { namespace: string; name: string }[],
 ): Promise<ObjectRow[]> {
-  if (changed.length > readOneByOne)
+  if (changed.length > maxSingleReads)
     return listObjects(tx, cluster, {
       ...{ resource, namespace: undefined, name: undefined, after: undefined },
-      // Rules that add up others grow without being written, so there is room beyond what may be written.
+      // Aggregated rules grow without being written, so the read limit is above the write limit.
       ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
     });
-  const found = await Promise.all(changed.map((place) => readObject(tx, cluster, { resource, ...place })));
+  const found = await Promise.all(changed.map((item) => readObject(tx, cluster, { resource, ...item })));
   return found.filter((row) => row !== undefined);
 }

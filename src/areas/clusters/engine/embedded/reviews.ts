@@ -4,15 +4,15 @@ import { type Attributes, rulesFor } from '../../rules/kubernetes/rbac.ts';
 import { badRequest } from '../../rules/kubernetes/status.ts';
 import { authenticateToken } from './authenticate.ts';
 import { isAllowed } from './authorize.ts';
-import { takeObject } from './body.ts';
+import { decodeObject } from './body.ts';
 import type { Call } from './call.ts';
 import type { Cluster, User } from './cluster.ts';
 import { readRbac } from './read.ts';
 
-// Questions that are answered and not kept: who am I, may I, may they, whose is this token.
+// Review requests are answered and not stored: who am I, may I, may they, whose token is this.
 
 export async function answerReview(cluster: Cluster, call: Call): Promise<KubeObject> {
-  const { object } = takeObject(call);
+  const { object } = decodeObject(call);
   const spec = object.spec ?? {};
   object.metadata = { name: '' };
   const answers: Record<string, () => Promise<Json>> = {
@@ -20,7 +20,7 @@ export async function answerReview(cluster: Cluster, call: Call): Promise<KubeOb
     TokenReview: () => reviewToken(cluster, spec),
     SelfSubjectAccessReview: () => reviewAccess(cluster, call.caller.user, spec),
     SubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), spec),
-    LocalSubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), inNamespace(spec, call.asked.namespace)),
+    LocalSubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), inNamespace(spec, call.requestInfo.namespace)),
     SelfSubjectRulesReview: () => reviewRules(cluster, call.caller.user, textOf(spec['namespace'])),
   };
   const { name: _name, ...metadata } = object.metadata;
@@ -42,18 +42,18 @@ const subjectOf = (spec: Json): User => {
 };
 
 function inNamespace(spec: Json, namespace: string): Json {
-  const asked = spec['resourceAttributes'] as Json | undefined;
-  if (textOf(asked?.['namespace']) !== namespace)
+  const attributes = spec['resourceAttributes'] as Json | undefined;
+  if (textOf(attributes?.['namespace']) !== namespace)
     throw badRequest('spec.resourceAttributes.namespace: must match the namespace of the request');
   return spec;
 }
 
 async function reviewToken(cluster: Cluster, spec: Json): Promise<Json> {
   const { audience } = cluster.options.serviceAccount;
-  const wanted = textsOf(spec['audiences']);
+  const requestedAudiences = textsOf(spec['audiences']);
   const user = await authenticateToken(cluster, textOf(spec['token']));
   if (!user) return { authenticated: false, error: '[invalid bearer token]' };
-  if (wanted.length > 0 && !wanted.includes(audience))
+  if (requestedAudiences.length > 0 && !requestedAudiences.includes(audience))
     return { authenticated: false, error: `token audiences ["${audience}"] is invalid for the target audiences` };
   return { authenticated: true, user: infoOf(user), audiences: [audience] };
 }

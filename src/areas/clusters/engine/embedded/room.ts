@@ -1,32 +1,32 @@
 import { type Cluster, limits } from './cluster.ts';
 
-// How much a cluster's store holds, and what is kept back of it: a store that is full must still be looked after.
+// The quota of a cluster's store, and its reserve: a full store must stay administrable.
 
-/** How the refusal of a full store begins. */
+/** The prefix of every refusal by a full store. */
 export const fullWords = 'the cluster’s store is full';
 
-export interface Room {
+export interface StoreQuota {
   objects: number;
   bytes: number;
   reserve: { objects: number; bytes: number };
 }
 
-export function roomOf({ options }: Pick<Cluster, 'options'>): Room {
+export function quotaOf({ options }: Pick<Cluster, 'options'>): StoreQuota {
   const bytes = Math.min(limits.bytes, options.bytes?.() ?? limits.bytes);
   return { objects: limits.objects, bytes, reserve: { objects: Math.min(200, limits.objects / 20), bytes: bytes / 16 } };
 }
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-/** From this part of what its users may fill on, it is called full: the next large object finds no room. */
-const nearly = 0.97;
+/** Above this ratio of the users' quota the store counts as full: the next large object would not fit. */
+const fullRatio = 0.97;
 
-/** In a sentence, if it is full. */
-export function sayFull(cluster: Pick<Cluster, 'options' | 'figures'>): string | undefined {
-  const { objects, bytes, reserve } = roomOf(cluster);
+/** A sentence for the operator, if the store is full. */
+export function describeFullStore(cluster: Pick<Cluster, 'options' | 'figures'>): string | undefined {
+  const { objects, bytes, reserve } = quotaOf(cluster);
   const { figures } = cluster;
-  if (figures.bytes > nearly * (bytes - reserve.bytes))
+  if (figures.bytes > fullRatio * (bytes - reserve.bytes))
     return `${fullWords}: its objects take ${mebibytes(figures.bytes)}, and its tier has room for ${mebibytes(bytes - reserve.bytes)}; delete some, or choose a larger tier`;
-  if (figures.objects > nearly * (objects - reserve.objects))
+  if (figures.objects > fullRatio * (objects - reserve.objects))
     return `${fullWords}: it holds ${figures.objects} objects, and there is room for ${objects - reserve.objects}; delete some`;
   return undefined;
 }

@@ -2,25 +2,25 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import { signRequest } from '../../../../kernel/x509/issue.ts';
 import { readSigningRequest } from '../../../../kernel/x509/request.ts';
-import { isForItself, nodeNameOf } from '../../rules/kubernetes/node-access.ts';
+import { isOwnCertificate, nodeNameOf } from '../../rules/kubernetes/node-access.ts';
 import type { Json, KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf } from '../../rules/kubernetes/object.ts';
-import { judgeSigningRequest, signers, usagesOf } from '../../rules/kubernetes/signers.ts';
+import { checkSigningRequest, signers, usagesOf } from '../../rules/kubernetes/signers.ts';
 import { type Cause, forbiddenError, invalidError, invalidValue, requiredValue } from '../../rules/kubernetes/status.ts';
 import { isAllowed } from './authorize.ts';
 import type { Call } from './call.ts';
-import type { Make } from './change.ts';
+import type { Mutation } from './change.ts';
 import type { Cluster, User } from './cluster.ts';
 
-// Certificate signing requests: who asked is written down when one is made; once it is approved, it is signed in the same step.
+// Certificate signing requests. The requester is recorded on creation; an approved request is signed in the same transaction.
 
-const of = { group: 'certificates.k8s.io', plural: 'certificatesigningrequests' };
+const groupResource = { group: 'certificates.k8s.io', plural: 'certificatesigningrequests' };
 const kind = 'CertificateSigningRequest';
-const shortest = 600;
+const minSeconds = 600;
 
 const pemOf = (spec: Json) => Buffer.from(textOf(spec['request']), 'base64').toString('latin1');
 
-/** Judges a new request, and writes down who asks. */
+/** Validates a new request and records the requester. */
 export function prepareSigning(object: KubeObject, user: User): void {
   object.spec ??= {};
   const { spec } = object;
@@ -34,22 +34,22 @@ export function prepareSigning(object: KubeObject, user: User): void {
   const usages = usagesOf(spec);
   if (usages.length === 0) causes.push(requiredValue('spec.usages', 'usages must be specified'));
   const seconds = spec['expirationSeconds'];
-  if (typeof seconds === 'number' && seconds < shortest)
+  if (typeof seconds === 'number' && seconds < minSeconds)
     causes.push(invalidValue('spec.expirationSeconds', seconds, 'may not specify a duration less than 600 seconds (10 minutes)'));
   const request = readSigningRequest(pemOf(spec));
   if (!request)
     causes.push(invalidValue('spec.request', '', 'PEM block type must be CERTIFICATE REQUEST, and it must be signed by its own key'));
-  if (causes.length > 0) throw invalidError(kind, of, object.metadata.name, causes);
-  // Real Kubernetes refuses this too: whoever may approve must not thereby become master of everything.
+  if (causes.length > 0) throw invalidError(kind, groupResource, object.metadata.name, causes);
+  // Kubernetes refuses this too: the right to approve must not lead to system:masters.
   if (signer === signers.client && request!.organizations.includes('system:masters'))
     throw forbiddenError(
-      of,
+      groupResource,
       object.metadata.name,
       'use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
     );
   const node = nodeNameOf(user);
-  if (node && !isForItself(node, signer, request!.commonName))
-    throw forbiddenError(of, object.metadata.name, `node "${node}" asks for a certificate of another name than its own`);
+  if (node && !isOwnCertificate(node, signer, request!.commonName))
+    throw forbiddenError(groupResource, object.metadata.name, `node "${node}" asks for a certificate of another name than its own`);
   spec['username'] = user.name;
   spec['groups'] = [...user.groups];
   if (user.uid) spec['uid'] = user.uid;
@@ -58,20 +58,22 @@ export function prepareSigning(object: KubeObject, user: User): void {
   else delete spec['extra'];
 }
 
-/** Whoever approves or signs needs a right to the signer of the request as it stands behind the lock: under its name there may have been another
- *  one a moment ago. What is approved comes back signed. */
-export function decideSigning(cluster: Cluster, call: Call, make: Make): Make {
-  const { name, subresource } = call.asked;
+/**
+ * The user needs permission for the signer of the request as read under the lock: another request may have had this name a moment ago. An
+ * approved request is returned signed.
+ */
+export function decideSigning(cluster: Cluster, call: Call, mutate: Mutation): Mutation {
+  const { name, subresource } = call.requestInfo;
   const verb = subresource!.name === 'approval' ? 'approve' : 'sign';
-  return async (before, tx, rest) => {
+  return async (before, tx, pauseIfLarge) => {
     const signer = textOf(before.spec?.['signerName']);
     if (!(await mayUseSigner(cluster, call.caller.user, verb, signer, tx)))
-      throw forbiddenError(of, name, `user not permitted to ${verb} requests with signerName "${signer}"`);
-    const object = await make(before, tx, rest);
+      throw forbiddenError(groupResource, name, `user not permitted to ${verb} requests with signerName "${signer}"`);
+    const object = await mutate(before, tx, pauseIfLarge);
     object.metadata.name ||= before.metadata.name;
     requireOneDecision(before, object);
     if (subresource!.name !== 'approval') return object;
-    object.status = withTimes(object.status ?? {}, before.status ?? {});
+    object.status = withConditionTimes(object.status ?? {}, before.status ?? {});
     if (before.status?.['certificate']) object.status['certificate'] = before.status['certificate'];
     else delete object.status['certificate'];
     return isApproved(object) && !object.status['certificate'] ? sign(cluster, before, object) : object;
@@ -79,7 +81,7 @@ export function decideSigning(cluster: Cluster, call: Call, make: Make): Make {
 }
 
 async function mayUseSigner(cluster: Cluster, user: User, verb: string, signer: string, tx: Tx): Promise<boolean> {
-  const attributes = { verb, group: of.group, resource: 'signers', subresource: '', namespace: '' };
+  const attributes = { verb, group: groupResource.group, resource: 'signers', subresource: '', namespace: '' };
   const names = [signer, `${signer.slice(0, signer.indexOf('/'))}/*`];
   for (const name of names) if (await isAllowed(cluster, user, { ...attributes, name }, undefined, tx)) return true;
   return false;
@@ -90,7 +92,7 @@ const hasCondition = (object: KubeObject, type: string) => conditionsOf(object.s
 const isApproved = (object: KubeObject) =>
   hasCondition(object, 'Approved') && !hasCondition(object, 'Denied') && !hasCondition(object, 'Failed');
 
-/** Approved and Denied are said once, stay said, and exclude each other. */
+/** Approved and Denied are final and exclude each other. */
 function requireOneDecision(before: KubeObject, after: KubeObject): void {
   const causes: Cause[] = [];
   for (const type of ['Approved', 'Denied'])
@@ -102,10 +104,10 @@ function requireOneDecision(before: KubeObject, after: KubeObject): void {
       });
   if (hasCondition(after, 'Approved') && hasCondition(after, 'Denied'))
     causes.push(invalidValue('status.conditions', 'Denied', 'Approved and Denied conditions are mutually exclusive'));
-  if (causes.length > 0) throw invalidError(kind, of, before.metadata.name, causes);
+  if (causes.length > 0) throw invalidError(kind, groupResource, before.metadata.name, causes);
 }
 
-function withTimes(status: Json, before: Json): Json {
+function withConditionTimes(status: Json, before: Json): Json {
   const now = `${wallClock().toISOString().slice(0, 19)}Z`;
   const known = new Map(conditionsOf(before).map((one) => [one['type'], one]));
   const conditions = conditionsOf(status).map((one): Json => {
@@ -120,27 +122,27 @@ function withTimes(status: Json, before: Json): Json {
   return { ...status, conditions };
 }
 
-/** A clock that is behind must take it too. */
+/** Clients with a slow clock must accept the certificate too. */
 const backdateMs = 300_000;
 
 function sign(cluster: Cluster, { spec = {} }: KubeObject, object: KubeObject): KubeObject {
   const signer = textOf(spec['signerName']);
   const request = readSigningRequest(pemOf(spec));
-  const refusal = request ? judgeSigningRequest(signer, request, spec) : 'the request cannot be read';
-  if (refusal === 'not ours') return object; // another program signs it
+  const refusal = request ? checkSigningRequest(signer, request, spec) : 'the request cannot be read';
+  if (refusal === 'not ours') return object; // signed by a controller of the user
   if (refusal) {
     const failed = { type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message: refusal };
     return {
       ...object,
-      status: withTimes({ ...object.status, conditions: [...conditionsOf(object.status), failed] }, object.status ?? {}),
+      status: withConditionTimes({ ...object.status, conditions: [...conditionsOf(object.status), failed] }, object.status ?? {}),
     };
   }
-  const asked = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : cluster.options.certificateSeconds;
+  const requestedSeconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : cluster.options.certificateSeconds;
   const now = wallClock().getTime();
   const certificate = signRequest(cluster.options.clientCa, request!, {
     usage: signer === signers.serving ? 'server' : 'client',
     from: new Date(now - backdateMs),
-    until: new Date(now + Math.min(asked, cluster.options.certificateSeconds) * 1000),
+    until: new Date(now + Math.min(requestedSeconds, cluster.options.certificateSeconds) * 1000),
   });
   return { ...object, status: { ...object.status, certificate: Buffer.from(certificate).toString('base64') } };
 }

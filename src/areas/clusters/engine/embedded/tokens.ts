@@ -4,9 +4,9 @@ import { textOf, textsOf } from '../../rules/kubernetes/object.ts';
 import { badRequest, invalidError, invalidValue, notFoundError } from '../../rules/kubernetes/status.ts';
 import type { Call } from './call.ts';
 import type { Cluster } from './cluster.ts';
-import { type Writing, writeObjects } from './write.ts';
+import { type WriteTransaction, writeObjects } from './write-transaction.ts';
 
-// Tokens of service accounts: JWTs that this cluster signs and believes.
+// Tokens of service accounts: JWTs that the cluster signs and verifies.
 
 export interface Claims {
   namespace: string;
@@ -38,7 +38,7 @@ function keysOf(cluster: Cluster): Keys {
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Undefined: it is not one of ours. When it ends is for the caller to judge, who knows the time. */
+/** Undefined: not signed by this cluster. The caller checks the expiry against the database's clock. */
 export function readToken(cluster: Cluster, token: string): Claims | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;
@@ -50,7 +50,7 @@ export function readToken(cluster: Cluster, token: string): Claims | undefined {
     const isOurs = verify('sha256', Buffer.from(`${head}.${body}`), withEncoding(keys.public), Buffer.from(signature, 'base64url'));
     return isOurs ? readClaims(cluster, JSON.parse(Buffer.from(body, 'base64url').toString())) : undefined;
   } catch {
-    return undefined; // not even a token
+    return undefined; // not a JWT
   }
 }
 
@@ -69,26 +69,26 @@ function readClaims(cluster: Cluster, claims: Record<string, unknown>): Claims |
   return { namespace, name: serviceaccount.name, uid: serviceaccount.uid, exp, nbf, jti: textOf(jti), bound: secret };
 }
 
-const shortest = 600;
-/** As --service-account-max-token-expiration would have it: a day. */
-const longest = 86_400;
-const most = 2 ** 32;
+const minSeconds = 600;
+/** One day, like --service-account-max-token-expiration=24h. */
+const maxGrantedSeconds = 86_400;
+const maxRequestedSeconds = 2 ** 32;
 
-/** Answers a TokenRequest for a service account. Nothing is kept, and yet it is a write: a token outlives the right to ask for one. */
+/** Answers a TokenRequest for a service account. It stores nothing but runs as a write: a token outlives the permission to request one. */
 export async function requestToken(
   cluster: Cluster,
-  { asked: { namespace, name }, caller }: Pick<Call, 'asked' | 'caller'>,
+  { requestInfo: { namespace, name }, caller }: Pick<Call, 'requestInfo' | 'caller'>,
   request: KubeObject,
 ): Promise<KubeObject> {
   const { issuer, audience } = cluster.options.serviceAccount;
   const spec = request.spec ?? {};
   const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : 3_600;
   const of = { group: 'authentication.k8s.io', plural: 'tokenrequests' };
-  if (seconds < shortest)
+  if (seconds < minSeconds)
     throw invalidError('TokenRequest', of, '', [
       invalidValue('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes'),
     ]);
-  if (seconds > most)
+  if (seconds > maxRequestedSeconds)
     throw invalidError('TokenRequest', of, '', [
       invalidValue('spec.expirationSeconds', seconds, 'may not specify a duration larger than 2^32 seconds'),
     ]);
@@ -98,17 +98,17 @@ export async function requestToken(
     throw badRequest(
       `cannot bind a token to the kind ${JSON.stringify(bound.kind ?? '')}: this control plane is embedded and runs no pods; bind it to a Secret or to nothing`,
     );
-  const find = async (writing: Writing) => ({
-    now: writing.now,
-    account: (await writing.find({ resource: 'serviceaccounts', namespace, name }))?.object,
-    secret: bound && (await writing.find({ resource: 'secrets', namespace, name: textOf(bound.name) }))?.object,
+  const find = async (transaction: WriteTransaction) => ({
+    now: transaction.now,
+    account: (await transaction.find({ resource: 'serviceaccounts', namespace, name }))?.object,
+    secret: bound && (await transaction.find({ resource: 'secrets', namespace, name: textOf(bound.name) }))?.object,
   });
   const { now, account, secret } = await writeObjects(cluster, find, { caller });
   if (!account) throw notFoundError({ group: '', plural: 'serviceaccounts' }, name);
   if (bound && (!secret || (bound.uid && secret.metadata.uid !== bound.uid)))
     throw notFoundError({ group: '', plural: 'secrets' }, textOf(bound.name));
   const at = Math.floor(Date.parse(now) / 1000);
-  const exp = at + Math.min(seconds, longest);
+  const exp = at + Math.min(seconds, maxGrantedSeconds);
   const token = signToken(cluster, {
     ...{ aud: audiences, exp, iat: at, iss: issuer, jti: randomUUID(), nbf: at, sub: `system:serviceaccount:${namespace}:${name}` },
     'kubernetes.io': {

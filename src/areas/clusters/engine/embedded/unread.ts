@@ -1,32 +1,33 @@
 import type { Logger } from '../../../../kernel/log.ts';
 
-// What was made for callers and is not read yet: lines of watches, pieces of lists. Each caller alone has a bound of its own; here is the one for
-// all callers of a cluster, and of an organization, together. Past it, whoever lags furthest behind is cut, and comes again.
+// Bytes that are buffered for clients and not read yet: lines of watches, pages of lists. Each client has a limit of its own. This file
+// limits all clients of a cluster, and of an organization, together: past the limit the connections with the most unread bytes are cut, and
+// reconnect.
 
-/** In bytes, in this process. */
+/** In bytes, per process. */
 export const unreadLimits = { cluster: 67_108_864, organization: 134_217_728 };
 
-/** Cutting goes on until so much of the bound is used: else each line would cut one more. */
-const enough = 0.75;
+/** Connections are cut until this ratio of the limit is left; otherwise each further line would cut one more. */
+const targetRatio = 0.75;
 
 export interface Unread {
-  /** A caller's share of its cluster and organization; `cut` ends its connection. */
-  open(of: { org: string; cluster: string }, cut: () => void): UnreadBytes;
+  /** Opens an account for one client; `cut` ends its connection. */
+  open(of: { org: string; cluster: string }, cut: () => void): UnreadAccount;
   bytes(): number;
 }
 
-export interface UnreadBytes {
-  /** Counts bytes that are kept for it from now on. */
+export interface UnreadAccount {
+  /** Counts bytes that are buffered from now on. */
   add(bytes: number): void;
-  /** It has read them. */
-  take(bytes: number): void;
-  end(): void;
+  /** The client has read them. */
+  subtract(bytes: number): void;
+  close(): void;
 }
 
-/** For the house itself, which reads at once. */
-export const readAtOnce: UnreadBytes = { add: () => {}, take: () => {}, end: () => {} };
+/** For requests from inside the process, which read at once. */
+export const uncounted: UnreadAccount = { add: () => {}, subtract: () => {}, close: () => {} };
 
-interface Share {
+interface Account {
   org: string;
   cluster: string;
   bytes: number;
@@ -34,51 +35,51 @@ interface Share {
 }
 
 export function makeUnread(log: Logger): Unread {
-  const shares = new Set<Share>();
+  const accounts = new Set<Account>();
   const sums = new Map<string, number>();
-  let all = 0;
+  let totalBytes = 0;
   const sumOf = (key: string) => sums.get(key) ?? 0;
-  const change = (share: Share, bytes: number) => {
-    share.bytes += bytes;
-    all += bytes;
-    for (const key of [share.org, share.cluster]) {
+  const change = (account: Account, bytes: number) => {
+    account.bytes += bytes;
+    totalBytes += bytes;
+    for (const key of [account.org, account.cluster]) {
       const sum = sumOf(key) + bytes;
       if (sum > 0) sums.set(key, sum);
       else sums.delete(key);
     }
   };
-  const end = (share: Share) => {
-    if (shares.delete(share)) change(share, -share.bytes);
+  const closeAccount = (account: Account) => {
+    if (accounts.delete(account)) change(account, -account.bytes);
   };
-  const keepBelow = (of: 'org' | 'cluster', key: string, most: number) => {
-    if (sumOf(key) <= most) return;
-    const behind = [...shares].filter((share) => share[of] === key && share.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+  const enforceLimit = (of: 'org' | 'cluster', key: string, limit: number) => {
+    if (sumOf(key) <= limit) return;
+    const largestFirst = [...accounts].filter((account) => account[of] === key && account.bytes > 0).sort((a, b) => b.bytes - a.bytes);
     let cut = 0;
-    for (const share of behind) {
-      if (sumOf(key) <= most * enough) break;
-      end(share);
+    for (const account of largestFirst) {
+      if (sumOf(key) <= limit * targetRatio) break;
+      closeAccount(account);
       cut++;
-      share.cut();
+      account.cut();
     }
-    log.warn({ [of]: key, cut, bytes: most }, 'callers of clusters were cut: together they left too much unread');
+    log.warn({ [of]: key, cut, bytes: limit }, 'clients of clusters were cut: together they exceeded the limit of unread bytes');
   };
 
   return {
-    bytes: () => all,
+    bytes: () => totalBytes,
     open({ org, cluster }, cut) {
-      const share: Share = { org, cluster, bytes: 0, cut };
-      shares.add(share);
+      const account: Account = { org, cluster, bytes: 0, cut };
+      accounts.add(account);
       return {
         add(bytes) {
-          if (!shares.has(share)) return;
-          change(share, bytes);
-          keepBelow('cluster', cluster, unreadLimits.cluster);
-          keepBelow('org', org, unreadLimits.organization);
+          if (!accounts.has(account)) return;
+          change(account, bytes);
+          enforceLimit('cluster', cluster, unreadLimits.cluster);
+          enforceLimit('org', org, unreadLimits.organization);
         },
-        take(bytes) {
-          if (shares.has(share)) change(share, -bytes);
+        subtract(bytes) {
+          if (accounts.has(account)) change(account, -bytes);
         },
-        end: () => end(share),
+        close: () => closeAccount(account),
       };
     },
   };

@@ -1,10 +1,10 @@
 import type { KubeObject } from './object.ts';
 import type { PolicyRule } from './rbac.ts';
 
-// What every cluster has from its beginning: as kube-apiserver makes it, for the kinds that are served here.
+// Built-in objects of every cluster, as kube-apiserver creates them, for the kinds that are served here.
 
-/** Raised when this set grows: clusters made before get what is new at their next start. */
-export const builtInSet = 1;
+/** Raise it when the built-in objects grow: existing clusters create the new ones at their next start. */
+export const builtInRevision = 1;
 
 const rbacVersion = 'rbac.authorization.k8s.io/v1';
 const labels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
@@ -50,8 +50,8 @@ const adminRules = [
   rule(`${read} ${change}`, rbac, 'rolebindings roles'),
 ];
 
-const aggregate = (to: string) => ({ ...labels, [`rbac.authorization.k8s.io/aggregate-to-${to}`]: 'true' });
-const sums = (...of: string[]) => ({
+const aggregatedTo = (to: string) => ({ ...labels, [`rbac.authorization.k8s.io/aggregate-to-${to}`]: 'true' });
+const aggregationOf = (...of: string[]) => ({
   clusterRoleSelectors: of.map((one) => ({ matchLabels: { [`rbac.authorization.k8s.io/aggregate-to-${one}`]: 'true' } })),
 });
 
@@ -59,12 +59,12 @@ type Role = [name: string, rules: PolicyRule[], more?: { labels?: Record<string,
 
 const clusterRoles: Role[] = [
   ['cluster-admin', [rule('*', ['*'], '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]],
-  ['system:aggregate-to-view', viewRules, { labels: aggregate('view') }],
-  ['system:aggregate-to-edit', editRules, { labels: aggregate('edit') }],
-  ['system:aggregate-to-admin', adminRules, { labels: aggregate('admin') }],
-  ['view', viewRules, { labels: aggregate('edit'), aggregationRule: sums('view') }],
-  ['edit', [...editRules, ...viewRules], { labels: aggregate('admin'), aggregationRule: sums('edit') }],
-  ['admin', [...editRules, ...adminRules, ...viewRules], { aggregationRule: sums('admin') }],
+  ['system:aggregate-to-view', viewRules, { labels: aggregatedTo('view') }],
+  ['system:aggregate-to-edit', editRules, { labels: aggregatedTo('edit') }],
+  ['system:aggregate-to-admin', adminRules, { labels: aggregatedTo('admin') }],
+  ['view', viewRules, { labels: aggregatedTo('edit'), aggregationRule: aggregationOf('view') }],
+  ['edit', [...editRules, ...viewRules], { labels: aggregatedTo('admin'), aggregationRule: aggregationOf('edit') }],
+  ['admin', [...editRules, ...adminRules, ...viewRules], { aggregationRule: aggregationOf('admin') }],
   [
     'system:discovery',
     [urls('/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz', '/version', '/version/')],
@@ -150,7 +150,7 @@ export const newServiceAccount = (namespace: string, name: string): KubeObject =
   metadata: { name, namespace },
 });
 
-/** The API itself, as programs in a cluster look for it. */
+/** The service through which programs in the cluster find the API. */
 export const apiService = (address: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',

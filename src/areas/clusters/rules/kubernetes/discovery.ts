@@ -1,6 +1,6 @@
 import { groupVersionOf, groupVersions, type Resource, resources, verbsOf } from './resources.ts';
 
-// What there is, as clients find out: by group and version, or all at once.
+// API discovery: one document per group and version, or aggregated.
 
 const inGroup = (group: string, version: string) => resources.filter((one) => one.group === group && one.version === version);
 
@@ -34,21 +34,23 @@ const describeSubresource = (one: Resource, sub: Resource['subresources'][number
   verbs: sub.verbs,
 });
 
-const named = groupVersions.filter(({ group }) => group !== '');
+const namedGroups = groupVersions.filter(({ group }) => group !== '');
 const describeGroup = (group: string) => {
-  const versions = named.filter((one) => one.group === group).map(({ version }) => ({ groupVersion: `${group}/${version}`, version }));
+  const versions = namedGroups
+    .filter((one) => one.group === group)
+    .map(({ version }) => ({ groupVersion: `${group}/${version}`, version }));
   return versions.length ? { name: group, versions, preferredVersion: versions[0] } : undefined;
 };
 
 export const coreVersions = () => ({ kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] });
-export const listGroups = () => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(({ group }) => describeGroup(group)) });
+export const listGroups = () => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups.map(({ group }) => describeGroup(group)) });
 export const findGroup = (group: string): unknown => {
   const found = describeGroup(group);
   return found && { kind: 'APIGroup', apiVersion: 'v1', ...found };
 };
 
-/** Everything of /api, or of /apis, in one answer. */
-export const aggregate = (isCore: boolean, form: 'v2' | 'v2beta1') => ({
+/** All resources below /api, or below /apis, in one document. */
+export const aggregatedDiscovery = (isCore: boolean, form: 'v2' | 'v2beta1') => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: `apidiscovery.k8s.io/${form}`,
   metadata: {},
@@ -56,14 +58,14 @@ export const aggregate = (isCore: boolean, form: 'v2' | 'v2beta1') => ({
     .filter(({ group }) => (group === '') === isCore)
     .map(({ group, version }) => ({
       metadata: group ? { name: group, creationTimestamp: null } : { creationTimestamp: null },
-      versions: [{ version, freshness: 'Current', resources: inGroup(group, version).map(describeWhole) }],
+      versions: [{ version, freshness: 'Current', resources: inGroup(group, version).map(describeAggregated) }],
     })),
 });
 
 const kindOf = (one: Resource, kind: string) =>
   kind === 'TokenRequest' ? { group: 'authentication.k8s.io', version: 'v1', kind } : { group: one.group, version: one.version, kind };
 
-const describeWhole = (one: Resource) => ({
+const describeAggregated = (one: Resource) => ({
   resource: one.plural,
   responseKind: kindOf(one, one.kind),
   scope: one.isNamespaced ? 'Namespaced' : 'Cluster',

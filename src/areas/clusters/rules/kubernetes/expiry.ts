@@ -1,17 +1,17 @@
 import type { Json, KubeObject } from './object.ts';
 import { textOf } from './object.ts';
 
-// What goes by itself after a while, as it does in Kubernetes: events after an hour, signing requests an hour after they were decided.
+// Objects that expire, as in Kubernetes: events an hour after creation; signing requests an hour after creation once they are decided, else
+// after a day.
 
 const hourMs = 3_600_000;
 
-/** Kinds of which the old ones go. */
-export const passing = ['events', 'certificatesigningrequests.certificates.k8s.io'];
+export const expiringResources = ['events', 'certificatesigningrequests.certificates.k8s.io'];
 
-export function isPast(object: KubeObject, now: string): boolean {
+export function isExpired(object: KubeObject, now: string): boolean {
   const age = (since: unknown) => Date.parse(now) - Date.parse(textOf(since));
   const created = object.metadata.creationTimestamp;
-  // Other times of an event are its author's, who may write any year.
+  // An event's other timestamps are set by its author, who may write any year.
   if (object.kind === 'Event') return age(created) > hourMs;
   if (object.kind !== 'CertificateSigningRequest') return false;
   const conditions = (object.status?.['conditions'] ?? []) as Json[];

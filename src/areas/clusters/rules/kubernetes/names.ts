@@ -2,43 +2,43 @@ import type { KubeObject, ObjectMeta } from './object.ts';
 import { textsOf } from './object.ts';
 import { type Cause, invalidValue, requiredValue } from './status.ts';
 
-// Names, labels and annotations, as Kubernetes judges them.
+// Validates names, labels and annotations by Kubernetes' rules.
 
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const serviceLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const qualifiedName = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
-const subdomainWords =
+const subdomainMessage =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const labelWords =
+const labelMessage =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 const isSubdomain = (text: string) => text.length <= 253 && subdomain.test(text);
 const isLabel = (text: string) => text.length <= 63 && label.test(text);
 
-/** Why a name is not one for this kind; undefined if it is. */
-export function judgeName(kind: string, name: string): string | undefined {
+/** The reason why a name is invalid for this kind; undefined if it is valid. */
+export function validateName(kind: string, name: string): string | undefined {
   if (/Role(Binding)?$/.test(kind))
     return name.length <= 253 && name !== '.' && name !== '..' && !/[/%]/.test(name)
       ? undefined
       : 'may not contain \'/\' or \'%\', or be "." or ".."';
-  if (kind === 'Namespace') return isLabel(name) ? undefined : labelWords;
+  if (kind === 'Namespace') return isLabel(name) ? undefined : labelMessage;
   if (kind === 'Service')
     return name.length <= 63 && serviceLabel.test(name)
       ? undefined
       : "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-  return isSubdomain(name) ? undefined : subdomainWords;
+  return isSubdomain(name) ? undefined : subdomainMessage;
 }
 
-const mostAnnotations = 262_144;
+const maxAnnotationBytes = 262_144;
 
 export function validateMeta(object: KubeObject): Cause[] {
   const { metadata, kind } = object;
   const causes: Cause[] = [];
   if (!metadata.name) causes.push(requiredValue('metadata.name', 'name or generateName is required'));
   else {
-    const why = judgeName(kind, metadata.name);
+    const why = validateName(kind, metadata.name);
     if (why) causes.push(invalidValue('metadata.name', metadata.name, why));
   }
   causes.push(...validateLabels(metadata), ...validateAnnotations(metadata));
@@ -56,7 +56,7 @@ export function validateMeta(object: KubeObject): Cause[] {
   return causes.slice(0, 20);
 }
 
-/** Of a namespace: those that it came with, or that its subresource `finalize` writes. */
+/** Finalizers of a namespace, set on creation or through the subresource `finalize`. */
 export const validateFinalizers = ({ kind, spec }: KubeObject): Cause[] =>
   (kind === 'Namespace' ? textsOf(spec?.['finalizers']) : [])
     .filter((finalizer) => !isLabelKey(finalizer))
@@ -65,14 +65,14 @@ export const validateFinalizers = ({ kind, spec }: KubeObject): Cause[] =>
     )
     .slice(0, 20);
 
-/** A prefix that is a domain, perhaps, and a name. */
+/** An optional domain prefix, a slash, and a name. */
 export function isLabelKey(text: string): boolean {
   const slash = text.indexOf('/');
   const name = slash < 0 ? text : text.slice(slash + 1);
   return (slash < 0 || isSubdomain(text.slice(0, slash))) && name.length <= 63 && qualifiedName.test(name);
 }
 
-/** A label's value; the empty one too. */
+/** An empty label value is valid. */
 export const isLabelValue = (text: string): boolean => text === '' || (text.length <= 63 && qualifiedName.test(text));
 
 function validateLabels({ labels = {} }: ObjectMeta): Cause[] {
@@ -105,17 +105,17 @@ function validateAnnotations({ annotations = {} }: ObjectMeta): Cause[] {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
     if (!isLabelKey(key.toLowerCase())) causes.push(invalidValue('metadata.annotations', key, 'is not a qualified name'));
   }
-  if (bytes > mostAnnotations)
+  if (bytes > maxAnnotationBytes)
     causes.push({
       reason: 'FieldValueTooLong',
       field: 'metadata.annotations',
-      message: `Too long: may not be more than ${mostAnnotations} bytes`,
+      message: `Too long: may not be more than ${maxAnnotationBytes} bytes`,
     });
   return causes;
 }
 
-const letters = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A name that begins so and goes on by chance; `random` has five bytes at least. */
-export const completeName = (begin: string, random: Uint8Array): string =>
-  begin.slice(0, 58) + [...random.subarray(0, 5)].map((byte) => letters[byte % letters.length]).join('');
+/** Appends a random suffix to `generateName`; `random` has at least five bytes. */
+export const appendRandomSuffix = (begin: string, random: Uint8Array): string =>
+  begin.slice(0, 58) + [...random.subarray(0, 5)].map((byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');

@@ -1,58 +1,58 @@
 import type { KubeObject } from './object.ts';
 import { textOf } from './object.ts';
-import type { Asking, Attributes } from './rbac.ts';
+import type { Attributes, UserInfo } from './rbac.ts';
 import { forbiddenError } from './status.ts';
 
-// What a node may do by being one: Kubernetes' node authorizer, and the limits that NodeRestriction sets on what it writes.
+// Permissions of nodes: Kubernetes' node authorizer, and the NodeRestriction admission plugin.
 
 const prefix = 'system:node:';
 
-/** Its name, if whoever asks is a node. */
-export const nodeNameOf = ({ name, groups }: Asking): string | undefined =>
+/** The node's name, if the user is a node. */
+export const nodeNameOf = ({ name, groups }: UserInfo): string | undefined =>
   name.startsWith(prefix) && name.length > prefix.length && groups.includes('system:nodes') ? name.slice(prefix.length) : undefined;
 
-const reads = ['get', 'list', 'watch'];
+const readVerbs = ['get', 'list', 'watch'];
 const isOneOf = (list: readonly string[], verb: string) => list.includes(verb);
 
-/** What every node reads, and what it asks about those who ask it. */
-const common: readonly [group: string, resources: readonly string[], verbs: readonly string[]][] = [
-  ['', ['services'], reads],
+/** What every node may read and create, reviews of its own clients included. */
+const commonGrants: readonly [group: string, resources: readonly string[], verbs: readonly string[]][] = [
+  ['', ['services'], readVerbs],
   ['', ['persistentvolumes', 'persistentvolumeclaims'], ['get']],
   ['', ['events'], ['create', 'patch', 'update']],
   ['events.k8s.io', ['events'], ['create', 'patch', 'update']],
-  ['certificates.k8s.io', ['certificatesigningrequests'], ['create', ...reads]],
-  ['node.k8s.io', ['runtimeclasses'], reads],
-  ['storage.k8s.io', ['csidrivers'], reads],
+  ['certificates.k8s.io', ['certificatesigningrequests'], ['create', ...readVerbs]],
+  ['node.k8s.io', ['runtimeclasses'], readVerbs],
+  ['storage.k8s.io', ['csidrivers'], readVerbs],
   ['storage.k8s.io', ['volumeattachments'], ['get']],
   ['authentication.k8s.io', ['tokenreviews'], ['create']],
   ['authorization.k8s.io', ['subjectaccessreviews', 'localsubjectaccessreviews'], ['create']],
 ];
 
-/** `selectedName`: the one name that a list or watch is narrowed to. */
-export function nodeMay(node: string, a: Attributes, selectedName: string | undefined): boolean {
+/** `selectedName`: the name that a list or watch is narrowed to. */
+export function isNodeAllowed(node: string, a: Attributes, selectedName: string | undefined): boolean {
   if (a.path !== undefined) return false;
   const isOwn = (a.name || selectedName) === node;
   if (a.group === '' && a.resource === 'nodes') {
     if (a.subresource === 'status') return isOwn && isOneOf(['get', 'patch', 'update'], a.verb);
-    return a.subresource === '' && (a.verb === 'create' || (isOwn && isOneOf([...reads, 'patch', 'update'], a.verb)));
+    return a.subresource === '' && (a.verb === 'create' || (isOwn && isOneOf([...readVerbs, 'patch', 'update'], a.verb)));
   }
-  // There are none; a kubelet asks for its own by `spec.nodeName`.
-  if (a.group === '' && a.resource === 'pods') return a.subresource === '' && isOneOf(reads, a.verb);
+  // There are no pods; a kubelet lists its own by `spec.nodeName`.
+  if (a.group === '' && a.resource === 'pods') return a.subresource === '' && isOneOf(readVerbs, a.verb);
   if (a.group === 'coordination.k8s.io' && a.resource === 'leases')
     return a.namespace === 'kube-node-lease' && (a.verb === 'create' || (isOwn && isOneOf(['get', 'patch', 'update', 'delete'], a.verb)));
   if (a.group === 'storage.k8s.io' && a.resource === 'csinodes')
-    return a.verb === 'create' || (isOwn && isOneOf([...reads, 'patch', 'update', 'delete'], a.verb));
+    return a.verb === 'create' || (isOwn && isOneOf([...readVerbs, 'patch', 'update', 'delete'], a.verb));
   if (a.subresource !== '') return false;
-  return common.some(([group, resources, verbs]) => group === a.group && resources.includes(a.resource) && verbs.includes(a.verb));
+  return commonGrants.some(([group, resources, verbs]) => group === a.group && resources.includes(a.resource) && verbs.includes(a.verb));
 }
 
-const plurals: Record<string, { group: string; plural: string }> = {
+const restrictedKinds: Record<string, { group: string; plural: string }> = {
   Node: { group: '', plural: 'nodes' },
   Lease: { group: 'coordination.k8s.io', plural: 'leases' },
   CSINode: { group: 'storage.k8s.io', plural: 'csinodes' },
 };
 
-/** Labels in Kubernetes' own names that a node may give itself. */
+/** Labels under Kubernetes' domains that a node may set on itself. */
 const ownLabels = new Set([
   'kubernetes.io/hostname',
   'kubernetes.io/arch',
@@ -76,11 +76,11 @@ const isReserved = (label: string): boolean => {
   return !ownLabels.has(label) && !/(^|\.)(kubelet|node)\.kubernetes\.io$/.test(domain);
 };
 
-const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+const isSameJson = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 
-/** Throws if a node may not write this. */
+/** Throws if the node must not write this object. */
 export function restrictNode(node: string, object: KubeObject, before: KubeObject | undefined): void {
-  const of = plurals[object.kind];
+  const of = restrictedKinds[object.kind];
   if (!of) return;
   const { name } = object.metadata;
   const refuse = (why: string) => {
@@ -88,17 +88,17 @@ export function restrictNode(node: string, object: KubeObject, before: KubeObjec
   };
   if (name !== node) refuse(`write ${of.plural} of another name than its own`);
   if (object.kind !== 'Node') return;
-  const [has, had] = [object.metadata.labels ?? {}, before?.metadata.labels ?? {}];
-  const changed = [...new Set([...Object.keys(has), ...Object.keys(had)])].filter(
-    (label) => has[label] !== had[label] && isReserved(label),
+  const [labels, previousLabels] = [object.metadata.labels ?? {}, before?.metadata.labels ?? {}];
+  const changed = [...new Set([...Object.keys(labels), ...Object.keys(previousLabels)])].filter(
+    (label) => labels[label] !== previousLabels[label] && isReserved(label),
   );
   if (changed.length > 0) refuse(`set or change these labels: ${changed.slice(0, 10).join(', ')}`);
-  if (before && !same(object.spec?.['taints'], before.spec?.['taints'])) refuse('change its taints');
-  if (!same(object.spec?.['configSource'], before?.spec?.['configSource'])) refuse('set its configSource');
-  if (!same(object.metadata.ownerReferences, before?.metadata.ownerReferences)) refuse('set owner references');
+  if (before && !isSameJson(object.spec?.['taints'], before.spec?.['taints'])) refuse('change its taints');
+  if (!isSameJson(object.spec?.['configSource'], before?.spec?.['configSource'])) refuse('set its configSource');
+  if (!isSameJson(object.metadata.ownerReferences, before?.metadata.ownerReferences)) refuse('set owner references');
 }
 
-/** A node asks for certificates of its own name only. */
-export function isForItself(node: string, signer: string, commonName: string): boolean {
+/** A node may request certificates for its own name only. */
+export function isOwnCertificate(node: string, signer: string, commonName: string): boolean {
   return !/^kubernetes\.io\/(kube-apiserver-client-kubelet|kubelet-serving)$/.test(textOf(signer)) || commonName === prefix + node;
 }

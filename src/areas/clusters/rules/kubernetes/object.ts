@@ -1,4 +1,3 @@
-/** Whatever stands in JSON. */
 export type Json = Record<string, unknown>;
 
 export interface OwnerReference {
@@ -27,7 +26,7 @@ export interface ObjectMeta {
   managedFields?: unknown[];
 }
 
-/** An object whose shape was judged (schema/shape.ts): what a message declares has the type that it declares. */
+/** A validated object (schema/shape.ts): every field has the type that its message declares. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -37,6 +36,6 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** Texts of a list that may be absent. */
+/** A list of strings that may be absent. */
 export const textsOf = (value: unknown): string[] => (Array.isArray(value) ? (value as string[]) : []);
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

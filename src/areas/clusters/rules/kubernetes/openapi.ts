@@ -1,7 +1,7 @@
 import { groupVersions, type Resource, resources } from './resources.ts';
 import { type Field, fullName, isScalar, type Message, messageNamed, type Scalar } from './schema/messages.ts';
 
-// OpenAPI v3 of what is served, one document a group and version: what `kubectl explain` shows and `kubectl apply` asks.
+// OpenAPI v3, one document per group and version, for `kubectl explain` and `kubectl apply`.
 
 const scalars: Record<Scalar, unknown> = {
   string: { type: 'string' },
@@ -19,9 +19,9 @@ const scalars: Record<Scalar, unknown> = {
 const reference = (message: string) => ({ $ref: `#/components/schemas/${fullName(message)}` });
 const typeOf = (type: string) => (isScalar(type) ? scalars[type] : { allOf: [reference(type)], default: {} });
 
-function describeField({ form, type, mergeKey }: Field): unknown {
-  if (form === 'map') return { type: 'object', additionalProperties: typeOf(type) };
-  if (form === 'one') return typeOf(type);
+function describeField({ cardinality, type, mergeKey }: Field): unknown {
+  if (cardinality === 'map') return { type: 'object', additionalProperties: typeOf(type) };
+  if (cardinality === 'one') return typeOf(type);
   const merge =
     mergeKey === undefined
       ? {}
@@ -51,7 +51,7 @@ function schemasOf(found: readonly Resource[]): Record<string, unknown> {
     for (const field of message.fields.values()) if (!isScalar(field.type)) add(field.type);
   };
   for (const resource of found) if (resource.message) add(resource.message, resource);
-  // Kinds that are always empty have a name and nothing else to explain.
+  // Kinds that are always empty have no fields to describe.
   for (const resource of found)
     if (!resource.message)
       schemas[`io.quarterdeck.empty.${resource.kind}`] = {
@@ -64,7 +64,7 @@ function schemasOf(found: readonly Resource[]): Record<string, unknown> {
 }
 
 const parameter = (name: string) => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } });
-/** What clients look for before they leave it to the server to judge fields and to try without writing. */
+/** Clients look for these parameters before they use server-side validation or dry run. */
 const writeParameters = ['dryRun', 'fieldManager', 'fieldValidation'].map(parameter);
 
 const pathOf = (one: Resource) =>
@@ -79,7 +79,7 @@ function pathsOf(found: readonly Resource[]): Record<string, unknown> {
       parameters,
       responses: { 200: { description: 'OK' } },
     });
-    if (one.manner === 'kept') {
+    if (one.mode === 'stored') {
       paths[pathOf(one)] = { get: operation('list'), post: operation('post', writeParameters) };
       const write = {
         put: operation('put', writeParameters),
@@ -87,7 +87,7 @@ function pathsOf(found: readonly Resource[]): Record<string, unknown> {
         delete: operation('delete', writeParameters),
       };
       paths[`${pathOf(one)}/{name}`] = { get: operation('get'), ...write };
-    } else paths[pathOf(one)] = one.manner === 'review' ? { post: operation('post', writeParameters) } : { get: operation('list') };
+    } else paths[pathOf(one)] = one.mode === 'review' ? { post: operation('post', writeParameters) } : { get: operation('list') };
   }
   return paths;
 }

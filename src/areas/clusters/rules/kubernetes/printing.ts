@@ -2,7 +2,7 @@ import type { Json, KubeObject } from './object.ts';
 import { textOf, textsOf } from './object.ts';
 import type { Resource } from './resources.ts';
 
-// What `kubectl get` prints: columns of each kind, and a row of an object.
+// The output of `kubectl get`: the columns of each kind, and the row of an object.
 
 export interface Column {
   name: string;
@@ -17,10 +17,10 @@ type Columns = readonly [heading: string, cell: Cell, type?: string][];
 
 const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 const size = (value: unknown) => Object.keys((value ?? {}) as Json).length;
-const none = (text: string, instead = '<none>') => (text === '' ? instead : text);
+const orPlaceholder = (text: string, instead = '<none>') => (text === '' ? instead : text);
 
-/** 5d, 3h12m, 45s: as kubectl writes ages. */
-export function tellAge(since: string | undefined, now: string): string {
+/** Ages as kubectl prints them: 5d, 3h12m, 45s. */
+export function formatAge(since: string | undefined, now: string): string {
   if (!since) return '<unknown>';
   const seconds = Math.max(0, Math.floor((Date.parse(now) - Date.parse(since)) / 1000));
   const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600), Math.floor(seconds / 86_400)];
@@ -34,9 +34,9 @@ export function tellAge(since: string | undefined, now: string): string {
 }
 
 const name: Columns[number] = ['Name', ({ metadata }) => metadata.name];
-const age: Columns[number] = ['Age', ({ metadata }, now) => tellAge(metadata.creationTimestamp, now)];
+const age: Columns[number] = ['Age', ({ metadata }, now) => formatAge(metadata.creationTimestamp, now)];
 
-function tellNode({ status = {}, spec = {} }: KubeObject): string {
+function formatNodeStatus({ status = {}, spec = {} }: KubeObject): string {
   const ready = list(status['conditions']).find((one) => one['type'] === 'Ready');
   const words = [ready ? (ready['status'] === 'True' ? 'Ready' : 'NotReady') : 'Unknown'];
   if (spec['unschedulable'] === true) words.push('SchedulingDisabled');
@@ -44,8 +44,8 @@ function tellNode({ status = {}, spec = {} }: KubeObject): string {
 }
 
 const roleLabel = 'node-role.kubernetes.io/';
-const tellRoles = ({ metadata: { labels = {} } }: KubeObject) =>
-  none(
+const formatNodeRoles = ({ metadata: { labels = {} } }: KubeObject) =>
+  orPlaceholder(
     Object.keys(labels)
       .flatMap((label) => (label.startsWith(roleLabel) && label.length > roleLabel.length ? [label.slice(roleLabel.length)] : []))
       .sort()
@@ -54,46 +54,46 @@ const tellRoles = ({ metadata: { labels = {} } }: KubeObject) =>
 
 const infoOf = ({ status = {} }: KubeObject) => (status['nodeInfo'] ?? {}) as Record<string, string>;
 const addressOf = ({ status = {} }: KubeObject, type: string) =>
-  none(textOf(list(status['addresses']).find((one) => one['type'] === type)?.['address']));
+  orPlaceholder(textOf(list(status['addresses']).find((one) => one['type'] === type)?.['address']));
 
-function tellPorts({ spec = {} }: KubeObject): string {
+function formatPorts({ spec = {} }: KubeObject): string {
   const ports = list(spec['ports']).map(({ port, nodePort, protocol }) => `${port}${nodePort ? `:${nodePort}` : ''}/${protocol}`);
-  return none(ports.join(','));
+  return orPlaceholder(ports.join(','));
 }
 
-function tellOutside({ spec = {}, status = {} }: KubeObject): string {
+function formatExternalAddresses({ spec = {}, status = {} }: KubeObject): string {
   const ingress = list((status['loadBalancer'] as Json | undefined)?.['ingress']).map(
     (one) => textOf(one['ip']) || textOf(one['hostname']),
   );
   const all = [...(spec['type'] === 'ExternalName' ? [textOf(spec['externalName'])] : ingress), ...textsOf(spec['externalIPs'])].filter(
     Boolean,
   );
-  return none(all.join(','), spec['type'] === 'LoadBalancer' ? '<pending>' : '<none>');
+  return orPlaceholder(all.join(','), spec['type'] === 'LoadBalancer' ? '<pending>' : '<none>');
 }
 
-function tellCondition({ status = {} }: KubeObject): string {
+function formatCondition({ status = {} }: KubeObject): string {
   const types = new Set(list(status['conditions']).map((one) => textOf(one['type'])));
   const word = types.has('Denied') ? 'Denied' : types.has('Approved') ? 'Approved' : 'Pending';
   return [word, ...(types.has('Failed') ? ['Failed'] : []), ...(status['certificate'] ? ['Issued'] : [])].join(',');
 }
 
-const tellRole = (object: KubeObject) => {
+const formatRoleRef = (object: KubeObject) => {
   const { kind, name: role } = (object['roleRef'] ?? {}) as { kind?: string; name?: string };
   return `${kind}/${role}`;
 };
 
-const tellEndpoints = (object: KubeObject) => {
+const formatEndpoints = (object: KubeObject) => {
   const found = list(object['subsets']).flatMap((subset) =>
     list(subset['addresses']).flatMap(({ ip }) =>
       list(subset['ports']).length ? list(subset['ports']).map(({ port }) => `${ip}:${port}`) : [String(ip)],
     ),
   );
-  return none(found.slice(0, 3).join(',') + (found.length > 3 ? ` + ${found.length - 3} more...` : ''));
+  return orPlaceholder(found.slice(0, 3).join(',') + (found.length > 3 ? ` + ${found.length - 3} more...` : ''));
 };
 
 const lastSeen: Cell = (object, now) =>
-  tellAge(textOf(object['lastTimestamp'] ?? object['deprecatedLastTimestamp'] ?? object['eventTime']), now);
-const aboutWhat: Cell = (object) => {
+  formatAge(textOf(object['lastTimestamp'] ?? object['deprecatedLastTimestamp'] ?? object['eventTime']), now);
+const involvedObject: Cell = (object) => {
   const { kind = '', name: about = '' } = (object['involvedObject'] ?? object['regarding'] ?? {}) as Record<string, string>;
   return `${kind.toLowerCase()}/${about}`;
 };
@@ -104,8 +104,8 @@ const kinds: Readonly<Record<string, Columns>> = {
   Namespace: [name, ['Status', ({ status }) => status?.['phase'] ?? ''], age],
   Node: [
     name,
-    ['Status', tellNode],
-    ['Roles', tellRoles],
+    ['Status', formatNodeStatus],
+    ['Roles', formatNodeRoles],
     age,
     ['Version', (o) => infoOf(o)['kubeletVersion'] ?? ''],
     ['Internal-IP', (o) => addressOf(o, 'InternalIP')],
@@ -117,19 +117,19 @@ const kinds: Readonly<Record<string, Columns>> = {
   Service: [
     name,
     ['Type', ({ spec }) => spec?.['type']],
-    ['Cluster-IP', ({ spec }) => none(textOf(spec?.['clusterIP']))],
-    ['External-IP', tellOutside],
-    ['Port(s)', tellPorts],
+    ['Cluster-IP', ({ spec }) => orPlaceholder(textOf(spec?.['clusterIP']))],
+    ['External-IP', formatExternalAddresses],
+    ['Port(s)', formatPorts],
     age,
   ],
-  Endpoints: [name, ['Endpoints', tellEndpoints], age],
+  Endpoints: [name, ['Endpoints', formatEndpoints], age],
   EndpointSlice: [
     name,
     ['AddressType', (o) => o['addressType']],
     [
       'Ports',
       (o) =>
-        none(
+        orPlaceholder(
           list(o['ports'])
             .map(({ port }) => String(port ?? '*'))
             .join(','),
@@ -139,7 +139,7 @@ const kinds: Readonly<Record<string, Columns>> = {
     [
       'Endpoints',
       (o) =>
-        none(
+        orPlaceholder(
           list(o['endpoints'])
             .flatMap((one) => textsOf(one['addresses']))
             .slice(0, 3)
@@ -158,30 +158,30 @@ const kinds: Readonly<Record<string, Columns>> = {
     ['Requestor', ({ spec }) => textOf(spec?.['username'])],
     [
       'RequestedDuration',
-      ({ spec }) => (typeof spec?.['expirationSeconds'] === 'number' ? tellDuration(spec['expirationSeconds']) : '<none>'),
+      ({ spec }) => (typeof spec?.['expirationSeconds'] === 'number' ? formatDuration(spec['expirationSeconds']) : '<none>'),
     ],
-    ['Condition', tellCondition],
+    ['Condition', formatCondition],
   ],
   Role: [name, ['Created At', ({ metadata }) => metadata.creationTimestamp]],
   ClusterRole: [name, ['Created At', ({ metadata }) => metadata.creationTimestamp]],
-  RoleBinding: [name, ['Role', tellRole], age],
-  ClusterRoleBinding: [name, ['Role', tellRole], age],
+  RoleBinding: [name, ['Role', formatRoleRef], age],
+  ClusterRoleBinding: [name, ['Role', formatRoleRef], age],
   CSINode: [name, ['Drivers', ({ spec }) => list(spec?.['drivers']).length, 'integer'], age],
   Event: [
     ['Last Seen', lastSeen],
     ['Type', (o) => textOf(o['type'])],
     ['Reason', (o) => textOf(o['reason'])],
-    ['Object', aboutWhat],
+    ['Object', involvedObject],
     ['Message', (o) => textOf(o['message'] ?? o['note']).trim()],
   ],
 };
 
-const tellDuration = (seconds: number) => tellAge('1970-01-01T00:00:00Z', new Date(Math.min(seconds, 1e10) * 1000).toISOString());
+const formatDuration = (seconds: number) => formatAge('1970-01-01T00:00:00Z', new Date(Math.min(seconds, 1e10) * 1000).toISOString());
 
-const plain: Columns = [name, age];
-const columnsFor = (kind: string): Columns => kinds[kind] ?? plain;
+const defaultColumns: Columns = [name, age];
+const columnsFor = (kind: string): Columns => kinds[kind] ?? defaultColumns;
 /** Shown only with -o wide. */
-const wide = new Set(['Internal-IP', 'External-IP', 'OS-Image', 'Kernel-Version', 'Container-Runtime']);
+const wideColumns = new Set(['Internal-IP', 'External-IP', 'OS-Image', 'Kernel-Version', 'Container-Runtime']);
 
 export const columnsOf = ({ kind }: Resource): Column[] =>
   columnsFor(kind).map(([heading, , type = 'string']) => ({
@@ -189,7 +189,7 @@ export const columnsOf = ({ kind }: Resource): Column[] =>
     type,
     format: heading === 'Name' ? 'name' : '',
     description: heading,
-    priority: kind === 'Node' && wide.has(heading) ? 1 : 0,
+    priority: kind === 'Node' && wideColumns.has(heading) ? 1 : 0,
   }));
 
 export const rowOf = (object: KubeObject, now: string): unknown[] => columnsFor(object.kind).map(([, cell]) => cell(object, now) ?? '');

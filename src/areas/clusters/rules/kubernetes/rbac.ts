@@ -1,7 +1,7 @@
 import type { KubeObject } from './object.ts';
 import { matchesLabels } from './selectors.ts';
 
-// Who may do what: Kubernetes' RBAC, on roles and bindings that were read at one version.
+// Kubernetes' RBAC over roles and bindings that were read at one version.
 
 export interface PolicyRule {
   verbs?: string[];
@@ -11,10 +11,10 @@ export interface PolicyRule {
   nonResourceURLs?: string[];
 }
 
-/** What somebody wants to do. */
+/** The attributes of a request, for authorization. */
 export interface Attributes {
   verb: string;
-  /** Of something that is no resource; then nothing below counts. */
+  /** A path that is no resource; the fields below are then ignored. */
   path?: string;
   group: string;
   resource: string;
@@ -29,10 +29,10 @@ interface Grant {
   rules: readonly PolicyRule[];
 }
 
-/** Roles and bindings, by whom they are for: `User/name`, `Group/name`, `ServiceAccount/namespace/name`. */
-export interface Compiled {
+/** Grants by subject: `User/name` or `Group/name`; service accounts count as users. */
+export interface CompiledRbac {
   bySubject: ReadonlyMap<string, ReadonlyMap<string, Grant>>;
-  /** Rules of each role: `namespace/name`, of cluster roles `/name`. */
+  /** Rules by role: `namespace/name`, and `/name` for cluster roles. */
   roles: ReadonlyMap<string, readonly PolicyRule[]>;
 }
 
@@ -42,7 +42,7 @@ interface Subject {
   namespace?: string;
 }
 
-export function compileRbac(objects: readonly KubeObject[]): Compiled {
+export function compileRbac(objects: readonly KubeObject[]): CompiledRbac {
   const roles = new Map<string, readonly PolicyRule[]>();
   for (const object of objects)
     if (object.kind === 'Role' || object.kind === 'ClusterRole')
@@ -51,21 +51,21 @@ export function compileRbac(objects: readonly KubeObject[]): Compiled {
   for (const object of objects) {
     if (object.kind !== 'RoleBinding' && object.kind !== 'ClusterRoleBinding') continue;
     const namespace = object.metadata.namespace ?? '';
-    const place = placeOfRole(object['roleRef'], namespace);
-    const rules = roles.get(place);
+    const role = roleKey(object['roleRef'], namespace);
+    const rules = roles.get(role);
     if (!rules) continue;
     for (const subject of (object['subjects'] ?? []) as Subject[]) {
       const key = subjectKey(subject, namespace);
-      // Bound a thousand times over, a role still counts once.
+      // A role that is bound to a subject many times counts once.
       const grants = bySubject.get(key) ?? new Map<string, Grant>();
-      bySubject.set(key, grants.set(`${namespace} ${place}`, { namespace, rules }));
+      bySubject.set(key, grants.set(`${namespace} ${role}`, { namespace, rules }));
     }
   }
   return { bySubject, roles };
 }
 
-/** Where the role that a binding refers to stands in `Compiled.roles`. */
-export const placeOfRole = (roleRef: unknown, namespace: string): string => {
+/** The key of a binding's role in `CompiledRbac.roles`. */
+export const roleKey = (roleRef: unknown, namespace: string): string => {
   const { kind, name } = (roleRef ?? {}) as { kind?: string; name?: string };
   return `${kind === 'ClusterRole' ? '' : namespace}/${name}`;
 };
@@ -73,7 +73,7 @@ export const placeOfRole = (roleRef: unknown, namespace: string): string => {
 const subjectKey = ({ kind = '', name = '', namespace }: Subject, bound: string) =>
   kind === 'ServiceAccount' ? `User/system:serviceaccount:${namespace ?? bound}:${name}` : `${kind}/${name}`;
 
-/** Rules of roles that others are added up in: the rules of every role that its selectors match. */
+/** The rules of an aggregated role: those of every role that its selectors match. */
 export function aggregateRules(role: KubeObject, all: readonly KubeObject[]): PolicyRule[] | undefined {
   const selectors = (role['aggregationRule'] as { clusterRoleSelectors?: unknown[] } | undefined)?.clusterRoleSelectors;
   if (!selectors) return undefined;
@@ -86,13 +86,13 @@ export function aggregateRules(role: KubeObject, all: readonly KubeObject[]): Po
   return [...seen.values()];
 }
 
-export interface Asking {
+export interface UserInfo {
   name: string;
   groups: readonly string[];
 }
 
-/** The rules that hold for somebody in a namespace; '' for those of the whole cluster only. */
-export function* rulesFor({ bySubject }: Compiled, { name, groups }: Asking, namespace: string): Generator<PolicyRule> {
+/** The user's rules in a namespace; with '' only the cluster-wide ones. */
+export function* rulesFor({ bySubject }: CompiledRbac, { name, groups }: UserInfo, namespace: string): Generator<PolicyRule> {
   for (const key of [`User/${name}`, ...groups.map((group) => `Group/${group}`)])
     for (const grant of bySubject.get(key)?.values() ?? []) if (grant.namespace === '' || grant.namespace === namespace) yield* grant.rules;
 }
@@ -112,27 +112,27 @@ const coversPath = (patterns: readonly string[] | undefined, path: string) =>
   patterns?.some((pattern) => pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)))) ??
   false;
 
-export const mayDo = (compiled: Compiled, who: Asking, attributes: Attributes): boolean =>
+export const rbacAllows = (compiled: CompiledRbac, who: UserInfo, attributes: Attributes): boolean =>
   rulesFor(compiled, who, attributes.path === undefined ? attributes.namespace : '').some((rule) => allows(rule, attributes));
 
-/** So many times a single right is compared with a rule. */
-const mostComparisons = 500_000;
+/** Limit of comparisons between one permission and one rule. */
+const maxComparisons = 500_000;
 
 /**
- * Whether somebody who holds `own` may hand out `wanted`: nobody gives what they do not have. Each rule is taken apart into single rights, and
- * one rule of `own` must cover each of them whole. What is too much to compare is not covered.
+ * Whether a user with the rules `own` may grant the rules `wanted`. Each wanted rule is split into single permissions, and one rule of
+ * `own` must cover each of them. Above the comparison limit the answer is no.
  */
 export function covers(own: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
-  let left = mostComparisons;
+  let left = maxComparisons;
   for (const rule of wanted)
-    for (const right of takeApart(rule)) {
+    for (const right of splitRule(rule)) {
       const isCovered = own.some((one) => --left < 0 || coversRight(one, right));
       if (!isCovered || left < 0) return false;
     }
   return true;
 }
 
-function* takeApart({
+function* splitRule({
   verbs = [],
   apiGroups = [],
   resources = [],

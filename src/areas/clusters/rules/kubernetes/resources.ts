@@ -1,6 +1,18 @@
-import { qualified } from './status.ts';
+/**
+ * The served resources: stored kinds, kinds that are always empty, and reviews.
+ *
+ * This folder holds the rules of the embedded Kubernetes API (engine/embedded): pure functions on objects and texts, without database or clock.
+ * - A request: request-info.ts parses method and path; selectors.ts and selector-text.ts parse selectors; status.ts builds error responses.
+ * - A body: schema/tables.ts describes every message. schema/protobuf.ts decodes, schema/shape.ts validates types and drops unknown fields;
+ *   patch/ applies JSON, merge and strategic patches.
+ * - An object: names.ts validates metadata; kinds/ sets defaults and validates each kind; built-in.ts has the initial objects; expiry.ts says which
+ *   objects expire.
+ * - Permissions: rbac.ts evaluates roles and bindings; node-access.ts is the node authorizer with NodeRestriction; signers.ts decides which
+ *   certificate requests are signed.
+ * - Output: printing.ts has the tables of `kubectl get`; discovery.ts and openapi.ts describe the API.
+ */
 
-// What is served: which kinds are kept, which are only ever empty, and which are questions.
+import { qualified } from './status.ts';
 
 export interface Resource {
   group: string;
@@ -10,12 +22,12 @@ export interface Resource {
   kind: string;
   isNamespaced: boolean;
   shortNames: readonly string[];
-  /** Kept: objects are stored. Empty: lists have no items and writes are refused. Review: a POST is answered and nothing is kept. */
-  manner: 'kept' | 'empty' | 'review';
-  /** The message of its objects; of empty kinds none. */
+  /** stored: objects are stored. empty: lists have no items and writes are refused. review: a POST is answered and nothing is stored. */
+  mode: 'stored' | 'empty' | 'review';
+  /** The message that describes its objects; '' for empty kinds. */
   message: string;
   subresources: readonly Subresource[];
-  /** Under which name its rows stand: two groups may show the same objects. */
+  /** The resource name in its rows: two groups may serve the same objects. */
   storedAs: string;
   isInAll: boolean;
 }
@@ -26,9 +38,9 @@ export interface Subresource {
   verbs: readonly string[];
 }
 
-const keptVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
-export const verbsOf = ({ manner }: Resource): readonly string[] =>
-  manner === 'kept' ? keptVerbs : manner === 'empty' ? ['get', 'list', 'watch'] : ['create'];
+const storedVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+export const verbsOf = ({ mode }: Resource): readonly string[] =>
+  mode === 'stored' ? storedVerbs : mode === 'empty' ? ['get', 'list', 'watch'] : ['create'];
 
 const status = (kind: string): Subresource => ({ name: 'status', kind, verbs: ['get', 'patch', 'update'] });
 
@@ -44,7 +56,7 @@ function describe(
   groupVersion: string,
   kind: string,
   scope: 'namespaced' | 'cluster',
-  manner: Resource['manner'],
+  mode: Resource['mode'],
   extras: Extras = {},
 ): Resource {
   const [group, version] = groupVersion.includes('/') ? (groupVersion.split('/') as [string, string]) : ['', groupVersion];
@@ -59,8 +71,8 @@ function describe(
     kind,
     isNamespaced: scope === 'namespaced',
     shortNames: extras.shortNames ?? [],
-    manner,
-    message: manner === 'empty' ? '' : `${packageOf(group)}.${kind}`,
+    mode,
+    message: mode === 'empty' ? '' : `${packageOf(group)}.${kind}`,
     subresources: extras.subresources ?? [],
     storedAs: extras.storedAs ?? qualified({ group, plural }),
     isInAll: extras.isInAll ?? false,
@@ -75,35 +87,35 @@ const authorization = 'authorization.k8s.io/v1';
 const authentication = 'authentication.k8s.io/v1';
 
 export const resources: readonly Resource[] = [
-  describe('v1', 'ConfigMap', 'namespaced', 'kept', { shortNames: ['cm'] }),
-  describe('v1', 'Endpoints', 'namespaced', 'kept', { shortNames: ['ep'], plural: 'endpoints' }),
-  describe('v1', 'Event', 'namespaced', 'kept', { shortNames: ['ev'] }),
-  describe('v1', 'Namespace', 'cluster', 'kept', {
+  describe('v1', 'ConfigMap', 'namespaced', 'stored', { shortNames: ['cm'] }),
+  describe('v1', 'Endpoints', 'namespaced', 'stored', { shortNames: ['ep'], plural: 'endpoints' }),
+  describe('v1', 'Event', 'namespaced', 'stored', { shortNames: ['ev'] }),
+  describe('v1', 'Namespace', 'cluster', 'stored', {
     shortNames: ['ns'],
     subresources: [status('Namespace'), { name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
   }),
-  describe('v1', 'Node', 'cluster', 'kept', { shortNames: ['no'], subresources: [status('Node')] }),
-  describe('v1', 'Secret', 'namespaced', 'kept'),
-  describe('v1', 'Service', 'namespaced', 'kept', { shortNames: ['svc'], subresources: [status('Service')], isInAll: true }),
-  describe('v1', 'ServiceAccount', 'namespaced', 'kept', {
+  describe('v1', 'Node', 'cluster', 'stored', { shortNames: ['no'], subresources: [status('Node')] }),
+  describe('v1', 'Secret', 'namespaced', 'stored'),
+  describe('v1', 'Service', 'namespaced', 'stored', { shortNames: ['svc'], subresources: [status('Service')], isInAll: true }),
+  describe('v1', 'ServiceAccount', 'namespaced', 'stored', {
     shortNames: ['sa'],
     subresources: [{ name: 'token', kind: 'TokenRequest', verbs: ['create'] }],
   }),
-  describe('coordination.k8s.io/v1', 'Lease', 'namespaced', 'kept'),
-  describe(certificates, 'CertificateSigningRequest', 'cluster', 'kept', {
+  describe('coordination.k8s.io/v1', 'Lease', 'namespaced', 'stored'),
+  describe(certificates, 'CertificateSigningRequest', 'cluster', 'stored', {
     shortNames: ['csr'],
     subresources: [
       { name: 'approval', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] },
       status('CertificateSigningRequest'),
     ],
   }),
-  describe('discovery.k8s.io/v1', 'EndpointSlice', 'namespaced', 'kept'),
-  describe('events.k8s.io/v1', 'Event', 'namespaced', 'kept', { shortNames: ['ev'], storedAs: 'events' }),
-  describe(rbac, 'ClusterRole', 'cluster', 'kept'),
-  describe(rbac, 'ClusterRoleBinding', 'cluster', 'kept'),
-  describe(rbac, 'Role', 'namespaced', 'kept'),
-  describe(rbac, 'RoleBinding', 'namespaced', 'kept'),
-  describe('storage.k8s.io/v1', 'CSINode', 'cluster', 'kept'),
+  describe('discovery.k8s.io/v1', 'EndpointSlice', 'namespaced', 'stored'),
+  describe('events.k8s.io/v1', 'Event', 'namespaced', 'stored', { shortNames: ['ev'], storedAs: 'events' }),
+  describe(rbac, 'ClusterRole', 'cluster', 'stored'),
+  describe(rbac, 'ClusterRoleBinding', 'cluster', 'stored'),
+  describe(rbac, 'Role', 'namespaced', 'stored'),
+  describe(rbac, 'RoleBinding', 'namespaced', 'stored'),
+  describe('storage.k8s.io/v1', 'CSINode', 'cluster', 'stored'),
 
   describe(authentication, 'TokenReview', 'cluster', 'review'),
   describe(authentication, 'SelfSubjectReview', 'cluster', 'review'),
@@ -143,16 +155,16 @@ const byPath = new Map(resources.map((resource) => [`${groupVersionOf(resource)}
 export const findResource = (group: string, version: string, plural: string): Resource | undefined =>
   byPath.get(`${groupVersionOf({ group, version })} ${plural}`);
 
-/** The kind under whose name rows stand. */
+/** The resource whose rows have this name. */
 export const resourceStoredAs = (storedAs: string): Resource | undefined => resources.find((resource) => qualified(resource) === storedAs);
 
-/** Group versions in the order in which they are told, core first. */
+/** Group versions in discovery order, core first. */
 export const groupVersions: readonly { group: string; version: string }[] = [
   ...new Map(resources.map(({ group, version }) => [groupVersionOf({ group, version }), { group, version }])).values(),
 ].sort((a, b) => (a.group === '' ? -1 : b.group === '' ? 1 : 0));
 
-/** Why a kind that is always empty cannot be written. */
-export const whyEmpty = ({ kind }: Resource): string =>
+/** The reason why objects of an always empty kind cannot be written. */
+export const emptyKindReason = ({ kind }: Resource): string =>
   kind === 'CustomResourceDefinition'
     ? 'this control plane is embedded and serves built-in kinds only, no custom resources; a cluster of a version without +embedded takes them'
     : `this control plane is embedded and runs no pods, so it takes no ${kind} objects; a cluster of a version without +embedded does`;

@@ -2,8 +2,7 @@ import { isLabelKey, isLabelValue } from './names.ts';
 import type { FieldRequirement, LabelRequirement } from './selectors.ts';
 import { badRequest } from './status.ts';
 
-// The text of label and field selectors. Each character is looked at a fixed number of times: callers choose the text, and one of 8,192 spaces or
-// commas must not cost more than any other.
+// Parses label and field selectors in linear time. Clients choose the text, and 8,192 spaces or commas must cost no more than other text.
 
 const maxLength = 8_192;
 const maxRequirements = 100;
@@ -15,7 +14,7 @@ export function requireSelectorLength(text: string): void {
 
 const quote = (text: string) => JSON.stringify(text.slice(0, 200));
 
-/** Cuts at each comma for which `isSeparator` holds; it is called once for every character, in order. */
+/** Splits at each comma for which `isSeparator` returns true; it is called once per character, in order. */
 function splitTerms(text: string, isSeparator: (character: string) => boolean): string[] {
   const terms: string[] = [];
   if (text.trim() === '') return terms;
@@ -68,10 +67,10 @@ function readLabel(term: string): LabelRequirement {
   }
 }
 
-/** As Kubernetes: what fits into 64 bits. */
+/** As in Kubernetes: at most 19 digits, so that the number fits into 64 bits. */
 export const isInteger = (text: string): boolean => /^-?\d{1,19}$/.test(text);
 
-/** `head` is what stands before the bracket: `environment notin`. */
+/** `head` is the text before the bracket: `environment notin`. */
 function readList(
   head: string,
   rest: string,
@@ -89,7 +88,7 @@ function readList(
   );
 }
 
-/** A backslash takes the character behind it is. */
+/** A backslash escapes the next character. */
 function unescaped(): (character: string) => boolean {
   let isEscaped = false;
   return (character) => {

@@ -2,7 +2,7 @@ import type { Json, KubeObject } from './object.ts';
 import { isInteger, readFields, readLabels, requireSelectorLength } from './selector-text.ts';
 import { badRequest } from './status.ts';
 
-// Label and field selectors, as they stand in a query.
+// Label and field selectors of a query.
 
 export interface LabelRequirement {
   key: string;
@@ -21,7 +21,7 @@ export interface Selector {
   fields: readonly FieldRequirement[];
 }
 
-/** What selectors look at; kept beside a change when it differs from what was before. */
+/** The part of an object that selectors can match. The change log stores the previous one where it differs. */
 export interface Selectable {
   labels: Readonly<Record<string, string>>;
   fields: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export function readSelector(labelText: string, fieldText: string, { kind, group
 }
 
 const alwaysSelectable = ['metadata.name', 'metadata.namespace'];
-/** By kind: fields that can be asked for beside the name, as Kubernetes has them. */
+/** Selectable fields by kind, beside name and namespace, as in Kubernetes. */
 const selectable: Readonly<Record<string, readonly string[]>> = {
   Namespace: ['status.phase'],
   Node: ['spec.unschedulable'],
@@ -51,10 +51,10 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
     ...['reason', 'type', 'reportingComponent', 'reportingController', 'source'],
   ],
 };
-/** Kinds that are always empty take any of theirs: nothing would match. */
+/** Always empty kinds accept any spec or status field: nothing would match. */
 const isOfEmptyKind = (field: string) => field.startsWith('spec.') || field.startsWith('status.');
 
-/** Each of an event's two groups knows only its own names of what both show. */
+/** Each of the two event groups accepts only its own field names. */
 const isOfCoreEvents = (field: string) => ['reportingComponent', 'source'].includes(field) || field.startsWith('involvedObject.');
 const isOfNewEvents = (field: string) => field === 'reportingController' || field.startsWith('regarding.');
 
@@ -64,32 +64,31 @@ function requireField(field: string, kind: string, group: string): void {
   if (!isKnown || isOfOther) throw badRequest(`field label not supported: ${field}`);
 }
 
-/** What selectors can see of an object. */
 export function selectableOf(object: KubeObject): Selectable {
   const fields: Record<string, string> = { 'metadata.name': object.metadata.name, 'metadata.namespace': object.metadata.namespace ?? '' };
-  for (const path of selectable[object.kind] ?? []) fields[path] = lookAt(object, path);
+  for (const path of selectable[object.kind] ?? []) fields[path] = readPath(object, path);
   return { labels: object.metadata.labels ?? {}, fields };
 }
 
-/** Events are kept in one form and asked for in two. */
+/** Events are stored in one form and selected by the field names of two. */
 const aliases: Record<string, string> = {
   regarding: 'involvedObject',
   reportingController: 'reportingComponent',
   source: 'source.component',
 };
 
-function lookAt(object: KubeObject, path: string): string {
+function readPath(object: KubeObject, path: string): string {
   const [first, ...rest] = path.split('.') as [string, ...string[]];
   const real = object.kind === 'Event' && aliases[first] ? [...aliases[first].split('.'), ...rest] : [first, ...rest];
   let at: unknown = object;
   for (const part of real) at = (at as Json | undefined)?.[part];
   if (path === 'spec.unschedulable') return String(at ?? false);
-  // As Kubernetes: newer clients name themselves in another field only.
+  // As in Kubernetes: newer clients set reportingComponent only.
   if (path === 'source' && !at) at = object['reportingComponent'];
   return at === undefined ? '' : String(at);
 }
 
-export const isEverything = ({ labels, fields }: Selector): boolean => labels.length === 0 && fields.length === 0;
+export const selectsAll = ({ labels, fields }: Selector): boolean => labels.length === 0 && fields.length === 0;
 
 export function isSelected({ labels, fields }: Selector, seen: Selectable): boolean {
   return (
@@ -110,11 +109,11 @@ function meets({ key: name, operator, values }: LabelRequirement, labels: Readon
   return operator === 'gt' ? Number(own) > bound : Number(own) < bound;
 }
 
-/** A name that every object of the answer must have: then the database need not look at others. */
-export const nameAskedFor = ({ fields }: Selector): string | undefined =>
+/** A name that every result must have; the database then reads that row only. */
+export const selectedName = ({ fields }: Selector): string | undefined =>
   fields.find(({ field, isEqual }) => field === 'metadata.name' && isEqual)?.value;
 
-/** Selectors that stand in an object: of aggregated roles. */
+/** Matches a label selector inside an object, such as an aggregation rule. */
 export function matchesLabels(selector: unknown, labels: Readonly<Record<string, string>>): boolean {
   const { matchLabels = {}, matchExpressions = [] } = (selector ?? {}) as {
     matchLabels?: Record<string, string>;

@@ -1,7 +1,7 @@
 import type { Json } from './object.ts';
 import { textOf, textsOf } from './object.ts';
 
-// Which approved requests are signed, as kube-controller-manager's signers judge them.
+// Which approved requests are signed, by the rules of kube-controller-manager's signers.
 
 export const signers = {
   client: 'kubernetes.io/kube-apiserver-client',
@@ -12,13 +12,13 @@ export const signers = {
 export const usagesOf = (spec: Json): string[] => textsOf(spec['usages']);
 
 const nodePrefix = 'system:node:';
-const signing = ['digital signature', 'key encipherment'];
+const alwaysAllowedUsages = ['digital signature', 'key encipherment'];
 
-const onlyUses = (usages: string[], needed: string) =>
-  usages.includes(needed) && usages.every((one) => one === needed || signing.includes(one));
+const hasOnlyUsage = (usages: string[], needed: string) =>
+  usages.includes(needed) && usages.every((one) => one === needed || alwaysAllowedUsages.includes(one));
 
-/** Of a signing request, what is judged. */
-export interface AskedFor {
+/** The checked parts of a signing request. */
+export interface RequestedCertificate {
   commonName: string;
   organizations: readonly string[];
   dnsNames: readonly string[];
@@ -26,8 +26,8 @@ export interface AskedFor {
   hasOtherNames: boolean;
 }
 
-/** Undefined: sign it. `not ours`: nobody here signs for this signer. Else why it is refused. */
-export function judgeSigningRequest(signer: string, request: AskedFor, spec: Json): string | undefined {
+/** Undefined: sign it. `not ours`: this signer is not implemented here. Otherwise the reason for the refusal. */
+export function checkSigningRequest(signer: string, request: RequestedCertificate, spec: Json): string | undefined {
   const usages = usagesOf(spec);
   const isNode =
     request.commonName.startsWith(nodePrefix) &&
@@ -38,17 +38,17 @@ export function judgeSigningRequest(signer: string, request: AskedFor, spec: Jso
   if (signer === signers.kubelet) {
     if (!isNode) return 'the subject must be CN=system:node:<name>, O=system:nodes';
     if (hasNames) return 'a client certificate of a node has no alternative names';
-    return onlyUses(usages, 'client auth') ? undefined : 'usages must be client auth, digital signature and key encipherment at most';
+    return hasOnlyUsage(usages, 'client auth') ? undefined : 'usages must be client auth, digital signature and key encipherment at most';
   }
   if (signer === signers.serving) {
     if (!isNode) return 'the subject must be CN=system:node:<name>, O=system:nodes';
     if (textOf(spec['username']) !== request.commonName) return 'a node asks for its serving certificate itself';
     if (!hasNames || request.hasOtherNames) return 'a serving certificate has DNS names or addresses, and no others';
-    return onlyUses(usages, 'server auth') ? undefined : 'usages must be server auth, digital signature and key encipherment at most';
+    return hasOnlyUsage(usages, 'server auth') ? undefined : 'usages must be server auth, digital signature and key encipherment at most';
   }
   if (signer === signers.client) {
     if (request.organizations.includes('system:masters')) return 'system:masters is not given by certificates of this signer';
-    return onlyUses(usages, 'client auth') ? undefined : 'usages must be client auth, digital signature and key encipherment at most';
+    return hasOnlyUsage(usages, 'client auth') ? undefined : 'usages must be client auth, digital signature and key encipherment at most';
   }
   return 'not ours';
 }

@@ -1,4 +1,4 @@
-// How Kubernetes says no: a `Status` with a reason that programs know, and a sentence for people.
+// Kubernetes' error responses: a `Status` with a machine-readable reason and a sentence for people.
 
 export interface StatusDetails {
   name?: string;
@@ -20,12 +20,12 @@ export interface Status {
   code: number;
 }
 
-/** A refusal in Kubernetes' words. */
+/** An error that is sent as a `Status`. */
 export class ApiError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly details: StatusDetails | undefined;
-  /** What a list's refusal carries, such as where to go on. */
+  /** Metadata of a refused list, such as its continue token. */
   readonly metadata: Record<string, unknown>;
 
   constructor(code: number, reason: string, message: string, details?: StatusDetails, metadata: Record<string, unknown> = {}) {
@@ -58,16 +58,16 @@ export const success = (details: StatusDetails): Status => ({
   code: 200,
 });
 
-/** A kind of object as sentences name it. */
-export interface Named {
+/** A resource as error messages name it. */
+export interface GroupResource {
   group: string;
   plural: string;
 }
 
 /** `certificatesigningrequests.certificates.k8s.io`. */
-export const qualified = ({ group, plural }: Named): string => (group ? `${plural}.${group}` : plural);
+export const qualified = ({ group, plural }: GroupResource): string => (group ? `${plural}.${group}` : plural);
 
-const detailsOf = ({ group, plural }: Named, name: string): StatusDetails => ({
+const detailsOf = ({ group, plural }: GroupResource, name: string): StatusDetails => ({
   ...(name ? { name } : {}),
   ...(group ? { group } : {}),
   kind: plural,
@@ -76,41 +76,41 @@ const detailsOf = ({ group, plural }: Named, name: string): StatusDetails => ({
 export const badRequest = (message: string) => new ApiError(400, 'BadRequest', message);
 export const unauthorized = () => new ApiError(401, 'Unauthorized', 'Unauthorized');
 
-export const notFoundError = (of: Named, name: string) =>
+export const notFoundError = (of: GroupResource, name: string) =>
   new ApiError(404, 'NotFound', `${qualified(of)} "${name}" not found`, detailsOf(of, name));
 
 export const noSuchPath = () => new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
-export const alreadyExists = (of: Named, name: string) =>
+export const alreadyExists = (of: GroupResource, name: string) =>
   new ApiError(409, 'AlreadyExists', `${qualified(of)} "${name}" already exists`, detailsOf(of, name));
 
-export const conflictError = (of: Named, name: string, why: string) =>
+export const conflictError = (of: GroupResource, name: string, why: string) =>
   new ApiError(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`, detailsOf(of, name));
 
-/** The sentence that clients know: read it again, change it, write it again. */
-export const modified = 'the object has been modified; please apply your changes to the latest version and try again';
+/** Clients recognize this sentence: they read the object again and retry. */
+export const modifiedMessage = 'the object has been modified; please apply your changes to the latest version and try again';
 
-export const forbiddenError = (of: Named, name: string, why: string) =>
+export const forbiddenError = (of: GroupResource, name: string, why: string) =>
   new ApiError(403, 'Forbidden', `${qualified(of)} ${name ? `"${name}" ` : ''}is forbidden: ${why}`, detailsOf(of, name));
 
 export interface Cause {
-  /** As `FieldValueInvalid`. */
+  /** Such as `FieldValueInvalid`. */
   reason: string;
   field: string;
   message: string;
 }
 
-export const invalidError = (kind: string, of: Named, name: string, causes: Cause[]) =>
+export const invalidError = (kind: string, of: GroupResource, name: string, causes: Cause[]) =>
   new ApiError(
     422,
     'Invalid',
     `${kind}${of.group ? `.${of.group}` : ''} "${name}" is invalid: ${
-      causes.length === 1 ? tell(causes[0]!) : `[${causes.map(tell).join(', ')}]`
+      causes.length === 1 ? describeCause(causes[0]!) : `[${causes.map(describeCause).join(', ')}]`
     }`,
     { ...detailsOf(of, name), kind, causes },
   );
 
-const tell = ({ field, message }: Cause) => `${field}: ${message}`;
+const describeCause = ({ field, message }: Cause) => `${field}: ${message}`;
 
 export const invalidValue = (field: string, value: unknown, why: string): Cause => ({
   reason: 'FieldValueInvalid',
@@ -134,7 +134,7 @@ export const tooLarge = (message: string) => new ApiError(413, 'RequestEntityToo
 export const tooMany = (message: string) => new ApiError(429, 'TooManyRequests', message, { retryAfterSeconds: 1 });
 export const expired = (message: string, metadata: Record<string, unknown> = {}) =>
   new ApiError(410, 'Expired', message, undefined, metadata);
-/** Who asks with a version that is not yet written, such as one from before a restore, must list anew. */
+/** For a version that does not exist yet, such as one from before a restore: the client must list again. */
 export const tooLargeVersion = (asked: number, current: number) =>
   new ApiError(504, 'Timeout', `Too large resource version: ${asked}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],

@@ -125,7 +125,7 @@ test('hostile requests are refused and break nothing', async (t) => {
     ),
     { numRuns: 150, endOnFailure: true },
   );
-  // A stranger's selector is not even read; of everybody else's the bounds are told.
+  // An anonymous client's selector is not parsed; other clients are told the limits.
   const spaces = encodeURIComponent(`a=${' '.repeat(4_000)}=`);
   assert.equal((await as()('GET', `/api/v1/nodes?fieldSelector=${spaces}`)).status, 403);
   assert.equal((await call('GET', `/api/v1/nodes?fieldSelector=${spaces}`)).status, 400);

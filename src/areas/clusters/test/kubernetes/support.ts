@@ -10,7 +10,7 @@ import { type EmbeddedCluster, type EmbeddedIdentity, type EmbeddedOptions, open
 import { makeUnread } from '../../engine/embedded/unread.ts';
 import { isCertificateRefused } from '../../store/nodes.ts';
 
-// A cluster on a listener of its own, with certificates made for it: what the front does in the product.
+// An embedded cluster with its own TLS listener and certificates. In the product the front does this.
 
 const day = 86_400_000;
 
@@ -22,7 +22,7 @@ const newPair = () => {
 };
 const validDays = () => ({ from: new Date(Date.now() - day), until: new Date(Date.now() + 10 * day) });
 
-/** An authority is a certificate that it signed itself. */
+/** A self-signed authority. */
 export function makeCa(): Ca {
   const { publicKey, privateKey, key } = newPair();
   const name = { commonName: 'kubernetes' };
@@ -62,7 +62,7 @@ export function makeRequest(commonName: string, organizations: string[], names: 
 export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect any response
   body: any;
   text: string;
 }
@@ -80,10 +80,10 @@ export interface Testbed {
   as(who?: Credential | string): Caller;
   /** As a member of system:masters. */
   call: Caller;
-  /** Another server's view of the same cluster. */
+  /** The same cluster, opened by another server. */
   another(deck?: Quarterdeck): Promise<{ cluster: EmbeddedCluster; as(who?: Credential | string): Caller; port: number }>;
   refused: Set<string>;
-  /** Requests at once. */
+  /** The limit of concurrent requests. */
   tier: { inflight: number };
 }
 
@@ -126,7 +126,7 @@ export async function embedded(t: TestContext): Promise<Testbed> {
 async function listen(cluster: EmbeddedCluster, ca: Ca, serving: Credential): Promise<Server> {
   const tls = { cert: serving.cert, key: serving.key, ca: ca.certificate, requestCert: true, rejectUnauthorized: false };
   const server = createServer(tls, (request, response) => cluster.serve(request, response, identify(request.socket as TLSSocket)));
-  server.keepAliveTimeout = 120_000; // else a connection that idles on a busy machine is closed as the next request goes out on it
+  server.keepAliveTimeout = 120_000; // on a busy machine an idle connection would be closed just as the next request is sent
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
 }
@@ -180,14 +180,14 @@ function parse(text: string): unknown {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind is watched
+// biome-ignore lint/suspicious/noExplicitAny: objects of any kind
 export type WatchEvent = { type: string; object: any };
 
 export interface OpenWatch {
   events: WatchEvent[];
-  /** Resolves once so many have come in all. */
+  /** Resolves once this many events have arrived in total. */
   until(count: number): Promise<WatchEvent[]>;
-  /** Resolves when the server ends it. */
+  /** Resolves when the server ends the watch. */
   ended: Promise<void>;
   close(): void;
 }
@@ -217,11 +217,11 @@ export function openWatch(port: number, ca: Ca, who: Credential, path: string): 
     ended,
     until: (count) =>
       new Promise((resolve, reject) => {
-        const told = () => events.map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason}`).join(', ');
-        const patience = setTimeout(() => reject(new Error(`${count} events of ${path} did not come, only: ${told()}`)), 60_000);
+        const received = () => events.map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason}`).join(', ');
+        const timeout = setTimeout(() => reject(new Error(`${count} events of ${path} did not come, only: ${received()}`)), 60_000);
         check = () => {
           if (events.length < count) return;
-          clearTimeout(patience);
+          clearTimeout(timeout);
           resolve(events);
         };
         check();

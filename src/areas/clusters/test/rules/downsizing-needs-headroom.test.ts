@@ -12,7 +12,7 @@ const sample = fc.record({
 });
 const small = { name: 'small', limits: tiers.small };
 
-test('a smaller tier is refused exactly when the 95th percentile of something is beyond 80 % of its limit; each such thing is named', () => {
+test('a smaller tier is refused exactly when a 95th percentile exceeds 80 % of its limit; each such component is named', () => {
   fc.assert(
     fc.property(fc.array(sample, { minLength: leastSamples, maxLength: 40 }), (samples) => {
       const crowded = {
@@ -27,12 +27,12 @@ test('a smaller tier is refused exactly when the 95th percentile of something is
   );
 });
 
-test('too few looks are no answer', () => {
+test('too few samples give no answer', () => {
   assert.match(refuseDownsize(small, [])!, /only 0 of the 3 looks/);
   assert.match(refuseDownsize(small, [{ nodes: 0, inflight: 0, bytes: 0 }])!, /only 1 of the 3 looks/);
 });
 
-test('a percentile is a value that occurred, with at most a twentieth above it', () => {
+test('a percentile is an observed value with at most 5 % of the values above it', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 1, maxLength: 100 }), (values) => {
       const found = p95(values);
@@ -42,7 +42,7 @@ test('a percentile is a value that occurred, with at most a twentieth above it',
   );
 });
 
-test('phases lead where they may, and only three of them may be changed', () => {
+test('phase transitions are limited, and a cluster can be changed in three phases only', () => {
   for (const phase of phases) {
     assert.equal(isChangeable(phase), ['ready', 'degraded', 'failed'].includes(phase));
     assert.equal(refuseChange('c', phase, null) === undefined, isChangeable(phase));

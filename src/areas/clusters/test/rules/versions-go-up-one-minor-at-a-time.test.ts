@@ -19,7 +19,7 @@ const version = fc
 const state = fc.constantFrom<VersionState>('preview', 'supported', 'deprecated', 'expired');
 const catalogs: fc.Arbitrary<Catalog> = fc.uniqueArray(fc.record({ version, state }), { selector: (e) => e.version, maxLength: 20 });
 
-test('a step is allowed exactly when it stays with the driver, never goes back, and crosses one minor at most', () => {
+test('a version step is allowed exactly when it keeps the driver, does not go back, and crosses at most one minor', () => {
   fc.assert(
     fc.property(version, version, (from, to) => {
       const [a, b] = [parseVersion(from)!, parseVersion(to)!];
@@ -35,7 +35,7 @@ test('a patch downgrade is a downgrade', () => {
   assert.match(refuseStep('v1.34.0+embedded', 'v1.36.0+embedded')!, /go to 1\.35 first/);
 });
 
-test('what the catalog offers as an upgrade is a step that is allowed, and nothing that is allowed is missing', () => {
+test('the catalog offers exactly the upgrades that are allowed', () => {
   fc.assert(
     fc.property(catalogs, version, (catalog, from) => {
       const offered = new Set(upgradesFrom(catalog, from).map((e) => e.version));
@@ -47,7 +47,7 @@ test('what the catalog offers as an upgrade is a step that is allowed, and nothi
   );
 });
 
-test('the default is supported, and none of its driver that is supported is newer', () => {
+test('the default version is supported, and no supported version of its driver is newer', () => {
   fc.assert(
     fc.property(catalogs, (catalog) => {
       const chosen = defaultVersion(catalog);
@@ -75,7 +75,7 @@ test('unknown and expired versions are refused with a sentence', () => {
   );
 });
 
-test('a node is in the way exactly when it is newer than the target, or too old for it; each is named', () => {
+test('a node blocks an upgrade exactly when it is newer than the target or too old for it; each is named', () => {
   const node = fc.record({ name: fc.stringMatching(/^[a-z]{3,8}$/), minor: fc.integer({ min: 18, max: 40 }) });
   fc.assert(
     fc.property(version, fc.uniqueArray(node, { selector: (n) => n.name, maxLength: 10 }), (to, nodes) => {

@@ -8,8 +8,8 @@ import { discard, hasBody } from '../../../../../kernel/http/discard.ts';
 import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
 import { isTemporary, refuseTemporarily } from '../../../../../kernel/http/temporary-failure.ts';
 import { runYielding } from '../../../../../kernel/yielding.ts';
-import type { Asked } from '../../../rules/kubernetes/path.ts';
-import { whyEmpty } from '../../../rules/kubernetes/resources.ts';
+import type { RequestInfo } from '../../../rules/kubernetes/request-info.ts';
+import { emptyKindReason } from '../../../rules/kubernetes/resources.ts';
 import { messageNamed } from '../../../rules/kubernetes/schema/messages.ts';
 import { decodeMessage, openEnvelope } from '../../../rules/kubernetes/schema/protobuf.ts';
 import {
@@ -25,14 +25,14 @@ import {
   unsupportedType,
 } from '../../../rules/kubernetes/status.ts';
 import { expectBody } from '../body.ts';
-import type { Call, Reply, Show } from '../call.ts';
+import type { Call, Reply, Representation } from '../call.ts';
 import { identifyCaller } from '../caller.ts';
 import { type Cluster, type EmbeddedIdentity, limits } from '../cluster.ts';
-import type { UnreadBytes } from '../unread.ts';
+import type { UnreadAccount } from '../unread.ts';
 
-// Kubernetes' HTTP: who asks, for what, in which form; and the answer.
+// The HTTP layer of the Kubernetes API: authenticates, decodes the body, selects the representation, writes the response.
 
-export interface Serving {
+export interface ServeContext {
   cluster: Cluster;
   /** Resolves once the cluster has its built-in objects. */
   ready: () => Promise<void>;
@@ -40,14 +40,14 @@ export interface Serving {
 }
 
 export function serveRequest(
-  serving: Serving,
+  serving: ServeContext,
   request: IncomingMessage,
   response: ServerResponse,
   identity: EmbeddedIdentity | undefined,
 ): void {
   const { cluster } = serving;
   cluster.figures.requests++;
-  response.on('error', () => {}); // a caller that left
+  response.on('error', () => {}); // the client disconnected
   const work = async () => {
     try {
       await answerRequest(serving, request, response, identity);
@@ -55,100 +55,107 @@ export function serveRequest(
       refuse(cluster, request, response, error);
     }
   };
-  // At a listener it is known whether the connection has proven who it is; until then its address pays.
+  // The listener knows whether the connection is authenticated. Until then the work is charged to the client's address.
   const { isSystem, org } = currentContext();
-  void runFor(isSystem && org !== '' ? currentContext() : ownContext(cluster), work, cluster.app.watch);
+  void runFor(isSystem && org !== '' ? currentContext() : clusterContext(cluster), work, cluster.app.watch);
 }
 
-const ownContext = (cluster: Cluster) => ({ org: cluster.org, operation: 'kubernetes' });
+const clusterContext = (cluster: Cluster) => ({ org: cluster.org, operation: 'kubernetes' });
 
-async function answerRequest(serving: Serving, request: IncomingMessage, response: ServerResponse, identity: EmbeddedIdentity | undefined) {
+async function answerRequest(
+  serving: ServeContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  identity: EmbeddedIdentity | undefined,
+) {
   const { cluster } = serving;
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  // Counted before anything is done for it; a watch gives its place back once it stands, and counts among the watches.
-  const leave = enter(cluster);
+  const disconnected = new AbortController();
+  response.once('close', () => disconnected.abort());
+  // Counted before any work. A watch releases its slot once it is open, and counts among the watches.
+  const releaseSlot = acquireSlot(cluster);
   const unread = cluster.options.unread.open({ org: cluster.org, cluster: cluster.id }, () => response.destroy());
-  response.once('close', guarded('clusters.embedded.wire.serve.close', response, unread.end));
+  response.once('close', guarded('clusters.embedded.wire.serve.close', response, unread.close));
   try {
     await serving.ready();
-    const { caller, asked } = await identifyCaller(cluster, { identity, headers: request.headers }, request);
+    const { caller, requestInfo } = await identifyCaller(cluster, { identity, headers: request.headers }, request);
     const accept = (request.headers.accept ?? '').slice(0, 2_000);
     const contentType = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
-    // A caller that showed something and was not refused has proven who it is.
-    if (identity || request.headers.authorization) switchContext(ownContext(cluster));
-    const body = await readRequestBody(cluster, request, response, asked, contentType);
+    // A client that sent a credential and was not refused is authenticated.
+    if (identity || request.headers.authorization) switchContext(clusterContext(cluster));
+    const body = await readRequestBody(cluster, request, response, requestInfo, contentType);
     const reply = await serving.dispatch({
-      asked,
+      requestInfo,
       caller,
       body,
       contentType,
       accept,
-      show: readShow(accept, asked),
-      signal: gone.signal,
+      representation: readRepresentation(accept, requestInfo),
+      signal: disconnected.signal,
       unread,
     });
     cutAfterAnswer(request, response);
-    if ('pieces' in reply) {
-      if (reply.isWatch) leave();
-      await writePieces(reply, response, { signal: gone.signal, isHead: request.method === 'HEAD', unread });
+    if ('chunks' in reply) {
+      if (reply.isWatch) releaseSlot();
+      await writeChunks(reply, response, { signal: disconnected.signal, isHead: request.method === 'HEAD', unread });
     } else writeReply(response, reply, { isHead: request.method === 'HEAD', unread });
   } finally {
-    leave();
+    releaseSlot();
   }
 }
 
-/** Gives the place back; more than once does no harm. */
-export function enter(cluster: Cluster): () => void {
-  if (cluster.underway >= cluster.options.inflight())
+/** Returns a release function, which is safe to call twice. */
+export function acquireSlot(cluster: Cluster): () => void {
+  if (cluster.inFlight >= cluster.options.inflight())
     throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
-  cluster.underway++;
-  cluster.figures.inflightPeak = Math.max(cluster.figures.inflightPeak, cluster.underway);
-  let isIn = true;
+  cluster.inFlight++;
+  cluster.figures.inflightPeak = Math.max(cluster.figures.inflightPeak, cluster.inFlight);
+  let isHeld = true;
   return () => {
-    if (isIn) cluster.underway--;
-    isIn = false;
+    if (isHeld) cluster.inFlight--;
+    isHeld = false;
   };
 }
 
-const largeBytes = 262_144;
+const serializedBodyBytes = 262_144;
 
 async function readRequestBody(
   cluster: Cluster,
   request: IncomingMessage,
   response: ServerResponse,
-  asked: Asked,
+  requestInfo: RequestInfo,
   type: string,
 ): Promise<unknown> {
-  if (asked.resource?.manner === 'empty' && !['get', 'list', 'watch'].includes(asked.verb)) {
+  if (requestInfo.resource?.mode === 'empty' && !['get', 'list', 'watch'].includes(requestInfo.verb)) {
     discard(request);
-    throw notServed(whyEmpty(asked.resource));
+    throw notServed(emptyKindReason(requestInfo.resource));
   }
   if (!hasBody(request) || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(request.method ?? '')) return undefined;
   const held = holdUntilAnswered(cluster.app.bodies, { org: cluster.org }, response);
-  const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, held });
+  const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyTimeoutMs, held });
   if (bytes.length === 0) return undefined;
-  // Large ones of an organization are read one after the other, so that others have their turn between them.
-  if (bytes.length > largeBytes) return held.holdWhile(() => cluster.app.heavy.run(cluster.org, () => decodeBody(bytes, type, asked)));
-  return decodeBody(bytes, type, asked);
+  // Large bodies of an organization are decoded one at a time, so that other tenants get turns in between.
+  if (bytes.length > serializedBodyBytes)
+    return held.holdWhile(() => cluster.app.heavy.run(cluster.org, () => decodeBody(bytes, type, requestInfo)));
+  return decodeBody(bytes, type, requestInfo);
 }
 
-/** A body as JSON would have it. */
-async function decodeBody(bytes: Buffer, type: string, asked: Asked): Promise<unknown> {
-  if (type.startsWith('application/apply-patch')) return {}; // refused, and no YAML is read for that
-  if (type === 'application/vnd.kubernetes.protobuf') return decodeProtobuf(bytes, asked);
+/** Decodes a body to JSON values. */
+async function decodeBody(bytes: Buffer, type: string, requestInfo: RequestInfo): Promise<unknown> {
+  if (type.startsWith('application/apply-patch')) return {}; // refused later, without parsing YAML
+  if (type === 'application/vnd.kubernetes.protobuf') return decodeProtobuf(bytes, requestInfo);
   if (type !== '' && type !== 'application/json' && !type.endsWith('+json'))
     throw unsupportedType(
       `the body of the request was in an unknown format - accepted media types include: application/json, application/vnd.kubernetes.protobuf`,
     );
-  return runYielding(readJsonInSteps(bytes, { values: limits.bodyParts }));
+  return runYielding(readJsonInSteps(bytes, { values: limits.bodyValues }));
 }
 
-function decodeProtobuf(bytes: Buffer, asked: Asked): unknown {
+function decodeProtobuf(bytes: Buffer, requestInfo: RequestInfo): unknown {
   const { apiVersion, kind, raw } = openEnvelope(bytes);
-  if (asked.verb === 'delete' || asked.verb === 'deletecollection') return decodeMessage(messageNamed('meta.DeleteOptions'), raw);
-  if (!asked.resource) throw noSuchPath();
-  const expected = expectBody({ asked });
+  if (requestInfo.verb === 'delete' || requestInfo.verb === 'deletecollection')
+    return decodeMessage(messageNamed('meta.DeleteOptions'), raw);
+  if (!requestInfo.resource) throw noSuchPath();
+  const expected = expectBody({ requestInfo });
   if (kind !== expected.kind || apiVersion !== expected.apiVersion)
     throw badRequest(
       `the body is a ${kind.slice(0, 100)} of ${apiVersion.slice(0, 100)}; expected is a ${expected.kind} of ${expected.apiVersion}`,
@@ -156,8 +163,8 @@ function decodeProtobuf(bytes: Buffer, asked: Asked): unknown {
   return { ...decodeMessage(expected.message, raw), apiVersion, kind };
 }
 
-/** The first form in Accept that we have. */
-function readShow(accept: string, { query }: Asked): Show {
+/** The first supported representation in Accept. */
+function readRepresentation(accept: string, { query }: RequestInfo): Representation {
   const rowObject = query.get('includeObject');
   const shown = { rowObject: rowObject === 'None' || rowObject === 'Object' ? rowObject : 'Metadata' } as const;
   for (const part of accept.split(',')) {
@@ -176,7 +183,7 @@ const headers = { 'Cache-Control': 'no-cache, private', 'X-Content-Type-Options'
 function writeReply(
   response: ServerResponse,
   reply: Extract<Reply, { body: unknown }>,
-  { isHead, unread }: { isHead: boolean; unread: UnreadBytes },
+  { isHead, unread }: { isHead: boolean; unread: UnreadAccount },
 ): void {
   const isText = typeof reply.body === 'string' && !reply.body.startsWith('{');
   const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
@@ -188,13 +195,13 @@ function writeReply(
     .end(isHead ? undefined : text);
 }
 
-async function writePieces(
-  { pieces, isWatch }: Extract<Reply, { isWatch: boolean }>,
+async function writeChunks(
+  { chunks, isWatch }: Extract<Reply, { isWatch: boolean }>,
   response: ServerResponse,
-  { signal, isHead, unread }: { signal: AbortSignal; isHead: boolean; unread: UnreadBytes },
+  { signal, isHead, unread }: { signal: AbortSignal; isHead: boolean; unread: UnreadAccount },
 ) {
   let hasBegun = false;
-  for await (const piece of pieces) {
+  for await (const chunk of chunks) {
     if (signal.aborted) break;
     if (!hasBegun) {
       hasBegun = true;
@@ -202,16 +209,16 @@ async function writePieces(
       if (isWatch) response.flushHeaders();
       if (isHead) break;
     }
-    if (piece === '' || response.write(piece)) continue;
-    unread.add(piece.length);
-    if (!(await drained(response, signal))) return void response.destroy();
-    unread.take(piece.length);
+    if (chunk === '' || response.write(chunk)) continue;
+    unread.add(chunk.length);
+    if (!(await waitForDrain(response, signal))) return void response.destroy();
+    unread.subtract(chunk.length);
   }
   if (!signal.aborted) response.end();
 }
 
-/** The next piece is not made before the last one is read. False: nobody reads, and what they hold of our memory is taken back. */
-const drained = (response: ServerResponse, signal: AbortSignal) =>
+/** Backpressure: the next chunk is made once the last one is read. False: the client does not read, and its buffer is freed. */
+const waitForDrain = (response: ServerResponse, signal: AbortSignal) =>
   new Promise<boolean>((resolve) => {
     if (signal.aborted || !response.writableNeedDrain) return resolve(true);
     const go = (isRead: boolean) => {
@@ -221,13 +228,13 @@ const drained = (response: ServerResponse, signal: AbortSignal) =>
       resolve(isRead);
     };
     const read = guarded('clusters.embedded.wire.serve.read', response, () => go(true));
-    const timer = setTimeout(go, limits.unreadMs, false);
+    const timer = setTimeout(go, limits.unreadTimeoutMs, false);
     response.on('drain', read);
     signal.addEventListener('abort', read);
   });
 
-/** What an error is in Kubernetes' words. */
-export function translate(cluster: Cluster, error: unknown): ApiError {
+/** Maps an error to a Kubernetes status. */
+export function toApiError(cluster: Cluster, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseBusy || error instanceof TenantThrottled)
     return tooMany('your organization has more requests under way than its share; try again in a moment');
@@ -244,7 +251,7 @@ export function translate(cluster: Cluster, error: unknown): ApiError {
 }
 
 function refuse(cluster: Cluster, request: IncomingMessage, response: ServerResponse, error: unknown): void {
-  const refusal = translate(cluster, error);
+  const refusal = toApiError(cluster, error);
   if (refusal.code >= 500) cluster.figures.errors++;
   if (response.headersSent || response.destroyed) return void response.destroy();
   const text = JSON.stringify(statusOf(refusal));

@@ -1,6 +1,6 @@
 import type { Json, KubeObject } from '../object.ts';
 
-// Events are kept in the core group's form; events.k8s.io shows and takes the same ones under other names.
+// Events are stored in the form of the core group. The group events.k8s.io serves the same events with other field names.
 
 const names: readonly [core: string, events: string][] = [
   ['involvedObject', 'regarding'],

@@ -5,20 +5,20 @@ import { textOf, textsOf } from '../object.ts';
 import { type Cause, forbiddenValue, invalidValue, requiredValue } from '../status.ts';
 import { prepareService, validateService } from './service.ts';
 
-// What each kind adds to what all objects have in common: fields that are filled in, and what is refused.
+// Defaults and validation of each kind, beyond the metadata that all objects share.
 
 export interface Kind {
-  /** Fills in what was left out. `before`: the object that is changed. */
+  /** Sets defaults. `before`: the stored object, for an update. */
   prepare?(object: KubeObject, before: KubeObject | undefined): void;
   validate?(object: KubeObject, before: KubeObject | undefined): Cause[];
 }
 
-/** Fields may stand in another order. */
-const same = (a: unknown, b: unknown) => isDeepStrictEqual(a ?? null, b ?? null);
+/** Ignores the order of fields. */
+const isSameValue = (a: unknown, b: unknown) => isDeepStrictEqual(a ?? null, b ?? null);
 
 const keyPattern = /^[-._a-zA-Z0-9]+$/;
 const isKey = (key: string) => key.length <= 253 && keyPattern.test(key) && key !== '.' && !key.startsWith('..');
-const mostData = 1_048_576;
+const maxDataBytes = 1_048_576;
 
 function validateData(parts: [field: string, data: unknown][], object: KubeObject, before: KubeObject | undefined): Cause[] {
   const causes: Cause[] = [];
@@ -35,12 +35,12 @@ function validateData(parts: [field: string, data: unknown][], object: KubeObjec
           ),
         );
     }
-  if (bytes > mostData * 1.4)
-    causes.push({ reason: 'FieldValueTooLong', field: '', message: `Too long: may not be more than ${mostData} bytes` });
+  if (bytes > maxDataBytes * 1.4)
+    causes.push({ reason: 'FieldValueTooLong', field: '', message: `Too long: may not be more than ${maxDataBytes} bytes` });
   if (before?.['immutable'] === true) {
     if (object['immutable'] !== true) causes.push(forbiddenValue('immutable', 'field is immutable when `immutable` is set'));
     for (const [field, data] of parts)
-      if (!same(data, before[field])) causes.push(forbiddenValue(field, 'field is immutable when `immutable` is set'));
+      if (!isSameValue(data, before[field])) causes.push(forbiddenValue(field, 'field is immutable when `immutable` is set'));
   }
   return causes.slice(0, 20);
 }
@@ -62,7 +62,7 @@ const configMap: Kind = {
   },
 };
 
-/** Types whose data must have certain keys. */
+/** Secret types that require certain keys. */
 const secretKeys: Record<string, string[]> = {
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
@@ -95,7 +95,7 @@ const secret: Kind = {
 const namespace: Kind = {
   prepare: (object, before) => {
     object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
-    // Later only its subresource changes them.
+    // After creation, finalizers change through the subresource `finalize` only.
     const finalizers = textsOf(object.spec?.['finalizers']);
     object.spec = before?.spec ?? { finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'] };
     object.status = before?.status ?? { phase: 'Active' };
@@ -156,7 +156,7 @@ const role: Kind = {
   validate: (object) => [...validateAggregation(object), ...validateRules(object)],
 };
 
-const mostSelectors = 40;
+const maxSelectors = 40;
 
 function validateAggregation(object: KubeObject): Cause[] {
   const selectors = ((object['aggregationRule'] as Json | undefined)?.['clusterRoleSelectors'] ?? []) as Json[];
@@ -164,7 +164,7 @@ function validateAggregation(object: KubeObject): Cause[] {
     (sum, one) => sum + Object.keys((one['matchLabels'] ?? {}) as Json).length + textsOf(one['matchExpressions']).length,
     selectors.length,
   );
-  return size > mostSelectors ? [invalidValue('aggregationRule', size, `has more than ${mostSelectors} selectors and requirements`)] : [];
+  return size > maxSelectors ? [invalidValue('aggregationRule', size, `has more than ${maxSelectors} selectors and requirements`)] : [];
 }
 
 const validateRules = (object: KubeObject): Cause[] =>
@@ -197,7 +197,7 @@ const binding: Kind = {
     if (!kinds.includes(textOf(reference['kind'])))
       causes.push(invalidValue('roleRef.kind', reference['kind'] ?? '', `supported values: ${kinds.map((one) => `"${one}"`).join(', ')}`));
     if (!reference['name']) causes.push(requiredValue('roleRef.name'));
-    if (before && !same(before['roleRef'], reference)) causes.push(invalidValue('roleRef', reference, 'cannot change roleRef'));
+    if (before && !isSameValue(before['roleRef'], reference)) causes.push(invalidValue('roleRef', reference, 'cannot change roleRef'));
     for (const [at, subject] of ((object['subjects'] ?? []) as Json[]).entries()) {
       if (!['User', 'Group', 'ServiceAccount'].includes(textOf(subject['kind'])))
         causes.push(invalidValue(`subjects[${at}].kind`, subject['kind'] ?? '', 'supported values: "Group", "ServiceAccount", "User"'));
@@ -224,7 +224,7 @@ const endpointSlice: Kind = {
   },
 };
 
-/** Only conditions and the certificate of a request change, by subresources of their own. */
+/** A request's spec is immutable; its conditions and certificate change through subresources. */
 const signingRequest: Kind = {
   prepare: (object, before) => {
     if (before) object.spec = before.spec ?? {};

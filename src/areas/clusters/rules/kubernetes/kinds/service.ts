@@ -3,7 +3,7 @@ import type { Json, KubeObject } from '../object.ts';
 import { textOf } from '../object.ts';
 import { type Cause, invalidValue, requiredValue } from '../status.ts';
 
-/** kubeadm's default range; its first address is the API's own. */
+/** kubeadm's default range; the first address belongs to the API itself. */
 export const serviceAddresses = { range: '10.96.0.0/12', first: 0x0a600000, size: 1_048_575 };
 export const nodePorts = { first: 30_000, last: 32_767 };
 
@@ -34,7 +34,7 @@ export function prepareService(service: KubeObject, before: KubeObject | undefin
   spec['type'] ??= 'ClusterIP';
   spec['sessionAffinity'] ??= 'None';
   if (spec['type'] !== 'ExternalName') {
-    // A client that sends what it applied leaves out what was allotted.
+    // `kubectl apply` sends the applied fields only, without the allocated address.
     if (before && !spec['clusterIP'] && before.spec?.['clusterIP']) spec['clusterIP'] = before.spec['clusterIP'];
     spec['ipFamilies'] ??= ['IPv4'];
     spec['ipFamilyPolicy'] ??= 'SingleStack';
@@ -43,12 +43,12 @@ export function prepareService(service: KubeObject, before: KubeObject | undefin
   const isOutward = spec['type'] === 'NodePort' || spec['type'] === 'LoadBalancer';
   if (isOutward) spec['externalTrafficPolicy'] ??= 'Cluster';
   if (spec['type'] === 'LoadBalancer') spec['allocateLoadBalancerNodePorts'] ??= true;
-  const had = (before?.spec?.['ports'] ?? []) as Port[];
+  const previousPorts = (before?.spec?.['ports'] ?? []) as Port[];
   for (const port of (spec['ports'] ?? []) as Port[]) {
     port.protocol ??= 'TCP';
     port.targetPort ??= port.port ?? 0;
-    const same = had.find((one) => one.port === port.port && one.protocol === port.protocol);
-    if (isOutward && port.nodePort === undefined && same?.nodePort) port.nodePort = same.nodePort;
+    const previousPort = previousPorts.find((one) => one.port === port.port && one.protocol === port.protocol);
+    if (isOutward && port.nodePort === undefined && previousPort?.nodePort) port.nodePort = previousPort.nodePort;
     if (!isOutward) delete port.nodePort;
   }
   service.status ??= { loadBalancer: {} };

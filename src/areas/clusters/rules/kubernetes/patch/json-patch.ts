@@ -1,7 +1,7 @@
 import type { Json } from '../object.ts';
 import { ApiError, badRequest } from '../status.ts';
 
-// RFC 6902. The document is changed in place; it is a copy.
+// RFC 6902. The caller passes a copy, which is changed in place.
 
 interface Operation {
   op: string;
@@ -10,17 +10,17 @@ interface Operation {
   value?: unknown;
 }
 
-const mostOperations = 1_000;
-/** Bytes that are copied and compared: both make more work than the patch that asks for them has bytes. */
-const mostWork = 6_291_456;
+const maxOperations = 1_000;
+/** Bytes that `copy` and `test` operations may touch: each can do more work than the patch has bytes. */
+const maxWorkBytes = 6_291_456;
 
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw badRequest('a JSON patch is a list of operations');
-  if (patch.length > mostOperations)
+  if (patch.length > maxOperations)
     throw new ApiError(
       413,
       'RequestEntityTooLarge',
-      `the allowed maximum operations in a JSON patch is ${mostOperations}, got ${patch.length}`,
+      `the allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
       {},
     );
   const root = { '': document };
@@ -29,7 +29,7 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
     const operation = readOperation(given);
     const subject = operation.op === 'copy' ? operation.from! : operation.op === 'test' ? operation.path : undefined;
     if (subject !== undefined) work += JSON.stringify(lookUp(root, subject))?.length ?? 0;
-    if (work > mostWork) throw new ApiError(413, 'RequestEntityTooLarge', 'this JSON patch copies or tests too much', {});
+    if (work > maxWorkBytes) throw new ApiError(413, 'RequestEntityTooLarge', 'this JSON patch copies or tests too much', {});
     applyOperation(root, operation);
   }
   return root[''];
@@ -46,7 +46,7 @@ function readOperation(given: unknown): Operation {
 const partsOf = (pointer: string): string[] =>
   ['', ...pointer.split('/').slice(1)].map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-const cannot = (path: string) =>
+const missingPath = (path: string) =>
   new ApiError(
     422,
     'Invalid',
@@ -56,10 +56,10 @@ const cannot = (path: string) =>
 
 function step(at: unknown, part: string, path: string): unknown {
   if (Array.isArray(at)) {
-    if (!/^(0|[1-9]\d{0,8})$/.test(part) || Number(part) >= at.length) throw cannot(path);
+    if (!/^(0|[1-9]\d{0,8})$/.test(part) || Number(part) >= at.length) throw missingPath(path);
     return at[Number(part)];
   }
-  if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) throw cannot(path);
+  if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) throw missingPath(path);
   return (at as Json)[part];
 }
 
@@ -71,14 +71,14 @@ function applyOperation(root: unknown, { op, path, from, value }: Operation): vo
   else if (op === 'remove') removeAt(root, path);
   else if (op === 'copy') addAt(root, path, structuredClone(lookUp(root, from!)));
   else if (op === 'move') {
-    if (path.startsWith(`${from}/`)) throw cannot(path);
+    if (path.startsWith(`${from}/`)) throw missingPath(path);
     addAt(root, path, removeAt(root, from!));
   } else if (op === 'test') requireEqual(lookUp(root, path), value ?? null, path);
-  else throw badRequest(`the operation ${JSON.stringify(op.slice(0, 50))} is none of a JSON patch`);
+  else throw badRequest(`the operation ${JSON.stringify(op.slice(0, 50))} does not exist in a JSON patch`);
 }
 
-function requireEqual(has: unknown, wanted: unknown, path: string): void {
-  if (canonical(has) !== canonical(wanted))
+function requireEqual(actual: unknown, expected: unknown, path: string): void {
+  if (canonical(actual) !== canonical(expected))
     throw new ApiError(
       422,
       'Invalid',
@@ -112,10 +112,10 @@ function addAt(root: unknown, path: string, value: unknown): void {
   if (Array.isArray(parent)) {
     if (last === '-') parent.push(value);
     else if (/^(0|[1-9]\d{0,8})$/.test(last) && Number(last) <= parent.length) parent.splice(Number(last), 0, value);
-    else throw cannot(path);
+    else throw missingPath(path);
   } else if (typeof parent === 'object' && parent !== null)
     Object.defineProperty(parent, last, { value, enumerable: true, configurable: true, writable: true });
-  else throw cannot(path);
+  else throw missingPath(path);
 }
 
 function removeAt(root: unknown, path: string): unknown {

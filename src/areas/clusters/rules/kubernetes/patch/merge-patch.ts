@@ -2,11 +2,11 @@ import type { Json } from '../object.ts';
 
 const isPlain = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** As a field of its own, whatever its name is: assigned, `__proto__` would change the object. */
+/** Defines the property, since assigning `__proto__` would change the object's prototype. */
 const put = (object: Json, name: string, value: unknown) =>
   void Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 
-/** RFC 7396: what is null goes, objects are merged, everything else is replaced. */
+/** RFC 7396: null deletes, objects merge, other values replace. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isPlain(patch)) return patch;
   const merged: Json = isPlain(target) ? { ...target } : {};

@@ -2,7 +2,7 @@ import type { Json } from '../object.ts';
 import { type Field, isScalar, type Message, messageNamed } from '../schema/messages.ts';
 import { badRequest } from '../status.ts';
 
-// Kubernetes' strategic merge patch: like a merge patch, but lists whose items have a key are merged item by item. Which do is in the tables.
+// Kubernetes' strategic merge patch: a merge patch in which lists with a merge key merge item by item. schema/tables.ts names the keys.
 
 const isPlain = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const directive = '$patch';
@@ -10,14 +10,14 @@ const deleteFrom = '$deleteFromPrimitiveList/';
 const order = '$setElementOrder/';
 const retain = '$retainKeys';
 
-/** `message`: undefined below fields that no table describes; there it is a merge patch. */
+/** `message` is undefined below fields that no table describes; there the patch is a plain merge patch. */
 export function applyStrategicPatch(target: unknown, patch: unknown, message: Message | undefined): unknown {
   if (!isPlain(patch)) return patch;
   if (patch[directive] === 'replace') return without(patch, [directive]);
   if (patch[directive] === 'delete') return {};
-  const kept = Array.isArray(patch[retain]) ? new Set(patch[retain] as string[]) : undefined;
+  const retained = Array.isArray(patch[retain]) ? new Set(patch[retain] as string[]) : undefined;
   const base = Object.entries(isPlain(target) ? target : {});
-  const merged = new Map(kept ? base.filter(([name]) => kept.has(name)) : base);
+  const merged = new Map(retained ? base.filter(([name]) => retained.has(name)) : base);
   for (const [name, value] of Object.entries(patch)) {
     if (name.startsWith(deleteFrom)) removeValues(merged, name.slice(deleteFrom.length), value);
     if (name.startsWith('$')) continue;
@@ -33,7 +33,7 @@ const without = (value: Json, names: string[]): Json => Object.fromEntries(Objec
 
 function mergeField(target: unknown, value: unknown, field: Field | undefined): unknown {
   if (Array.isArray(value)) return field?.mergeKey === undefined ? value : mergeList(target, value, field);
-  const message = field && field.form === 'one' && !isScalar(field.type) ? messageNamed(field.type) : undefined;
+  const message = field && field.cardinality === 'one' && !isScalar(field.type) ? messageNamed(field.type) : undefined;
   return applyStrategicPatch(target, value, message);
 }
 
@@ -70,16 +70,16 @@ function removeValues(merged: Map<string, unknown>, name: string, values: unknow
   );
 }
 
-/** Items that the patch puts in order come in that order, the others behind them. */
+/** Items in `$setElementOrder` come in that order; other items follow. */
 function sortItems(merged: Map<string, unknown>, name: string, wanted: unknown, message: Message | undefined): void {
   const list = merged.get(name);
   const key = message?.fields.get(name)?.mergeKey;
   if (!Array.isArray(list) || !Array.isArray(wanted) || key === undefined) return;
-  const tell = (item: unknown) => JSON.stringify(key === '' ? item : isPlain(item) ? (item[key] ?? null) : null);
-  const places = new Map(wanted.map((item, at) => [tell(item), at]));
-  const placed = list.map((item, at) => ({ item, at: places.get(tell(item)) ?? wanted.length + at }));
+  const identify = (item: unknown) => JSON.stringify(key === '' ? item : isPlain(item) ? (item[key] ?? null) : null);
+  const positions = new Map(wanted.map((item, at) => [identify(item), at]));
+  const positioned = list.map((item, at) => ({ item, at: positions.get(identify(item)) ?? wanted.length + at }));
   merged.set(
     name,
-    placed.sort((a, b) => a.at - b.at).map(({ item }) => item),
+    positioned.sort((a, b) => a.at - b.at).map(({ item }) => item),
   );
 }

@@ -4,14 +4,14 @@ export type Scalar = 'string' | 'int' | 'bool' | 'bytes' | 'time' | 'microtime' 
 
 export interface Field {
   name: string;
-  /** In protobuf. */
+  /** The field number in protobuf. */
   number: number;
   /** A scalar, or the full name of a message: `core.NodeSpec`. */
   type: Scalar | string;
-  form: 'one' | 'list' | 'map';
-  /** Zero, false and the empty message say something. */
+  cardinality: 'one' | 'list' | 'map';
+  /** Zero, false and the empty message are values, not absence. */
   keepsZero: boolean;
-  /** Strategic patches: by which field items of this list are told apart; '' for sets of values; undefined: lists are replaced. */
+  /** Strategic patches: the field that identifies items of this list; '' for sets of values; undefined: the list is replaced. */
   mergeKey: string | undefined;
 }
 
@@ -44,7 +44,7 @@ function readField(text: string, pack: string): Field {
   return {
     name: name!,
     number: Number(number),
-    form: form === '[]' ? 'list' : form === '{}' ? 'map' : 'one',
+    cardinality: form === '[]' ? 'list' : form === '{}' ? 'map' : 'one',
     keepsZero: zero !== undefined,
     type: type.startsWith('.') ? pack + type : type,
     mergeKey,
@@ -54,7 +54,7 @@ function readField(text: string, pack: string): Field {
 function readTables(): Map<string, Message> {
   const messages = new Map<string, Message>();
   for (const [pack, text] of Object.entries(tables)) {
-    // A line that is indented further goes on with the one before.
+    // A further indented line continues the line before.
     for (const line of text.trim().split(/\n {4}(?! )/)) {
       const [name, ...parts] = line.split(/\s+/);
       const fields = parts.map((part) => readField(part, pack));

@@ -3,37 +3,37 @@ import type { Json, KubeObject } from '../object.ts';
 import { badRequest } from '../status.ts';
 import { type Field, isScalar, type Message, messageNamed, type Scalar } from './messages.ts';
 
-/** What came, with its shape judged: only fields that the message has, each of its type, none that are null. */
-export interface Shaped {
+/** A validated object: only fields of the message, each with its type, none null. */
+export interface ShapedObject {
   object: KubeObject;
-  /** Paths of fields that it does not have; dropped, as Kubernetes does. */
+  /** Paths of unknown fields, which are dropped, as in Kubernetes. */
   unknown: string[];
 }
 
-interface Judging {
+interface ShapeContext {
   kind: string;
   version: string;
   unknown: string[];
 }
 
-/** More of them are not told. */
-const mostUnknown = 50;
+/** Further unknown fields are not reported. */
+const maxUnknown = 50;
 
-export function shapeObject(message: Message, value: unknown, apiVersion: string, kind: string): Shaped {
-  const judging: Judging = { kind, version: apiVersion, unknown: [] };
-  if (!isPlain(value)) throw cannot(judging, value, kind, kind);
+export function shapeObject(message: Message, value: unknown, apiVersion: string, kind: string): ShapedObject {
+  const context: ShapeContext = { kind, version: apiVersion, unknown: [] };
+  if (!isPlain(value)) throw typeMismatch(context, value, kind, kind);
   const { apiVersion: _version, kind: _kind, ...rest } = value;
-  const body = shapeMessage(judging, message, rest, '');
+  const body = shapeMessage(context, message, rest, '');
   const { metadata, ...others } = body;
   const object = { apiVersion, kind, metadata: metadata ?? {}, ...others } as unknown as KubeObject;
   object.metadata.name ??= '';
-  delete object.metadata.managedFields; // nobody applies on the server here, so nobody owns fields
-  return { object, unknown: judging.unknown };
+  delete object.metadata.managedFields; // without server-side apply, no manager owns fields
+  return { object, unknown: context.unknown };
 }
 
 const isPlain = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const cannot = ({ kind, version }: Judging, value: unknown, path: string, type: string) =>
+const typeMismatch = ({ kind, version }: ShapeContext, value: unknown, path: string, type: string) =>
   badRequest(
     `${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal ${nameType(value)} into Go struct field ${path} of type ${type}`,
   );
@@ -41,46 +41,46 @@ const cannot = ({ kind, version }: Judging, value: unknown, path: string, type: 
 const nameType = (value: unknown) =>
   Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-function shapeMessage(judging: Judging, message: Message, value: unknown, path: string): Json {
-  if (!isPlain(value)) throw cannot(judging, value, path, message.name);
+function shapeMessage(context: ShapeContext, message: Message, value: unknown, path: string): Json {
+  if (!isPlain(value)) throw typeMismatch(context, value, path, message.name);
   const shaped: Json = {};
   for (const [name, field] of message.fields) {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
     if (given === undefined || given === null) continue;
-    const made = shapeField(judging, field, given, path ? `${path}.${name}` : name);
+    const made = shapeField(context, field, given, path ? `${path}.${name}` : name);
     if (made !== undefined) shaped[name] = made;
   }
   for (const name of Object.keys(value))
-    if (!message.fields.has(name) && judging.unknown.length < mostUnknown) judging.unknown.push(path ? `${path}.${name}` : name);
+    if (!message.fields.has(name) && context.unknown.length < maxUnknown) context.unknown.push(path ? `${path}.${name}` : name);
   return shaped;
 }
 
-function shapeField(judging: Judging, field: Field, value: unknown, path: string): unknown {
-  if (field.form === 'one') {
-    const made = shapeOne(judging, field.type, value, path);
+function shapeField(context: ShapeContext, field: Field, value: unknown, path: string): unknown {
+  if (field.cardinality === 'one') {
+    const made = shapeOne(context, field.type, value, path);
     return !field.keepsZero && isZero(made) ? undefined : made;
   }
-  if (field.form === 'list') {
-    if (!Array.isArray(value)) throw cannot(judging, value, path, `[]${field.type}`);
-    return value.filter((item) => item !== null).map((item, at) => shapeOne(judging, field.type, item, `${path}[${at}]`));
+  if (field.cardinality === 'list') {
+    if (!Array.isArray(value)) throw typeMismatch(context, value, path, `[]${field.type}`);
+    return value.filter((item) => item !== null).map((item, at) => shapeOne(context, field.type, item, `${path}[${at}]`));
   }
-  if (!isPlain(value)) throw cannot(judging, value, path, `map[string]${field.type}`);
-  // Assigned, it would change the object instead of standing in it.
+  if (!isPlain(value)) throw typeMismatch(context, value, path, `map[string]${field.type}`);
+  // Assigning `__proto__` would change the object's prototype.
   if (Object.hasOwn(value, '__proto__')) throw badRequest(`${path}: "__proto__" is not taken as a name here; choose another`);
   const shaped: Json = {};
   for (const name of Object.keys(value))
-    if (value[name] !== null) shaped[name] = shapeOne(judging, field.type, value[name], `${path}.${name}`);
+    if (value[name] !== null) shaped[name] = shapeOne(context, field.type, value[name], `${path}.${name}`);
   return shaped;
 }
 
 const isZero = (value: unknown) => value === '' || value === false || value === 0;
 
-function shapeOne(judging: Judging, type: string, value: unknown, path: string): unknown {
-  return isScalar(type) ? shapeScalar(judging, type, value, path) : shapeMessage(judging, messageNamed(type), value, path);
+function shapeOne(context: ShapeContext, type: string, value: unknown, path: string): unknown {
+  return isScalar(type) ? shapeScalar(context, type, value, path) : shapeMessage(context, messageNamed(type), value, path);
 }
 
-function shapeScalar(judging: Judging, type: Scalar, value: unknown, path: string): unknown {
-  const wrong = () => cannot(judging, value, path, type);
+function shapeScalar(context: ShapeContext, type: Scalar, value: unknown, path: string): unknown {
+  const wrong = () => typeMismatch(context, value, path, type);
   switch (type) {
     case 'string':
       if (typeof value !== 'string') throw wrong();
@@ -105,7 +105,7 @@ function shapeScalar(judging: Judging, type: Scalar, value: unknown, path: strin
       if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) throw wrong();
       return value;
     case 'raw':
-      return undefined; // only managed fields have it
+      return undefined; // only managed fields have this type
   }
 }
 
@@ -116,7 +116,7 @@ function shapeBytes(value: unknown, wrong: () => Error): string {
   return text;
 }
 
-/** Seconds for times, microseconds where they are asked for: as Kubernetes writes them. */
+/** Times have seconds, microtimes microseconds, as in Kubernetes. */
 function shapeTime(value: unknown, type: 'time' | 'microtime', wrong: () => Error): string {
   if (typeof value !== 'string' || !isInstant(value)) throw wrong();
   const seconds = new Date(value).toISOString().slice(0, 19);

@@ -1,10 +1,10 @@
-// The shapes of all that is served: one line a message, `field=number` as in Kubernetes' protobuf definitions. One table for four uses: it decodes
-// protobuf, judges JSON, describes both in OpenAPI, and says how lists merge in a strategic patch.
+// The messages of all served kinds: one line per message, `field=number` as in Kubernetes' protobuf definitions. The table has four uses:
+// it decodes protobuf, validates JSON, describes both in OpenAPI, and names the merge keys of strategic patches.
 //
-// After the number: `[]` a list, `{}` a map by names, `?` zero and false say something (elsewhere they are what is left out), `:type` (text if
-// absent; `.Name` a message of the same package), `~key` lists merge by this field, `~` alone: as sets.
+// After the number: `[]` a list; `{}` a map by string keys; `?` zero and false are values (elsewhere they mean absence); `:type` the type
+// (a string if absent; `.Name` is a message of the same package); `~key` the merge key of a list; `~` alone merges it as a set.
 
-/** Packages by their short names: as OpenAPI calls them. */
+/** OpenAPI names of packages, by short name. */
 export const packageNames: Readonly<Record<string, string>> = {
   core: 'io.k8s.api.core.v1',
   coordination: 'io.k8s.api.coordination.v1',
