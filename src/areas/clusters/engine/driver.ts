@@ -4,7 +4,7 @@ import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import type { Binaries } from '../clients/process/binaries.ts';
 import type { Ask } from '../clients/tenant/ask.ts';
-import type { SignsOfLife } from '../clients/tenant/heartbeats.ts';
+import type { NodeHeartbeat } from '../clients/tenant/heartbeats.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
@@ -22,7 +22,7 @@ export interface CertificateIdentity {
   /** SHA-256 of its DER, lower case hex. */
   fingerprint: string;
   /** Of the authority between our own programs, not of the cluster's. */
-  isOfHouse?: boolean;
+  isInternal?: boolean;
 }
 
 export interface Figures {
@@ -36,7 +36,7 @@ export interface Figures {
 }
 
 /** Programs of one kind that a control plane is made of. */
-export interface ProgramFigure {
+export interface ProgramFigures {
   name: string;
   /** How many of them run; 0: one is missing. */
   up: number;
@@ -44,7 +44,7 @@ export interface ProgramFigure {
   /** As it was last measured. */
   memoryBytes: number;
   /** How often the kernel ended one for its memory, where the cluster has a cgroup of its own. */
-  memoryEnds: number;
+  oomKills: number;
 }
 
 /** Makes sure that what others rely on is in the cluster. Safe to run again. */
@@ -55,28 +55,28 @@ export interface ControlPlane {
   /** Brings it to the cluster's row and these keys; returns once it answers so. Safe to run again. `prepare` is run as soon as it can be asked. */
   apply(pki: Pki, prepare: Prepare): Promise<void>;
   /** Why `apply` is to be run again; `isAway`: it does not answer as it should meanwhile. */
-  trouble(): { why: string; isAway: boolean } | undefined;
+  problem(): { why: string; isAway: boolean } | undefined;
   /** A sentence, if its store is full: it is degraded, and served all the same. */
   fullness?(): string | undefined;
   /** Whether it looks after silent nodes by itself. */
   hasControllers: boolean;
   /** Of its nodes; absent where the control plane looks after silent ones by itself. */
-  heartbeats?(): Promise<SignsOfLife[]>;
+  heartbeats?(): Promise<NodeHeartbeat[]>;
   serve(request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
   /** A connection that is to become something else than HTTP; absent: there is nothing else, and it is served as a request. */
-  talk?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;
+  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;
   // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
   figures(): Figures;
   /** Asked for when somebody measures. */
-  programs(): Promise<ProgramFigure[]>;
+  programs(): Promise<ProgramFigures[]>;
   stop(): Promise<void>;
 }
 
 /** What a control plane is made from. `cluster` is asked anew every time: its version and tier change while it runs. */
-export interface PlaneParts {
+export interface PlaneOptions {
   cluster: () => ClusterRow;
   pki: Pki;
   endpoint: string;
@@ -90,22 +90,22 @@ export interface PlaneParts {
 
 export interface Driver {
   /** To serve it. It answers after its first `apply`. */
-  open(app: App, parts: PlaneParts): ControlPlane;
+  open(app: App, parts: PlaneOptions): ControlPlane;
   /** Only to ask it, from a process that does not serve it. */
-  openToAsk(app: App, parts: PlaneParts): ControlPlane;
+  openClient(app: App, parts: PlaneOptions): ControlPlane;
   /** Ends whatever runs for a cluster on this machine, also what a killed server left. */
-  end(app: App, cluster: string): Promise<void>;
+  stopPrograms(app: App, cluster: string): Promise<void>;
   /** Its objects go with its row. */
-  forget(tx: Tx, cluster: string): Promise<void>;
+  dropObjects(tx: Tx, cluster: string): Promise<void>;
   /** Its files go once its row is gone. */
-  clean(app: App, cluster: string): Promise<void>;
+  removeFiles(app: App, cluster: string): Promise<void>;
   /** Once, before the first cluster is claimed: what a killed server held here may be claimed at once. */
-  begin(app: App): Promise<void>;
+  recover(app: App): Promise<void>;
   /** Now and then: ends what is left here of clusters that are not this server's any more. `isHeld` is asked anew: it may take one up meanwhile. */
   sweep(app: App, isHeld: (cluster: string) => boolean): Promise<void>;
 }
 
-const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, unread }) => {
+const openEmbeddedPlane: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, unread }) => {
   const { id, org_id } = cluster();
   const plane = openEmbedded(app, {
     clusterId: id,
@@ -125,18 +125,18 @@ const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, un
   return {
     ...plane,
     apply: (_, prepare) => prepare(plane.ask),
-    trouble: () => undefined,
+    problem: () => undefined,
     hasControllers: false,
     programs: async () => [],
     figures: () => ({ ...plane.figures(), components: [] }),
   };
 };
 
-const nothing = async () => {};
+const noop = async () => {};
 
 const embedded: Driver = {
-  ...{ open: openInside, openToAsk: openInside, forget: removeObjects },
-  ...{ end: nothing, clean: nothing, begin: nothing, sweep: nothing },
+  ...{ open: openEmbeddedPlane, openClient: openEmbeddedPlane, dropObjects: removeObjects },
+  ...{ stopPrograms: noop, removeFiles: noop, recover: noop, sweep: noop },
 };
 
 /** By the name in a cluster's row. */

@@ -8,11 +8,11 @@ import { lifetimes } from '../rules/lifetimes.ts';
 import { type ClusterRow, clusterById } from '../store/clusters.ts';
 import { pkiOf } from '../store/pki.ts';
 import { useRegistration } from '../store/tokens.ts';
-import { type JoinToken, noteJoinToken } from './join.ts';
+import { type JoinToken, recordJoinToken } from './join.ts';
 import { caHashOf } from './pki.ts';
-import type { Tenants } from './tenants.ts';
+import type { TenantClusters } from './tenant-clusters.ts';
 
-interface Noted extends JoinToken {
+interface RecordedToken extends JoinToken {
   caHash: string;
 }
 
@@ -21,13 +21,13 @@ interface Noted extends JoinToken {
  * there, after a crash in between, admits nobody and expires.
  */
 export async function issueJoinToken(
-  tenants: Tenants,
+  tenants: TenantClusters,
   cluster: ClusterRow,
-  commit: (note: (tx: Tx, registration?: string) => Promise<Noted>) => Promise<Noted>,
+  commit: (note: (tx: Tx, registration?: string) => Promise<RecordedToken>) => Promise<RecordedToken>,
 ) {
   return tenants.with(cluster, async (ask) => {
     const noted = await commit(async (tx, registration) => {
-      const made = await noteJoinToken(tx, cluster, registration);
+      const made = await recordJoinToken(tx, cluster, registration);
       return { ...made, caHash: caHashOf((await pkiOf(tx, cluster.id))!.ca_certificate) };
     });
     await putJoinToken(ask, noted.token, noted.expiresAt);
@@ -42,21 +42,21 @@ export async function issueJoinToken(
   });
 }
 
-const notGood = () =>
+const invalidRegistration = () =>
   new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
 
 /** A fresh join token for one node. The registration token is asked of the database itself: one that was just disabled admits nobody. */
 export async function exchangeRegistration(
   app: App,
-  tenants: Tenants,
+  tenants: TenantClusters,
   { clusterId, registration }: { clusterId: string; registration: string },
   tell: (tx: Tx, tokenId: string) => Promise<unknown>,
 ) {
   const cluster = await app.db.read((tx) => clusterById(tx, clusterId));
-  if (!cluster) throw notGood();
+  if (!cluster) throw invalidRegistration();
   const made = await issueJoinToken(tenants, cluster, (note) =>
     app.db.write(async (tx) => {
-      if (!(await useRegistration(tx, registration))) throw notGood();
+      if (!(await useRegistration(tx, registration))) throw invalidRegistration();
       const noted = await note(tx, registration);
       await tell(tx, noted.token.id);
       return noted;

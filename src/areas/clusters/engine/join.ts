@@ -10,7 +10,7 @@ import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/tokens.ts';
 
-const mostRegistrations = 100;
+const maxRegistrations = 100;
 
 export interface JoinToken {
   token: BootstrapToken;
@@ -25,7 +25,7 @@ function newBootstrapToken(): BootstrapToken {
 }
 
 /** Notes a join token before it is put into the cluster: the approver knows only tokens that are noted. `registration`: what it is made from. */
-export async function noteJoinToken(tx: Tx, cluster: ClusterRow, registration?: string): Promise<JoinToken> {
+export async function recordJoinToken(tx: Tx, cluster: ClusterRow, registration?: string): Promise<JoinToken> {
   const most = 2 * tierOf(cluster.tier).nodes;
   if ((await store.countOpenJoinTokens(tx, cluster.id)) >= most)
     conflict(
@@ -46,15 +46,15 @@ export async function noteJoinToken(tx: Tx, cluster: ClusterRow, registration?: 
 
 /** The token is shown once. */
 export async function mintRegistration(tx: Tx, cluster: ClusterRow, name: string, expiresIn: number | undefined) {
-  if ((await store.countRegistrations(tx, cluster.id)) >= mostRegistrations)
-    forbidden(`cluster ${cluster.name} has ${mostRegistrations} registration tokens, as many as it may; revoke one first`, {
+  if ((await store.countRegistrations(tx, cluster.id)) >= maxRegistrations)
+    forbidden(`cluster ${cluster.name} has ${maxRegistrations} registration tokens, as many as it may; revoke one first`, {
       code: 'quota_reached',
     });
   const { key, hash } = mintKey('node');
   return { token: key, row: await store.insertRegistration(tx, cluster.org_id, { cluster: cluster.id, name, hash, expiresIn }) };
 }
 
-export async function switchRegistration(tx: Tx, caches: Caches, cluster: ClusterRow, id: string, disabled: boolean) {
+export async function setRegistrationDisabled(tx: Tx, caches: Caches, cluster: ClusterRow, id: string, disabled: boolean) {
   const changed = (await store.disableRegistration(tx, cluster.org_id, cluster.id, id, disabled)) ?? notFound('registration token');
   await caches.drop(tx, topics.credential(changed.id));
   return changed;

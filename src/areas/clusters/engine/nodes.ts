@@ -4,8 +4,8 @@ import { notFound, Refusal } from '../../../kernel/errors.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import type { Ask } from '../clients/tenant/ask.ts';
-import { drainNode, findNode, listNodes, type NodeSeen, removeNode } from '../clients/tenant/nodes.ts';
-import { listRequests, type RequestObject, removeRequest } from '../clients/tenant/requests.ts';
+import { drainNode, findNode, listNodes, type NodeSummary, removeNode } from '../clients/tenant/nodes.ts';
+import { listRequests, removeRequest, type SigningRequest } from '../clients/tenant/requests.ts';
 import { isNodeSigner } from '../rules/requests.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/nodes.ts';
@@ -13,26 +13,32 @@ import { lockSpace } from '../store/objects.ts';
 import { pkiOf } from '../store/pki.ts';
 import { clustersDue } from './channels.ts';
 import { fingerprintOf } from './pki.ts';
-import type { Tenants } from './tenants.ts';
+import type { TenantClusters } from './tenant-clusters.ts';
 
-interface Shown extends store.Issued {
+interface NodeCertificate extends store.IssuedCertificate {
   certificate: X509Certificate;
 }
 
 /** The certificate that a request shows for a node; undefined if it shows none, or it is no node's. */
-export function shownBy({ spec, status }: RequestObject): Shown | undefined {
+export function certificateOf({ spec, status }: SigningRequest): NodeCertificate | undefined {
   if (!isNodeSigner(spec.signerName) || !status?.certificate) return undefined;
   const certificate = readCertificate(status.certificate);
   // Undefined where the certificate has no subject, against Node's own types.
   const subject: string | undefined = certificate?.subject;
   const node = /^CN=system:node:(.+)$/m.exec(subject ?? '')?.[1];
   if (!certificate || node === undefined) return undefined;
-  const askedWith = /^X509SHA256=([0-9a-f]{64})$/.exec(spec.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? '')?.[1];
-  return { certificate, node, fingerprint: fingerprintOf(certificate), expiresAt: certificate.validToDate.toISOString(), askedWith };
+  const requestedWith = /^X509SHA256=([0-9a-f]{64})$/.exec(spec.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? '')?.[1];
+  return {
+    certificate,
+    node,
+    fingerprint: fingerprintOf(certificate),
+    expiresAt: certificate.validToDate.toISOString(),
+    requestedWith,
+  };
 }
 
 /** Notes those that the cluster's authority signed: its administrators may show us any number of others, which no front lets in anyway. */
-export async function noteCertificates(tx: Tx, { org_id, id }: ClusterRow, shown: readonly Shown[]): Promise<void> {
+export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, shown: readonly NodeCertificate[]): Promise<void> {
   const pki = shown.length > 0 ? await pkiOf(tx, id) : undefined;
   if (!pki) return;
   const { publicKey } = new X509Certificate(pki.ca_certificate);
@@ -50,22 +56,26 @@ function readCertificate(encoded: string): X509Certificate | undefined {
 }
 
 /** Live, by name. */
-export const nodesOf = (tenants: Tenants, cluster: ClusterRow): Promise<NodeSeen[]> => tenants.with(cluster, listNodes);
+export const nodesOf = (tenants: TenantClusters, cluster: ClusterRow): Promise<NodeSummary[]> => tenants.with(cluster, listNodes);
 
 const hasNodes = ({ endpoint, phase }: ClusterRow) => endpoint !== null && phase !== 'deleting';
 
 /** The same; none while the cluster has no endpoint. */
-export const nodesIfAny = async (tenants: Tenants, cluster: ClusterRow): Promise<NodeSeen[]> =>
+export const nodesIfAny = async (tenants: TenantClusters, cluster: ClusterRow): Promise<NodeSummary[]> =>
   hasNodes(cluster) ? nodesOf(tenants, cluster) : [];
 
 /** How long whoever can do without them waits. */
-const soonMs = 1_000;
+const shortTimeoutMs = 1_000;
 
 /** The same, for whoever can do without them: undefined if the cluster does not tell them soon. */
-export async function nodesSoon(tenants: Tenants, cluster: ClusterRow, log: Logger): Promise<NodeSeen[] | undefined> {
+export async function nodesWithinShortTimeout(
+  tenants: TenantClusters,
+  cluster: ClusterRow,
+  log: Logger,
+): Promise<NodeSummary[] | undefined> {
   if (!hasNodes(cluster)) return [];
   try {
-    return await tenants.with(cluster, listNodes, soonMs);
+    return await tenants.with(cluster, listNodes, shortTimeoutMs);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     log.info({ err: error, cluster: cluster.id }, 'a cluster does not tell its nodes; its usage shows those last seen');
@@ -75,7 +85,7 @@ export async function nodesSoon(tenants: Tenants, cluster: ClusterRow, log: Logg
 
 /** The requests of a node, with the certificates that they brought it. */
 async function requestsOfNode(ask: Ask, node: string) {
-  const found = (await listRequests(ask)).map((request) => ({ name: request.metadata.name, shown: shownBy(request), request }));
+  const found = (await listRequests(ask)).map((request) => ({ name: request.metadata.name, shown: certificateOf(request), request }));
   return found.filter(({ shown, request }) => shown?.node === node || request.spec.username === `system:node:${node}`);
 }
 
@@ -84,7 +94,7 @@ async function requestsOfNode(ask: Ask, node: string) {
  * still believed would make itself anew. After a crash in between the node is still listed, and deregistering it again ends the matter.
  */
 export async function deregisterNode<T>(
-  { tenants, log }: { tenants: Tenants; log: Logger },
+  { tenants, log }: { tenants: TenantClusters; log: Logger },
   cluster: ClusterRow,
   name: string,
   { drain, commit }: { drain: () => Promise<unknown>; commit: (refuse: (tx: Tx) => Promise<void>) => Promise<T> },
@@ -108,10 +118,10 @@ export async function deregisterNode<T>(
 }
 
 /** From this commit on, none of the node's certificates is good: not those that are noted, nor those that its requests still show. */
-async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, shown: readonly Shown[]): Promise<number> {
+async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, shown: readonly NodeCertificate[]): Promise<number> {
   // Writes of an embedded cluster look at their certificate behind this lock: none commits after this one.
   await lockSpace(tx, cluster.id);
-  await noteCertificates(tx, cluster, shown);
+  await recordCertificates(tx, cluster, shown);
   const refused = await store.refuseCertificates(tx, cluster.id, node);
   wake(tx, clustersDue);
   return refused;

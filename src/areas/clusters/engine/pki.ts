@@ -20,7 +20,7 @@ export interface Pki {
   revision: number;
 }
 
-const placeOf = (cluster: string) => (column: string) => `clusters.pki.${column}.${cluster}`;
+const sealContextOf = (cluster: string) => (column: string) => `clusters.pki.${column}.${cluster}`;
 
 /** The pin of an authority, as kubeadm wants it: of its public key, so that a renewed certificate keeps it. */
 export const caHashOf = (certificate: string): string =>
@@ -33,7 +33,7 @@ export const fingerprintOf = (certificate: X509Certificate): string => createHas
 export async function findPki(tx: Tx, app: App, cluster: string): Promise<Pki | undefined> {
   const row = await store.pkiOf(tx, cluster);
   if (!row) return undefined;
-  const at = placeOf(cluster);
+  const at = sealContextOf(cluster);
   return {
     caCertificate: row.ca_certificate,
     caKey: app.secrets.unseal(row.ca_key, at('ca_key')),
@@ -52,7 +52,7 @@ export async function ensurePki(app: App, cluster: { id: string; org_id: string;
   const ca = makeAuthority(authorityName, newKey());
   const serving = makeServing(ca, hosts);
   const inner = cluster.driver === 'process' ? makeInnerKeys({ ...ca, commonName: authorityName }) : undefined;
-  const at = placeOf(cluster.id);
+  const at = sealContextOf(cluster.id);
   const seal = (column: string, key: string) => app.secrets.seal(key, at(column));
   await app.db.write((tx) =>
     store.insertPki(tx, {
@@ -80,7 +80,7 @@ export async function renewPki(app: App, cluster: string, hosts: readonly string
   if (!known) return false;
   const ca = withAuthority ? makeAuthority(authorityName, known.caKey) : { certificate: known.caCertificate, key: known.caKey };
   const serving = makeServing(ca, hosts);
-  const at = placeOf(cluster);
+  const at = sealContextOf(cluster);
   const key = app.secrets.seal(serving.key, at('serving_key'));
   const inner = known.inner && makeInnerKeys({ ...ca, commonName: authorityName }, known.inner);
   const renewed = await app.db.write((tx) =>

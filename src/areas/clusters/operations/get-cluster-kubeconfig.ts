@@ -8,12 +8,12 @@ import type { OpenClusters } from '../open.ts';
 import { removeAccess } from '../tasks.ts';
 
 /** Principals whose end is waited for: one listener each, however often they fetch. */
-const heard = new WeakSet<AbortSignal>();
+const listenedSignals = new WeakSet<AbortSignal>();
 
 /** What was fetched with a token that is revoked is ended at once, and not only when the task runs by the clock. */
 function wakeAtRevocation({ principal: { signal }, app }: Ctx): void {
-  if (heard.has(signal)) return;
-  heard.add(signal);
+  if (listenedSignals.has(signal)) return;
+  listenedSignals.add(signal);
   signal.addEventListener('abort', () => app.waker.wake(removeAccess.name), { once: true });
 }
 

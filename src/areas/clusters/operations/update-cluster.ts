@@ -24,6 +24,6 @@ export const updateCluster = operation(clusters.updateCluster, async ({ ctx, par
     await passGates(tx, cluster, planned, nodes);
     const changed = await update(tx, cluster, planned);
     await audit(tx, ctx, 'clusters.cluster.update', cluster, { ...body, changes: planned.changes });
-    return ok(clusterView(changed, own.isThere(changed)));
+    return ok(clusterView(changed, own.isServed(changed)));
   });
 });

@@ -10,7 +10,7 @@ export interface Sample {
 /** Downsizing is judged by so long a time, and needs so many looks. */
 export const windowMinutes = 15;
 export const leastSamples = 3;
-const share = 0.8;
+const usableShare = 0.8;
 
 /** The nearest-rank percentile: a value that occurred, never one in between. 0 for none. */
 export function p95(values: readonly number[]): number {
@@ -18,7 +18,7 @@ export function p95(values: readonly number[]): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.95) - 1)] ?? 0;
 }
 
-interface Component {
+interface Dimension {
   name: string;
   of: (sample: Sample) => number;
   limit: (tier: Tier) => number;
@@ -28,7 +28,7 @@ interface Component {
 const plain = (value: number) => String(Math.round(value));
 const mebibytes = (value: number) => `${(value / 2 ** 20).toFixed(1)} MiB`;
 
-const components: readonly Component[] = [
+const components: readonly Dimension[] = [
   { name: 'worker nodes', of: (s) => s.nodes, limit: (t) => t.nodes, show: plain },
   { name: 'API requests at once', of: (s) => s.inflight, limit: (t) => t.inflight, show: plain },
   { name: 'the datastore', of: (s) => s.bytes, limit: (t) => t.datastoreBytes, show: mebibytes },
@@ -41,7 +41,7 @@ export function refuseDownsize(to: { name: string; limits: Tier }, samples: read
   const crowded = components
     .map((component) => {
       const used = p95(samples.map(component.of));
-      const room = component.limit(to.limits) * share;
+      const room = component.limit(to.limits) * usableShare;
       return { component, used, room, ratio: used / room };
     })
     .filter(({ used, room }) => used > room)

@@ -8,7 +8,7 @@ export interface Change {
 }
 
 /** Where a cluster may go from each phase. `gone` is no phase: its row is not there any more. */
-const ways: Record<Phase, readonly (Phase | 'gone')[]> = {
+const transitions: Record<Phase, readonly (Phase | 'gone')[]> = {
   pending: ['provisioning', 'failed', 'deleting'],
   provisioning: ['ready', 'failed', 'deleting'],
   ready: ['updating', 'degraded', 'failed', 'deleting'],
@@ -18,7 +18,7 @@ const ways: Record<Phase, readonly (Phase | 'gone')[]> = {
   deleting: ['gone'],
 };
 
-export const mayBecome = (from: Phase, to: Phase | 'gone'): boolean => ways[from].includes(to);
+export const mayBecome = (from: Phase, to: Phase | 'gone'): boolean => transitions[from].includes(to);
 
 /** What may be changed: a failed one is tried again by it. */
 export const isChangeable = (phase: Phase): boolean => phase === 'ready' || phase === 'degraded' || phase === 'failed';

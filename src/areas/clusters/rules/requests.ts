@@ -11,7 +11,7 @@ export interface CertificateRequest {
   hasOtherNames: boolean;
 }
 
-export type Judged =
+export type Verdict =
   /** A node that joins with this token. */
   | { is: 'join'; token: string; node: string }
   /** A node that renews its own. */
@@ -27,9 +27,9 @@ const servingSigner = 'kubernetes.io/kubelet-serving';
 const nodePrefix = 'system:node:';
 const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-const deny = (reason: string, message: string): Judged => ({ is: 'denied', reason, message });
+const deny = (reason: string, message: string): Verdict => ({ is: 'denied', reason, message });
 
-export function judgeRequest(request: CertificateRequest): Judged {
+export function judgeRequest(request: CertificateRequest): Verdict {
   if (request.signer === clientSigner) return judgeClient(request);
   if (request.signer === servingSigner) return judgeServing(request);
   return { is: 'foreign' };
@@ -38,13 +38,13 @@ export function judgeRequest(request: CertificateRequest): Judged {
 export const isNodeSigner = (signer: string): boolean => signer === clientSigner || signer === servingSigner;
 
 /** Certificates that a node may have at once: a kubelet asks for two every few days. */
-const mostOfNode = 50;
+const maxPerNode = 50;
 /** Of all nodes together, for a week each, so that nodes may come and go: each is kept until it expires, and looked at every second once refused. */
-export const mostOfCluster = (nodes: number): number => 1_000 + 10 * nodes;
+export const maxPerCluster = (nodes: number): number => 1_000 + 10 * nodes;
 
 /** What is in the way of one more certificate for a node, if anything. */
 export function refuseMore(node: string, count: { of_node: number; of_cluster: number }, most: number) {
-  if (count.of_node >= mostOfNode)
+  if (count.of_node >= maxPerNode)
     return { reason: 'TooManyCertificates', message: `node ${node} has ${count.of_node} certificates that are good; use one of them` };
   return count.of_cluster >= most
     ? {
@@ -54,7 +54,7 @@ export function refuseMore(node: string, count: { of_node: number; of_cluster: n
     : undefined;
 }
 
-function judgeClient(request: CertificateRequest): Judged {
+function judgeClient(request: CertificateRequest): Verdict {
   const bootstrap = /^system:bootstrap:([a-z0-9]{6})$/.exec(request.username)?.[1];
   const renews = request.username.startsWith(nodePrefix);
   if (!bootstrap && !renews) return { is: 'foreign' };
@@ -70,7 +70,7 @@ function judgeClient(request: CertificateRequest): Judged {
     : deny('AnotherNode', `${request.username} may ask for a certificate of its own name only`);
 }
 
-function judgeServing(request: CertificateRequest): Judged {
+function judgeServing(request: CertificateRequest): Verdict {
   if (!request.username.startsWith(nodePrefix)) return { is: 'foreign' };
   const node = nodeOf(request);
   if (node === undefined || request.username !== request.commonName)

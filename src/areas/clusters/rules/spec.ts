@@ -22,14 +22,14 @@ export interface Spec {
 }
 
 /** A request that cannot be met: 400 for what no cluster could be, 409 for what this one cannot become. */
-export interface Refused {
+export interface SpecRefusal {
   status: 400 | 409;
   why: string;
 }
 
-export const isRefused = (value: object): value is Refused => 'why' in value;
+export const isRefused = (value: object): value is SpecRefusal => 'why' in value;
 
-export interface Asked {
+export interface CreateRequest {
   tier: string;
   orchestratorVersion?: string;
   replicas?: number;
@@ -41,7 +41,7 @@ export interface Asked {
 const dedicated = { size: 'db-small', storageGiB: 10, replicas: 1, backups: true };
 
 /** What a new cluster is, with defaults for what was not asked for. */
-export function newSpec(catalog: Catalog, asked: Asked): Spec | Refused {
+export function newSpec(catalog: Catalog, asked: CreateRequest): Spec | SpecRefusal {
   const version = asked.orchestratorVersion ?? defaultVersion(catalog);
   if (version === undefined) return { status: 400, why: 'no supported version is in the catalog; name one in orchestratorVersion' };
   const why = refuseVersion(catalog, version);
@@ -58,7 +58,7 @@ export function newSpec(catalog: Catalog, asked: Asked): Spec | Refused {
   };
 }
 
-const unknownTier = (tier: string): Refused => ({ status: 400, why: `tier ${tier} is none of small, medium, large` });
+const unknownTier = (tier: string): SpecRefusal => ({ status: 400, why: `tier ${tier} is none of small, medium, large` });
 
 export interface Patch {
   orchestratorVersion?: string;
@@ -69,16 +69,16 @@ export interface Patch {
 }
 
 /** What a PATCH makes of a cluster, once every field of it was checked, and which gates it has yet to pass. */
-export interface Planned {
+export interface PlannedChange {
   spec: Spec;
   /** What changes, in words; empty: nothing does. */
   changes: string[];
   asksNodes: boolean;
-  asksHeadroom: boolean;
+  needsHeadroomCheck: boolean;
 }
 
 /** All fields or none: the first refusal stands for the whole PATCH, what is invalid before what is in the way. */
-export function planChange(catalog: Catalog, current: Spec, patch: Patch): Planned | Refused {
+export function planChange(catalog: Catalog, current: Spec, patch: Patch): PlannedChange | SpecRefusal {
   const { orchestratorVersion: version = current.version, tier = current.tier } = patch;
   const invalid = version === current.version ? undefined : refuseVersion(catalog, version);
   if (invalid) return { status: 400, why: invalid };
@@ -99,13 +99,13 @@ export function planChange(catalog: Catalog, current: Spec, patch: Patch): Plann
   };
   return {
     spec,
-    changes: tellChanges(current, spec),
+    changes: describeChanges(current, spec),
     asksNodes: version !== current.version,
-    asksHeadroom: isSmaller(tierOf(tier), tierOf(current.tier)),
+    needsHeadroomCheck: isSmaller(tierOf(tier), tierOf(current.tier)),
   };
 }
 
-function tellChanges(from: Spec, to: Spec): string[] {
+function describeChanges(from: Spec, to: Spec): string[] {
   const changes: string[] = [];
   if (from.version !== to.version) changes.push(`upgrade ${from.version} → ${to.version}`);
   if (from.tier !== to.tier) changes.push(`resize ${from.tier} → ${to.tier}`);

@@ -17,7 +17,7 @@ const quoted = (cluster: string) => new Sql([`"${schemaOf(cluster)}"`], []);
 export const makeSchema = (tx: Tx, cluster: string) => run(tx)`create schema if not exists ${quoted(cluster)}`;
 
 /** What a role may take of the database. Two kines at three connections each, as there are during a change, our own look, and one to spare. */
-const most = { connections: 8, tempFiles: '256MB' };
+const roleLimits = { connections: 8, tempFiles: '256MB' };
 
 /** A role of the schema's name, which may do in it what it likes, and has nothing anywhere else. `verifier`: of its password. */
 export function makeRole(tx: Tx, cluster: string, verifier: string) {
@@ -27,8 +27,8 @@ export function makeRole(tx: Tx, cluster: string, verifier: string) {
     [
       `do $make$ begin
          if not exists (select from pg_roles where rolname = '${name}') then create role "${name}"; end if;
-         alter role "${name}" login connection limit ${most.connections} password '${verifier}';
-         alter role "${name}" set temp_file_limit = '${most.tempFiles}';
+         alter role "${name}" login connection limit ${roleLimits.connections} password '${verifier}';
+         alter role "${name}" set temp_file_limit = '${roleLimits.tempFiles}';
          grant usage, create on schema "${name}" to "${name}";
          if exists (select from pg_tables where schemaname = '${name}' and tablename = 'kine' and tableowner <> '${name}') then
            alter table "${name}".kine owner to "${name}";
@@ -41,7 +41,7 @@ export function makeRole(tx: Tx, cluster: string, verifier: string) {
 
 /** Advisory locks are one space for everybody in the database: whoever may take any could keep the server from migrating, or every organization from
  *  making anything. Only what is not so yet is changed; of two servers that do it at once, one does. */
-export const closeLocks = (tx: Tx) =>
+export const revokeAdvisoryLocks = (tx: Tx) =>
   run(tx)`${new Sql(
     [
       `do $close$ declare each regprocedure; begin
@@ -81,7 +81,7 @@ const onRole = (tx: Tx, name: string, act: (role: string) => string) =>
     tx,
   )`${new Sql([`do $act$ begin if exists (select from pg_roles where rolname = '${name}') then ${act(`"${name}"`)}; end if; end $act$`], [])}`;
 
-const LeftRow = Type.Object({ why: Type.Union([Type.String(), Type.Null()]) });
+const BlockedRow = Type.Object({ why: Type.Union([Type.String(), Type.Null()]) });
 
 /** With its role and everything that the role owns. Returns why, if that cannot go at once: `dropPortion` takes it away piece by piece. */
 export const dropSchema = (tx: Tx, cluster: string): Promise<string | undefined> => dropNamed(tx, schemaOf(cluster));
@@ -101,14 +101,14 @@ async function dropNamed(tx: Tx, name: string): Promise<string | undefined> {
     ],
     [],
   )}`;
-  return (await row(tx, LeftRow)`select current_setting('quarterdeck.left', true) as why`)?.why || undefined;
+  return (await row(tx, BlockedRow)`select current_setting('quarterdeck.left', true) as why`)?.why || undefined;
 }
 
 const NameRow = Type.Object({ name: Type.String() });
 
 /** Schemas of clusters that are gone, and roles that still have something in this database. A cluster's row goes with them in one transaction, so
  *  there are some only if that left them. */
-export const findLeftStores = async (tx: Tx): Promise<string[]> =>
+export const findOrphanedStores = async (tx: Tx): Promise<string[]> =>
   (
     await rows(tx, NameRow)`
       select found.name
@@ -124,7 +124,7 @@ export const findLeftStores = async (tx: Tx): Promise<string[]> =>
 
 /** Takes some of what a role owns away, the newest first, then what is left if that can go at once. Returns why it cannot. Nobody can come in as
  *  the role from the first portion on. Dropping runs nothing that the role has written. */
-export async function dropPortion(tx: Tx, name: string): Promise<string | undefined> {
+export async function dropBatch(tx: Tx, name: string): Promise<string | undefined> {
   if (!new RegExp(kineSchemas.pattern).test(name)) throw new Error('this is no schema of a cluster');
   await onRole(tx, name, (role) => `alter role ${role} nologin`);
   await run(tx)`select pg_terminate_backend(pid, 1000) from pg_stat_activity where usename = ${name}`;
@@ -167,21 +167,21 @@ export const kineSchemas: Guests = {
   },
 };
 
-const WeightRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
-export type Weight = Static<typeof WeightRow>;
+const StoreSizeRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
+export type StoreSize = Static<typeof StoreSizeRow>;
 
 /** How much its objects are together, with the revisions that are not compacted yet, and how many there are: all, or those after a revision; 0
  *  before kine made its table. Lengths are read without the values themselves.
  *
  *  Where the cluster has a role, this is asked as that role (`asRole`): what stands under the table's name is the role's to say, a view with a
  *  function in it for instance, and whatever it runs has the rights of whoever asks. */
-export async function weighKine(tx: Tx, cluster: string, after = 0): Promise<Weight> {
+export async function measureKine(tx: Tx, cluster: string, after = 0): Promise<StoreSize> {
   const made = await row(
     tx,
     Type.Object({ is_there: Type.Boolean() }),
   )`select to_regclass(${`${schemaOf(cluster)}.kine`}) is not null as is_there`;
   if (!made?.is_there) return { bytes: 0, objects: 0, last: 0 };
-  return (await row(tx, WeightRow)`
+  return (await row(tx, StoreSizeRow)`
     select coalesce(sum(coalesce(octet_length(value), 0) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
            (count(distinct name) filter (where deleted = 0))::int as objects, coalesce(max(id), ${after})::bigint as last
       from ${quoted(cluster)}.kine where id > ${after}`)!;

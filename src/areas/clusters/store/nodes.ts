@@ -1,12 +1,12 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
-export interface Issued {
+export interface IssuedCertificate {
   fingerprint: string;
   node: string;
   expiresAt: string;
   /** The certificate with which it was asked for, if any. */
-  askedWith?: string | undefined;
+  requestedWith?: string | undefined;
 }
 
 /** One after the other for a node: what is noted while it is refused is refused too. */
@@ -14,12 +14,17 @@ const lockNode = (tx: Tx, cluster: string, node: string) =>
   run(tx)`select pg_advisory_xact_lock(hashtext('clusters.node_certificate'), hashtext(${`${cluster}/${node}`}))`;
 
 /** Refused from its beginning if the one that it was asked for with is: a node cannot renew itself past its own end. */
-export async function insertCertificate(tx: Tx, org: string, cluster: string, { fingerprint, node, expiresAt, askedWith = '' }: Issued) {
+export async function insertCertificate(
+  tx: Tx,
+  org: string,
+  cluster: string,
+  { fingerprint, node, expiresAt, requestedWith = '' }: IssuedCertificate,
+) {
   await lockNode(tx, cluster, node);
   await run(tx)`
     insert into clusters.node_certificate (org_id, cluster_id, fingerprint, node, expires_at, refused_at)
     select ${org}, ${cluster}, ${fingerprint}, ${node}, ${expiresAt},
-           (select refused_at from clusters.node_certificate where cluster_id = ${cluster} and fingerprint = ${askedWith})
+           (select refused_at from clusters.node_certificate where cluster_id = ${cluster} and fingerprint = ${requestedWith})
      where exists (select from clusters.cluster where id = ${cluster})
     on conflict do nothing`;
 }

@@ -10,7 +10,7 @@ const queue: Queue = { table: sql`clusters.cluster`, idType: sql`text` };
 
 const ClaimedRow = Type.Object({ id: Type.String(), org_id: Type.String(), lease: Type.String(), late_ms: Type.Number() });
 
-export interface Wanted {
+export interface ClaimOptions {
   limit: number;
   lease: string;
   leaseSeconds: number;
@@ -23,7 +23,7 @@ export interface Wanted {
 }
 
 /** Those that nobody serves, now under a fresh lease. */
-export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: Wanted) =>
+export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: ClaimOptions) =>
   claim(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])
@@ -43,7 +43,7 @@ const LeaseRow = Type.Object({ id: Type.String(), lease: Type.Union([Type.String
 export const leasesOf = (tx: Tx, ids: readonly string[]) => rows(tx, LeaseRow)`
   select id, lease, coalesce(lease_until > kernel.now(), false) as is_held from clusters.cluster where id = any(${ids}::text[])`;
 
-const MarkRow = Type.Object({
+const WorkStateRow = Type.Object({
   id: Type.String(),
   org_id: Type.String(),
   generation: Type.Integer(),
@@ -52,10 +52,10 @@ const MarkRow = Type.Object({
   is_meter_due: Type.Boolean(),
   is_for_another: Type.Boolean(),
 });
-export type MarkRow = Static<typeof MarkRow>;
+export type WorkStateRow = Static<typeof WorkStateRow>;
 
 /** What tells whether something is to be done for them. One whose version this server lacks and another one has is for the other. */
-export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonly string[]; seconds: number }) => rows(tx, MarkRow)`
+export const workStatesOf = (tx: Tx, ids: readonly string[], own: { versions: readonly string[]; seconds: number }) => rows(tx, WorkStateRow)`
   select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
          coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due,
          c.driver = 'process' and c.phase <> 'deleting' and c.version <> all(${own.versions}::text[]) and exists (
@@ -64,7 +64,7 @@ export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonl
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
 
 /** What a server says of itself. */
-export interface Shown {
+export interface ShardHeartbeat {
   id: string;
   versions: readonly string[];
   /** '': it bounds programs; else why not. null: it has had none yet. */
@@ -74,7 +74,7 @@ export interface Shown {
 }
 
 /** Says that this server is there, and forgets those that have long been silent. */
-export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing }: Shown): Promise<void> {
+export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing }: ShardHeartbeat): Promise<void> {
   await run(tx)`
     insert into clusters.shard (id, seen_at, versions, without_cgroups, sharing)
     values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups}, ${sharing})
@@ -113,26 +113,26 @@ export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>
 
 // What the holder of a lease writes down. Nothing happens when it has lost it: 0 rows.
 
-export interface Held {
+export interface HeldLease {
   id: string;
   lease: string;
 }
 
 /** For a server that can do what this one cannot; others of the same lease stay. */
-export const releaseCluster = (tx: Tx, { id, lease }: Held) => run(tx)`
+export const releaseCluster = (tx: Tx, { id, lease }: HeldLease) => run(tx)`
   update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where id = ${id} and lease = ${lease}::uuid`;
 
-export const markProvisioning = (tx: Tx, { id, lease }: Held) => run(tx)`
+export const markProvisioning = (tx: Tx, { id, lease }: HeldLease) => run(tx)`
   update clusters.cluster set phase = 'provisioning', phase_at = kernel.now() where id = ${id} and lease = ${lease}::uuid and phase = 'pending'`;
 
 /** This generation runs. Nothing happens if there is a newer one. */
-export const settleReady = (tx: Tx, { id, lease }: Held, generation: number, endpoint: string) => run(tx)`
+export const settleReady = (tx: Tx, { id, lease }: HeldLease, generation: number, endpoint: string) => run(tx)`
   update clusters.cluster
      set phase = 'ready', phase_at = case when phase = 'ready' then phase_at else kernel.now() end, observed_generation = ${generation},
          endpoint = ${endpoint}, reason = null, change = null, failures = 0, metered_at = coalesce(metered_at, kernel.now())
    where id = ${id} and lease = ${lease}::uuid and generation = ${generation} and phase <> 'deleting'`;
 
-export const noteFailure = (tx: Tx, { id, lease }: Held, phase: Phase, reason: string) => run(tx)`
+export const recordFailure = (tx: Tx, { id, lease }: HeldLease, phase: Phase, reason: string) => run(tx)`
   update clusters.cluster
      set failures = failures + 1, reason = ${reason}, phase = ${phase},
          phase_at = case when phase = ${phase} then phase_at else kernel.now() end
@@ -140,30 +140,30 @@ export const noteFailure = (tx: Tx, { id, lease }: Held, phase: Phase, reason: s
 
 const PortRow = Type.Object({ port: Type.Integer() });
 
-/** The lowest free port from `first` on, of `many`; undefined: all are taken. It stays the cluster's until the cluster is gone. */
+/** The lowest free port from `first` on, of `count`; undefined: all are taken. It stays the cluster's until the cluster is gone. */
 export async function takePort(
   tx: Tx,
-  { id, lease }: Held,
-  { first, many, but }: { first: number; many: number; but: readonly number[] },
+  { id, lease }: HeldLease,
+  { first, count, excluded }: { first: number; count: number; excluded: readonly number[] },
 ): Promise<number | undefined> {
   await run(tx)`select pg_advisory_xact_lock(hashtext('clusters.port'))`;
   return (
     (
       await row(tx, PortRow)`
     update clusters.cluster set port = (
-      select p from generate_series(${first}::int, ${Math.min(65_535, first + many - 1)}::int) p
-       where not exists (select from clusters.cluster o where o.port = p) and p <> all(${but}::int[]) order by p limit 1)
-     where id = ${id} and lease = ${lease}::uuid and (port is null or port = any(${but}::int[])) returning coalesce(port, 0) as port`
+      select p from generate_series(${first}::int, ${Math.min(65_535, first + count - 1)}::int) p
+       where not exists (select from clusters.cluster o where o.port = p) and p <> all(${excluded}::int[]) order by p limit 1)
+     where id = ${id} and lease = ${lease}::uuid and (port is null or port = any(${excluded}::int[])) returning coalesce(port, 0) as port`
     )?.port || undefined
   );
 }
 
 /** The one that the system chose. */
-export const keepPort = (tx: Tx, { id, lease }: Held, port: number) => run(tx)`
+export const keepPort = (tx: Tx, { id, lease }: HeldLease, port: number) => run(tx)`
   update clusters.cluster set port = ${port} where id = ${id} and lease = ${lease}::uuid and port is null`;
 
 /** Everything of a cluster but its objects. False: the lease was lost, and nothing was removed. */
-export async function removeCluster(tx: Tx, { id, lease }: Held): Promise<boolean> {
+export async function removeCluster(tx: Tx, { id, lease }: HeldLease): Promise<boolean> {
   const gone = await run(tx)`delete from clusters.cluster where id = ${id} and lease = ${lease}::uuid and phase = 'deleting'`;
   if (gone === 0) return false;
   await Promise.all([

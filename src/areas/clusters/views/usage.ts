@@ -6,7 +6,7 @@ import { type ClusterRow, specOf } from '../store/clusters.ts';
 import type { MeterRow, SampleRow } from '../store/usage.ts';
 
 /** Of a node, what counts. */
-interface Counted {
+interface NodeCapacity {
   ready: boolean;
   agentVersion: string;
   cpuMilli: number;
@@ -31,7 +31,7 @@ function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
 }
 
 /** Programs that were ended lately because all of them together had too much memory. */
-function memoryOf({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
+function oomLimitations({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
   const ended = last?.components.filter(({ outOfMemory }) => outOfMemory).map(({ name }) => name) ?? [];
   if (ended.length === 0) return [];
   const { mostMiB } = wallsOf(tier, replicas);
@@ -40,14 +40,14 @@ function memoryOf({ tier, replicas }: ClusterRow, last: SampleRow | undefined): 
   ];
 }
 
-interface Measured {
+interface UsageRows {
   meter: MeterRow;
   /** Of the last 15 minutes. */
   recent: readonly SampleRow[];
   newest: SampleRow | undefined;
 }
 
-export function usageView(row: ClusterRow, { meter, recent, newest: last }: Measured, nodes: readonly Counted[] | undefined) {
+export function usageView(row: ClusterRow, { meter, recent, newest: last }: UsageRows, nodes: readonly NodeCapacity[] | undefined) {
   const tier = tierOf(row.tier);
   const byVersion = new Map<string, number>();
   for (const { agentVersion } of nodes ?? []) byVersion.set(agentVersion, (byVersion.get(agentVersion) ?? 0) + 1);
@@ -81,7 +81,7 @@ export function usageView(row: ClusterRow, { meter, recent, newest: last }: Meas
         : [
             'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
           ]),
-      ...memoryOf(row, recent.at(-1)),
+      ...oomLimitations(row, recent.at(-1)),
       ...limitationsOf(specOf(row)),
     ],
   };

@@ -26,15 +26,15 @@ export interface Binaries {
 export const binariesDir = ({ cluster_binaries, data }: { cluster_binaries: string; data: string }): string =>
   cluster_binaries || join(data, 'clusters', 'bin');
 
-const rememberMs = 1_000;
+const cacheMs = 1_000;
 /** More than this are not looked at. */
-const mostFolders = 100;
+const maxVersions = 100;
 
 export function openBinaries(dir: string): Binaries {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let known: Promise<InstalledVersion[]> = Promise.resolve([]);
   const list = () => {
-    if (performance.now() - lookedAt >= rememberMs) {
+    if (performance.now() - lookedAt >= cacheMs) {
       lookedAt = performance.now();
       known = listInstalled(dir);
     }
@@ -47,7 +47,7 @@ export function openBinaries(dir: string): Binaries {
 export async function listInstalled(dir: string): Promise<InstalledVersion[]> {
   const [names, hasKine] = await Promise.all([readdir(dir).catch(() => []), isProgram(join(dir, 'kine'))]);
   if (!hasKine) return [];
-  const versions = names.filter((name) => parseVersion(name)?.driver === 'process').slice(0, mostFolders);
+  const versions = names.filter((name) => parseVersion(name)?.driver === 'process').slice(0, maxVersions);
   const found = await Promise.all(
     versions.map(async (version) => {
       const folder = join(dir, version);

@@ -2,13 +2,13 @@ import { constants } from 'node:fs';
 import { access, appendFile, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
+  type CgroupLimits,
   controllers,
   filesOfWalls,
   findOwnDirectory,
   lackingOf,
+  limitFiles,
   memoryKillsIn,
-  type Walls,
-  wallFiles,
   wallsIn,
 } from '../../rules/process/cgroup.ts';
 
@@ -22,9 +22,9 @@ const clustersName = 'quarterdeck-clusters';
 /** The cgroup of one cluster. */
 export interface Cgroup {
   /** As they hold now. */
-  walls(): Promise<Walls>;
+  walls(): Promise<CgroupLimits>;
   /** From now on they hold. */
-  bound(walls: Walls): Promise<void>;
+  bound(walls: CgroupLimits): Promise<void>;
   /** A process that is in it already stays. */
   enter(pid: number): Promise<void>;
   /** How many of its programs the kernel ended for their memory so far. */
@@ -40,33 +40,33 @@ export interface Cgroups {
 }
 
 /** Why programs run without one. */
-export interface NotAllowed {
+export interface CgroupsUnavailable {
   why: string;
 }
 
-export type Found = Cgroups | NotAllowed;
-export const isAllowed = (found: Found): found is Cgroups => !('why' in found);
+export type CgroupSupport = Cgroups | CgroupsUnavailable;
+export const isAllowed = (found: CgroupSupport): found is Cgroups => !('why' in found);
 
-let looking: Promise<Found> | undefined;
-let known: Found | undefined;
+let detecting: Promise<CgroupSupport> | undefined;
+let detected: CgroupSupport | undefined;
 
 /** Of this process, found and prepared once. */
-export function ownCgroups(): Promise<Found> {
-  looking ??= findCgroups()
+export function ownCgroups(): Promise<CgroupSupport> {
+  detecting ??= findCgroups()
     .catch((error: NodeJS.ErrnoException) => ({ why: `the kernel refused it (${error.code ?? error.message})` }))
     .then((all) => {
-      known = all;
+      detected = all;
       return all;
     });
-  return looking;
+  return detecting;
 }
 
 /** As far as it was looked for: nobody needs one before the first cluster of programs. */
-export const knownCgroups = (): Found | undefined => known;
+export const detectedCgroups = (): CgroupSupport | undefined => detected;
 
 const readText = (path: string) => readFile(path, 'utf8');
 
-async function findCgroups(): Promise<Found> {
+async function findCgroups(): Promise<CgroupSupport> {
   const [cgroup, mountinfo] = await Promise.all(['cgroup', 'mountinfo'].map((name) => readText(`/proc/self/${name}`).catch(() => '')));
   const own = findOwnDirectory(cgroup!, mountinfo!);
   if (own === undefined) return { why: 'this machine shows the server no cgroup v2' };
@@ -80,7 +80,7 @@ async function findCgroups(): Promise<Found> {
     return { why: `others are in the server’s cgroup (DelegateSubgroup=${serverName} in a unit of systemd)` };
   const all = join(given, clustersName);
   await mkdir(all, { recursive: true });
-  for (const dir of [given, all]) await passDown(dir);
+  for (const dir of [given, all]) await delegateControllers(dir);
   return makeCgroups(all);
 }
 
@@ -121,7 +121,7 @@ const enter = (dir: string, pid: number): Promise<void> =>
   });
 
 /** What is below may be bounded. */
-async function passDown(dir: string): Promise<void> {
+async function delegateControllers(dir: string): Promise<void> {
   const path = join(dir, 'cgroup.subtree_control');
   const missing = lackingOf(await readText(path).catch(() => ''));
   if (missing.length > 0) await writeFile(path, controllers.map((name) => `+${name}`).join(' '));
@@ -133,7 +133,7 @@ const makeCgroups = (all: string): Cgroups => ({
     await mkdir(dir, { recursive: true });
     const read = (name: string) => readText(join(dir, name)).catch(() => '');
     return {
-      walls: async () => wallsIn(await Promise.all(wallFiles.map(read))),
+      walls: async () => wallsIn(await Promise.all(limitFiles.map(read))),
       async bound(walls) {
         for (const [name, value] of filesOfWalls(walls)) await writeFile(join(dir, name), value);
       },

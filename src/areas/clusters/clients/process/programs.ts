@@ -6,12 +6,12 @@ import type { Identity } from '../../../../kernel/programs/identity.ts';
 import { boundLog, lastLine, logSince } from '../../../../kernel/programs/log-file.ts';
 import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
-import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
-import { workIn } from './users.ts';
+import type { ProgramKind, WantedProgram } from '../../rules/process/programs.ts';
+import { workDirOf } from './users.ts';
 
 /** A program that was started for a cluster, as its record tells it. */
 export interface ProgramRecord extends ProcessMark {
-  kind: Kind;
+  kind: ProgramKind;
   name: string;
   log: string;
   hash: string;
@@ -21,18 +21,18 @@ export interface ProgramRecord extends ProcessMark {
   restarts: number;
 }
 
-const ending = '.record.json';
-const recordPath = (dir: string, name: string) => join(dir, `${name}${ending}`);
+const recordSuffix = '.record.json';
+const recordPath = (dir: string, name: string) => join(dir, `${name}${recordSuffix}`);
 
 /** What was started for the cluster of this directory, by this server or the one before it. */
 export async function readRecords(dir: string): Promise<ProgramRecord[]> {
-  const names = (await listIfThere(dir)).filter((name) => name.endsWith(ending));
+  const names = (await listOrEmpty(dir)).filter((name) => name.endsWith(recordSuffix));
   const found = await Promise.all(names.map((name) => readRecord<ProgramRecord>(join(dir, name))));
   return found.filter((record) => record !== undefined);
 }
 
 /** Throws for anything else than that it is not there: programs whose records cannot be read at the moment are no strays. */
-const listIfThere = (dir: string): Promise<string[]> =>
+const listOrEmpty = (dir: string): Promise<string[]> =>
   readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
@@ -50,21 +50,21 @@ async function findFreePort(): Promise<number> {
 }
 
 /** Where and as whom it is started. */
-interface Place {
+interface StartDirectory {
   dir: string;
-  work: string;
+  workDir: string;
   identity: Identity;
 }
 
 /** What is known before a start. */
-interface Known {
+interface StartOptions {
   port: number;
   restarts: number;
   entered: (pid: number) => Promise<void>;
 }
 
 /** Its record is written once it runs: a kill in between leaves a process that `endStrays` finds. */
-export async function startWanted({ dir, work, identity }: Place, wanted: WantedProgram, known: Known) {
+export async function startAndRecord({ dir, workDir, identity }: StartDirectory, wanted: WantedProgram, known: StartOptions) {
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
   const port = wanted.listens ? known.port || (await findFreePort()) : 0;
@@ -73,8 +73,8 @@ export async function startWanted({ dir, work, identity }: Place, wanted: Wanted
     identity,
     program,
     args: wanted.args(port),
-    env: { ...env, [ownMark]: dir },
-    cwd: work,
+    env: { ...env, [ownerVariable]: dir },
+    cwd: workDir,
     log,
     entered,
   });
@@ -90,11 +90,11 @@ export async function boundLogs(dir: string, limit?: number): Promise<void> {
 }
 
 /** What it said last, for the operator. */
-export const lastWords = async ({ log, logOffset }: ProgramRecord): Promise<string> =>
+export const lastLogLine = async ({ log, logOffset }: ProgramRecord): Promise<string> =>
   lastLine(await logSince(log, logOffset).catch(() => '')).slice(0, 500);
 
 /** Ends a program and forgets it. Throws if it cannot be ended: then its record stays. */
-export async function endProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {
+export async function stopProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {
   const how = await endProcess(record, { gentleMs });
   if (how === 'still there') throw new Error(`${record.name} (pid ${record.pid}) could not be ended`);
   const path = recordPath(dir, record.name);
@@ -104,28 +104,28 @@ export async function endProgram(dir: string, record: ProgramRecord, gentleMs = 
 }
 
 /** In the environment of all that we start: a shell of the operator's that stands in the directory is not ours. */
-const ownMark = 'QUARTERDECK_CLUSTER_RUN';
+const ownerVariable = 'QUARTERDECK_CLUSTER_RUN';
 
 /** Programs of ours at work in this directory without a record: the server was killed between a start and its record. */
-export async function endStrays(dir: string, records: readonly ProgramRecord[]): Promise<number> {
+export async function stopUnrecorded(dir: string, records: readonly ProgramRecord[]): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const known = new Set(records.map(({ pid }) => pid));
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
-  const here = pids.filter((pid, n) => [dir, workIn(dir)].includes(at[n]!) && !known.has(pid));
+  const here = pids.filter((pid, n) => [dir, workDirOf(dir)].includes(at[n]!) && !known.has(pid));
   const told = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
-  const strays = here.filter((_, n) => told[n]!.split('\0').includes(`${ownMark}=${dir}`));
+  const strays = here.filter((_, n) => told[n]!.split('\0').includes(`${ownerVariable}=${dir}`));
   const marks = await Promise.all(strays.map(markOf));
   await Promise.all(marks.map((mark) => mark && endProcess(mark, { gentleMs: 2_000 })));
   return strays.length;
 }
 
 /** Everything that runs for the cluster of this directory ends, also what is known without it: what speaks to an apiserver first, the store last. */
-export async function endAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
+export async function stopAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
   const records = [...(await readRecords(dir)), ...known];
   for (const kinds of [['kube-controller-manager', 'kube-scheduler'], ['kube-apiserver'], ['kine']])
-    await Promise.all(records.filter(({ kind }) => kinds.includes(kind)).map((record) => endProgram(dir, record)));
-  await endStrays(dir, []);
+    await Promise.all(records.filter(({ kind }) => kinds.includes(kind)).map((record) => stopProgram(dir, record)));
+  await stopUnrecorded(dir, []);
 }
 
 export { isRunning };

@@ -6,19 +6,19 @@ import { chooseRange, chooseUser, isIn, namedIn, type SystemFiles, type UserRang
 // Whom the programs of a cluster run as. It is kept as the owner of `work/`, in a directory where only we write.
 
 /** Not the cluster's directory itself where it is theirs: what stands in there is read as another's. */
-export const workIn = (dir: string): string => join(dir, 'work');
+export const workDirOf = (dir: string): string => join(dir, 'work');
 
 /** Why programs of several clusters run as one user here; '': each cluster has its own; null: none was started yet. */
-let sharing: string | null = null;
-export const knownSharing = (): string | null => sharing;
+let sharedUserReason: string | null = null;
+export const knownSharedUserReason = (): string | null => sharedUserReason;
 
 /** Those that this process has chosen, by directory: they may not stand on the disk yet. */
-const chosen = new Map<string, number>();
+const chosenUids = new Map<string, number>();
 
-export const forgetUser = (dir: string): void => void chosen.delete(dir);
+export const forgetUser = (dir: string): void => void chosenUids.delete(dir);
 
-const readIfThere = (path: string) => readFile(path, 'utf8').catch(() => '');
-const readAll = (paths: readonly string[]) => Promise.all(paths.map(readIfThere));
+const readOrEmpty = (path: string) => readFile(path, 'utf8').catch(() => '');
+const readAll = (paths: readonly string[]) => Promise.all(paths.map(readOrEmpty));
 
 async function readSystemFiles(): Promise<SystemFiles> {
   const [named, lent, maps] = await Promise.all([
@@ -31,40 +31,40 @@ async function readSystemFiles(): Promise<SystemFiles> {
 
 /** Who owns what the programs of this cluster have; undefined: nobody yet. */
 export async function findOwner(dir: string): Promise<number | undefined> {
-  const found = await lstat(workIn(dir)).catch(() => undefined);
+  const found = await lstat(workDirOf(dir)).catch(() => undefined);
   return found?.isDirectory() && found.uid !== 0 ? found.uid : undefined;
 }
 
 /** Where clusters have their directories, and the data directory that they are in. */
-interface Where {
+interface UserLookup {
   base: string;
   dir: string;
   cluster: string;
   range: UserRange | undefined;
 }
 
-export async function findIdentity({ base, dir, cluster, range: given }: Where): Promise<Identity> {
+export async function findIdentity({ base, dir, cluster, range: given }: UserLookup): Promise<Identity> {
   if (process.getuid?.() !== 0) {
-    sharing = 'the server is not root, and they run as its own user';
+    sharedUserReason = 'the server is not root, and they run as its own user';
     return self;
   }
   const files = await readSystemFiles();
   const range = chooseRange(given, files);
   const runner = { name: 'a cluster’s control plane', dataDir: base };
   if (!range) {
-    sharing = 'this machine has no numbers of users that are free; set QUARTERDECK_CLUSTER_USERS';
-    return chooseIdentity({ ...runner, dir: base, data: workIn(dir) });
+    sharedUserReason = 'this machine has no numbers of users that are free; set QUARTERDECK_CLUSTER_USERS';
+    return chooseIdentity({ ...runner, dir: base, data: workDirOf(dir) });
   }
   const uid = await findUser({ base, dir, cluster, range }, namedIn(files));
   if (uid === undefined)
     throw new Error(`no number is left from ${range.first} to ${range.last} for a cluster’s user; give more in QUARTERDECK_CLUSTER_USERS`);
   const { identity, why = '' } = await assume(runner, { uid, gid: range.first });
-  sharing = why;
+  sharedUserReason = why;
   return identity;
 }
 
 /** The one that it has, or one that nobody has. */
-async function findUser({ base, dir, cluster, range }: Where & { range: UserRange }, named: Set<number>): Promise<number | undefined> {
+async function findUser({ base, dir, cluster, range }: UserLookup & { range: UserRange }, named: Set<number>): Promise<number | undefined> {
   const own = await findOwner(dir);
   const dataDir = dirname(dirname(base));
   const others = (await readdir(base)).map((name) => join(base, name)).filter((other) => other !== dir);
@@ -74,9 +74,9 @@ async function findUser({ base, dir, cluster, range }: Where & { range: UserRang
     Promise.all([dataDir, join(dataDir, 'postgres')].map((path) => stat(path).catch(() => undefined))),
   ]);
   const taken = new Set([...named, ...owners, ...keepers.map((each) => each?.uid)].filter((uid) => uid !== undefined));
-  for (const [other, uid] of chosen) if (other !== dir) taken.add(uid);
+  for (const [other, uid] of chosenUids) if (other !== dir) taken.add(uid);
   // Nothing is waited for between the look at those and the choice, so that no two choose the same.
   const uid = own !== undefined && isIn(range, own) && !taken.has(own) ? own : chooseUser(range, cluster, taken);
-  if (uid !== undefined) chosen.set(dir, uid);
+  if (uid !== undefined) chosenUids.set(dir, uid);
   return uid;
 }

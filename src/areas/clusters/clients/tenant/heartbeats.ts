@@ -3,7 +3,7 @@ import { type Ask, changeObject } from './ask.ts';
 export interface Heartbeat {
   name: string;
   /** Whatever changes with every sign of life. */
-  said: string;
+  stamp: string;
   /** Whether the cluster believes that it knows how the node is. */
   isKnown: boolean;
 }
@@ -15,7 +15,7 @@ interface Condition {
 }
 
 /** A node's signs of life, as its cluster keeps them. */
-export interface SignsOfLife {
+export interface NodeHeartbeat {
   name: string;
   /** Of the condition Ready: its status and time. */
   ready: string | null;
@@ -24,9 +24,9 @@ export interface SignsOfLife {
   renewed: string | null;
 }
 
-export const heartbeatOf = ({ name, ready, heartbeat, renewed }: SignsOfLife): Heartbeat => ({
+export const heartbeatOf = ({ name, ready, heartbeat, renewed }: NodeHeartbeat): Heartbeat => ({
   name,
-  said: `${renewed ?? ''} ${heartbeat ?? ''} ${ready ?? ''}`,
+  stamp: `${renewed ?? ''} ${heartbeat ?? ''} ${ready ?? ''}`,
   isKnown: ready !== null && ready !== 'Unknown',
 });
 

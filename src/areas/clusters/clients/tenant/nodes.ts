@@ -1,7 +1,7 @@
 import { type Ask, askFor, changeObject, listAll, textOf } from './ask.ts';
 
 /** A worker node as its cluster shows it. */
-export interface NodeSeen {
+export interface NodeSummary {
   name: string;
   ready: boolean;
   agentVersion: string;
@@ -11,14 +11,14 @@ export interface NodeSeen {
 }
 
 /** What ought to be a list, whatever a cluster's people have put there. */
-const listed = <T>(value: unknown): (T | null | undefined)[] => (Array.isArray(value) ? value : []);
+const listOrEmpty = <T>(value: unknown): (T | null | undefined)[] => (Array.isArray(value) ? value : []);
 
 // biome-ignore lint/suspicious/noExplicitAny: a Node of Kubernetes
-const seen = (node: any): NodeSeen => ({
+const summarize = (node: any): NodeSummary => ({
   name: textOf(node?.metadata?.name),
-  ready: listed<{ type?: string; status?: string }>(node?.status?.conditions).some((c) => c?.type === 'Ready' && c.status === 'True'),
+  ready: listOrEmpty<{ type?: string; status?: string }>(node?.status?.conditions).some((c) => c?.type === 'Ready' && c.status === 'True'),
   agentVersion: textOf(node?.status?.nodeInfo?.kubeletVersion),
-  addresses: listed<{ address?: unknown }>(node?.status?.addresses).map((a) => textOf(a?.address)),
+  addresses: listOrEmpty<{ address?: unknown }>(node?.status?.addresses).map((a) => textOf(a?.address)),
   cpuMilli: quantity(node?.status?.capacity?.cpu) * 1000,
   memoryBytes: quantity(node?.status?.capacity?.memory),
 });
@@ -35,16 +35,16 @@ export function quantity(text: unknown): number {
 }
 
 /** By name. */
-export async function listNodes(ask: Ask): Promise<NodeSeen[]> {
-  const nodes = (await listAll(ask, '/api/v1/nodes')).map(seen);
+export async function listNodes(ask: Ask): Promise<NodeSummary[]> {
+  const nodes = (await listAll(ask, '/api/v1/nodes')).map(summarize);
   return nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 const nodePath = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`;
 
-export async function findNode(ask: Ask, name: string): Promise<NodeSeen | undefined> {
+export async function findNode(ask: Ask, name: string): Promise<NodeSummary | undefined> {
   const found = await askFor(ask, 'GET', nodePath(name), undefined, [404]);
-  return found && seen(found);
+  return found && summarize(found);
 }
 
 /** No more pods are put on it, and those that it has are asked to leave. As far as it goes: the node leaves in any case. */

@@ -8,10 +8,10 @@ const secrets = `/api/v1/namespaces/${ownNamespace}/secrets`;
 const accounts = `/api/v1/namespaces/${ownNamespace}/serviceaccounts`;
 const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 
-const inName = (id: string) => id.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
-const accountOf = (user: string) => `person-${inName(user)}`;
+const toObjectName = (id: string) => id.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
+const accountOf = (user: string) => `person-${toObjectName(user)}`;
 const secretPrefix = 'quarterdeck-token-';
-export const accessSecretOf = (token: string) => `${secretPrefix}${inName(token)}`;
+export const accessSecretOf = (token: string) => `${secretPrefix}${toObjectName(token)}`;
 export const isAccessSecret = (namespace: string, name: string) => namespace === ownNamespace && name.startsWith(secretPrefix);
 const bindingOf = (user: string) => `quarterdeck:${accountOf(user)}`;
 

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type BootstrapToken, secretName, signatureName, signDetached } from '../../rules/bootstrap-token.ts';
-import { configMap, type KubeObject, kubeadmObjects, type Wanted } from '../../rules/kubeadm.ts';
+import { configMap, type KubeObject, kubeadmObjects, type WantedObject } from '../../rules/kubeadm.ts';
 import { discoveryText } from '../../rules/kubeconfig.ts';
 import { type Ask, askFor, changeObject, listAll } from './ask.ts';
 
-export interface Described {
+export interface ClusterDescription {
   name: string;
   endpoint: string;
   version: string;
@@ -12,21 +12,21 @@ export interface Described {
 }
 
 /** Makes sure that everything is there that kubeadm asks for. Safe to run again: what is as it should be is left alone. */
-export async function prepareCluster(ask: Ask, described: Described): Promise<void> {
+export async function prepareCluster(ask: Ask, described: ClusterDescription): Promise<void> {
   const wanted = kubeadmObjects(described);
-  const isNamespace = ({ object }: Wanted) => object.kind === 'Namespace';
+  const isNamespace = ({ object }: WantedObject) => object.kind === 'Namespace';
   await Promise.all(wanted.filter(isNamespace).map((each) => ensureObject(ask, each)));
   const others = wanted.filter((each) => !isNamespace(each)).values();
   const makeInTurn = async () => {
     for (const each of others) await ensureObject(ask, each);
   };
-  await Promise.all([tellDiscovery(ask, described), ...Array.from({ length: atOnce }, makeInTurn)]);
+  await Promise.all([publishDiscovery(ask, described), ...Array.from({ length: concurrency }, makeInTurn)]);
 }
 
 /** Objects that are made side by side: each of them takes a connection, and a new one costs more than waiting for another's. */
-const atOnce = 3;
+const concurrency = 3;
 
-async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {
+async function ensureObject(ask: Ask, { path, object }: WantedObject): Promise<void> {
   const { status, body } = await ask('POST', path, object);
   if (status === 201) return;
   if (status !== 409) throw new Error(`${object.kind} ${object.metadata.name} could not be made: ${status} ${String(body?.message ?? '')}`);
@@ -40,7 +40,7 @@ async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {
 const discoveryPath = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
 
 /** `cluster-info`, signed with every bootstrap token there is: done anew when the address or the authority changes. */
-async function tellDiscovery(ask: Ask, { endpoint, caCertificate }: Described): Promise<void> {
+async function publishDiscovery(ask: Ask, { endpoint, caCertificate }: ClusterDescription): Promise<void> {
   const kubeconfig = discoveryText(endpoint, caCertificate);
   const found = await askFor(ask, 'GET', discoveryPath, undefined, [404]);
   if (found?.data?.kubeconfig === kubeconfig) return;

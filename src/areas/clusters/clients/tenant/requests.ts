@@ -3,19 +3,19 @@ import { type Ask, askFor, listAll } from './ask.ts';
 export const requestsPath = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
 /** A CertificateSigningRequest, as far as it is looked at here. */
-export interface RequestObject {
+export interface SigningRequest {
   metadata: { name: string; uid: string; creationTimestamp?: string };
   spec: { request: string; signerName: string; username?: string; usages?: string[]; extra?: Record<string, string[]> };
   status?: { certificate?: string; conditions?: { type: string }[] };
 }
 
-export const isDecided = ({ status }: RequestObject): boolean =>
+export const isDecided = ({ status }: SigningRequest): boolean =>
   (status?.conditions ?? []).some(({ type }) => type === 'Approved' || type === 'Denied' || type === 'Failed');
 
-export const listRequests = (ask: Ask): Promise<RequestObject[]> => listAll(ask, requestsPath);
+export const listRequests = (ask: Ask): Promise<SigningRequest[]> => listAll(ask, requestsPath);
 
 /** Undefined: it went meanwhile. */
-export const readRequest = (ask: Ask, name: string): Promise<RequestObject | undefined> =>
+export const readRequest = (ask: Ask, name: string): Promise<SigningRequest | undefined> =>
   askFor(ask, 'GET', `${requestsPath}/${encodeURIComponent(name)}`, undefined, [404]);
 
 export interface Decision {

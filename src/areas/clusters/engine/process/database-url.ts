@@ -1,15 +1,15 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { DatabaseLogin } from '../../rules/process/database-login.ts';
 
-type Where = Pick<App, 'config' | 'connection'>;
+type DatabaseConfig = Pick<App, 'config' | 'connection'>;
 
-const givenUrl = ({ config, connection }: Where) => config.database_direct_url || connection.connectionString;
+const givenUrl = ({ config, connection }: DatabaseConfig) => config.database_direct_url || connection.connectionString;
 
 /** Whether the database is ours alone, so that each cluster can have a role of its own in it. Whom another one lets in is its operator's to say. */
-export const isOwnDatabase = (where: Where): boolean => !givenUrl(where);
+export const isOwnDatabase = (where: DatabaseConfig): boolean => !givenUrl(where);
 
 /** PostgreSQL's address as kine reads it, with the schema of the cluster. It holds the password: for an environment, never for arguments. */
-export function databaseUrl(where: Where, schema: string, login: DatabaseLogin): string {
+export function databaseUrl(where: DatabaseConfig, schema: string, login: DatabaseLogin): string {
   const given = givenUrl(where);
   // Put behind it is: it may name several servers, which no URL of Node's may.
   if (given) return `${given}${given.includes('?') ? '&' : '?'}search_path=${schema}`;

@@ -2,17 +2,17 @@ import type { Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { otherEnd } from '../../../../kernel/http/peer.ts';
-import { makeStrangers, type StrangerBounds } from './strangers.ts';
+import { makeUnauthenticatedConnections, type UnauthenticatedLimits } from './unauthenticated.ts';
 
 // A handshake costs the event loop a third of a millisecond, and Node begins all that have come in one turn of the loop: hundreds at once would
 // hold up everybody. So connections wait here, and addresses take turns. One handshake begins in a turn of the loop. A request of a neighbour
 // takes thirty turns: so while many handshakes wait there is a pause between two, and a longer one while the loop is busy.
 
 /** Handshakes that wait or are under way at a listener, and the pauses between two that begin. */
-const limits = { pending: { inAll: 1_000, perAddress: 250 } satisfies StrangerBounds, withoutPause: 8, pauseMs: 4, busyPauseMs: 8 };
+const limits = { pending: { total: 1_000, perAddress: 250 } satisfies UnauthenticatedLimits, unthrottled: 8, pauseMs: 4, busyPauseMs: 8 };
 
 /** Takes the place of what a TLS server does with each new connection. */
-export function paceHandshakes(
+export function throttleHandshakes(
   server: Server,
   addressOf: (socket: Socket) => string | undefined,
   isBusy: () => boolean = () => false,
@@ -20,13 +20,13 @@ export function paceHandshakes(
   const [begin, ...others] = server.listeners('connection') as ((socket: Socket) => void)[];
   if (!begin || others.length > 0) throw new Error('the server is no TLS server, or listens to its connections already');
   server.removeListener('connection', begin);
-  const pending = makeStrangers<Socket>({
+  const pending = makeUnauthenticatedConnections<Socket>({
     connections: () => limits.pending,
     requests: () => limits.pending,
     addressOf,
     close: (socket) => socket.destroy(),
   });
-  const line = makeLine();
+  const line = makeRoundRobinQueue();
   let isDue = false;
   const beginOne = () => {
     isDue = false;
@@ -38,7 +38,7 @@ export function paceHandshakes(
     if (isDue || line.isEmpty()) return;
     isDue = true;
     if (isBusy()) setTimeout(beginOne, limits.busyPauseMs);
-    else if (pending.size() > limits.withoutPause) setTimeout(beginOne, limits.pauseMs);
+    else if (pending.size() > limits.unthrottled) setTimeout(beginOne, limits.pauseMs);
     else setImmediate(beginOne);
   };
   // TLS wraps a connection in a socket of its own; both name the same peer.
@@ -50,17 +50,17 @@ export function paceHandshakes(
     socket.on('error', () => {}); // it is closed, which is all that matters
     const leave = () => {
       line.drop(address, socket);
-      pending.leave(socket);
+      pending.remove(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
     };
     socket.once('close', guarded('clusters.front.handshake.close', socket, leave));
     line.add(address, socket);
-    pending.enter(socket);
+    pending.add(socket);
     beginSoon();
   };
   const finish = (socket: TLSSocket) => {
     const raw = byPeer.get(otherEnd(socket));
-    if (raw) pending.leave(raw);
+    if (raw) pending.remove(raw);
   };
   server.on(
     'connection',
@@ -73,7 +73,7 @@ export function paceHandshakes(
 }
 
 /** Connections by address: each address in turn, its oldest first. */
-function makeLine() {
+function makeRoundRobinQueue() {
   const waiting = new Map<string, Set<Socket>>();
   const drop = (address: string, socket: Socket) => {
     const sockets = waiting.get(address);

@@ -25,7 +25,7 @@ export const controllers = ['memory', 'cpu'] as const;
 export const lackingOf = (list: string): string[] => controllers.filter((name) => !list.split(/\s+/).includes(name));
 
 /** What all programs of one cluster may take together. */
-export interface Walls {
+export interface CgroupLimits {
   /** From here on the kernel slows them down and takes back what it can. */
   highMiB: number;
   /** Here it ends one of them. */
@@ -37,32 +37,32 @@ export interface Walls {
 const weights: Record<string, number> = { small: 100, medium: 200, large: 400 };
 
 /** Room for what Go keeps below for each program, for two sets of apiservers during a change, and a quarter more before anything is ended. */
-export function wallsOf(tier: string, replicas: number): Walls {
+export function wallsOf(tier: string, replicas: number): CgroupLimits {
   const { apiserverMiB, controllerManagerMiB, schedulerMiB } = limitsOf(tier);
   const highMiB = kineMiB + 2 * replicas * apiserverMiB + controllerManagerMiB + schedulerMiB;
   return { highMiB, mostMiB: Math.ceil(highMiB * 1.25), weight: weights[tier] ?? 100 };
 }
 
 /** Both are kept to until the old apiservers have left: nobody is ended because a tier became smaller. */
-export const widerOf = (a: Walls, b: Walls): Walls => ({
+export const widerOf = (a: CgroupLimits, b: CgroupLimits): CgroupLimits => ({
   highMiB: Math.max(a.highMiB, b.highMiB),
   mostMiB: Math.max(a.mostMiB, b.mostMiB),
   weight: Math.max(a.weight, b.weight),
 });
 
 /** The kernel's files that say so. */
-export const wallFiles = ['memory.max', 'memory.high', 'cpu.weight'] as const;
+export const limitFiles = ['memory.max', 'memory.high', 'cpu.weight'] as const;
 
 const mebibyte = 2 ** 20;
 
-export const filesOfWalls = ({ highMiB, mostMiB, weight }: Walls): [name: string, value: string][] => [
+export const filesOfWalls = ({ highMiB, mostMiB, weight }: CgroupLimits): [name: string, value: string][] => [
   ['memory.max', String(mostMiB * mebibyte)],
   ['memory.high', String(highMiB * mebibyte)],
   ['cpu.weight', String(weight)],
 ];
 
 /** The same, read. What a new cgroup has is no bound yet: `max`. */
-export function wallsIn([most, high, weight]: readonly string[]): Walls {
+export function wallsIn([most, high, weight]: readonly string[]): CgroupLimits {
   const count = (text: string | undefined) => (/^\d+$/.test(text?.trim() ?? '') ? Number(text) : 0);
   return { highMiB: count(high) / mebibyte, mostMiB: count(most) / mebibyte, weight: count(weight) };
 }

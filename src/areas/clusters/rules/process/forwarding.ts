@@ -1,5 +1,5 @@
 /** Whom a certificate of the cluster names. */
-export interface Named {
+export interface CertificateSubject {
   commonName: string;
   organizations: readonly string[];
   fingerprint: string;
@@ -12,7 +12,7 @@ const hopByHop = new Set([
 ]);
 
 /** Where a request came from is ours to say, never the caller's. */
-const aboutCaller = /^(x-forwarded-|x-remote-|x-real-ip$|forwarded$|via$)/;
+const callerMetadata = /^(x-forwarded-|x-remote-|x-real-ip$|forwarded$|via$)/;
 
 /** Header names as programs may read them: some take an underscore for a hyphen. */
 const plainName = (name: string) => name.toLowerCase().replaceAll('_', '-');
@@ -40,22 +40,22 @@ export function withoutBody(method: string, headers: readonly string[]): string[
 }
 
 /** The caller's headers, name and value in turn, as they may go on to an apiserver; undefined: they cannot. */
-export function onwardHeaders(raw: readonly string[], named: Named | undefined): string[] | undefined {
+export function requestHeaders(raw: readonly string[], named: CertificateSubject | undefined): string[] | undefined {
   const dropped = namedByConnection(raw);
   const onward: string[] = [];
   for (let n = 0; n < raw.length; n += 2) {
     const name = plainName(raw[n]!);
-    if (hopByHop.has(name) || dropped.has(name) || aboutCaller.test(name)) continue;
+    if (hopByHop.has(name) || dropped.has(name) || callerMetadata.test(name)) continue;
     // A certificate says who it is; a token beside it would be a second answer.
     if (named && name === 'authorization') continue;
     onward.push(raw[n]!, raw[n + 1]!);
   }
-  const spoken = named ? speakFor(named) : [];
+  const spoken = named ? identityHeaders(named) : [];
   return spoken && [...onward, ...spoken];
 }
 
 /** In the words of `--requestheader-…`; undefined: a name that no header can carry. */
-function speakFor({ commonName, organizations, fingerprint }: Named): string[] | undefined {
+function identityHeaders({ commonName, organizations, fingerprint }: CertificateSubject): string[] | undefined {
   if (commonName === '' || [commonName, ...organizations].some((text) => /\p{Cc}/u.test(text))) return undefined;
   return [
     ...['X-Remote-User', asHeader(commonName)],
@@ -68,10 +68,10 @@ function speakFor({ commonName, organizations, fingerprint }: Named): string[] |
 const asHeader = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
 /** The group that every authorizer lets pass: only the house's own certificate names it, never one that the cluster signed. */
-export const masters = 'system:masters';
+export const mastersGroup = 'system:masters';
 
 /** The answer's headers as they may go back. */
-export function backwardHeaders(raw: readonly string[]): string[] {
+export function responseHeaders(raw: readonly string[]): string[] {
   const dropped = namedByConnection(raw);
   const back: string[] = [];
   for (let n = 0; n < raw.length; n += 2) {
@@ -81,23 +81,27 @@ export function backwardHeaders(raw: readonly string[]): string[] {
   return back;
 }
 
-const talks = new Set(['exec', 'attach', 'portforward', 'proxy']);
+const streamingSubresources = new Set(['exec', 'attach', 'portforward', 'proxy']);
 
 /** As parts of a pod, a service or a node; a namespace may have any of these names. */
-function isTalkPath(path: string): boolean {
+function isStreamingPath(path: string): boolean {
   const [root, api, version, kind, ...rest] = path.split('/', 9);
   if (root !== '' || api !== 'api' || version !== 'v1') return false;
-  if (kind === 'nodes') return Boolean(rest[0]) && talks.has(rest[1]!);
+  if (kind === 'nodes') return Boolean(rest[0]) && streamingSubresources.has(rest[1]!);
   const [namespace, resource, name, part] = rest;
   return (
-    kind === 'namespaces' && Boolean(namespace) && (resource === 'pods' || resource === 'services') && Boolean(name) && talks.has(part!)
+    kind === 'namespaces' &&
+    Boolean(namespace) &&
+    (resource === 'pods' || resource === 'services') &&
+    Boolean(name) &&
+    streamingSubresources.has(part!)
   );
 }
 
 /** Requests that stay open as long as somebody listens: they are counted among connections, not among what is under way. */
-export function isLong(method: string, url: string): boolean {
+export function isLongRunning(method: string, url: string): boolean {
   const [path = '', query = ''] = url.split('?', 2) as [string, string?];
-  if (isTalkPath(path)) return true;
+  if (isStreamingPath(path)) return true;
   if (method !== 'GET') return false;
   const asked = new URLSearchParams(query);
   const isYes = (value: string | null) => value !== null && ['1', 'true', 't', 'TRUE', 'True', 'T'].includes(value);
@@ -107,4 +111,4 @@ export function isLong(method: string, url: string): boolean {
 }
 
 /** What may follow on a connection instead of HTTP. */
-export const isTalk = (upgrade: string | undefined): boolean => /^(websocket|spdy\/3\.1)$/i.test(upgrade ?? '');
+export const isUpgrade = (upgrade: string | undefined): boolean => /^(websocket|spdy\/3\.1)$/i.test(upgrade ?? '');

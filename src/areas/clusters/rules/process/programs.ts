@@ -5,11 +5,11 @@ import { hashOf } from './files.ts';
 import { kineMiB, limitsOf, type ProgramLimits } from './limits.ts';
 
 export const kinds = ['kine', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
-export type Kind = (typeof kinds)[number];
+export type ProgramKind = (typeof kinds)[number];
 
 /** A program as it should run. Two with the same hash are the same: one that runs already is not started again. */
 export interface WantedProgram {
-  kind: Kind;
+  kind: ProgramKind;
   /** Of its record and log; of two apiservers during a change each has its own. */
   name: string;
   log: string;
@@ -42,9 +42,9 @@ const requestHeaders = [
   '--requestheader-extra-headers-prefix=X-Remote-Extra-',
 ];
 
-type Made = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
+type ProgramSpec = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
 
-function want({ user }: Run, made: Made, index: number | undefined, listens: boolean): WantedProgram {
+function makeWanted({ user }: Run, made: ProgramSpec, index: number | undefined, listens: boolean): WantedProgram {
   const hash = hashOf([made.program, made.args(0), made.env, ...(user === undefined ? [] : [user])]);
   const log = index === undefined ? made.kind : `${made.kind}-${index}`;
   return { ...made, hash, listens, log, name: index === undefined ? made.kind : `${log}-${hash}` };
@@ -57,10 +57,10 @@ const kineConnections = '3';
 
 /** The last version of etcd that an apiserver does not ask how far its watches are. kine says so up to a second late, and as long would every list
  *  wait that is to be no older than now, several of them before an apiserver is ready. Without that it asks kine for the list: a few milliseconds. */
-const withoutProgress = '3.5.12';
+const emulatedEtcdVersion = '3.5.12';
 
 export const wantKine = (run: Run): WantedProgram =>
-  want(
+  makeWanted(
     run,
     {
       kind: 'kine',
@@ -69,7 +69,7 @@ export const wantKine = (run: Run): WantedProgram =>
         ...['--listen-address', `unix://${run.kineSocket}`, '--metrics-bind-address', '0'],
         // By itself it opens as many as there are requests, and closes all but two again.
         ...['--datastore-max-open-connections', kineConnections, '--datastore-max-idle-connections', kineConnections],
-        ...['--emulated-etcd-version', withoutProgress],
+        ...['--emulated-etcd-version', emulatedEtcdVersion],
       ],
       env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: run.database },
     },
@@ -80,7 +80,7 @@ export const wantKine = (run: Run): WantedProgram =>
 export function wantApiservers(run: Run): WantedProgram[] {
   const limits = limitsOf(run.tier);
   return Array.from({ length: run.replicas }, (_, index) =>
-    want(
+    makeWanted(
       run,
       {
         kind: 'kube-apiserver',
@@ -136,7 +136,7 @@ export function wantControllerManager(run: Run, server: string): WantedProgram {
   ];
   const program = join(binaries.dir, 'kube-controller-manager');
   const env = goLimits(limits.processors, limits.controllerManagerMiB);
-  return want(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
+  return makeWanted(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
 }
 
 export function wantScheduler(run: Run, server: string): WantedProgram {
@@ -144,8 +144,13 @@ export function wantScheduler(run: Run, server: string): WantedProgram {
   const limits = limitsOf(tier);
   const args = controllerArguments(keysDir, 'scheduler', server);
   const env = goLimits(limits.processors, limits.schedulerMiB);
-  return want(run, { kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env }, undefined, false);
+  return makeWanted(
+    run,
+    { kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env },
+    undefined,
+    false,
+  );
 }
 
 /** How long after its n-th early end in a row a program is started again. */
-export const pauseSeconds = (ends: number): number => (ends <= 1 ? 0 : Math.min(60, 2 ** (ends - 2)));
+export const restartDelaySeconds = (ends: number): number => (ends <= 1 ? 0 : Math.min(60, 2 ** (ends - 2)));

@@ -10,7 +10,7 @@ export interface UserRange {
 
 /** Taken if the operator names none. Neither distributions nor systemd nor containers give the first ones to anybody; the others are for a
  *  container that has so few. */
-const usual: readonly UserRange[] = [
+const defaultRanges: readonly UserRange[] = [
   { first: 1_900_000_000, last: 1_900_999_999 },
   { first: 20_000, last: 59_999 },
 ];
@@ -46,7 +46,7 @@ export function chooseRange(given: UserRange | undefined, files: SystemFiles): U
   const maps = files.maps.map((text) => linesOf(text).map((line) => rangeOf(line.trim().split(/\s+/)[0], line.trim().split(/\s+/)[2])));
   const exists = (range: UserRange) =>
     maps.every((map) => map.length === 0 || map.some(({ first, last }) => first <= range.first && range.last <= last));
-  return usual.find((range) => exists(range) && ![...lent, ...named].some((other) => overlaps(range, other)));
+  return defaultRanges.find((range) => exists(range) && ![...lent, ...named].some((other) => overlaps(range, other)));
 }
 
 export const isIn = ({ first, last }: UserRange, id: number): boolean => id > first && id <= last;

@@ -15,7 +15,7 @@ test('a cluster goes to a server that has its version, and its version is listed
       store.claimClusters(tx, { limit: 10, lease: randomUUID(), leaseSeconds: 20, held: [], drivers: ['process'], versions }),
     );
   const markOf = async (id: string, versions: string[]) =>
-    (await app.db.read((tx) => store.marksOf(tx, [id], { versions, seconds: 20 })))[0]!;
+    (await app.db.read((tx) => store.workStatesOf(tx, [id], { versions, seconds: 20 })))[0]!;
   await touch(here, ['v1.35.8']);
   await touch(there, ['v1.35.8', 'v1.36.4']);
   const made = await owner.post('/clusters', { name: 'prod', tier: 'small', orchestratorVersion: 'v1.35.8' });

@@ -10,7 +10,7 @@ import { makeLoopWatch } from '../../../../kernel/fairness/index.ts';
 import { type GuardOptions, makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
 import { loopback, recorder, somewhere } from '../../../../kernel/guard/test/internet.ts';
 import { makeLog } from '../../../../kernel/log.ts';
-import { mostWays, startEgress } from '../../clients/process/egress.ts';
+import { maxTunnels, startEgress } from '../../clients/process/egress.ts';
 
 async function opened(t: TestContext, options: GuardOptions) {
   const { dir } = await scratch(t);
@@ -116,7 +116,7 @@ test('a cluster has so many ways at once, and one that is closed makes room', as
   const { socket: path } = await opened(t, { connector });
   const all: Socket[] = [];
   t.after(() => all.forEach((socket) => void socket.destroy()));
-  for (let n = 0; n < mostWays; n++) all.push((await connect(path, `${somewhere}:443`)).socket);
+  for (let n = 0; n < maxTunnels; n++) all.push((await connect(path, `${somewhere}:443`)).socket);
   assert.match((await connect(path, `${somewhere}:443`)).line, /^HTTP\/1\.1 503 the cluster has 500 connections open already/);
   all.pop()!.destroy();
   await eventually(async () => {

@@ -7,10 +7,10 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { row } from '../../../../kernel/db/index.ts';
 import { findPki } from '../../engine/pki.ts';
-import { weighStore } from '../../engine/process/weigh.ts';
+import { measureStore } from '../../engine/process/store-size.ts';
 import { loginOf } from '../../rules/process/database-login.ts';
 import { clusterByName } from '../../store/clusters.ts';
-import { dropPortion, dropSchema, findLeftStores, schemaOf } from '../../store/kine.ts';
+import { dropBatch, dropSchema, findOrphanedStores, schemaOf } from '../../store/kine.ts';
 import { readyCluster } from '../support.ts';
 import { withPrograms } from './support.ts';
 
@@ -30,7 +30,7 @@ async function withThief(t: TestContext) {
     part.after(() => client.end().catch(() => {}));
     return client;
   };
-  const weigh = (after?: number) => weighStore(qd.app, { cluster: () => cluster, pki }, after);
+  const weigh = (after?: number) => measureStore(qd.app, { cluster: () => cluster, pki }, after);
   const isSuper = async () =>
     (
       await qd.app.db.read(
@@ -111,7 +111,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
     await ended;
     assert.equal(await isSuper(), undefined, 'there is no such role');
-    assert.deepEqual(await app.db.read(findLeftStores), []);
+    assert.deepEqual(await app.db.read(findOrphanedStores), []);
   });
 });
 
@@ -139,10 +139,10 @@ test('a role that owns more than can go at once goes in portions, and nobody com
   // One after the other in transactions of their own: all together they need more locks than there are.
   for (let n = 0; n < 13; n++) await thief.query('select count(lo_create(0)) from generate_series(1, 1000)');
   assert.match((await app.db.write((tx) => dropSchema(tx, cluster))) ?? '', /out of shared memory/);
-  assert.deepEqual(await app.db.read(findLeftStores), [name]);
+  assert.deepEqual(await app.db.read(findOrphanedStores), [name]);
   let portions = 0;
   for (let why: string | undefined = 'it has not begun'; why !== undefined; portions++) {
-    why = await app.db.write((tx) => dropPortion(tx, name));
+    why = await app.db.write((tx) => dropBatch(tx, name));
     await assert.rejects(open(), /not permitted to log in|does not exist/);
     assert.ok(portions < 30, String(why));
   }

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
+import type { ProgramFigures } from '../driver.ts';
+import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
+import { probeReady } from './readiness.ts';
+import type { Component, ProcessPlane } from './state.ts';
+import { measureStore } from './store-size.ts';
+
+const limits = { checkIntervalMs: 2_000, probeEvery: 2, probeTimeoutMs: 5_000, maxFailedProbes: 3, measureIntervalMs: 60_000 };
+
+/** Looks after a cluster's programs until it is stopped: whatever is not as it should be is said, and `tell` calls those who mend it. */
+export async function runHealthLoop(plane: ProcessPlane, tell: () => void, everyMs = limits.checkIntervalMs): Promise<void> {
+  const { signal } = plane.stopping;
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  for (let look = 1; !signal.aborted; look++) {
+    await waitForNextCheck(plane, everyMs);
+    // Also while something is being changed: its people can make an apiserver say much.
+    if (plane.directory) await boundLogs(plane.directory.dir).catch(() => {}); // at the next look
+    if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
+    try {
+      const { applyCount } = plane;
+      const found =
+        (await findExited(plane)) ?? (look % limits.probeEvery === 0 ? await findUnresponsive(plane) : await findFirstNode(plane));
+      // Whoever changes the programs at the same time knows better.
+      if (found !== undefined && plane.problem === undefined && !plane.applying && plane.applyCount === applyCount) {
+        plane.problem = found;
+        plane.hasNodes ||= found === firstNodeJoined;
+        tell();
+      }
+      if (performance.now() - measuredAt < limits.measureIntervalMs) continue;
+      measuredAt = performance.now();
+      await measure(plane);
+    } catch (error) {
+      plane.app.log.debug({ err: error, cluster: plane.parts.cluster().id }, 'a cluster’s programs could not be looked at');
+    }
+  }
+}
+
+/** A request that met a broken connection makes the next look come at once. */
+async function waitForNextCheck(plane: ProcessPlane, everyMs: number): Promise<void> {
+  const soon = new AbortController();
+  plane.checkSoon = () => soon.abort();
+  await sleep(everyMs, undefined, { signal: AbortSignal.any([plane.stopping.signal, soon.signal]), ref: false }).catch(() => {});
+}
+
+/** All that this server knows of, but those on their way out. */
+export const programsOf = ({ kine, servers, controllers }: ProcessPlane): ProgramRecord[] => [
+  ...(kine ? [kine] : []),
+  ...servers.map(({ record }) => record),
+  ...controllers.values(),
+];
+
+async function findExited(plane: ProcessPlane): Promise<string | undefined> {
+  for (const record of programsOf(plane)) if (!(await isRunning(record))) return describeExit(plane, record.kind);
+  return undefined;
+}
+
+/** An apiserver that says nothing, or that is not ready, several times in a row. */
+async function findUnresponsive(plane: ProcessPlane): Promise<string | undefined> {
+  await Promise.all(
+    plane.servers.map(async (server) => {
+      const { isThere, isReady } = await probeReady(server.target, limits.probeTimeoutMs);
+      server.unansweredProbes = isThere ? 0 : server.unansweredProbes + 1;
+      server.unreadyProbes = isReady ? 0 : server.unreadyProbes + 1;
+    }),
+  );
+  // Requests go to those that are ready; if none is, to all that are there.
+  const isAnyReady = plane.servers.some(({ unreadyProbes }) => unreadyProbes === 0);
+  for (const { target, unreadyProbes } of plane.servers) {
+    if (unreadyProbes === 0) plane.pool.include(target);
+    else if (isAnyReady) plane.pool.exclude(target);
+  }
+  if (plane.servers.some(({ unansweredProbes }) => unansweredProbes >= limits.maxFailedProbes))
+    return 'kube-apiserver does not answer; it is started again';
+  return plane.servers.some(({ unreadyProbes }) => unreadyProbes >= limits.maxFailedProbes)
+    ? 'kube-apiserver answers that it is not ready'
+    : undefined;
+}
+
+/** The first node: from now on there is something to schedule for. It is noted by whoever tells of it, so that the next look finds it again else. */
+async function findFirstNode(plane: ProcessPlane): Promise<string | undefined> {
+  if (plane.hasNodes) return undefined;
+  const { status, body } = await plane.ask('GET', '/api/v1/nodes?limit=1');
+  return status === 200 && (body.items ?? []).length > 0 ? firstNodeJoined : undefined;
+}
+
+/** No trouble at all: the cluster answers as before. */
+export const firstNodeJoined = 'the first node joined; the scheduler is started';
+
+async function measure(plane: ProcessPlane): Promise<void> {
+  const { app, parts, cpu, restarts, forwarding } = plane;
+  const weighAll = () => measureStore(app, parts);
+  const { bytes, objects } = await forwarding.capacity.remeasure(weighAll);
+  const byKind = new Map<string, Component>();
+  const at = performance.now();
+  const seen = new Set<number>();
+  for (const record of programsOf(plane)) {
+    const { memoryBytes, cpuSeconds } = await measureProcess(record);
+    const last = cpu.get(record.pid);
+    const cpuMilli = last && at > last.at ? Math.max(0, Math.round(((cpuSeconds - last.seconds) / (at - last.at)) * 1e6)) : 0;
+    cpu.set(record.pid, { seconds: cpuSeconds, at });
+    seen.add(record.pid);
+    const outOfMemory = wasOomKilledRecently(plane, record.kind);
+    const none = { name: record.kind, cpuMilli: 0, memoryBytes: 0, restarts: restarts.get(record.kind) ?? 0, outOfMemory };
+    const sum = byKind.get(record.kind) ?? none;
+    byKind.set(record.kind, { ...sum, cpuMilli: sum.cpuMilli + cpuMilli, memoryBytes: sum.memoryBytes + memoryBytes });
+  }
+  for (const pid of cpu.keys()) if (!seen.has(pid)) cpu.delete(pid);
+  plane.figures = { bytes, objects, components: [...byKind.values()] };
+}
+
+/** Whether they run is looked at now, what they take is known from the last measure. */
+export async function listPrograms(plane: ProcessPlane): Promise<ProgramFigures[]> {
+  const found = new Map<string, ProgramFigures>();
+  for (const record of programsOf(plane)) {
+    const { kind: name } = record;
+    const memoryBytes = plane.figures.components.find((each) => each.name === name)?.memoryBytes ?? 0;
+    const memoryEnds = plane.oomKills.get(name)?.total ?? 0;
+    const known = found.get(name) ?? {
+      name,
+      up: 0,
+      restarts: plane.restarts.get(name) ?? record.restarts,
+      memoryBytes,
+      oomKills: memoryEnds,
+    };
+    found.set(name, { ...known, up: known.up + ((await isRunning(record)) ? 1 : 0) });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,148 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
+import { type ApiserverRequest, dialServer } from '../../clients/process/dial.ts';
+import { ApiError, statusOf, unavailableError } from '../../rules/kubernetes/status.ts';
+import { isLongRunning, responseHeaders, withoutBody } from '../../rules/process/forwarding.ts';
+import type { CertificateIdentity } from '../driver.ts';
+import { beginRequest, type ForwardContext, identifyCaller, pipeResponse } from './forward.ts';
+
+// exec, attach and port-forward: after the first answer a connection is no longer HTTP, and bytes go both ways.
+
+/** An apiserver asks a node before it answers. */
+const responseTimeoutMs = 60_000;
+const maxAttempts = 3;
+
+/** Hands a connection on. Never throws; it counts among the cluster's connections until one of both ends it. */
+export function forwardUpgrade(
+  forwarding: ForwardContext,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  identity: CertificateIdentity | undefined,
+): void {
+  forwarding.figures.requests++;
+  socket.on('error', () => {});
+  try {
+    const { method = 'GET', url: path = '/' } = request;
+    const { headers: said, credential } = identifyCaller(forwarding, request.rawHeaders, identity);
+    // Until an apiserver agrees to talk it is a request like any other: whoever only writes `Upgrade` has no more of them.
+    const leave = isLongRunning(method, path) ? () => {} : once(beginRequest(forwarding));
+    socket.once('close', guarded('clusters.process.talk.close', socket, leave));
+    const headers = [...withoutBody(method, said), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
+    attemptTarget({ forwarding, socket, head, onwardRequest: { method, path, headers, credential }, endRequest: leave }, 1);
+  } catch (error) {
+    refuse(forwarding, socket, error);
+  }
+}
+
+interface Upgrade {
+  forwarding: ForwardContext;
+  socket: Duplex;
+  head: Buffer;
+  onwardRequest: ApiserverRequest;
+  /** It is no request any more. */
+  endRequest: () => void;
+}
+
+/** As long as nothing was sent, another apiserver can be tried. */
+function attemptTarget(talk: Upgrade, tries: number): void {
+  const { forwarding, socket, head, onwardRequest, endRequest } = talk;
+  const { pool } = forwarding;
+  const target = pool.next();
+  if (!target)
+    return void refuse(forwarding, socket, unavailableError('no apiserver of this cluster answers at the moment; try again shortly'));
+  const onward = dialServer(target, onwardRequest);
+  const done = pool.begin(target, { isLongRunning: true, abort: () => socket.destroy() });
+  const late = setTimeout(() => onward.destroy(), responseTimeoutMs);
+  let isConnected = false;
+  let isAnswered = false;
+  const end = () => {
+    clearTimeout(late);
+    done();
+    onward.destroy();
+  };
+  socket.once('close', guarded('clusters.process.talk.close', socket, end));
+  onward.once(
+    'socket',
+    guarded('clusters.process.talk.socket', onward, (far) => {
+      const send = guarded('clusters.process.talk.send', far, () => {
+        isConnected = true;
+        onward.end();
+      });
+      if (far.connecting || ('secureConnecting' in far && far.secureConnecting)) far.once('secureConnect', send);
+      else send();
+    }),
+  );
+  onward.on(
+    'error',
+    guarded('clusters.process.talk.error', onward, () => {
+      if (socket.destroyed) return;
+      pool.reportFailure(target, !isConnected);
+      if (isAnswered || isConnected || tries >= maxAttempts) return void socket.destroy();
+      end();
+      attemptTarget(talk, tries + 1);
+    }),
+  );
+  onward.once(
+    'response',
+    guarded('clusters.process.talk.response', onward, (answer) => {
+      isAnswered = true;
+      clearTimeout(late);
+      writeHead(socket, answer, ['Connection', 'close']);
+      pipeResponse(answer, socket);
+    }),
+  );
+  onward.once(
+    'upgrade',
+    guarded('clusters.process.talk.upgrade', onward, (answer, far, first) => {
+      isAnswered = true;
+      clearTimeout(late);
+      endRequest();
+      writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
+      joinStreams(socket, far, head, first);
+    }),
+  );
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
+}
+
+function writeHead(socket: Duplex, answer: IncomingMessage, more: readonly string[]): void {
+  const all = [...responseHeaders(answer.rawHeaders), ...more];
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage ?? ''}`];
+  for (let n = 0; n < all.length; n += 2) lines.push(`${all[n]}: ${all[n + 1]}`);
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+/** Bytes both ways, no faster than they are read; when one end goes, so does the other. */
+function joinStreams(near: Duplex, far: Duplex, fromNear: Buffer, fromFar: Buffer): void {
+  far.on('error', () => near.destroy());
+  near.once('close', () => far.destroy());
+  far.once(
+    'close',
+    guarded('clusters.process.talk.close', far, () => near.end()),
+  );
+  if (fromFar.length > 0) near.write(fromFar);
+  if (fromNear.length > 0) far.write(fromNear);
+  near.pipe(far);
+  far.pipe(near);
+}
+
+function refuse({ figures }: ForwardContext, socket: Duplex, error: unknown): void {
+  const refusal = error instanceof ApiError ? error : unavailableError('the connection could not be handed on');
+  if (refusal.code >= 500) figures.errors++;
+  const text = JSON.stringify(statusOf(refusal));
+  const lines = [
+    `HTTP/1.1 ${refusal.code} ${STATUS_CODES[refusal.code] ?? ''}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
+}
