@@ -4,7 +4,7 @@ import type { ProgramFigures } from './engine/driver.ts';
 import type { RunningShard } from './engine/shard/index.ts';
 import { clusterFigures } from './store/usage.ts';
 
-/** What the database knows when somebody asks, and what this process serves. While the database is away the last figures stand. */
+/** Gauges from the database at scrape time, and of the clusters that this process serves. Without the database the last figures are kept. */
 export function registerMetrics(registry: Registry, db: Db, shard: () => RunningShard | undefined, unreadBytes: () => number): void {
   const registers = [registry];
   const unheld = new Gauge({

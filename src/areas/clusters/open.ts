@@ -9,7 +9,7 @@ import { makeFront } from './planes/front/index.ts';
 import { joinPlane } from './planes/join/index.ts';
 import type { ClusterRow } from './store/clusters.ts';
 
-/** What clusters hold while their process runs. */
+/** State of the clusters area for as long as its process runs. */
 export interface OpenClusters extends ShardAvailability {
   isServed(cluster: ClusterRow): boolean;
   binaries: Binaries;

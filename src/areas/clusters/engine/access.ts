@@ -14,21 +14,21 @@ import { pkiOf } from '../store/pki.ts';
 import type { Access } from './embedded/index.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
 
-// A client configuration holds a token of a service account of the person's, bound to a Secret that stands for the Quarterdeck token which it was
-// fetched with. When that token is revoked, switched off, has ended or lost the right, the Secret is deleted, and what is bound to it is not good any
-// more; when the person lost the right, the account goes too. The task `clusters.remove-access` compares, so no revocation is missed. An embedded
-// cluster asks about the Quarterdeck token with every request, and shares the locks of its rights while it writes (identity/rights-lock.ts):
-// there a revocation holds from its commit on.
+// A client configuration holds a service-account token of its user. The token is bound to a Secret that stands for the Quarterdeck token with which
+// the configuration was fetched. When that Quarterdeck token is revoked, disabled, expired or loses the right, the Secret is deleted and the bound
+// tokens become invalid. When the user loses the right, the service account is deleted too. The task `clusters.remove-access` compares both sides, so
+// no revocation is missed. An embedded cluster checks the Quarterdeck token with every request, and shares the locks of its rights while it writes
+// (identity/rights-lock.ts): there a revocation takes effect with its commit.
 
-/** Who fetches a client configuration. */
+/** The user that fetches a client configuration, and the token in use. */
 export interface Requester {
   id: string;
   email: string;
   token: string;
 }
 
-/** A client configuration with full rights for a person. It is noted first: who was given one is known to those who take it away again.
- *  `commit` shares the locks of the token's rights: a token that is revoked meanwhile is noted before, or not at all. */
+/** Issues a client configuration with full rights. The row is written first, so that the removal task knows every user that got one.
+ *  `commit` shares the locks of the token's rights: the row of a token that is revoked concurrently is written before, or not at all. */
 export async function grantAccess(
   tenants: TenantClusters,
   cluster: ClusterRow,
@@ -50,7 +50,7 @@ export async function grantAccess(
 
 const permission = 'clusters.kubeconfig.admin';
 
-/** What the rights of a Quarterdeck token hang on. Undefined: it has ended, or may not have a client configuration of this cluster any more. */
+/** The topics that a Quarterdeck token's rights depend on. Undefined: it expired, or lost the right to this cluster's client configuration. */
 async function findRightsTopics(tx: Tx, org: string, cluster: string, token: string): Promise<readonly string[] | undefined> {
   const found = await loadTokenById(tx, org, token);
   const held = found && found.ttlMs > 0 ? found.principal?.grants.get(permission) : undefined;
@@ -69,16 +69,16 @@ export const accessTo = (cluster: string): Access => ({
 });
 
 const ages: store.AccessAges = {
-  /** A configuration that was not fetched again since has expired for certain. */
+  /** A configuration that was fetched longer ago than this has certainly expired. */
   expiredAfterSeconds: lifetimes.kubeconfig + 300,
-  /** A request that noted itself may still be making what it noted; its row stays until it has ended, and what it made is removed too. */
+  /** A request may still be creating the objects of its row. The row stays until then, so that those objects are removed too. */
   settledAfterSeconds: 60,
 };
 const pageSize = 200;
 const maxPages = 500;
 
-/** Takes away what people have who may no longer have a client configuration, or whose last one has expired: first the Secrets of tokens, then the
- *  service accounts of people, with which every token ends that was ever made for one. */
+/** Removes access of users that lost the right to a client configuration, or whose last one expired: first the Secrets of tokens, then the
+ *  service accounts of users, which invalidates every token ever issued for them. */
 export async function removeLostAccess(app: App, tenants: TenantClusters, signal: AbortSignal, log: Logger): Promise<number> {
   const remove = makeRemover(app, tenants, log);
   const tokens = await forEachPage(
@@ -113,7 +113,7 @@ export async function removeLostAccess(app: App, tenants: TenantClusters, signal
 
 type List<R> = (tx: Tx, after: { cluster: string; id: string }, ages: store.AccessAges, limit: number) => Promise<R[]>;
 
-/** How many were removed. */
+/** Returns how many were removed. */
 async function forEachPage<R extends { cluster_id: string }>(
   app: App,
   signal: AbortSignal,
@@ -150,7 +150,7 @@ const makeRemover =
     try {
       if (cluster) await tenants.with(cluster, fromCluster);
     } catch (error) {
-      // Tried again at the next turn, when its shard answers; until then the cluster does not answer the person either.
+      // Retried at the next run, when the shard answers; until then the cluster does not answer the user either.
       if (!(error instanceof Refusal)) log.warn({ err: error, cluster: cluster_id }, 'a person’s access to a cluster could not be removed');
       return false;
     }

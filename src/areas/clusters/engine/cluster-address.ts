@@ -1,23 +1,23 @@
 import { isIP } from 'node:net';
 import type { App } from '../../../kernel/app.ts';
 
-/** So many ports from the first one on are the clusters'. */
+/** Size of the port range for clusters, from the configured port on. */
 export const portCount = 1_000;
 
-/** Where a cluster's listener is, and by which name the outside reaches it. */
+/** Where a cluster's listener is, and under which name clients reach it. */
 export interface ClusterAddress {
-  /** What is listened on. */
+  /** The address to listen on. */
   listen: { host: string; port: number };
-  /** With a domain, all clusters share the port, and this name tells them apart. */
+  /** With a domain all clusters share one port, and TLS selects the cluster by this name. */
   serverName: string | undefined;
-  /** Names and addresses for its certificate. */
+  /** Names and addresses of its serving certificate. */
   hosts: string[];
   endpoint(port: number): string;
 }
 
 const isWildcard = (host: string) => host === '0.0.0.0' || host === '::' || host === '';
 
-/** The name and a piece of the id: names repeat between organizations. */
+/** The name and the end of the id, because names repeat between organizations. */
 export const serverNameOf = (cluster: { id: string; name: string }, domain: string): string =>
   `${cluster.name}-${cluster.id.slice(-8).toLowerCase()}.${domain}`;
 

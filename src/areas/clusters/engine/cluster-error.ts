@@ -1,2 +1,2 @@
-/** A reason that is meant for the people whose cluster it is. */
+/** An error whose message is shown to the tenant. */
 export class ClusterError extends Error {}

@@ -17,8 +17,8 @@ interface RecordedToken extends JoinToken {
 }
 
 /**
- * A join token for one node. `commit` is the transaction in which it is noted: then it is put into the cluster. One that is noted and not
- * there, after a crash in between, admits nobody and expires.
+ * Issues a join token for one node. `commit` is the transaction that records it; then the token is created in the cluster. After a crash in
+ * between, the recorded token exists in no cluster, admits no node and expires.
  */
 export async function issueJoinToken(
   tenants: TenantClusters,
@@ -45,7 +45,7 @@ export async function issueJoinToken(
 const invalidRegistration = () =>
   new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
 
-/** A fresh join token for one node. The registration token is asked of the database itself: one that was just disabled admits nobody. */
+/** A new join token for one node. The registration token is checked in the database, not in a cache, so a disabled one admits no more nodes. */
 export async function exchangeRegistration(
   app: App,
   tenants: TenantClusters,

@@ -24,7 +24,7 @@ function newBootstrapToken(): BootstrapToken {
   }
 }
 
-/** Notes a join token before it is put into the cluster: the approver knows only tokens that are noted. `registration`: what it is made from. */
+/** Records a join token before it is created in the cluster: the approver accepts only recorded tokens. `registration`: its registration token. */
 export async function recordJoinToken(tx: Tx, cluster: ClusterRow, registration?: string): Promise<JoinToken> {
   const most = 2 * tierOf(cluster.tier).nodes;
   if ((await store.countOpenJoinTokens(tx, cluster.id)) >= most)
@@ -60,14 +60,14 @@ export async function setRegistrationDisabled(tx: Tx, caches: Caches, cluster: C
   return changed;
 }
 
-/** Nobody joins with it any more, nor with a join token that was made from it. */
+/** Neither it nor a join token made from it admits a node from now on. */
 export async function revokeRegistration(tx: Tx, caches: Caches, cluster: ClusterRow, id: string) {
   const gone = (await store.deleteRegistration(tx, cluster.org_id, cluster.id, id)) ?? notFound('registration token');
   await caches.drop(tx, topics.credential(gone.id));
   return gone;
 }
 
-/** What the principal of a registration token keeps in `access`. */
+/** The `access` of a registration token's principal. */
 export interface RegistrationAccess {
   clusterId: string;
   name: string;

@@ -15,7 +15,7 @@ import { clustersDue } from './channels.ts';
 
 const refuse = ({ status, why }: SpecRefusal): never => (status === 400 ? invalid(why) : conflict(why));
 
-/** Accepted for provisioning; a shard takes it up. */
+/** Accepts a cluster for provisioning; a shard claims it. */
 export async function createCluster(
   tx: Tx,
   org: string,
@@ -33,7 +33,7 @@ export async function createCluster(
   return made;
 }
 
-/** Checks every field of a PATCH against the cluster as it is; a change under way is in the way of all of them. */
+/** Checks every field of a PATCH against the present cluster. A running change blocks every other one. */
 export function planUpdate(catalog: Catalog, cluster: store.ClusterRow, patch: Patch): PlannedChange {
   const busy = refuseChange(cluster.name, cluster.phase, cluster.change);
   if (busy) return conflict(busy);
@@ -41,7 +41,7 @@ export function planUpdate(catalog: Catalog, cluster: store.ClusterRow, patch: P
   return isRefused(planned) ? refuse(planned) : planned;
 }
 
-/** The gates that ask what runs: nodes that would be left behind, and room in a smaller tier. */
+/** Gates on the running cluster: node version skew, and headroom in a smaller tier. */
 export async function passGates(
   tx: Tx,
   cluster: store.ClusterRow,
@@ -55,7 +55,7 @@ export async function passGates(
   if (crowded) conflict(crowded);
 }
 
-/** The next generation; a failed cluster is tried again even if nothing changes. The row is locked. */
+/** Writes the next generation; a failed cluster is retried even if nothing changes. The caller holds the row lock. */
 export async function updateCluster(tx: Tx, cluster: store.ClusterRow, planned: PlannedChange): Promise<store.ClusterRow> {
   const isRetry = cluster.phase === 'failed';
   if (planned.changes.length === 0 && !isRetry) return cluster;

@@ -19,7 +19,7 @@ interface NodeCertificate extends store.IssuedCertificate {
   certificate: X509Certificate;
 }
 
-/** The certificate that a request shows for a node; undefined if it shows none, or it is no node's. */
+/** The node certificate in a signing request's status; undefined if there is none, or its subject is not a node. */
 export function certificateOf({ spec, status }: SigningRequest): NodeCertificate | undefined {
   if (!isNodeSigner(spec.signerName) || !status?.certificate) return undefined;
   const certificate = readCertificate(status.certificate);
@@ -37,7 +37,7 @@ export function certificateOf({ spec, status }: SigningRequest): NodeCertificate
   };
 }
 
-/** Notes those that the cluster's authority signed: its administrators may show us any number of others, which no front lets in anyway. */
+/** Records certificates that the cluster's authority signed. Administrators can write others into a status; the front refuses those anyway. */
 export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, shown: readonly NodeCertificate[]): Promise<void> {
   const pki = shown.length > 0 ? await pkiOf(tx, id) : undefined;
   if (!pki) return;
@@ -45,7 +45,7 @@ export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, sho
   for (const each of shown) if (each.certificate.verify(publicKey)) await store.insertCertificate(tx, org_id, id, each);
 }
 
-/** Undefined: an administrator wrote something else there. */
+/** Undefined: the text is not a certificate; administrators can write anything there. */
 function readCertificate(encoded: string): X509Certificate | undefined {
   try {
     const certificate = new X509Certificate(Buffer.from(encoded, 'base64'));
@@ -55,7 +55,7 @@ function readCertificate(encoded: string): X509Certificate | undefined {
   }
 }
 
-/** Live, by name. */
+/** Read from the cluster, by name. */
 export const nodesOf = (tenants: TenantClusters, cluster: ClusterRow): Promise<NodeSummary[]> => tenants.with(cluster, listNodes);
 
 const hasNodes = ({ endpoint, phase }: ClusterRow) => endpoint !== null && phase !== 'deleting';
@@ -64,10 +64,10 @@ const hasNodes = ({ endpoint, phase }: ClusterRow) => endpoint !== null && phase
 export const nodesIfAny = async (tenants: TenantClusters, cluster: ClusterRow): Promise<NodeSummary[]> =>
   hasNodes(cluster) ? nodesOf(tenants, cluster) : [];
 
-/** How long whoever can do without them waits. */
+/** Timeout for callers that have a fallback. */
 const shortTimeoutMs = 1_000;
 
-/** The same, for whoever can do without them: undefined if the cluster does not tell them soon. */
+/** The same for callers with a fallback: undefined if the cluster does not answer within a second. */
 export async function nodesWithinShortTimeout(
   tenants: TenantClusters,
   cluster: ClusterRow,
@@ -83,15 +83,16 @@ export async function nodesWithinShortTimeout(
   }
 }
 
-/** The requests of a node, with the certificates that they brought it. */
+/** The signing requests of a node, with their certificates. */
 async function requestsOfNode(ask: Ask, node: string) {
   const found = (await listRequests(ask)).map((request) => ({ name: request.metadata.name, shown: certificateOf(request), request }));
   return found.filter(({ shown, request }) => shown?.node === node || request.spec.username === `system:node:${node}`);
 }
 
 /**
- * Takes a node out of its cluster. `drain` is the transaction before its pods are asked to leave: from then on something has happened. `commit` is the transaction in which its certificates end; they end first, for a node that is removed and
- * still believed would make itself anew. After a crash in between the node is still listed, and deregistering it again ends the matter.
+ * Removes a node from its cluster. `drain` is the transaction before its pods are evicted, from which on the operation has effects. `commit` is the
+ * transaction that refuses its certificates. It comes before the removal: a removed node whose certificate is still accepted would register again.
+ * After a crash in between the node is still listed, and a second deregistration completes it.
  */
 export async function deregisterNode<T>(
   { tenants, log }: { tenants: TenantClusters; log: Logger },
@@ -108,7 +109,7 @@ export async function deregisterNode<T>(
     const requests = await requestsOfNode(ask, name);
     const done = await commit(async (tx) => {
       const shown = requests.flatMap((request) => request.shown ?? []);
-      // One that never showed itself, or whose Node somebody deleted, may have certificates all the same.
+      // A node that never registered, or whose Node object was deleted, may still have certificates.
       if ((await refuseNode(tx, cluster, name, shown)) === 0 && !node) notFound('node');
     });
     await removeNode(ask, name);
@@ -117,9 +118,9 @@ export async function deregisterNode<T>(
   });
 }
 
-/** From this commit on, none of the node's certificates is good: not those that are noted, nor those that its requests still show. */
+/** Refuses all certificates of the node with this commit: the recorded ones and those in its signing requests. */
 async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, shown: readonly NodeCertificate[]): Promise<number> {
-  // Writes of an embedded cluster look at their certificate behind this lock: none commits after this one.
+  // Writes of an embedded cluster check their certificate under this lock, so none commits after this transaction.
   await lockSpace(tx, cluster.id);
   await recordCertificates(tx, cluster, shown);
   const refused = await store.refuseCertificates(tx, cluster.id, node);

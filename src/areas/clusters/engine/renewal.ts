@@ -8,7 +8,7 @@ import { renewPki } from './pki.ts';
 
 const batchSize = 100;
 
-/** Makes certificates anew that have had two thirds of their life; the servers that show them take them up at once. */
+/** Renews certificates at two thirds of their lifetime; the shards that present them reload at once. */
 export async function renewDue(app: App, signal: AbortSignal): Promise<number> {
   let renewed = 0;
   for (const { cluster_id, ca_due } of await app.db.read((tx) => dueForRenewal(tx, batchSize))) {
@@ -20,7 +20,7 @@ export async function renewDue(app: App, signal: AbortSignal): Promise<number> {
   return renewed;
 }
 
-/** In portions, each a statement. */
+/** In batches, one statement each. */
 export async function forgetOldCertificates(app: App, signal: AbortSignal): Promise<void> {
   for (let n = 0; n < 100 && !signal.aborted; n++) if ((await app.db.write((tx) => forgetExpired(tx, 1_000))) < 1_000) return;
 }

@@ -12,7 +12,7 @@ export interface ShardAvailability {
   isShard: boolean;
 }
 
-/** One that waits to be taken up, or is on its way out, needs no shard to be shown as it is. */
+/** A pending or deleting cluster is shown as it is, whether or not a shard holds it. */
 export const isServed = ({ tenants }: ShardAvailability, cluster: ClusterRow): boolean =>
   cluster.phase === 'pending' || cluster.phase === 'deleting' || tenants.isReachable(cluster);
 

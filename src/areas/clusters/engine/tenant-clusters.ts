@@ -9,19 +9,19 @@ import { fullWords } from './embedded/room.ts';
 import type { Unread } from './embedded/unread.ts';
 import { findPki } from './pki.ts';
 
-/** How long a cluster's API may take to answer somebody who waits: one question, and all of them. */
+/** Timeouts for calls to a cluster's API while a caller waits: one request, and all requests of one operation. */
 const requestTimeoutMs = 2_000;
 const totalTimeoutMs = 10_000;
-/** Planes that are opened only to ask, in processes that serve none. */
+/** Clients that are kept open to clusters served elsewhere. */
 const maxOpenedPlanes = 50;
 
-/** The APIs of clusters, for whoever in this process needs to ask one. */
+/** Access to the APIs of all clusters, served here or by another process. */
 export interface TenantClusters {
-  /** Whether its shard answers: it is served here, or another server holds it. */
+  /** Whether the cluster is served here, or another server holds its lease. */
   isReachable(cluster: ClusterRow): boolean;
-  /** Asks the cluster. 409 before it has an endpoint, 502 when its shard is away, or it does not answer in time. */
+  /** Runs `work` with the cluster's API. 409 before it has an endpoint; 502 when no shard holds it, or it does not answer in time. */
   with<T>(cluster: ClusterRow, work: (ask: Ask) => Promise<T>, withinMs?: number): Promise<T>;
-  /** A plane that this process serves, from now until it is forgotten. */
+  /** Registers a plane that this process serves, until `forget`. */
   serve(id: string, plane: ControlPlane): void;
   forget(id: string): void;
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export function makeTenantClusters(app: App, binaries: Binaries, unread: Unread)
   const served = new Map<string, ControlPlane>();
   const opened = new Map<string, OpenedPlane>();
 
-  /** The oldest goes when there are too many: a Map keeps the order in which they came. */
+  /** Evicts the oldest client above the limit: a Map keeps insertion order. */
   const openToAsk = async (cluster: ClusterRow): Promise<ControlPlane> => {
     const pki = await app.db.read((tx) => findPki(tx, app, cluster.id));
     if (!pki) return unreachable(`the keys of cluster ${cluster.name} are not there yet; try again in a moment`);
@@ -46,7 +46,7 @@ export function makeTenantClusters(app: App, binaries: Binaries, unread: Unread)
       known.cluster = cluster;
       return known.plane;
     }
-    // Nothing is waited for from here until it is in the map: of two who ask at once, the second finds it.
+    // No await until the entry is in the map: of two concurrent callers the second finds it.
     const entry = { revision: pki.revision, cluster } as OpenedPlane;
     const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false, binaries, unread };
     entry.plane = drivers[cluster.driver]!.openClient(app, parts);

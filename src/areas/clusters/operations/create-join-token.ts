@@ -12,7 +12,7 @@ export const createJoinToken = operation(clusters.createJoinToken, async ({ ctx,
       await findAgain(tx, ctx, cluster);
       const noted = await note(tx);
       await audit(tx, ctx, 'clusters.token.join', cluster, { cluster: cluster.name, joinToken: noted.token.id });
-      // What an Idempotency-Key remembers of it; the secret is not shown again.
+      // The body that an Idempotency-Key replays; it leaves out the secret.
       return { ...noted, status: 201, body: { id: noted.token.id } };
     }),
   );

@@ -11,7 +11,7 @@ export const getClusterUsage = operation(clusters.getClusterUsage, async ({ ctx,
   const seen = await ctx.read((tx) => findCluster(tx, ctx, params.name));
   if (!own.isServed(seen)) refuseUnreachable(seen);
   const nodes = await nodesWithinShortTimeout(own.tenants, seen, ctx.app.log);
-  // After the nodes: why a cluster does not tell them may be known only since.
+  // Read after the nodes: the reason why a cluster does not list them may be written meanwhile.
   return ctx.read(async (tx) => {
     const cluster = await findCluster(tx, ctx, params.name);
     const [meter, recent, newest] = await Promise.all([meterOf(tx, cluster.id), samplesOf(tx, cluster.id), newestSample(tx, cluster.id)]);

@@ -1,18 +1,18 @@
 import type { Tier } from './tiers.ts';
 
-/** One look at what a cluster uses. */
+/** One sample of a cluster's usage. */
 export interface Sample {
   nodes: number;
   inflight: number;
   bytes: number;
 }
 
-/** Downsizing is judged by so long a time, and needs so many looks. */
+/** Downsizing is judged by the samples of this window, and needs at least this many. */
 export const windowMinutes = 15;
 export const leastSamples = 3;
 const usableShare = 0.8;
 
-/** The nearest-rank percentile: a value that occurred, never one in between. 0 for none. */
+/** The nearest-rank percentile: always a value that occurred. 0 without values. */
 export function p95(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.95) - 1)] ?? 0;
@@ -34,7 +34,7 @@ const components: readonly Dimension[] = [
   { name: 'the datastore', of: (s) => s.bytes, limit: (t) => t.datastoreBytes, show: mebibytes },
 ];
 
-/** Why a smaller tier has no room for what runs now, the most crowded component first. Undefined: it fits. */
+/** Why present usage does not fit a smaller tier, the most exceeded dimension first. Undefined: it fits. */
 export function refuseDownsize(to: { name: string; limits: Tier }, samples: readonly Sample[]): string | undefined {
   if (samples.length < leastSamples)
     return `downsize blocked: only ${samples.length} of the ${leastSamples} looks at its use that are needed were made in the last ${windowMinutes} minutes; try again in a few minutes`;

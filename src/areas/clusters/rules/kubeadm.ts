@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { dnsAddress, podRange, serviceRange } from './networks.ts';
 import { parseVersion } from './versions.ts';
 
-/** An object of Kubernetes, as it is sent. */
+/** A Kubernetes object as it is sent. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -11,15 +11,15 @@ export interface KubeObject {
 }
 
 export interface WantedObject {
-  /** Its collection: where it is created, and below which it has its name. */
+  /** The path of its collection. */
   path: string;
   object: KubeObject;
 }
 
-/** Whom apiservers are at their kubelets. */
+/** The user name of apiservers at kubelets. */
 export const kubeletClientName = 'kube-apiserver-kubelet-client';
 
-/** Where service accounts of people stand. */
+/** The namespace of users' service accounts. */
 export const ownNamespace = 'quarterdeck-system';
 
 const rbac = 'rbac.authorization.k8s.io/v1';
@@ -79,12 +79,12 @@ export const configMap = (name: string, at: string, data: Record<string, string>
   object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: at }, data },
 });
 
-/** What apiservers may do at kubelets: logs, exec, port-forward. */
+/** Lets apiservers use kubelets: logs, exec, port-forward. */
 const kubeletAccess = clusterBinding('quarterdeck:kubelet-client', 'system:kubelet-api-admin', [
   { kind: 'User', name: kubeletClientName, apiGroup: 'rbac.authorization.k8s.io' },
 ]);
 
-/** Where pods reach the cluster's API: the service `kubernetes` leads to the front. Only an address can stand there, and none of the pod's own machine. */
+/** Points the service `kubernetes` at the front, for pods. An EndpointSlice holds only addresses, and loopback would be the pod's own machine. */
 function reachingFromPods(endpoint: string): WantedObject[] {
   const { hostname, port } = new URL(endpoint);
   const address = hostname.replace(/^\[|\]$/g, '');
@@ -106,7 +106,7 @@ function reachingFromPods(endpoint: string): WantedObject[] {
   ];
 }
 
-/** What `kubeadm join` reads before the kubelet starts, beyond the namespaces and roles that every control plane makes by itself. */
+/** Objects that `kubeadm join` reads before the kubelet starts and that control planes do not create by themselves. */
 export function kubeadmObjects({ name, endpoint, version }: { name: string; endpoint: string; version: string }): WantedObject[] {
   const v = parseVersion(version);
   const plain = v ? `v${v.major}.${v.minor}.${v.patch}` : version;
@@ -139,7 +139,7 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
     staticPodPath: '/etc/kubernetes/manifests',
   };
   return [
-    // An apiserver makes its own namespaces a moment after it is ready.
+    // An apiserver creates its own namespaces only a moment after it is ready.
     ...[ownNamespace, 'kube-system', 'kube-public', 'kube-node-lease'].map(namespace),
     ...(v?.driver === 'process' ? [kubeletAccess, ...reachingFromPods(endpoint)] : []),
     clusterRole('kubeadm:get-nodes', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]),

@@ -1,4 +1,4 @@
-/** Kubernetes' client configuration, in YAML. Every value is JSON, which is YAML too: nothing in a name can leave its place. */
+/** A kubeconfig in YAML. Every value is written as JSON, which is valid YAML, so no name can inject syntax. */
 export interface KubeconfigParts {
   cluster: string;
   endpoint: string;
@@ -31,7 +31,7 @@ current-context: ${said(cluster)}
 `;
 }
 
-/** What kubeadm finds in `cluster-info`: where the cluster is and its authority, under an empty name. */
+/** The kubeconfig in `cluster-info`: the endpoint and the authority, under an empty name. */
 export const discoveryText = (endpoint: string, caCertificate: string): string =>
   JSON.stringify({
     apiVersion: 'v1',

@@ -11,7 +11,7 @@ export interface Datastore {
   backups?: boolean;
 }
 
-/** What was asked for. */
+/** A cluster's wanted state. */
 export interface Spec {
   version: string;
   tier: string;
@@ -21,7 +21,7 @@ export interface Spec {
   loadBalancers: boolean;
 }
 
-/** A request that cannot be met: 400 for what no cluster could be, 409 for what this one cannot become. */
+/** 400 for a spec that no cluster can have, 409 for one that this cluster cannot change to. */
 export interface SpecRefusal {
   status: 400 | 409;
   why: string;
@@ -40,7 +40,7 @@ export interface CreateRequest {
 
 const dedicated = { size: 'db-small', storageGiB: 10, replicas: 1, backups: true };
 
-/** What a new cluster is, with defaults for what was not asked for. */
+/** The spec of a new cluster, with defaults. */
 export function newSpec(catalog: Catalog, asked: CreateRequest): Spec | SpecRefusal {
   const version = asked.orchestratorVersion ?? defaultVersion(catalog);
   if (version === undefined) return { status: 400, why: 'no supported version is in the catalog; name one in orchestratorVersion' };
@@ -68,16 +68,16 @@ export interface Patch {
   datastore?: Omit<Datastore, 'mode'>;
 }
 
-/** What a PATCH makes of a cluster, once every field of it was checked, and which gates it has yet to pass. */
+/** The result of a PATCH whose fields are all valid, and the gates it still has to pass. */
 export interface PlannedChange {
   spec: Spec;
-  /** What changes, in words; empty: nothing does. */
+  /** Descriptions of the changes; empty: nothing changes. */
   changes: string[];
   asksNodes: boolean;
   needsHeadroomCheck: boolean;
 }
 
-/** All fields or none: the first refusal stands for the whole PATCH, what is invalid before what is in the way. */
+/** All fields or none: the first refusal rejects the whole PATCH; 400 is checked before 409. */
 export function planChange(catalog: Catalog, current: Spec, patch: Patch): PlannedChange | SpecRefusal {
   const { orchestratorVersion: version = current.version, tier = current.tier } = patch;
   const invalid = version === current.version ? undefined : refuseVersion(catalog, version);
@@ -116,7 +116,7 @@ function describeChanges(from: Spec, to: Spec): string[] {
   return changes;
 }
 
-/** What an embedded control plane does not give. */
+/** Limitations of an embedded control plane. */
 function limitsOfEmbedded({ replicas }: Spec): string[] {
   const said = [
     'workloads: the embedded control plane runs no pods; it takes nodes, leases, certificates, configuration and access rules',
@@ -129,7 +129,7 @@ function limitsOfEmbedded({ replicas }: Spec): string[] {
   return said;
 }
 
-/** What Kubernetes' own programs do not give here. */
+/** Limitations of the process driver. */
 function limitsOfPrograms({ replicas }: Spec): string[] {
   const said = ['addons: a network plugin, kube-proxy and the cluster’s DNS are yours to install'];
   if (replicas > 1)
@@ -137,7 +137,7 @@ function limitsOfPrograms({ replicas }: Spec): string[] {
   return said;
 }
 
-/** What was asked for and the driver does not give, one sentence each: it is accepted, kept, and never passed over in silence. */
+/** Accepted fields that the driver does not implement, one sentence each. */
 export function limitationsOf(spec: Spec): string[] {
   const said = parseVersion(spec.version)?.driver === 'process' ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
   if (spec.mesh) said.push('mesh: kept, and not set up yet between the nodes');

@@ -2,7 +2,7 @@ import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import type { RegistrationRow } from '../store/tokens.ts';
 
-/** `isReachable`: whether its shard is there. One that is not shows as degraded, whatever was last known of it. */
+/** `isReachable`: whether a shard holds it. A cluster without one is shown as degraded, whatever its row says. */
 export const clusterView = (row: ClusterRow, isReachable = true) => ({
   name: row.name,
   tier: row.tier,

@@ -5,7 +5,7 @@ import { tierOf } from '../rules/tiers.ts';
 import { type ClusterRow, specOf } from '../store/clusters.ts';
 import type { MeterRow, SampleRow } from '../store/usage.ts';
 
-/** Of a node, what counts. */
+/** The fields of a node that usage counts. */
 interface NodeCapacity {
   ready: boolean;
   agentVersion: string;
@@ -16,7 +16,7 @@ interface NodeCapacity {
 const hours = (seconds: number) => Math.round((seconds / 3_600) * 1e4) / 1e4;
 const sum = (values: readonly number[]) => Math.round(values.reduce((a, b) => a + b, 0));
 
-/** Of an embedded control plane there is one; of programs, each as often as it was seen. */
+/** One entry for an embedded control plane; for programs, one per name over all samples. */
 function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
   if (driver === 'embedded')
     return [{ name: 'embedded', cpuMilliP95: 0, memoryBytesP95: p95(samples.map(({ bytes }) => bytes)), restarts: 0 }];
@@ -30,7 +30,7 @@ function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
   }));
 }
 
-/** Programs that were ended lately because all of them together had too much memory. */
+/** A sentence about programs that the kernel killed lately, because together they exceeded the tier's memory. */
 function oomLimitations({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
   const ended = last?.components.filter(({ outOfMemory }) => outOfMemory).map(({ name }) => name) ?? [];
   if (ended.length === 0) return [];

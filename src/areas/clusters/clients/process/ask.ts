@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiResponse } from '../tenant/ask.ts';
 import { type ApiserverRequest, responseHead } from './dial.ts';
 
-/** How a request reaches the cluster's API now. Undefined: no apiserver is there. */
+/** Sends a request to the cluster's API. Undefined: no apiserver is available. */
 export type Dial = (dialed: ApiserverRequest) => ClientRequest | undefined;
 
 const limits = {
@@ -19,7 +19,7 @@ const unavailable: ApiResponse = {
   body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 503, reason: 'ServiceUnavailable', message: 'no apiserver answers' },
 };
 
-/** As the cluster's administrator. A PATCH is a merge patch, or a JSON patch if it is a list. */
+/** Calls the API as the cluster's administrator. A PATCH with a list is a JSON patch, else a merge patch. */
 export async function askCluster(
   dial: Dial,
   method: string,
@@ -39,10 +39,10 @@ export async function askCluster(
     asked.end(text);
     return await readAnswer(await responseHead(asked));
   } catch {
-    // A free connection that the apiserver closed at the same moment. What can be done twice is asked once more.
+    // The apiserver closed an idle connection at the same moment. Everything but POST is sent once more.
     return asked.reusedSocket && !isLast ? askCluster(dial, method, path, body, true) : unavailable;
   } finally {
-    asked.on('error', () => {}); // what comes after the answer concerns nobody
+    asked.on('error', () => {}); // errors after the response do not matter
   }
 }
 
@@ -62,11 +62,11 @@ async function readAnswer(answer: IncomingMessage): Promise<ApiResponse> {
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export type OnEvent = (event: { type: string; object: any }) => void;
 
-/** First everything that is there, then what changes. Begins again by itself when it is cut, so an event may come twice. */
+/** Delivers all existing objects, then changes. A broken watch starts again, so an event may come twice. */
 export async function watchCluster(dial: Dial, path: string, onEvent: OnEvent, signal: AbortSignal): Promise<void> {
   const question = `${path}${path.includes('?') ? '&' : '?'}watch=1`;
   while (!signal.aborted) {
-    await readEvents(dial, question, onEvent, signal).catch(() => {}); // it begins again
+    await readEvents(dial, question, onEvent, signal).catch(() => {}); // the loop starts the watch again
     await sleep(limits.rewatchDelayMs, undefined, { signal, ref: false }).catch(() => {});
   }
 }
@@ -86,7 +86,7 @@ async function readEvents(dial: Dial, path: string, onEvent: OnEvent, signal: Ab
     rest = end > 0 ? text.slice(end) : rest + text;
     if (rest.length > limits.lineBytes) return void answer.destroy();
     for (const line of whole.split('\n')) if (line !== '') deliverEvent(line, onEvent);
-    // However much there is to tell, the rest of the server has its turn.
+    // A pause of 250 ms after each MiB, so that a flood of events does not block the event loop.
     read += text.length;
     if (read < limits.throttle.bytes) continue;
     read = 0;
@@ -94,7 +94,7 @@ async function readEvents(dial: Dial, path: string, onEvent: OnEvent, signal: Ab
   }
 }
 
-/** Throws, and the watch begins again, for what is no event: a cluster's administrators may have put a server of their own behind any path. */
+/** Throws for anything but an event, and the watch starts again: a cluster's administrators may serve any path themselves. */
 function deliverEvent(line: string, onEvent: OnEvent): void {
   const event = JSON.parse(line) as Parameters<OnEvent>[0];
   if (event.type === 'ERROR') throw new Error('the watch is refused');

@@ -12,34 +12,34 @@ import {
   wallsIn,
 } from '../../rules/process/cgroup.ts';
 
-// The kernel allows processes only in cgroups that have none below them which are bounded. So the server itself is in one beside those of clusters:
-//   <given to us>/quarterdeck-server          the server and PostgreSQL
-//   <given to us>/quarterdeck-clusters/<id>   the programs of a cluster
+// A cgroup with limited children cannot hold processes itself. So the server moves into a cgroup beside those of the clusters:
+//   <delegated cgroup>/quarterdeck-server          the server and PostgreSQL
+//   <delegated cgroup>/quarterdeck-clusters/<id>   the programs of a cluster
 
 const serverName = 'quarterdeck-server';
 const clustersName = 'quarterdeck-clusters';
 
 /** The cgroup of one cluster. */
 export interface Cgroup {
-  /** As they hold now. */
+  /** The present limits. */
   walls(): Promise<CgroupLimits>;
-  /** From now on they hold. */
+  /** Sets the limits. */
   bound(walls: CgroupLimits): Promise<void>;
-  /** A process that is in it already stays. */
+  /** Moves a process in; no change if it is already there. */
   enter(pid: number): Promise<void>;
-  /** How many of its programs the kernel ended for their memory so far. */
+  /** OOM kills in this cgroup so far. */
   memoryKills(): Promise<number>;
 }
 
 export interface Cgroups {
-  /** Made if it is not there. */
+  /** Created if it does not exist. */
   keep(cluster: string): Promise<Cgroup>;
-  /** Nothing happens while somebody is in it: the next sweep comes by. */
+  /** Does nothing while a process is in it; the next sweep tries again. */
   remove(cluster: string): Promise<void>;
   list(): Promise<string[]>;
 }
 
-/** Why programs run without one. */
+/** Why programs run without a cgroup. */
 export interface CgroupsUnavailable {
   why: string;
 }
@@ -50,7 +50,7 @@ export const isAllowed = (found: CgroupSupport): found is Cgroups => !('why' in 
 let detecting: Promise<CgroupSupport> | undefined;
 let detected: CgroupSupport | undefined;
 
-/** Of this process, found and prepared once. */
+/** Detects and prepares the cgroups of this process, once. */
 export function ownCgroups(): Promise<CgroupSupport> {
   detecting ??= findCgroups()
     .catch((error: NodeJS.ErrnoException) => ({ why: `the kernel refused it (${error.code ?? error.message})` }))
@@ -61,7 +61,7 @@ export function ownCgroups(): Promise<CgroupSupport> {
   return detecting;
 }
 
-/** As far as it was looked for: nobody needs one before the first cluster of programs. */
+/** Undefined before the first process cluster, which triggers the detection. */
 export const detectedCgroups = (): CgroupSupport | undefined => detected;
 
 const readText = (path: string) => readFile(path, 'utf8');
@@ -70,7 +70,7 @@ async function findCgroups(): Promise<CgroupSupport> {
   const [cgroup, mountinfo] = await Promise.all(['cgroup', 'mountinfo'].map((name) => readText(`/proc/self/${name}`).catch(() => '')));
   const own = findOwnDirectory(cgroup!, mountinfo!);
   if (own === undefined) return { why: 'this machine shows the server no cgroup v2' };
-  // Who started the server may have put it into one of its own already, as systemd does by DelegateSubgroup.
+  // systemd's DelegateSubgroup puts the server into its own cgroup already.
   const given = basename(own) === serverName ? dirname(own) : own;
   const lacking = lackingOf(await readText(join(given, 'cgroup.controllers')));
   if (lacking.length > 0) return { why: `the server’s cgroup has no ${lacking.join(' and no ')} controller` };
@@ -90,7 +90,7 @@ const mayWrite = (path: string) =>
     () => false,
   );
 
-/** Into a cgroup of its own, with everything that it has started. False: others are there too, who are not ours to move. */
+/** Moves the server and its child processes into a cgroup of their own. False: foreign processes are there, which must not be moved. */
 async function moveServer(own: string): Promise<boolean> {
   const pids = (await readText(join(own, 'cgroup.procs'))).split('\n').filter(Boolean).map(Number);
   const parents = new Map(await Promise.all(pids.map(async (pid) => [pid, await parentOf(pid)] as const)));
@@ -100,7 +100,7 @@ async function moveServer(own: string): Promise<boolean> {
       if (at === process.pid) return true;
     return false;
   };
-  // 0 stands for those of another namespace of processes; who has no parent has ended since.
+  // 0 stands for a process of another PID namespace; a process without a parent has exited meanwhile.
   if (!pids.every((pid) => pid !== 0 && (isOurs(pid) || parents.get(pid) === undefined))) return false;
   const to = join(own, serverName);
   await mkdir(to, { recursive: true });
@@ -108,19 +108,19 @@ async function moveServer(own: string): Promise<boolean> {
   return true;
 }
 
-/** Undefined: it has ended. */
+/** Undefined: it has exited. */
 async function parentOf(pid: number): Promise<number | undefined> {
   const stat = await readText(`/proc/${pid}/stat`).catch(() => '');
   return stat === '' ? undefined : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
 
-/** One that has ended meanwhile is in none. */
+/** A process that has exited meanwhile is ignored. */
 const enter = (dir: string, pid: number): Promise<void> =>
   appendFile(join(dir, 'cgroup.procs'), `${pid}\n`).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ESRCH') throw error;
   });
 
-/** What is below may be bounded. */
+/** Enables the controllers for child cgroups. */
 async function delegateControllers(dir: string): Promise<void> {
   const path = join(dir, 'cgroup.subtree_control');
   const missing = lackingOf(await readText(path).catch(() => ''));

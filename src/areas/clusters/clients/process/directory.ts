@@ -12,18 +12,18 @@ import { findIdentity, findOwner, forgetUser, workDirOf } from './users.ts';
 export const runDir = (dataDir: string): string => join(dataDir, 'clusters', 'run');
 
 export interface ClusterDirectory {
-  /** The real path: /proc names real paths, and so must we. Ours alone: whom the programs run as only passes through. */
+  /** The real path, for comparison with /proc. Owned by the server; the programs' user can only traverse it. */
   dir: string;
-  /** Theirs, where they work and kine makes its socket. The same as `dir` where they run as we do. */
+  /** The programs' working directory, where kine creates its socket. Equal to `dir` where programs run as the server's user. */
   workDir: string;
   identity: Identity;
-  /** Whom the programs run as, if that is another user than we are. */
+  /** The programs' user, if it is not the server's. */
   separateUser: Owner | undefined;
   kineSocket: string;
   egressSocket: string;
 }
 
-/** Makes the directory of a cluster, and the one in it that belongs to whom its programs run as. */
+/** Creates the directory of a cluster, and the working directory in it that belongs to the programs' user. */
 export async function prepareDirectory(dataDir: string, cluster: string, range?: UserRange): Promise<ClusterDirectory> {
   const base = await makeBase(dataDir);
   const dir = join(base, cluster);
@@ -48,18 +48,18 @@ export async function prepareDirectory(dataDir: string, cluster: string, range?:
 const kineSocketDir = (dir: string) => ({ dir, name: 'egress.sock', of: dir, owner: undefined });
 const egressSocketDir = (dir: string) => ({ dir, name: 'egress.sock', of: `${dir} egress`, owner: undefined });
 
-/** Of all clusters. Root makes it for whoever owns the data directory: an ordinary user starts alone next time. */
+/** The directory of all clusters. Root gives it to the owner of the data directory, who may start the server without root next time. */
 async function makeBase(dataDir: string): Promise<string> {
   const { uid, gid } = await stat(dataDir);
   for (const dir of [join(dataDir, 'clusters'), runDir(dataDir)]) {
-    // 0711: nobody lists them, but programs that are not root walk through to what is theirs.
+    // 0711: programs that are not root can traverse it to their own directory, but not list it.
     if (await mkdir(dir, { recursive: true, mode: 0o711 })) await chmod(dir, 0o711);
     if (process.getuid?.() === 0 && uid !== 0 && (await lstat(dir)).uid === 0) await lchown(dir, uid, gid);
   }
   return realpath(runDir(dataDir));
 }
 
-/** A server that was root and was killed leaves a directory of root's: an ordinary user who comes next should hear that, not "permission denied". */
+/** A killed server that was root leaves root's directory. An ordinary user who starts next gets this explanation, not "permission denied". */
 async function refuseForeignOwner(dir: string): Promise<void> {
   const [uid, found] = [process.getuid?.(), await lstat(dir).catch(() => undefined)];
   if (uid === undefined || uid === 0 || !found || found.uid === uid) return;
@@ -68,7 +68,7 @@ async function refuseForeignOwner(dir: string): Promise<void> {
   );
 }
 
-/** Releases before gave the whole directory away: it is ours before we do anything in it, so that nothing is changed under our hands. */
+/** Earlier releases gave the whole directory to the programs' user. Ownership is taken first, so that user cannot change paths concurrently. */
 async function takeOwnership(dir: string): Promise<void> {
   await lchown(dir, process.getuid!(), process.getgid!());
   await chmod(dir, 0o711);
@@ -85,8 +85,8 @@ async function makeWorkDir(dir: string, owner: Owner): Promise<string> {
   return work;
 }
 
-/** Programs of another user, all clusters' of releases before, end before what is theirs becomes the cluster's own user's. `work` goes last: as
- *  long as it is there, this is not finished. */
+/** Stops programs of the previous user (earlier releases had one for all clusters) before their files change owner. `work` is removed last: while
+ *  it exists, this step is not finished. */
 async function removePreviousUser(dir: string): Promise<void> {
   await stopAll(dir);
   const sockets = socketDirOf({ ...kineSocketDir(dir), dir: workDirOf(dir) });
@@ -94,10 +94,10 @@ async function removePreviousUser(dir: string): Promise<void> {
   await removeTree(workDirOf(dir));
 }
 
-/** Writes the files into a directory that is named after what is in them: one that has its name is whole. The directory is ours: whom the
- *  programs run as reads its files and puts none there. */
+/** Writes the files into a directory named by their hash, renamed into place when complete. The server owns the directory: the programs' user can
+ *  read the files and add none. */
 export async function writeKeyFiles(
-  { dir, separateUser }: Pick<ClusterDirectory, 'dir' | 'other'>,
+  { dir, separateUser }: Pick<ClusterDirectory, 'dir' | 'separateUser'>,
   files: Record<string, string>,
 ): Promise<string> {
   const wanted = join(dir, `keys-${hashOf(separateUser ? [files, separateUser.uid] : files)}`);
@@ -119,7 +119,7 @@ export async function writeKeyFiles(
   return wanted;
 }
 
-/** Files that no program reads any more go: nothing of an old key stays behind. */
+/** Removes key files that no program reads any more. */
 export async function removeOtherKeyFiles({ dir }: Pick<ClusterDirectory, 'dir'>, keysDir: string | undefined): Promise<void> {
   for (const name of await readdir(dir).catch(() => [])) {
     const path = join(dir, name);
@@ -127,15 +127,15 @@ export async function removeOtherKeyFiles({ dir }: Pick<ClusterDirectory, 'dir'>
   }
 }
 
-/** Everything of a cluster whose programs have ended. */
+/** Removes all files of a cluster whose programs have stopped. */
 export async function removeDirectory(dataDir: string, cluster: string): Promise<void> {
   const base = await realpath(runDir(dataDir)).catch(() => undefined);
   if (base === undefined) return;
   const dir = join(base, cluster);
   await refuseForeignOwner(dir);
-  // Below `work` a path is longest: whether it fits there or not, what stands below the temporary directory is named after `dir`.
+  // A socket path that is too long for `work` is below the temporary directory, in a directory named after `dir`.
   for (const at of [socketDirOf({ ...kineSocketDir(dir), dir: workDirOf(dir) }), socketDirOf(egressSocketDir(dir))])
-    if (dirname(at) !== dir && at !== dir) await removeTree(at).catch(() => {}); // another's, who was there first
+    if (dirname(at) !== dir && at !== dir) await removeTree(at).catch(() => {}); // it belongs to another user, who created it first
   if (!(await lstat(dir).catch(() => undefined))) return forgetUser(dir);
   if (process.getuid?.() === 0) await takeOwnership(dir);
   for (const name of await readdir(dir)) await removeTree(join(dir, name));
@@ -143,7 +143,7 @@ export async function removeDirectory(dataDir: string, cluster: string): Promise
   forgetUser(dir);
 }
 
-/** Root over the data of an ordinary user, who starts alone next time: once nothing runs, the directory is that user's, and the logs in it. */
+/** For root over the data of an ordinary user: once no program runs, the directory and its logs go to that user, who may start without root. */
 export async function returnToDataOwner(dir: string): Promise<void> {
   const { uid, gid } = await stat(dirname(dir));
   if (process.getuid?.() !== 0 || uid === 0) return;
@@ -155,5 +155,5 @@ export async function returnToDataOwner(dir: string): Promise<void> {
   await lchown(dir, uid, gid);
 }
 
-/** Clusters that have a directory here. */
+/** Ids of clusters that have a directory here. */
 export const listDirectories = (dataDir: string): Promise<string[]> => readdir(runDir(dataDir)).catch(() => []);

@@ -7,13 +7,13 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { GuardFailure, GuardRefusal, isForeignMailServer } from '../../../../kernel/guard/index.ts';
 import { phraseOf, readConnectTarget } from '../../rules/egress.ts';
 
-// What an apiserver dials for its tenants (nodes, services, webhooks) it asks for here, by HTTP CONNECT on a unix socket. The guard judges each.
+// The egress proxy of a cluster. An apiserver reaches nodes, services and webhooks by HTTP CONNECT on a unix socket; the guard judges each target.
 
 export interface EgressOptions {
   socket: string;
-  /** On whose behalf. */
+  /** The organization that the connections are charged to. */
   org: string;
-  /** Whom the programs run as, if not as we do. */
+  /** The user of the cluster's programs, if it is not the server's. */
   owner?: { uid: number; gid: number } | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Egress {
   stop(): Promise<void>;
 }
 
-/** Ways that a cluster has open at once, those under tunnel included. */
+/** Concurrent tunnels of a cluster, including those being opened. */
 export const maxTunnels = 500;
 const connectTimeoutMs = 10_000;
 const headersTimeoutMs = 10_000;
@@ -38,7 +38,7 @@ export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { s
         response.writeHead(405, phraseOf('only CONNECT is answered here'), { connection: 'close' }).end(),
     ),
   );
-  // One more than can have a tunnel, so that whoever has none is told so.
+  // Some connections above the limit are accepted, so that they get the 503.
   server.maxConnections = maxTunnels + 10;
   const onConnect = (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => {});
@@ -59,7 +59,7 @@ export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { s
   });
   server.on(
     'error',
-    guarded('clusters.egress.error', undefined, (error) => app.log.warn({ err: error }, 'the tunnel out of a cluster has a fault')),
+    guarded('clusters.egress.error', undefined, (error) => app.log.warn({ err: error }, 'the egress proxy of a cluster failed')),
   );
   await chmod(path, 0o600);
   if (owner) await lchown(path, owner.uid, owner.gid);
@@ -93,12 +93,12 @@ async function openTunnel({ guard, log }: Pick<App, 'guard' | 'log'>, url: strin
     if (gone.signal.aborted) return;
     if (error instanceof GuardRefusal) return refuse(socket, 403, error.message);
     if (error instanceof GuardFailure) return refuse(socket, /timeout/.test(error.kind) ? 504 : 502, error.message);
-    log.warn({ err: error }, 'a cluster could not be given a tunnel out');
+    log.warn({ err: error }, 'an egress tunnel of a cluster could not be opened');
     refuse(socket, 500, 'something went wrong on our side; try again');
   }
 }
 
-/** Bytes go both tunnels, each as fast as they are read; when one side is gone, so is the other. */
+/** Pipes both directions with backpressure; when one side closes, so does the other. */
 function pipeBothWays(socket: Socket, tunnel: Socket, head: Buffer): void {
   for (const each of [socket, tunnel]) {
     each.setTimeout(0);

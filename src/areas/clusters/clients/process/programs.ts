@@ -9,7 +9,7 @@ import { readRecord, startProgram, writeRecord } from '../../../../kernel/progra
 import type { ProgramKind, WantedProgram } from '../../rules/process/programs.ts';
 import { workDirOf } from './users.ts';
 
-/** A program that was started for a cluster, as its record tells it. */
+/** The record file of a program that was started for a cluster. */
 export interface ProgramRecord extends ProcessMark {
   kind: ProgramKind;
   name: string;
@@ -17,28 +17,28 @@ export interface ProgramRecord extends ProcessMark {
   hash: string;
   port: number;
   logOffset: number;
-  /** How often a program of this place was started before. */
+  /** How often a program of this name was started before. */
   restarts: number;
 }
 
 const recordSuffix = '.record.json';
 const recordPath = (dir: string, name: string) => join(dir, `${name}${recordSuffix}`);
 
-/** What was started for the cluster of this directory, by this server or the one before it. */
+/** Records of programs in this directory, started by this server process or an earlier one. */
 export async function readRecords(dir: string): Promise<ProgramRecord[]> {
   const names = (await listOrEmpty(dir)).filter((name) => name.endsWith(recordSuffix));
   const found = await Promise.all(names.map((name) => readRecord<ProgramRecord>(join(dir, name))));
   return found.filter((record) => record !== undefined);
 }
 
-/** Throws for anything else than that it is not there: programs whose records cannot be read at the moment are no strays. */
+/** Throws for any error but ENOENT: a program whose record cannot be read at the moment must not count as unrecorded. */
 const listOrEmpty = (dir: string): Promise<string[]> =>
   readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
 
-/** One that nobody has at this moment. Somebody may take it before the program does: then it ends, and is started with another. */
+/** A port that is free now. If another program takes it first, ours exits and is started with another port. */
 async function findFreePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -49,21 +49,20 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Where and as whom it is started. */
+/** Where, and as which user, a program is started. */
 interface StartDirectory {
   dir: string;
   workDir: string;
   identity: Identity;
 }
 
-/** What is known before a start. */
 interface StartOptions {
   port: number;
   restarts: number;
   entered: (pid: number) => Promise<void>;
 }
 
-/** Its record is written once it runs: a kill in between leaves a process that `endStrays` finds. */
+/** The record is written after the start: a kill in between leaves a process that `stopUnrecorded` finds. */
 export async function startAndRecord({ dir, workDir, identity }: StartDirectory, wanted: WantedProgram, known: StartOptions) {
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
@@ -83,30 +82,30 @@ export async function startAndRecord({ dir, workDir, identity }: StartDirectory,
   return record;
 }
 
-/** However much a program says while it runs, its log stays small. By the names of the directory, not by what a record says of them. */
+/** Bounds the logs of running programs. Goes by file names, because records could name other paths. */
 export async function boundLogs(dir: string, limit?: number): Promise<void> {
   const names = (await readdir(dir).catch(() => [])).filter((name) => /^(kine|kube-[a-z-]+(-\d+)?)\.log$/.test(name));
   for (const name of names) await boundLog(join(dir, name), limit);
 }
 
-/** What it said last, for the operator. */
+/** The program's last log line, for the operator. */
 export const lastLogLine = async ({ log, logOffset }: ProgramRecord): Promise<string> =>
   lastLine(await logSince(log, logOffset).catch(() => '')).slice(0, 500);
 
-/** Ends a program and forgets it. Throws if it cannot be ended: then its record stays. */
+/** Stops a program and removes its record. Throws, and keeps the record, if the program does not exit. */
 export async function stopProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {
   const how = await endProcess(record, { gentleMs });
   if (how === 'still there') throw new Error(`${record.name} (pid ${record.pid}) could not be ended`);
   const path = recordPath(dir, record.name);
   const kept = await readRecord<ProgramRecord>(path);
-  // Its successor may stand under the same name already.
+  // The record may already be its successor's.
   if (kept?.pid === record.pid && kept.started === record.started) await rm(path, { force: true });
 }
 
-/** In the environment of all that we start: a shell of the operator's that stands in the directory is not ours. */
+/** Set in the environment of every program: an operator's shell in the same directory does not have it. */
 const ownerVariable = 'QUARTERDECK_CLUSTER_RUN';
 
-/** Programs of ours at work in this directory without a record: the server was killed between a start and its record. */
+/** Stops programs in this directory without a record: the server was killed between the start and the write of the record. */
 export async function stopUnrecorded(dir: string, records: readonly ProgramRecord[]): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const known = new Set(records.map(({ pid }) => pid));
@@ -120,7 +119,7 @@ export async function stopUnrecorded(dir: string, records: readonly ProgramRecor
   return strays.length;
 }
 
-/** Everything that runs for the cluster of this directory ends, also what is known without it: what speaks to an apiserver first, the store last. */
+/** Stops all programs of this directory and the `known` ones: clients of apiservers first, kine last. */
 export async function stopAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
   const records = [...(await readRecords(dir)), ...known];
   for (const kinds of [['kube-controller-manager', 'kube-scheduler'], ['kube-apiserver'], ['kine']])
@@ -130,7 +129,7 @@ export async function stopAll(dir: string, known: readonly ProgramRecord[] = [])
 
 export { isRunning };
 
-/** Of a process, now: its share of the machine's memory, and the processor time that it has had, in seconds. */
+/** A process's memory (PSS) and its processor time so far. */
 export async function measureProcess({ pid }: ProcessMark): Promise<{ memoryBytes: number; cpuSeconds: number }> {
   const [rollup, stat] = await Promise.all([
     readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''),

@@ -3,16 +3,16 @@ import { dirname, join } from 'node:path';
 import { assume, chooseIdentity, type Identity, self } from '../../../../kernel/programs/identity.ts';
 import { chooseRange, chooseUser, isIn, namedIn, type SystemFiles, type UserRange } from '../../rules/process/users.ts';
 
-// Whom the programs of a cluster run as. It is kept as the owner of `work/`, in a directory where only we write.
+// The user of a cluster's programs. It is stored as the owner of `work/`, in a directory where only the server writes.
 
-/** Not the cluster's directory itself where it is theirs: what stands in there is read as another's. */
+/** The programs' user owns this directory and not its parent, so its contents are never trusted as the server's. */
 export const workDirOf = (dir: string): string => join(dir, 'work');
 
-/** Why programs of several clusters run as one user here; '': each cluster has its own; null: none was started yet. */
+/** Why programs of several clusters share a user here; '': each cluster has its own; null: no cluster was started yet. */
 let sharedUserReason: string | null = null;
 export const knownSharedUserReason = (): string | null => sharedUserReason;
 
-/** Those that this process has chosen, by directory: they may not stand on the disk yet. */
+/** Uids chosen by this process, by directory; the directory may not have its owner yet. */
 const chosenUids = new Map<string, number>();
 
 export const forgetUser = (dir: string): void => void chosenUids.delete(dir);
@@ -29,13 +29,12 @@ async function readSystemFiles(): Promise<SystemFiles> {
   return { named, lent, maps };
 }
 
-/** Who owns what the programs of this cluster have; undefined: nobody yet. */
+/** The owner of this cluster's `work/`; undefined: not assigned yet. */
 export async function findOwner(dir: string): Promise<number | undefined> {
   const found = await lstat(workDirOf(dir)).catch(() => undefined);
   return found?.isDirectory() && found.uid !== 0 ? found.uid : undefined;
 }
 
-/** Where clusters have their directories, and the data directory that they are in. */
 interface UserLookup {
   base: string;
   dir: string;
@@ -63,19 +62,19 @@ export async function findIdentity({ base, dir, cluster, range: given }: UserLoo
   return identity;
 }
 
-/** The one that it has, or one that nobody has. */
+/** The cluster's present uid if it is usable, else a free one. */
 async function findUser({ base, dir, cluster, range }: UserLookup & { range: UserRange }, named: Set<number>): Promise<number | undefined> {
   const own = await findOwner(dir);
   const dataDir = dirname(dirname(base));
   const others = (await readdir(base)).map((name) => join(base, name)).filter((other) => other !== dir);
   const [owners, keepers] = await Promise.all([
     Promise.all(others.map(findOwner)),
-    // PostgreSQL runs as whoever owns its directory.
+    // PostgreSQL runs as the owner of its directory.
     Promise.all([dataDir, join(dataDir, 'postgres')].map((path) => stat(path).catch(() => undefined))),
   ]);
   const taken = new Set([...named, ...owners, ...keepers.map((each) => each?.uid)].filter((uid) => uid !== undefined));
   for (const [other, uid] of chosenUids) if (other !== dir) taken.add(uid);
-  // Nothing is waited for between the look at those and the choice, so that no two choose the same.
+  // No await between this read and the choice, so that two clusters cannot choose the same uid.
   const uid = own !== undefined && isIn(range, own) && !taken.has(own) ? own : chooseUser(range, cluster, taken);
   if (uid !== undefined) chosenUids.set(dir, uid);
   return uid;

@@ -1,22 +1,22 @@
-/** An answer of a cluster's API. */
+/** A response of a cluster's API. */
 export interface ApiResponse {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
   body: any;
-  /** How long it was, where it was read from a connection. */
+  /** Its length, where it was read from a connection. */
   bytes?: number;
 }
 
-/** A cluster's API as its administrator, whichever driver runs it. */
+/** Calls a cluster's API as its administrator, whichever driver runs it. */
 export type Ask = (method: string, path: string, body?: unknown) => Promise<ApiResponse>;
 
-/** What ought to be text, whatever a cluster's people have put there. */
+/** A text field of a tenant's object, which may hold any type; '' for anything but text. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The cluster's API refused or failed what ought to work. */
+/** The cluster's API refused or failed a call that should work. */
 export class TenantApiError extends Error {
   readonly status: number;
-  /** What the API said. */
+  /** The API's own message. */
   readonly apiMessage: string;
 
   constructor(method: string, path: string, { status, body }: ApiResponse) {
@@ -35,14 +35,14 @@ export async function askFor(ask: Ask, method: string, path: string, body?: unkn
   throw new TenantApiError(method, path, answered);
 }
 
-/** Small ones: nobody else waits while one is read. */
+/** Small pages, so that parsing one does not block the event loop for long. */
 const pageSize = 100;
-/** What a collection may take together. A cluster's administrators may have put a server of their own behind any path: it may lie and dawdle. */
+/** Limits for one whole collection. A cluster's administrators may serve any path themselves, with false or slow responses. */
 const collectionLimits = { pages: 500, bytes: 32 * 2 ** 20, timeoutMs: 30_000 };
 
 const implausible = (path: string, message: string) => new TenantApiError('GET', path, { status: 200, body: { message } });
 
-/** Every object of a collection, in slices. */
+/** Every object of a collection, page by page. */
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export async function listAll(ask: Ask, path: string): Promise<any[]> {
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -68,7 +68,7 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
 
 const maxAttempts = 20;
 
-/** Reads an object, changes it and writes it back, again if somebody else was faster. `change` returns undefined to leave it is;
+/** Reads an object, changes it and writes it back; repeats on a conflicting write. `change` returns undefined to leave it as it is;
  *  `part` is the subresource that is written. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function changeObject(ask: Ask, path: string, change: (object: any) => any, part?: 'status'): Promise<boolean> {

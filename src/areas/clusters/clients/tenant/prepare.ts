@@ -11,7 +11,7 @@ export interface ClusterDescription {
   caCertificate: string;
 }
 
-/** Makes sure that everything is there that kubeadm asks for. Safe to run again: what is as it should be is left alone. */
+/** Creates everything that kubeadm reads. Safe to run again: objects that are correct are not touched. */
 export async function prepareCluster(ask: Ask, described: ClusterDescription): Promise<void> {
   const wanted = kubeadmObjects(described);
   const isNamespace = ({ object }: WantedObject) => object.kind === 'Namespace';
@@ -23,14 +23,14 @@ export async function prepareCluster(ask: Ask, described: ClusterDescription): P
   await Promise.all([publishDiscovery(ask, described), ...Array.from({ length: concurrency }, makeInTurn)]);
 }
 
-/** Objects that are made side by side: each of them takes a connection, and a new one costs more than waiting for another's. */
+/** Each concurrent write takes a connection, and a new connection costs more than waiting for a free one. */
 const concurrency = 3;
 
 async function ensureObject(ask: Ask, { path, object }: WantedObject): Promise<void> {
   const { status, body } = await ask('POST', path, object);
   if (status === 201) return;
   if (status !== 409) throw new Error(`${object.kind} ${object.metadata.name} could not be made: ${status} ${String(body?.message ?? '')}`);
-  // Users may change what is theirs to change; only what kubeadm reads is put right.
+  // Users may change other objects; only ConfigMaps, which kubeadm reads, are corrected.
   if (object.kind !== 'ConfigMap') return;
   await changeObject(ask, `${path}/${object.metadata.name}`, (found: KubeObject) =>
     isDeepStrictEqual(found.data, object.data) ? undefined : { ...found, data: object.data },
@@ -39,7 +39,7 @@ async function ensureObject(ask: Ask, { path, object }: WantedObject): Promise<v
 
 const discoveryPath = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
 
-/** `cluster-info`, signed with every bootstrap token there is: done anew when the address or the authority changes. */
+/** Writes `cluster-info`, signed with every bootstrap token, whenever the address or the authority changes. */
 async function publishDiscovery(ask: Ask, { endpoint, caCertificate }: ClusterDescription): Promise<void> {
   const kubeconfig = discoveryText(endpoint, caCertificate);
   const found = await askFor(ask, 'GET', discoveryPath, undefined, [404]);
@@ -64,7 +64,7 @@ async function bootstrapTokens(ask: Ask): Promise<BootstrapToken[]> {
 const secretsPath = '/api/v1/namespaces/kube-system/secrets';
 const encoded = (text: string) => Buffer.from(text).toString('base64');
 
-/** A node can join with it from the moment this returns. */
+/** Nodes can join with the token once this returns. */
 export async function putJoinToken(ask: Ask, token: BootstrapToken, expiresAt: string): Promise<void> {
   const data = {
     'token-id': encoded(token.id),
@@ -83,7 +83,7 @@ export async function putJoinToken(ask: Ask, token: BootstrapToken, expiresAt: s
   }));
 }
 
-/** Their Secrets and signatures go. */
+/** Deletes their Secrets and signatures. */
 export async function removeJoinTokens(ask: Ask, ids: readonly string[]): Promise<void> {
   for (const id of ids) await askFor(ask, 'DELETE', `${secretsPath}/${secretName(id)}`, undefined, [404]);
   const gone = new Set(ids.map(signatureName));

@@ -2,7 +2,7 @@ import { type Ask, askFor, listAll } from './ask.ts';
 
 export const requestsPath = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
-/** A CertificateSigningRequest, as far as it is looked at here. */
+/** The fields of a CertificateSigningRequest that are used here. */
 export interface SigningRequest {
   metadata: { name: string; uid: string; creationTimestamp?: string };
   spec: { request: string; signerName: string; username?: string; usages?: string[]; extra?: Record<string, string[]> };
@@ -14,7 +14,7 @@ export const isDecided = ({ status }: SigningRequest): boolean =>
 
 export const listRequests = (ask: Ask): Promise<SigningRequest[]> => listAll(ask, requestsPath);
 
-/** Undefined: it went meanwhile. */
+/** Undefined: it was deleted meanwhile. */
 export const readRequest = (ask: Ask, name: string): Promise<SigningRequest | undefined> =>
   askFor(ask, 'GET', `${requestsPath}/${encodeURIComponent(name)}`, undefined, [404]);
 
@@ -24,7 +24,7 @@ export interface Decision {
   message: string;
 }
 
-/** Writes a decision down, unless there is one already. */
+/** Writes a decision, unless there is one already. */
 export async function decideRequest(ask: Ask, { name, uid }: { name: string; uid: string }, decision: Decision): Promise<void> {
   const path = `${requestsPath}/${encodeURIComponent(name)}`;
   for (let tries = 0; tries < 10; tries++) {

@@ -24,8 +24,8 @@ import type { ProcessPlane, RunningApiserver } from './state.ts';
 const limits = { kineTimeoutMs: 30_000, readyTimeoutMs: 120_000, checkProcessEvery: 5, drainTimeoutMs: 60_000, stopTimeoutMs: 60_000 };
 
 /**
- * Brings the programs of a cluster to what should run; returns once it answers so. Every step looks at what is there, so it may be run again
- * after a kill at any point. What runs already as it should is left alone.
+ * Starts, replaces and stops programs until the cluster runs as its row says, and returns once it answers. Every step checks the present state,
+ * so it is safe to run again after a kill at any point. A program that already runs as wanted is not touched.
  */
 export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare): Promise<void> {
   const { app, parts, stopping } = plane;
@@ -52,14 +52,14 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   plane.kine = await ensureProgram(plane, rules.wantKine(run));
   const servers = rules.wantApiservers(run);
   await excludeExited(plane);
-  // Side by side: an apiserver is busy with itself for a second before it asks for its store.
+  // In parallel: an apiserver initializes for a second before it connects to its store.
   await Promise.all(servers.map((each) => ensureProgram(plane, each)));
   await waitForKine(plane, plane.kine);
   stopping.signal.throwIfAborted();
   const preparing = prepareEarly(plane, prepare);
   await ensureApiservers(plane, servers, inner, preparing.begin);
   try {
-    // Before the controllers, which want the processors for themselves when they start; but nobody goes without them for what this meets.
+    // Before the controllers, which take the processors when they start. A failure here must not keep them from starting.
     if (!(await preparing.isDone())) await prepare(plane.ask);
   } finally {
     await ensureControllers(plane, run);
@@ -69,7 +69,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   plane.problem = undefined;
 }
 
-/** A new apiserver waits for a second before it makes the roles without which it is not ready. The first of a cluster can be asked meanwhile. */
+/** A new apiserver creates the roles that readiness needs only after a second. Until then, the first one of a cluster already takes requests. */
 function prepareEarly({ servers }: ProcessPlane, prepare: Prepare) {
   let done: Promise<boolean> | undefined;
   const begin = ({ target }: RunningApiserver) => {
@@ -77,13 +77,13 @@ function prepareEarly({ servers }: ProcessPlane, prepare: Prepare) {
     const ask: Ask = (method, path, body) => askCluster((dialed) => dialServer(target, dialed), method, path, body);
     done ??= prepare(ask).then(
       () => true,
-      () => false, // it is asked again once it is ready, and then says why
+      () => false, // retried once it is ready; that attempt reports the reason
     );
   };
   return { begin, isDone: async () => (await done) ?? false };
 }
 
-/** Its schema in our database, and who may come to it. */
+/** Creates the cluster's schema in our database, and the role that may use it. */
 async function ensureStore({ app, parts }: ProcessPlane, login: DatabaseLogin): Promise<void> {
   const { id } = parts.cluster();
   await app.db.write(async (tx) => {
@@ -94,7 +94,7 @@ async function ensureStore({ app, parts }: ProcessPlane, login: DatabaseLogin): 
   });
 }
 
-/** Where the programs run as another user than our PostgreSQL does. In a database of the operator's own, whom it lets in is not ours to say. */
+/** Needed where the programs run as another user than our PostgreSQL. Access to an operator's own database is the operator's to configure. */
 async function openDatabaseSocket({ app, directory }: ProcessPlane): Promise<void> {
   const { host = '', port = 5432 } = app.connection;
   if (directory?.separateUser && isOwnDatabase(app) && host.startsWith('/'))
@@ -106,7 +106,7 @@ async function openEgress(plane: ProcessPlane): Promise<void> {
   plane.egress ??= await startEgress(plane.app, { socket, org: plane.parts.cluster().org_id, owner: identity.owner });
 }
 
-/** Before anything is started: what holds now, and what is wanted. */
+/** Before any program starts: the larger of the present and the wanted limits. */
 async function raiseCgroupLimits(plane: ProcessPlane): Promise<void> {
   const found = await ownCgroups();
   const { id, tier, replicas } = plane.parts.cluster();
@@ -117,7 +117,7 @@ async function raiseCgroupLimits(plane: ProcessPlane): Promise<void> {
   await plane.cgroup.bound(widerOf(await plane.cgroup.walls(), wallsOf(tier, replicas)));
 }
 
-/** Not while a program that leaves may still read its files, or needs the memory of a larger tier. */
+/** Waits until draining programs have exited: they may still read their files, or need the memory of a larger tier. */
 async function removeUnused(plane: ProcessPlane): Promise<void> {
   const { directory, keysDir, draining, cgroup, parts } = plane;
   if (!directory || !keysDir || draining.size > 0) return;
@@ -143,7 +143,7 @@ async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egress
   };
 }
 
-/** Every apiserver answers, and says for a while that it is not ready: then it is their store that is stuck. */
+/** When every apiserver answers but none is ready for several probes, kine is stuck. */
 async function restartStuckKine(plane: ProcessPlane): Promise<void> {
   const { kine, servers, directory, stopping } = plane;
   if (!kine || servers.length === 0 || servers.some(({ unreadyProbes, unansweredProbes }) => unreadyProbes === 0 || unansweredProbes > 0))
@@ -163,19 +163,19 @@ async function waitForKine(plane: ProcessPlane, record: ProgramRecord): Promise<
   }
 }
 
-/** Throws: for the operator what it said, for the cluster's people that it did not start. */
+/** Throws. The cause holds the program's last log line for the operator; the message is for the tenant. */
 async function failStart(plane: ProcessPlane, record: ProgramRecord): Promise<never> {
   const lastLine = await lastLogLine(record);
   await recordExit(plane, record, record);
   throw new ClusterError(`${record.kind} ended while it started; it is tried again`, { cause: new Error(lastLine) });
 }
 
-/** What is started in its place listens at the same port long before it has made its roles: nobody is to be told by it that they may not. */
+/** The successor listens on the same port before it has created its roles, and would answer 403 to callers that have the right. */
 async function excludeExited({ servers, pool }: ProcessPlane): Promise<void> {
   for (const { record, target } of servers) if (!(await isRunning(record))) pool.exclude(target);
 }
 
-/** New apiservers become ready before the ones that they replace lose a request. */
+/** The old apiservers keep serving until all new ones are ready. */
 async function ensureApiservers(
   plane: ProcessPlane,
   wanted: readonly rules.WantedProgram[],
@@ -185,7 +185,7 @@ async function ensureApiservers(
   const settled = await Promise.allSettled(wanted.map((each) => ensureApiserver(plane, each, inner, onAnswer)));
   const ready = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const isWhole = ready.length === wanted.length;
-  // While one of the new ones is missing, those that run serve on.
+  // While a new apiserver is missing, the running ones keep serving.
   const names = new Set(ready.map(({ record }) => record.name));
   const others = plane.servers.filter(({ record }) => !names.has(record.name));
   plane.servers = isWhole ? ready : [...(await filterRunning(others)), ...ready];
@@ -211,7 +211,7 @@ async function ensureApiserver(
   onAnswer: (server: RunningApiserver) => void,
 ): Promise<RunningApiserver> {
   const serving = plane.servers.find(({ record }) => record.name === wanted.name);
-  // One that said nothing for a while is given a last chance, then ended.
+  // An apiserver that missed probes gets one last, longer probe before it is stopped.
   if (serving && serving.unansweredProbes > 0 && !(await probeReady(serving.target, 10_000, plane.stopping.signal)).isThere) {
     plane.pool.exclude(serving.target);
     await stopProgram(plane.directory!.dir, serving.record);
@@ -239,7 +239,7 @@ async function waitReady(plane: ProcessPlane, server: RunningApiserver, onAnswer
     plane.stopping.signal.throwIfAborted();
     const { isThere, isReady } = await probeReady(server.target, 5_000, plane.stopping.signal);
     if (isThere) onAnswer?.(server);
-    // Another program may have the port: then ours has ended. Without its store it becomes ready never.
+    // If another program took the port, ours has exited. Without kine an apiserver never becomes ready.
     for (const record of [server.record, ...(plane.kine ? [plane.kine] : [])])
       if ((isReady || look % limits.checkProcessEvery === 0) && !(await isRunning(record))) await failStart(plane, record);
     if (isReady) break;
@@ -252,7 +252,7 @@ async function waitReady(plane: ProcessPlane, server: RunningApiserver, onAnswer
   Object.assign(server, { unansweredProbes: 0, unreadyProbes: 0 });
 }
 
-/** No new requests; those under way get their answers, then it ends its watches by itself, and its clients go on at its successor. */
+/** Gives the apiserver no new requests and waits for those in flight. On SIGTERM it closes its watches, and clients resume at its successor. */
 function drainAndStop(plane: ProcessPlane, { record, target }: RunningApiserver): void {
   const { signal } = plane.stopping;
   const drain = async () => {
@@ -270,15 +270,15 @@ function drainAndStop(plane: ProcessPlane, { record, target }: RunningApiserver)
   plane.draining.add(draining);
 }
 
-/** Programs of a kind that a server before this one left, and nobody wants any more. */
+/** Stops programs of a kind that an earlier server process started and that are no longer wanted. */
 async function stopUnwanted(plane: ProcessPlane, kind: rules.ProgramKind, wanted: ReadonlySet<string>): Promise<void> {
-  if (plane.draining.size > 0) return; // at the next look
+  if (plane.draining.size > 0) return; // at the next apply
   const { dir } = plane.directory!;
   const others = (await readRecords(dir)).filter((record) => record.kind === kind && !wanted.has(record.name));
   await Promise.all(others.map((record) => stopProgram(dir, record)));
 }
 
-/** They speak to one apiserver by its port, and are started anew when that changes. */
+/** Controllers use one apiserver, by its port, and are restarted when that port changes. */
 async function ensureControllers(plane: ProcessPlane, run: rules.Run): Promise<void> {
   const server = `https://127.0.0.1:${plane.servers[0]!.record.port}`;
   const wanted = [rules.wantControllerManager(run, server), ...(plane.hasNodes ? [rules.wantScheduler(run, server)] : [])];

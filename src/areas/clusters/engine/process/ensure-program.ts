@@ -4,10 +4,10 @@ import { ClusterError } from '../cluster-error.ts';
 import { recordOomKills, wasOomKilledRecently } from './oom-kills.ts';
 import type { ProcessPlane, RestartBackoff } from './state.ts';
 
-/** One that ran so long ended for a reason of its own: the next start is not held up. */
+/** A program that ran this long is restarted without a delay: its exit is not a failed start. */
 const stableAfterMs = 300_000;
 
-/** The program as it should be: the one that runs, if it was started the same way; else a new one. */
+/** Adopts the running program if it was started with the same hash; else replaces it. */
 export async function ensureProgram(plane: ProcessPlane, wanted: WantedProgram): Promise<ProgramRecord> {
   const place = plane.directory!;
   const { dir } = place;
@@ -30,7 +30,7 @@ export async function ensureProgram(plane: ProcessPlane, wanted: WantedProgram):
   return record;
 }
 
-/** Also one that is adopted: a server before this one may have had no cgroup to put it into. Nobody goes without a program for it. */
+/** Also for adopted programs: the server that started them may have had no cgroup. A failure does not stop the program. */
 async function enterCgroup({ app, cgroup, parts }: ProcessPlane, pid: number): Promise<void> {
   await cgroup
     ?.enter(pid)
@@ -43,7 +43,7 @@ function backoffOf({ backoffs }: ProcessPlane, name: string): RestartBackoff {
   return known;
 }
 
-/** Its record goes: an end is counted once. Its port may be what it stumbled over, and is not tried again after an early end. */
+/** Removes the record, so that an exit is counted once. After an early exit the port is not reused: it may be the cause. */
 export async function recordExit(
   plane: ProcessPlane,
   { name, kind }: Pick<WantedProgram, 'name' | 'kind'>,

@@ -9,7 +9,7 @@ import type { CertificateIdentity } from '../driver.ts';
 import { admitWrite, type Capacity } from './capacity.ts';
 import type { InflightRequest, TargetPool } from './target-pool.ts';
 
-/** How long nobody may read an answer before its connection is cut, and how many apiservers are tried for one request. */
+/** A response that its caller does not read for this long is aborted; a request is sent to at most this many apiservers. */
 const limits = { unreadTimeoutMs: 30_000, maxAttempts: 3 };
 
 export interface ForwardContext {
@@ -17,27 +17,27 @@ export interface ForwardContext {
   maxInflight: () => number;
   isRefused: (fingerprint: string) => boolean;
   figures: { requests: number; errors: number; inflightPeak: number };
-  /** What its store may still take. */
+  /** What the cluster's store may still take. */
   capacity: Capacity;
-  /** Requests that count against the tier. */
+  /** Requests in flight that count against the tier. */
   inflight: number;
 }
 
-/** A caller as an apiserver is told of it; throws for one that is not let in. */
+/** The headers and credential that tell an apiserver who the caller is. Throws for a caller that is refused. */
 export function identifyCaller(
   { isRefused }: ForwardContext,
   raw: readonly string[],
   identity: CertificateIdentity | undefined,
 ): Pick<ApiserverRequest, 'headers' | 'credential'> & { headers: string[] } {
   if (identity && isRefused(identity.fingerprint)) throw unauthorized();
-  // Nobody becomes a master by a certificate that the cluster signed; its administrators could approve one for themselves.
+  // The cluster's administrators could approve themselves a certificate for system:masters, so one that the cluster signed is refused.
   if (identity?.organizations.includes(mastersGroup) && !identity.isInternal) throw unauthorized();
   const headers = requestHeaders(raw, identity);
   if (!headers) throw unauthorized();
   return { headers, credential: identity ? 'front' : 'plain' };
 }
 
-/** One request of the cluster's listener, handed on to an apiserver. Never throws. */
+/** Forwards one request of the cluster's listener to an apiserver. Never throws. */
 export function forwardRequest(
   forwarding: ForwardContext,
   request: IncomingMessage,
@@ -45,10 +45,10 @@ export function forwardRequest(
   identity: CertificateIdentity | undefined,
 ): void {
   forwarding.figures.requests++;
-  response.on('error', () => {}); // a caller that left
+  response.on('error', () => {}); // the caller closed its connection
   try {
     const caller = identifyCaller(forwarding, request.rawHeaders, identity);
-    // A body whose length is not known must be framed again, whatever the method: else it would be read as another request.
+    // A body of unknown length is framed again, whatever the method: without framing the apiserver would read it as the next request.
     const framing = framingOf(request.rawHeaders);
     if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
     const onwardRequest: ApiserverRequest = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
@@ -63,7 +63,7 @@ export function forwardRequest(
   }
 }
 
-/** Counted before anything is done for it. */
+/** Counts a request before any work is done for it. Throws above the tier's limit. */
 export function beginRequest(forwarding: ForwardContext): () => void {
   if (forwarding.inflight >= forwarding.maxInflight())
     throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
@@ -79,11 +79,11 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   onwardRequest: ApiserverRequest;
-  /** What was not announced is not sent. */
+  /** A body that the headers do not announce is not sent. */
   hasBody: boolean;
 }
 
-/** Nothing of a request is sent before the connection stands and its body has begun, so another apiserver can be tried until then. */
+/** Nothing is sent until the connection is established and the body has begun, so until then another apiserver can be tried. */
 function attemptTarget(exchange: Exchange, attempt: number): void {
   const { forwarding, request, response, onwardRequest } = exchange;
   const target = forwarding.pool.next();
@@ -143,10 +143,10 @@ function attemptTarget(exchange: Exchange, attempt: number): void {
   );
 }
 
-/** An apiserver that died may have done what it was told, so only what reads is asked again. */
+/** An apiserver that died may have executed a write, so only reads are repeated. */
 const isRetryable = ({ onwardRequest: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
 
-/** The answer as it comes, no faster than it is read. */
+/** Streams the response, no faster than the caller reads it. */
 function sendResponse({ forwarding, response }: Exchange, answer: IncomingMessage): void {
   const status = answer.statusCode ?? 502;
   if (status >= 500) forwarding.figures.errors++;
@@ -156,7 +156,7 @@ function sendResponse({ forwarding, response }: Exchange, answer: IncomingMessag
   pipeResponse(answer, response);
 }
 
-/** No faster than it is read; if nobody reads for a while, it is cut. */
+/** Pipes with backpressure, and aborts when the caller reads nothing for 30 s. */
 export function pipeResponse(answer: IncomingMessage, caller: Writable): void {
   let unread: NodeJS.Timeout | undefined;
   answer.on(
@@ -180,7 +180,7 @@ export function pipeResponse(answer: IncomingMessage, caller: Writable): void {
     'end',
     guarded('clusters.process.forward.end', answer, () => caller.end()),
   );
-  // Cut in the middle: the caller must not take what came for the whole.
+  // The response broke off: the caller must not take the part for the whole.
   answer.once(
     'close',
     guarded('clusters.process.forward.close', answer, () => {
@@ -192,11 +192,11 @@ export function pipeResponse(answer: IncomingMessage, caller: Writable): void {
 
 const noApiserver = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
 
-/** It may have been done. Kubernetes' clients would do it again if they were told after how long, whatever its method. */
+/** Without Retry-After: with it, Kubernetes' clients repeat any method, and the write may have been executed. */
 const outcomeUnknown = () =>
   new ApiError(503, 'ServiceUnavailable', 'the apiserver that had this request ended before it answered; it may have been done');
 
-/** In Kubernetes' words; its clients try again by themselves when they are told after how long. */
+/** Answers with a Kubernetes Status. Its clients retry by themselves when there is a Retry-After. */
 function refuse({ figures }: ForwardContext, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   const refusal = error instanceof ApiError ? error : unavailableError('the request could not be handed on');
   if (refusal.code >= 500) figures.errors++;

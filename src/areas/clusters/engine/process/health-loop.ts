@@ -8,24 +8,24 @@ import { measureStore } from './store-size.ts';
 
 const limits = { checkIntervalMs: 2_000, probeEvery: 2, probeTimeoutMs: 5_000, maxFailedProbes: 3, measureIntervalMs: 60_000 };
 
-/** Looks after a cluster's programs until it is stopped: whatever is not as it should be is said, and `tell` calls those who mend it. */
-export async function runHealthLoop(plane: ProcessPlane, tell: () => void, everyMs = limits.checkIntervalMs): Promise<void> {
+/** Checks a cluster's programs until the plane stops. A finding is set as `plane.problem`, and `onProblem` wakes the shard, which applies again. */
+export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, everyMs = limits.checkIntervalMs): Promise<void> {
   const { signal } = plane.stopping;
   let measuredAt = Number.NEGATIVE_INFINITY;
   for (let look = 1; !signal.aborted; look++) {
     await waitForNextCheck(plane, everyMs);
-    // Also while something is being changed: its people can make an apiserver say much.
-    if (plane.directory) await boundLogs(plane.directory.dir).catch(() => {}); // at the next look
+    // Also during a change: tenants can make an apiserver log a lot.
+    if (plane.directory) await boundLogs(plane.directory.dir).catch(() => {}); // at the next check
     if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
     try {
       const { applyCount } = plane;
       const found =
         (await findExited(plane)) ?? (look % limits.probeEvery === 0 ? await findUnresponsive(plane) : await findFirstNode(plane));
-      // Whoever changes the programs at the same time knows better.
+      // An apply that runs or ran meanwhile has newer information.
       if (found !== undefined && plane.problem === undefined && !plane.applying && plane.applyCount === applyCount) {
         plane.problem = found;
         plane.hasNodes ||= found === firstNodeJoined;
-        tell();
+        onProblem();
       }
       if (performance.now() - measuredAt < limits.measureIntervalMs) continue;
       measuredAt = performance.now();
@@ -36,14 +36,14 @@ export async function runHealthLoop(plane: ProcessPlane, tell: () => void, every
   }
 }
 
-/** A request that met a broken connection makes the next look come at once. */
+/** A request that met a broken connection triggers the next check at once. */
 async function waitForNextCheck(plane: ProcessPlane, everyMs: number): Promise<void> {
   const soon = new AbortController();
   plane.checkSoon = () => soon.abort();
   await sleep(everyMs, undefined, { signal: AbortSignal.any([plane.stopping.signal, soon.signal]), ref: false }).catch(() => {});
 }
 
-/** All that this server knows of, but those on their way out. */
+/** Every known program except the draining ones. */
 export const programsOf = ({ kine, servers, controllers }: ProcessPlane): ProgramRecord[] => [
   ...(kine ? [kine] : []),
   ...servers.map(({ record }) => record),
@@ -55,7 +55,7 @@ async function findExited(plane: ProcessPlane): Promise<string | undefined> {
   return undefined;
 }
 
-/** An apiserver that says nothing, or that is not ready, several times in a row. */
+/** An apiserver that fails several probes in a row, by not answering or by not being ready. */
 async function findUnresponsive(plane: ProcessPlane): Promise<string | undefined> {
   await Promise.all(
     plane.servers.map(async (server) => {
@@ -64,7 +64,7 @@ async function findUnresponsive(plane: ProcessPlane): Promise<string | undefined
       server.unreadyProbes = isReady ? 0 : server.unreadyProbes + 1;
     }),
   );
-  // Requests go to those that are ready; if none is, to all that are there.
+  // Requests go to ready apiservers; if none is ready, to all.
   const isAnyReady = plane.servers.some(({ unreadyProbes }) => unreadyProbes === 0);
   for (const { target, unreadyProbes } of plane.servers) {
     if (unreadyProbes === 0) plane.pool.include(target);
@@ -77,14 +77,14 @@ async function findUnresponsive(plane: ProcessPlane): Promise<string | undefined
     : undefined;
 }
 
-/** The first node: from now on there is something to schedule for. It is noted by whoever tells of it, so that the next look finds it again else. */
+/** The first node, from which on a scheduler is needed. The caller sets `hasNodes`; if it discards the finding, the next check finds it again. */
 async function findFirstNode(plane: ProcessPlane): Promise<string | undefined> {
   if (plane.hasNodes) return undefined;
   const { status, body } = await plane.ask('GET', '/api/v1/nodes?limit=1');
   return status === 200 && (body.items ?? []).length > 0 ? firstNodeJoined : undefined;
 }
 
-/** No trouble at all: the cluster answers as before. */
+/** Not a failure: the cluster answers as before. */
 export const firstNodeJoined = 'the first node joined; the scheduler is started';
 
 async function measure(plane: ProcessPlane): Promise<void> {
@@ -109,7 +109,7 @@ async function measure(plane: ProcessPlane): Promise<void> {
   plane.figures = { bytes, objects, components: [...byKind.values()] };
 }
 
-/** Whether they run is looked at now, what they take is known from the last measure. */
+/** Whether programs run is checked now; their memory is from the last measurement. */
 export async function listPrograms(plane: ProcessPlane): Promise<ProgramFigures[]> {
   const found = new Map<string, ProgramFigures>();
   for (const record of programsOf(plane)) {

@@ -21,12 +21,31 @@ import { measureStore } from './store-size.ts';
 import { type InflightRequest, makeTargetPool } from './target-pool.ts';
 import { forwardUpgrade } from './upgrade.ts';
 
-// Kubernetes' own programs: docs/areas/clusters-process.md says what runs, and what is found after a crash at any point.
+/**
+ * The process driver: one cluster is kine, kube-apiserver, kube-controller-manager and kube-scheduler, run as programs beside this server.
+ * docs/areas/clusters-process.md has the operator's view and the crash table.
+ *
+ * Actors.
+ * - The shard (engine/shard) holds the cluster's lease and calls `apply` after every change of its row or keys, and when `problem()` says so.
+ * - `apply.ts` compares the wanted programs (rules/process) with the records on disk and takes the missing steps; `ensure-program.ts` adopts,
+ *   starts or replaces one program, with a backoff for programs that keep exiting.
+ * - `health-loop.ts` checks every 2 s that programs run and apiservers are ready, and sets `plane.problem`, which wakes the shard.
+ * - `forward.ts` and `upgrade.ts` send the front's requests to an apiserver of the pool (`target-pool.ts`); `capacity.ts` refuses writes to a
+ *   full store, whose size `store-size.ts` measures.
+ * - `orphans.ts` stops programs, and drops stores, of clusters that this server no longer holds.
+ *
+ * Flow of a change: keys and schema → kine → new apiservers start beside the old → all ready → pool switches → old ones drain and stop →
+ * controllers restart → old keys are removed.
+ *
+ * What survives a crash. Each started program has a record file (pid, start time, port, hash of everything it was started with). Programs keep
+ * running when the server dies; the next holder of the lease adopts those whose hash is still wanted and stops the others. A program without a
+ * record is found by its working directory. All other state here (pool, backoffs, figures, capacity) is in memory and is rebuilt.
+ */
 
 function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
   const pool = makeTargetPool(async (target) => {
     const { isReady } = await probeReady(target, 5_000, plane.stopping.signal);
-    if (!isReady) plane.checkSoon(); // it may be gone, and is started again
+    if (!isReady) plane.checkSoon(); // it may have exited; the health loop checks at once
     return isReady;
   });
   const dial: Dial = (dialed) => {
@@ -104,7 +123,7 @@ function openPlane(app: App, parts: PlaneOptions): ControlPlane {
   };
 }
 
-/** One at a time. Whoever stops it waits for one that is under way, which sees soon that it is over; then all that it began is ended. */
+/** One apply at a time. `stop` waits for a running apply, which aborts soon, and then stops every program that it started. */
 function applyExclusively(plane: ProcessPlane, pki: Pki, prepare: Prepare): Promise<void> {
   const applying = applyPlane(plane, pki, prepare).finally(() => {
     plane.applyCount++;
@@ -120,7 +139,7 @@ function watchUntil(dial: Dial, path: string, onEvent: Parameters<ControlPlane['
   return () => own.abort();
 }
 
-/** In a process that does not serve the cluster: asks at its endpoint, as everybody does. */
+/** For a process that does not serve the cluster: calls its endpoint over the network, like any client. */
 function openEndpointClient(parts: PlaneOptions): ControlPlane {
   const { inner, caCertificate } = parts.pki;
   if (!inner) throw new Error('the cluster has no keys for programs');
@@ -148,12 +167,12 @@ export const processDriver: Driver = {
   openClient: (_app, parts) => openEndpointClient(parts),
   async stopPrograms(app, cluster) {
     await stopAll(`${runDir(app.config.data)}/${cluster}`);
-    // Somebody who got hold of the role's password may be in without any program of ours.
+    // A session with a stolen password of the role may exist without any program of ours.
     await app.db.write((tx) => closeRole(tx, cluster));
     await app.db.read((tx) => endSessions(tx, cluster));
   },
   async dropObjects(tx, cluster) {
-    await dropSchema(tx, cluster); // what cannot go at once is told and taken away by the sweep
+    await dropSchema(tx, cluster); // what cannot be dropped at once is logged and dropped by the sweep
   },
   async removeFiles(app, cluster) {
     await removeDirectory(app.config.data, cluster);

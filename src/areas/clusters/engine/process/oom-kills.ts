@@ -2,10 +2,10 @@ import { wallsOf } from '../../rules/process/cgroup.ts';
 import type { ProgramKind } from '../../rules/process/programs.ts';
 import type { ProcessPlane } from './state.ts';
 
-/** As long as what was measured is kept. */
+/** As long as samples are kept. */
 const recentMs = 900_000;
 
-/** Notes that the kernel ended a program because all of the cluster's had too much memory together; whoever finds one that has ended asks. */
+/** Counts OOM kills of the cluster's cgroup since the last call, for the program that was found exited. */
 export async function recordOomKills(plane: ProcessPlane, kind: ProgramKind): Promise<void> {
   if (!plane.cgroup) return;
   const kills = await plane.cgroup.memoryKills();
@@ -16,13 +16,13 @@ export async function recordOomKills(plane: ProcessPlane, kind: ProgramKind): Pr
   plane.oomKillCount = kills;
 }
 
-/** Whether that happened within the last quarter of an hour. */
+/** Whether the kernel killed one within the last 15 minutes. */
 export function wasOomKilledRecently({ oomKills }: ProcessPlane, kind: ProgramKind): boolean {
   const last = oomKills.get(kind);
   return last !== undefined && performance.now() - last.at < recentMs;
 }
 
-/** Why a program is gone, for the cluster's people. */
+/** Why a program exited, in a sentence for the tenant. */
 export async function describeExit(plane: ProcessPlane, kind: ProgramKind): Promise<string> {
   const before = plane.oomKills.get(kind)?.total;
   await recordOomKills(plane, kind);

@@ -10,23 +10,23 @@ import { dropBatch, endLongTransactions, findOrphanedStores } from '../../store/
 import { leasesOf, releaseClusters } from '../../store/shards.ts';
 import { isOwnDatabase } from './database-url.ts';
 
-/** Which server runs the programs of a directory, and under which lease. */
+/** Which server process runs the programs of a directory, and under which lease. */
 interface HolderRecord extends ProcessMark {
   lease: string;
-  /** Numbers of processes mean something only among those who share them. */
+  /** The PID namespace: a pid is only comparable within one. */
   among: string;
 }
 
 const holderPath = (dir: string) => join(dir, 'holder.json');
 const readPidNamespace = () => readlink('/proc/self/ns/pid').catch(() => 'one');
 
-/** Before anything is started: who finds the programs later knows whose they were. */
+/** Written before any program starts, so that a later server knows whose programs it finds. */
 export async function recordHolder(dir: string, lease: string): Promise<void> {
   const mark = await markOf(process.pid);
   if (mark) await writeRecord(holderPath(dir), { ...mark, lease, among: await readPidNamespace() } satisfies HolderRecord);
 }
 
-/** Leases of a server that was killed here are given back at once: its programs need not wait to be adopted. */
+/** Releases the leases of a server process that was killed on this machine, so that its programs are adopted without waiting for expiry. */
 export async function releaseDeadHolders(app: App): Promise<void> {
   const among = await readPidNamespace();
   const leases: string[] = [];
@@ -37,7 +37,7 @@ export async function releaseDeadHolders(app: App): Promise<void> {
   if (leases.length > 0) await app.db.write((tx) => releaseClusters(tx, leases));
 }
 
-/** Ends what runs here for clusters that are gone, or that another server has taken over since. */
+/** Stops programs of clusters that were deleted, or that another server has taken over. */
 export async function sweepOrphans(app: App, isHeld: (cluster: string) => boolean): Promise<void> {
   const places = (await listDirectories(app.config.data)).filter((cluster) => !isHeld(cluster));
   await removeEmptyCgroups(isHeld);
@@ -60,7 +60,7 @@ async function stopIfOrphaned(
   const dir = join(runDir(app.config.data), cluster);
   const holder = await readRecord<HolderRecord>(holderPath(dir));
   const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
-  // This server may have taken it up since; and if it does from now on, it waits until nothing of before is left.
+  // This server may have claimed the cluster since. If it claims it from now on, `waitForSweep` makes it wait until the old programs have stopped.
   if ((row && !isAnothers) || isHeld(cluster)) return;
   app.log.info(
     { cluster },
@@ -71,7 +71,7 @@ async function stopIfOrphaned(
   await work.finally(() => stopping.delete(dir));
 }
 
-/** kine's own transactions take seconds; only its change of an old table, once, may take minutes. */
+/** kine's transactions take seconds; only its one-time migration of an old table may take minutes. */
 const maxTransactionSeconds = 600;
 
 async function endLongTransactionsNow(app: App): Promise<void> {
@@ -82,7 +82,7 @@ async function endLongTransactionsNow(app: App): Promise<void> {
 
 const batchesPerSweep = 20;
 
-/** Stores of clusters that are gone, whose roles own more than can go at once. In another's database clusters have no roles. */
+/** Drops stores of deleted clusters whose roles own too many objects for one transaction. In an external database clusters have no roles. */
 async function dropOrphanedStores(app: App): Promise<void> {
   if (!isOwnDatabase(app)) return;
   for (const store of await app.db.read(findOrphanedStores)) {
@@ -93,15 +93,15 @@ async function dropOrphanedStores(app: App): Promise<void> {
   }
 }
 
-/** Directories whose programs are being ended. */
+/** Directories whose programs are being stopped. */
 const stopping = new Map<string, Promise<void>>();
 
-/** Whatever a sweep has begun here is over when this resolves. */
+/** Resolves when a sweep of this directory, if one is running, has finished. */
 export async function waitForSweep(dataDir: string, cluster: string): Promise<void> {
-  await stopping.get(join(runDir(dataDir), cluster))?.catch(() => {}); // what is left is found by its record
+  await stopping.get(join(runDir(dataDir), cluster))?.catch(() => {}); // programs that are left are found by their records
 }
 
-/** Those that somebody is still in stay. */
+/** A cgroup that still has a process stays. */
 async function removeEmptyCgroups(isHeld: (cluster: string) => boolean): Promise<void> {
   const found = detectedCgroups();
   if (!found || !isAllowed(found)) return;

@@ -1,6 +1,6 @@
 import { dialServer, responseHead, type Target } from '../../clients/process/dial.ts';
 
-/** Whether an apiserver says anything at all, and whether it says that it is ready. */
+/** Whether an apiserver answers at all, and whether it reports ready. */
 export async function probeReady(target: Target, withinMs: number, stopped?: AbortSignal): Promise<{ isThere: boolean; isReady: boolean }> {
   const asked = dialServer(target, {
     ...{ method: 'GET', path: '/readyz', headers: {}, credential: 'admin' as const },

@@ -10,19 +10,19 @@ import type { PlaneOptions } from '../driver.ts';
 import type { ForwardContext } from './forward.ts';
 import type { TargetPool } from './target-pool.ts';
 
-/** An apiserver that is there, and how requests reach it. */
+/** A running apiserver, and how requests reach it. */
 export interface RunningApiserver {
   record: ProgramRecord;
   target: Target;
-  /** Looks in a row at which it said nothing at all, and at which it said that it is not ready. */
+  /** Consecutive probes without any answer, and consecutive probes that it answered with not ready. */
   unansweredProbes: number;
   unreadyProbes: number;
 }
 
-/** What is known of a program's ends, so that one that keeps ending is not started all the time. */
+/** Delays restarts of a program that keeps exiting. */
 export interface RestartBackoff {
   consecutiveExits: number;
-  /** By the monotonic clock. */
+  /** Times are of the monotonic clock. */
   retryAt: number;
   startedAt: number;
 }
@@ -32,10 +32,10 @@ export interface ProcessPlane {
   app: App;
   parts: PlaneOptions;
   directory: ClusterDirectory | undefined;
-  /** The files that programs are started with now. */
+  /** The key files that programs are started with now. */
   keysDir: string | undefined;
   kine: ProgramRecord | undefined;
-  /** Those that requests go to, and those that are on their way out. */
+  /** Apiservers that get requests, and the stops of those that are draining. */
   servers: RunningApiserver[];
   draining: Set<Promise<void>>;
   controllers: Map<ProgramKind, ProgramRecord>;
@@ -43,22 +43,22 @@ export interface ProcessPlane {
   restarts: Map<ProgramKind, number>;
   pool: TargetPool;
   forwarding: ForwardContext;
-  /** Whether it has, or had, a node: then it has a scheduler. */
+  /** Whether the cluster has, or had, a node, and so a scheduler. */
   hasNodes: boolean;
   egress: { stop(): Promise<void> } | undefined;
-  /** Where its programs are held apart; undefined: the server may not. */
+  /** Undefined: the server may not create cgroups. */
   cgroup: Cgroup | undefined;
-  /** How often the kernel ended somebody in it for memory, and whom. */
+  /** OOM kills of the cgroup as last read, and per program. */
   oomKillCount: number;
   oomKills: Map<ProgramKind, { total: number; at: number }>;
-  /** Why something has to be done; undefined: all is as it should be. */
+  /** Why `apply` has to run again; undefined: all programs run as wanted. */
   problem: string | undefined;
   figures: { objects: number; bytes: number; components: Component[] };
   cpu: Map<number, { seconds: number; at: number }>;
-  /** How often it was applied, and what is being applied now. */
+  /** Finished applies, and the one that is running. */
   applyCount: number;
   applying: Promise<void> | undefined;
-  /** Looks at the programs now instead of at the next look. */
+  /** Starts the next health check at once. */
   checkSoon: () => void;
   stopping: AbortController;
   dial: Dial;
@@ -70,6 +70,6 @@ export interface Component {
   cpuMilli: number;
   memoryBytes: number;
   restarts: number;
-  /** The kernel ended it lately: all programs of the cluster together had too much memory. */
+  /** The kernel killed it within the last 15 minutes, because the cluster's programs together exceeded their memory limit. */
   outOfMemory: boolean;
 }

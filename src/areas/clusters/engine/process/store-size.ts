@@ -4,19 +4,19 @@ import { asRole, makeRole, measureKine, measureOwned, type StoreSize, schemaOf }
 import type { PlaneOptions } from '../driver.ts';
 import { isOwnDatabase } from './database-url.ts';
 
-/** What a cluster's store takes: its objects as kine's table tells them, and whatever else its role keeps in our database. After a revision: only
- *  the objects since. */
+/** The bytes of a cluster's store: the objects in kine's table, and everything else that its role owns in our database. With `after`: only the
+ *  objects since that revision. */
 export async function measureStore(app: App, { cluster, pki }: Pick<PlaneOptions, 'cluster' | 'pki'>, after?: number): Promise<StoreSize> {
   const { id } = cluster();
   if (!isOwnDatabase(app) || !pki.inner) return app.db.read((tx) => measureKine(tx, id, after));
   const login = loginOf(schemaOf(id), pki.inner.storeKey);
   const ask = () => asRole(app.connection, login, (tx) => measureKine(tx, id, after));
   const owned = after === undefined ? await app.db.read((tx) => measureOwned(tx, id)) : undefined;
-  // Something else stands in the table's place, and may say what it likes: what is on the disk counts.
+  // The role replaced the table by something else, which could report any size: the size on disk counts.
   if (owned && !owned.is_plain) return { bytes: owned.besides + owned.table_bytes, objects: 0, last: 0 };
   const weight = await ask().catch(async (error: { code?: string }) => {
     if (error.code !== wrongPassword && error.code !== loginRefused) throw error;
-    // A role may change its own password. kine would not come in again either.
+    // A role may change its own password; kine could not log in again either.
     await app.db.write((tx) => makeRole(tx, id, verifierOf(login)));
     return ask();
   });

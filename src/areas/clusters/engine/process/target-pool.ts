@@ -1,29 +1,29 @@
 import type { Target } from '../../clients/process/dial.ts';
 import { probeReady } from './readiness.ts';
 
-/** A request that an apiserver has. */
+/** A request that an apiserver is working on. */
 export interface InflightRequest {
   isLongRunning: boolean;
   abort?: () => void;
 }
 
-/** The apiservers of a cluster that requests go to, in turn, and what each of them has under way. One that is left out stays known, and gets
- *  no request: its program is gone, or another one listens at its port that has not made its roles yet. */
+/** The apiservers of a cluster, used round-robin, and the requests in flight at each. An excluded one stays in the pool without requests: its
+ *  program has exited, or a successor listens on its port that has not created its roles yet. */
 export interface TargetPool {
   next(): Target | undefined;
-  /** A request met a broken connection. Whether the apiserver is ready is asked at once. Until it says so it is left out: if it cannot be
-   *  reached at all, or if another one is there. */
+  /** A request met a broken connection. The apiserver is probed at once. Until it reports ready it is excluded, if it cannot be reached at
+   *  all or if another one is usable. */
   reportFailure(target: Target, isUnreachable: boolean): void;
   exclude(target: Target): void;
-  /** It says that it is ready. */
+  /** The apiserver reported ready. */
   include(target: Target): void;
   begin(target: Target, underway: InflightRequest): () => void;
-  /** From now on new requests go to these. */
+  /** New requests go to these from now on. */
   switchTo(targets: readonly Target[]): void;
   current(): readonly Target[];
-  /** Waits until those that are not long have their answers; false: the time was up. */
+  /** Waits until no short request is in flight; false after the timeout. */
   drain(target: Target, withinMs: number): Promise<boolean>;
-  /** Ends what it has left, and its connections. */
+  /** Aborts its remaining requests and closes its connections. */
   close(target: Target): void;
 }
 

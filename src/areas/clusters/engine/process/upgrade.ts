@@ -7,13 +7,13 @@ import { isLongRunning, responseHeaders, withoutBody } from '../../rules/process
 import type { CertificateIdentity } from '../driver.ts';
 import { beginRequest, type ForwardContext, identifyCaller, pipeResponse } from './forward.ts';
 
-// exec, attach and port-forward: after the first answer a connection is no longer HTTP, and bytes go both ways.
+// HTTP upgrades for exec, attach and port-forward: after the first response the connection is no longer HTTP, and bytes go both ways.
 
-/** An apiserver asks a node before it answers. */
+/** An apiserver asks the node's kubelet before it answers. */
 const responseTimeoutMs = 60_000;
 const maxAttempts = 3;
 
-/** Hands a connection on. Never throws; it counts among the cluster's connections until one of both ends it. */
+/** Forwards an upgrade. Never throws. The connection counts against the tier's connections until either side closes it. */
 export function forwardUpgrade(
   forwarding: ForwardContext,
   request: IncomingMessage,
@@ -26,7 +26,7 @@ export function forwardUpgrade(
   try {
     const { method = 'GET', url: path = '/' } = request;
     const { headers: said, credential } = identifyCaller(forwarding, request.rawHeaders, identity);
-    // Until an apiserver agrees to talk it is a request like any other: whoever only writes `Upgrade` has no more of them.
+    // Until an apiserver accepts the upgrade it counts as a request: an `Upgrade` header alone must not evade the tier's limit.
     const leave = isLongRunning(method, path) ? () => {} : once(beginRequest(forwarding));
     socket.once('close', guarded('clusters.process.talk.close', socket, leave));
     const headers = [...withoutBody(method, said), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
@@ -41,11 +41,11 @@ interface Upgrade {
   socket: Duplex;
   head: Buffer;
   onwardRequest: ApiserverRequest;
-  /** It is no request any more. */
+  /** Ends its count as a request. */
   endRequest: () => void;
 }
 
-/** As long as nothing was sent, another apiserver can be tried. */
+/** Until something is sent, another apiserver can be tried. */
 function attemptTarget(talk: Upgrade, tries: number): void {
   const { forwarding, socket, head, onwardRequest, endRequest } = talk;
   const { pool } = forwarding;
@@ -120,7 +120,7 @@ function writeHead(socket: Duplex, answer: IncomingMessage, more: readonly strin
   socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-/** Bytes both ways, no faster than they are read; when one end goes, so does the other. */
+/** Pipes both directions with backpressure; when one side closes, so does the other. */
 function joinStreams(near: Duplex, far: Duplex, fromNear: Buffer, fromFar: Buffer): void {
   far.on('error', () => near.destroy());
   near.once('close', () => far.destroy());

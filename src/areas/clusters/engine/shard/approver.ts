@@ -18,26 +18,26 @@ interface ApproverContext {
   app: App;
   plane: ControlPlane;
   cluster: () => ClusterRow;
-  /** From now on the cluster has nodes. */
+  /** Called when a node is admitted: from then on the cluster has nodes. */
   onAdmitted: () => void;
-  /** Nodes that were let in here and may not have shown themselves yet, with when that was. */
+  /** Nodes admitted here that may not have registered yet, with the time of admission. */
   admitted: Map<string, number>;
-  /** Requests whose certificates are noted. */
+  /** Requests whose certificates are recorded. */
   recordedUids: Set<string>;
 }
 
-/** How long a node may take from its certificate to its first word. */
+/** How long an admitted node may take to register. */
 const admissionTimeoutMs = 600_000;
 const retryDelayMs = 1_000;
-/** Requests that wait for a decision, by name; beyond, all are looked at anew once these are worked off. */
+/** Queued requests. Above this limit the watch starts again once the queue is empty. */
 const maxQueued = 5_000;
 const maxNameLength = 253;
 const maxRecordedUids = 10_000;
 
-/** Decides what nodes ask for, one request after the other, for as long as this server holds the cluster. */
+/** Decides the signing requests of nodes, one after the other, for as long as this server holds the cluster. */
 export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, onAdmitted: () => void): Approver {
   const work: ApproverContext = { app, plane, cluster, onAdmitted, admitted: new Map(), recordedUids: new Set() };
-  // Names alone: what stands behind one is read when its turn comes, so that however many there are, they take little.
+  // Only names are queued; a request is read when its turn comes. So the queue stays small however large the requests are.
   const waiting = new Set<string>();
   let hasMore = false;
   let running: Promise<void> | undefined;
@@ -111,7 +111,7 @@ async function handleRequest(work: ApproverContext, request: SigningRequest): Pr
       ? { type: 'Denied', ...refused }
       : { type: 'Approved', reason: 'QuarterdeckApproved', message: approvals[judged.is as keyof typeof approvals] },
   );
-  // Noted at once if it is signed at once, so that it can be refused from its first moment; else when the cluster tells of it.
+  // Recorded at once if it is signed at once, so that it can be refused from its first moment; else when the watch reports it.
   const decided = refused ? undefined : await readRequest(work.plane.ask, request.metadata.name);
   if (decided?.status?.certificate) await recordCertificate(work, decided);
 }
@@ -122,7 +122,7 @@ const approvals = {
   serving: 'the names are the node’s own',
 };
 
-/** What is in the way of a request, if anything. */
+/** Why a request is denied, if it is. */
 async function refuseJudged(
   work: ApproverContext,
   request: SigningRequest,
@@ -141,13 +141,13 @@ async function refuseJudged(
     : undefined;
 }
 
-/** Each is noted until it has expired; nodes that ask in a circle are told to stop. */
+/** Each certificate is recorded until it expires, so a node that requests in a loop is refused. */
 async function refuseTooMany({ app, cluster }: ApproverContext, node: string) {
   const { id, tier } = cluster();
   return refuseMore(node, await app.db.read((tx) => countCertificates(tx, id, node)), maxPerCluster(tierOf(tier).nodes));
 }
 
-/** The token is taken last: what is refused for another reason has not used it up. */
+/** The token is consumed last: a request that is refused for another reason does not use it up. */
 async function refuseJoin(work: ApproverContext, request: SigningRequest, { token, node }: { token: string; node: string }) {
   const { app, plane, admitted } = work;
   const cluster = work.cluster();
@@ -155,13 +155,13 @@ async function refuseJoin(work: ApproverContext, request: SigningRequest, { toke
   const named = nodes.find(({ name }) => name === node);
   if (named?.ready) return { reason: 'NodeNameTaken', message: `a node named ${node} is ready; deregister it first, or use another name` };
   const now = performance.now();
-  for (const [name, since] of admitted) if (now - since > admissionTimeoutMs) admitted.delete(name);
+  for (const [name, admittedAt] of admitted) if (now - admittedAt > admissionTimeoutMs) admitted.delete(name);
   const names = new Set([...nodes.map(({ name }) => name), ...admitted.keys()]);
-  const most = tierOf(cluster.tier).nodes;
-  if (!names.has(node) && names.size >= most)
+  const maxNodes = tierOf(cluster.tier).nodes;
+  if (!names.has(node) && names.size >= maxNodes)
     return {
       reason: 'TierNodeLimit',
-      message: `the tier ${cluster.tier} has room for ${most} nodes; deregister one, or choose a larger tier`,
+      message: `the tier ${cluster.tier} has room for ${maxNodes} nodes; deregister one, or choose a larger tier`,
     };
   const taken = await app.db.write((tx) => takeJoinToken(tx, { cluster: cluster.id, id: token, request: request.metadata.uid, node }));
   if (!taken)
@@ -174,8 +174,8 @@ async function refuseJoin(work: ApproverContext, request: SigningRequest, { toke
   return undefined;
 }
 
-/** Those that the cluster's administrators approved themselves too, up to twice as many as we would: what they approve beyond is not known here
- *  until its node is deregistered and its requests are read. */
+/** Also records certificates that the cluster's administrators approved themselves, up to twice our own limit. Further ones are unknown here until
+ *  their node is deregistered and its requests are read. */
 async function recordCertificate({ app, cluster, recordedUids }: ApproverContext, request: SigningRequest): Promise<void> {
   const { uid } = request.metadata;
   const shown = recordedUids.has(uid) ? undefined : certificateOf(request);

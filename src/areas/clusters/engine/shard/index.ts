@@ -16,22 +16,22 @@ import { makeRefusedCertificates, type RefusedCertificates } from './refused-cer
 import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
 import { checkHeartbeats, runUpkeep } from './upkeep.ts';
 
-/** How long a cluster stays this server's when it says nothing more of it. */
+/** A lease expires this long after its last renewal. */
 export const leaseSeconds = 20;
 const renewIntervalMs = 5_000;
 const tickIntervalMs = 1_000;
 const sweepIntervalMs = 30_000;
-/** How often a cluster with nodes is looked at for silent ones. */
+/** How often heartbeats of a cluster's nodes are checked. */
 const heartbeatCheckIntervalMs = 10_000;
-/** Clusters that one server serves, and at how many of them it works at once. */
+/** Clusters that one server serves, and how many it changes concurrently. */
 const maxHeldClusters = 1_000;
 const maxConcurrentWork = 8;
-/** Of one organization: its clusters may be slow on purpose. */
+/** Per organization, whose clusters may be slow on purpose. */
 const maxConcurrentPerOrg = 3;
 
 /** A cluster whose lease this server has. */
 interface HeldCluster extends store.HeldLease {
-  /** Known from the first look on. */
+  /** Known from the first tick on. */
   org: string;
   running: RunningCluster | undefined;
   work: Promise<void> | undefined;
@@ -46,10 +46,10 @@ interface Shard extends ShardServices {
   refused: RefusedCertificates;
   renewedAt: number;
   sweptAt: number;
-  /** Beside everything else: a program that does not end must not cost a lease. */
+  /** Runs beside the ticks: a program that does not exit must not cost a lease. */
   sweeping: Promise<void> | undefined;
   binaries: Binaries;
-  /** Of Kubernetes' own programs, as its row says. */
+  /** Installed versions, as in its row. */
   versions: readonly string[];
   stopped: boolean;
 }
@@ -61,7 +61,13 @@ export interface RunningShard {
   stop(): Promise<void>;
 }
 
-/** Serves clusters: takes those that nobody serves, keeps their leases, and brings each to what was asked for. */
+/**
+ * A shard serves clusters. Each tick it renews leases (every 5 s; they last 20 s), claims clusters that no server holds, sweeps orphans (every
+ * 30 s) and starts the work that is due: converge a cluster to its newest generation, meter it, check heartbeats, hand it over, or tear it down.
+ * At most 8 clusters are changed concurrently, 3 of one organization. Failed work is retried with a backoff of up to 60 s.
+ *
+ * After a crash the leases expire and another shard claims the clusters; every step of converge and tearDown is safe to run again.
+ */
 export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' | 'binaries' | 'unread'>): Promise<RunningShard> {
   const { app } = given;
   const refused = makeRefusedCertificates();
@@ -119,7 +125,7 @@ async function listPrograms({ held }: Shard) {
   return found.flat();
 }
 
-/** Whoever moved the product’s clock expects everything that is due by it at once. */
+/** After the product's clock was moved, everything that is due by it runs at once. */
 function resetTimers(shard: Shard): void {
   shard.renewedAt = Number.NEGATIVE_INFINITY;
   for (const { running } of shard.held.values()) if (running) running.heartbeatsCheckedAt = Number.NEGATIVE_INFINITY;
@@ -135,14 +141,14 @@ function addInFlight(busy: InFlight, org: string): void {
   busy.byOrg.set(org, (busy.byOrg.get(org) ?? 0) + 1);
 }
 
-/** How many clusters are worked at now, in all and for each organization. */
+/** How many clusters are being changed now, in total and per organization. */
 function countInFlight(held: Iterable<HeldCluster>): InFlight {
   const busy: InFlight = { total: 0, byOrg: new Map() };
   for (const { work, org } of held) if (work) addInFlight(busy, org);
   return busy;
 }
 
-/** One look: leases, what is new, what changed, and whom to refuse. */
+/** One tick: leases, new clusters, changed clusters, refused certificates. */
 async function tick(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
   if (await refreshVersions(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
@@ -172,7 +178,7 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
   }
 }
 
-/** What is to be done for a cluster now, begun; undefined: nothing. */
+/** Starts the work that a cluster needs now; undefined: none. */
 function startDueWork(shard: Shard, held: HeldCluster, mark: store.WorkStateRow | undefined): Promise<void> | undefined {
   if (!mark) return dropCluster(shard, held);
   if (mark.is_for_another) return runWithBackoff(shard, held, () => handOver(shard, held));
@@ -189,7 +195,7 @@ function startDueWork(shard: Shard, held: HeldCluster, mark: store.WorkStateRow 
   return isQuiet ? runWithBackoff(shard, held, () => checkHeartbeats(shard.app, running)) : undefined;
 }
 
-/** What is installed is seen while the server runs. True: it is another than it was. */
+/** Installed versions are detected while the server runs. True: they changed. */
 async function refreshVersions(shard: Shard): Promise<boolean> {
   const versions = (await shard.binaries.list()).map(({ version }) => version).sort();
   const isSame = versions.join() === shard.versions.join();
@@ -197,13 +203,13 @@ async function refreshVersions(shard: Shard): Promise<boolean> {
   return !isSame;
 }
 
-/** Another server has the version that was asked for, and this one has not. */
+/** For a cluster whose version another server has and this one lacks. */
 async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
   await dropCluster(shard, held);
   await shard.app.db.write((tx) => store.releaseCluster(tx, held));
 }
 
-/** What other servers have taken over, or nobody has any more. */
+/** Stops programs of clusters that another server took over, or that were deleted. */
 async function sweepLeftovers(shard: Shard): Promise<void> {
   const isHeld = (cluster: string) => shard.held.has(cluster);
   for (const driver of Object.values(drivers))
@@ -221,7 +227,7 @@ async function claimMore({ app, held, versions }: Shard): Promise<void> {
   for (const { id, lease } of claimed) held.set(id, { id, lease, org: '', running: undefined, work: undefined, failures: 0, retryAt: 0 });
 }
 
-/** One that was lost is another server's now: it is let go at once, so that the other can have its port. */
+/** A cluster whose lease was lost is stopped at once, so that its new holder gets the port. */
 async function renewLeases(shard: Shard): Promise<void> {
   const { app, held, id } = shard;
   const all = [...held.values()];
@@ -238,7 +244,7 @@ async function renewLeases(shard: Shard): Promise<void> {
   await Promise.all(all.map((each, n) => (verdicts[n] === 'lost' ? dropCluster(shard, each) : undefined)));
 }
 
-/** For the operator: '' if programs are bounded, else why not; null: nobody has looked yet. */
+/** For the operator: '' if programs are limited by cgroups, else why not; null: not detected yet. */
 function describeCgroups(): string | null {
   const found = detectedCgroups();
   return found === undefined ? null : isAllowed(found) ? '' : found.why;
@@ -255,7 +261,7 @@ async function dropCluster(shard: Shard, held: HeldCluster): Promise<void> {
 
 type RecordFailure = (shard: Shard, held: HeldCluster, error: unknown) => Promise<void>;
 
-/** What fails is tried again after a while. A look that fails is only logged: the cluster serves on. */
+/** Failed work is retried with a backoff. Without `note` a failure is only logged: the cluster keeps serving. */
 async function runWithBackoff(shard: Shard, held: HeldCluster, work: () => Promise<void>, note?: RecordFailure): Promise<void> {
   try {
     await work();
@@ -265,11 +271,11 @@ async function runWithBackoff(shard: Shard, held: HeldCluster, work: () => Promi
     held.retryAt = performance.now() + 1000 * retrySeconds(held.failures);
     if (isUnavailable(error) || shard.stopped) return;
     shard.app.log.warn({ err: error, cluster: held.id, failures: held.failures }, 'a cluster could not be brought to what was asked for');
-    await note?.(shard, held, error).catch(() => {}); // the next failure says it
+    await note?.(shard, held, error).catch(() => {}); // the next failure writes it
   }
 }
 
-/** For whoever looks: the phase, and why. */
+/** Writes the phase and the reason for the tenant to see. */
 async function recordProblem({ app }: Shard, held: HeldCluster, error: unknown): Promise<void> {
   const reason = error instanceof ClusterError ? error.message : 'its control plane could not be made ready; the server’s log says why';
   await app.db.write(async (tx) => {
@@ -278,11 +284,11 @@ async function recordProblem({ app }: Shard, held: HeldCluster, error: unknown):
   });
 }
 
-/** It serves on, and is ready again once there is room. */
+/** The cluster keeps serving, and is ready again once there is room. */
 const recordFullStore = async ({ app }: Shard, held: HeldCluster, why: string): Promise<void> =>
   void (await app.db.write((tx) => store.recordFailure(tx, held, 'degraded', why)));
 
-/** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step looks at what is there. */
+/** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step checks the present state. */
 async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   const { app } = shard;
   const row = await app.db.read((tx) => clusterById(tx, held.id));
@@ -302,7 +308,7 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
 }
 
-/** The listener and whatever runs first, then everything that the database has of it, in one transaction: what is half gone is still listed. */
+/** Stops the listener and programs first, then deletes all rows in one transaction: a half-deleted cluster is still listed. */
 async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
   const { running } = held;
   held.running = undefined;
@@ -320,7 +326,7 @@ async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promi
   await dropCluster(shard, held);
 }
 
-/** Whoever serves them next need not wait for the leases to lapse. */
+/** Releases the leases, so that the next server need not wait for them to expire. */
 async function stopShard(shard: Shard): Promise<void> {
   const all = [...shard.held.values()];
   await Promise.all([...all.map(({ work }) => work), shard.sweeping]);

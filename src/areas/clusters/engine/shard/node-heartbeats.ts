@@ -3,13 +3,13 @@ import { now } from '../../../../kernel/time.ts';
 import { heartbeatOf, markSilent } from '../../clients/tenant/heartbeats.ts';
 import type { ControlPlane } from '../driver.ts';
 
-/** As Kubernetes' own controller has it: a kubelet renews its lease every 10 s. */
+/** The default of Kubernetes' node controller; a kubelet renews its lease every 10 s. */
 const graceMs = 40_000;
 
-/** When each node was last heard of here. What a node says of the time is only compared with what it said before: its clock may be wrong. */
+/** When each node's heartbeat last changed. A node's timestamps are only compared with its earlier ones, because its clock may be wrong. */
 export type LastHeartbeats = Map<string, { stamp: string; at: number }>;
 
-/** Nodes that have not been heard of for a while are shown as not ready. How many nodes there are. */
+/** Marks nodes without a recent heartbeat as not ready. Returns the number of nodes. */
 export async function markSilentNodes(app: App, plane: ControlPlane, heard: LastHeartbeats): Promise<number> {
   const at = Date.parse(await app.db.read(now));
   const nodes = ((await plane.heartbeats?.()) ?? []).map(heartbeatOf);

@@ -3,12 +3,12 @@ import { removeNode } from '../../clients/tenant/nodes.ts';
 import * as store from '../../store/nodes.ts';
 import type { RunningCluster } from './run-cluster.ts';
 
-/** Certificates of deregistered nodes, as this server knows them. */
+/** Certificates of deregistered nodes, cached from the database. */
 export interface RefusedCertificates {
   has(cluster: string, fingerprint: string): boolean;
-  /** What is known of a cluster, before it is served: from its first request on nobody is let in who must not be. */
+  /** Loads a cluster's refused certificates before it is served, so that even its first request is checked. */
   load(app: App, cluster: string): Promise<void>;
-  /** Looks again for these clusters. Connections that showed one are cut, and what their nodes left is removed. */
+  /** Reloads for these clusters. Connections with a newly refused certificate are closed, and their Node objects are removed. */
   refresh(app: App, running: ReadonlyMap<string, RunningCluster>): Promise<void>;
   forget(cluster: string): void;
 }
@@ -34,7 +34,7 @@ export function makeRefusedCertificates(): RefusedCertificates {
   };
 }
 
-/** A node may have shown itself once more between its deregistration and now, from when on it cannot. */
+/** The node may have registered again between its deregistration and this refusal. */
 async function removeLeftover(app: App, running: RunningCluster | undefined, node: string): Promise<void> {
   if (!running) return;
   await removeNode(running.plane.ask, node).catch((error) =>

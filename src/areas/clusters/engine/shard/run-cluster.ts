@@ -19,19 +19,19 @@ import type { LastHeartbeats } from './node-heartbeats.ts';
 
 /** A cluster that this server serves. */
 export interface RunningCluster {
-  /** As it was last applied. */
+  /** As last applied. */
   row: ClusterRow;
   plane: ControlPlane;
   listener: ClusterListener;
   approver: Approver;
   endpoint: string;
-  /** Of its keys, as they are shown now. */
+  /** The revision of the keys that the listener uses. */
   revision: number;
-  /** What was counted into its meter already. */
+  /** Counts that are already in its meter. */
   metered: { requests: number; errors: number };
-  /** Of requests at once, where it is not counted yet. */
+  /** The peak of concurrent requests that is not in its meter yet. */
   inflightPeak: number;
-  /** Whether it may have nodes to listen for, when they were last listened for by the monotonic clock, and what was heard. */
+  /** Whether it may have nodes, when their heartbeats were last checked (monotonic clock), and the last heartbeats. */
   hasNodes: boolean;
   heartbeatsCheckedAt: number;
   heartbeats: LastHeartbeats;
@@ -44,11 +44,11 @@ export interface ShardServices {
   isRefused(cluster: string, fingerprint: string): boolean;
   binaries: Binaries;
   unread: Unread;
-  /** Once the server stops, nothing is waited for any more. */
+  /** Aborted when the server stops. */
   stopping: AbortSignal;
 }
 
-/** Makes its keys if it has none, opens its listener, and its control plane behind it. What fails leaves nothing behind. */
+/** Creates its keys if it has none, opens its listener and its control plane. On failure both are closed again. */
 export async function startCluster(services: ShardServices, held: HeldLease, row: ClusterRow): Promise<RunningCluster> {
   const { app, tenants, binaries, unread } = services;
   const address = clusterAddressOf(app, row);
@@ -78,7 +78,7 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
   }
 }
 
-/** A server that stops does not wait for programs to become ready. */
+/** A stopping server does not wait for programs to become ready. */
 async function applyUnlessStopped(
   { stopping }: ShardServices,
   plane: ControlPlane,
@@ -93,7 +93,7 @@ async function applyUnlessStopped(
   await Promise.race([plane.apply(pki, prepare), stopped]).finally(() => stopping.removeEventListener('abort', give));
 }
 
-/** Takes up what was changed, without a request that fails. */
+/** Applies a changed row or keys without failing a request. */
 export async function applyChange(services: ShardServices, running: RunningCluster, row: ClusterRow): Promise<void> {
   const { app } = services;
   const pki = await app.db.read((tx) => findPki(tx, app, row.id));
@@ -130,7 +130,7 @@ async function openListener(
   plane: () => ControlPlane | undefined,
 ): Promise<ClusterListener> {
   const { host, port: first } = address.listen;
-  // A caller that has proven nothing uses its address's share, not that of the cluster's organization.
+  // An unauthenticated caller uses its address's share, not that of the cluster's organization.
   const contextOf = (request: IncomingMessage, isAuthenticated: boolean): WorkContext =>
     isAuthenticated
       ? { org: row.org_id, operation: 'kubernetes' }
@@ -168,12 +168,12 @@ async function openListener(
   return openNextFree(app, held, row, first, open);
 }
 
-/** The cluster's port once it has been ready: whoever has it must give it back. */
+/** A cluster that was ready keeps its port: the program that took it has to release it. */
 const explainPortTaken = (port: number) => (error: NodeJS.ErrnoException) => {
   throw error.code === 'EADDRINUSE' ? new ClusterError(`its port ${port} is taken by another program of the server`) : error;
 };
 
-/** A port that another program of this machine has is passed over. */
+/** Skips ports that other programs of this machine use. */
 async function openNextFree(
   app: App,
   held: HeldLease,

@@ -9,12 +9,12 @@ import type { RunningCluster } from './run-cluster.ts';
 
 const batchSize = 100;
 
-/** Once a minute for each cluster: what it used is counted, and what nobody needs any more goes. */
+/** Once a minute for each cluster: meters its usage and deletes used or expired join tokens. */
 export async function runUpkeep(app: App, held: HeldLease, running: RunningCluster): Promise<void> {
   const nodes = await listNodes(running.plane.ask);
   running.hasNodes ||= nodes.length > 0;
   const { requests, errors, inflightPeak, objects, bytes, components } = running.plane.figures();
-  // Asked for once, it begins anew: kept until it is written, or a database that is away would make a peak unseen.
+  // Reading the figures resets the peak, so it is kept here until the write succeeds.
   running.inflightPeak = Math.max(running.inflightPeak, inflightPeak);
   const measured = {
     nodes: nodes.length,
@@ -32,13 +32,13 @@ export async function runUpkeep(app: App, held: HeldLease, running: RunningClust
   await sweepTokens(app, running);
 }
 
-/** Every few seconds for a cluster that has nodes. */
+/** Every 10 s for a cluster with nodes. */
 export async function checkHeartbeats(app: App, running: RunningCluster): Promise<void> {
   running.heartbeatsCheckedAt = performance.now();
   running.hasNodes = (await markSilentNodes(app, running.plane, running.heartbeats)) > 0;
 }
 
-/** Their Secrets first: a token that is noted and not there does no harm. */
+/** Secrets are deleted before rows: a recorded token without a Secret does no harm. */
 async function sweepTokens(app: App, { row, plane }: RunningCluster): Promise<void> {
   const old = await app.db.read((tx) => oldJoinTokens(tx, row.id, batchSize));
   if (old.length === 0) return;

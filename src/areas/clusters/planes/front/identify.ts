@@ -12,14 +12,14 @@ const fieldOf = (subject: string, field: string): string[] =>
   subject.split('\n').flatMap((line) => (line.startsWith(`${field}=`) ? [line.slice(field.length + 1)] : []));
 
 /**
- * Who a connection is by its certificate. TLS has checked that it has the key, and against the authority of the server name; here it is held
- * against this cluster's own once more, so that no mistake about names can let one cluster's node into another.
+ * Reads the client certificate of a connection. TLS has verified possession of the key and the authority of the server name. The certificate is
+ * verified again here against this cluster's own authorities, so that a mix-up of names cannot let one cluster's node into another.
  */
 export function readClientCertificate(socket: TLSSocket, authorities: Authorities): PresentedCertificate {
   try {
     return readIdentity(socket, authorities);
   } catch {
-    return { state: 'invalid' }; // the peer wrote the certificate, and a field that Node cannot read must not end the process
+    return { state: 'invalid' }; // the peer controls the certificate, and a field that Node cannot parse must not crash the process
   }
 }
 
@@ -30,7 +30,7 @@ function readIdentity(socket: TLSSocket, { cluster, inner }: Authorities): Prese
     authority !== undefined && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
   const isInternal = isBy(inner);
   if (!socket.authorized || !(isInternal || isBy(cluster))) return { state: 'invalid' };
-  // Node leaves `subject` undefined where the certificate has none, against its own types.
+  // Node leaves `subject` undefined where the certificate has none, contrary to its types.
   const subject: string | undefined = certificate.subject;
   const [commonName] = fieldOf(subject ?? '', 'CN');
   // Kubernetes takes the user's name from the common name; a certificate without one names no user.
@@ -47,7 +47,7 @@ function readIdentity(socket: TLSSocket, { cluster, inner }: Authorities): Prese
   };
 }
 
-/** Who may have signed what a connection shows. */
+/** The authorities whose client certificates are accepted. */
 export interface Authorities {
   cluster: X509Certificate;
   inner: X509Certificate | undefined;

@@ -18,8 +18,8 @@ import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
 
-// Where clusters are reached. A port for each, since a kubelet keeps no server name in its configuration; or, with a domain, one port for
-// all, told apart by the name that is asked for.
+// TLS listeners of clusters. Each cluster has its own port, because a kubelet's configuration keeps no server name. With a domain all clusters
+// share one port, and the TLS server name selects the cluster.
 
 const limits = {
   handshakeTimeoutMs: 10_000,
@@ -28,14 +28,14 @@ const limits = {
   maxHeaderBytes: 65_536,
   maxConnections: 20_000,
 };
-/** Of a tier's connections and requests, for callers that have proven nothing; the rest is for the known. */
+/** The share of a tier's connections and requests for unauthenticated callers; the rest is reserved for authenticated ones. */
 const unauthenticatedShare = { total: 1 / 2, perAddress: 1 / 4 };
 const unauthenticatedLimits = (max: number) => ({
   total: Math.ceil(max * unauthenticatedShare.total),
   perAddress: Math.ceil(max * unauthenticatedShare.perAddress),
 });
 
-/** Sessions are not resumed: a certificate that is refused since must be presented, and judged, again. */
+/** No session resumption: a client must present its certificate again, which may have been refused since. */
 const secureOptions = constants.SSL_OP_NO_TICKET;
 
 /** A cluster behind a listener. */
@@ -92,7 +92,7 @@ const answerIn = (clusterOf: FindCluster) => (request: IncomingMessage, response
   answerRequest(cluster, presented, request, response);
 };
 
-/** Listens; `clusterOf` finds the cluster that a connection is for. Without keys only those get an answer who ask by a name. */
+/** Listens; `clusterOf` finds the cluster of a server name. Without `keys` only connections with a known server name complete a handshake. */
 async function listen(
   at: ListenerOptions['listen'],
   keys: ListenerKeys | undefined,
@@ -130,7 +130,7 @@ async function listen(
     const cluster = clusterOf(nameOf(request.socket as TLSSocket));
     const presented = cluster?.sockets.get(request.socket as TLSSocket);
     if (!cluster || !presented || !isUsable(presented)) return void socket.destroy();
-    watchesItself({ req: request }); // a terminal may stand still for as long as its user likes
+    watchesItself({ req: request }); // a terminal may be idle without limit
     answerUpgrade(cluster, presented, request, socket, head);
   };
   server.on(
@@ -145,7 +145,7 @@ async function listen(
   );
   connections().watch(server);
   server.headersTimeout = limits.headersTimeoutMs;
-  server.requestTimeout = 0; // watches stay open; bodies have a time of their own
+  server.requestTimeout = 0; // watches stay open; bodies have their own timeout
   server.keepAliveTimeout = limits.keepAliveMs;
   server.maxConnections = limits.maxConnections;
   server.on(
@@ -159,7 +159,7 @@ async function listen(
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on(
     'error',
-    guarded('clusters.front.error', undefined, (error) => log.warn({ err: error }, 'trouble with the listener of clusters')),
+    guarded('clusters.front.error', undefined, (error) => log.warn({ err: error }, 'a listener of clusters failed')),
   );
   server.listen(at.port, at.host);
   await Promise.race([
@@ -173,7 +173,7 @@ async function listen(
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
 
-/** A cluster's connections are counted before anything is read from them. A full cluster closes a stranger's for the next one. */
+/** Connections are counted before anything is read from them. A full cluster evicts an unauthenticated connection for a new one. */
 function admitConnection(cluster: ServedCluster | undefined, socket: TLSSocket): void {
   if (!cluster || socket.destroyed) return void socket.destroy();
   const { sockets, unauthenticated, options } = cluster;
@@ -193,7 +193,7 @@ function admitConnection(cluster: ServedCluster | undefined, socket: TLSSocket):
 const identityOf = (presented: PresentedCertificate) => (presented.state === 'valid' ? presented.identity : undefined);
 
 function answerRequest(cluster: ServedCluster, presented: PresentedCertificate, request: IncomingMessage, response: ServerResponse): void {
-  // A connection may outlive the certificate that it showed.
+  // A connection may outlive its certificate.
   if (!isUsable(presented))
     return void refuse(response, 401, 'Unauthorized', 'the client certificate is not of this cluster, or has expired');
   const socket = request.socket as TLSSocket;
@@ -208,7 +208,7 @@ function answerRequest(cluster: ServedCluster, presented: PresentedCertificate, 
   cluster.options.serve(request, response, { identity: identityOf(presented), isAuthenticated });
 }
 
-/** A connection that the cluster agrees to talk on is known from then on. */
+/** A connection whose upgrade the cluster accepts (101) is authenticated from then on. */
 function answerUpgrade(
   cluster: ServedCluster,
   presented: PresentedCertificate,
@@ -235,14 +235,14 @@ function answerUpgrade(
   cluster.options.upgrade?.(request, socket, head, { identity: identityOf(presented), isAuthenticated });
 }
 
-/** Whether a cluster took a request's token shows in the status of its answer, whichever driver serves it. A token that it does not take is 401;
- *  403 and 429 may be said before it is looked at. */
+/** The response status shows whether the cluster accepted the token, whichever driver serves it. A refused token is 401; 403 and 429 may be sent
+ *  before the token is checked. */
 const provesToken = (status: number): boolean => status < 400 || status === 404 || status === 409;
 
-/** With two spaces Kubernetes reads an empty token, and takes its bearer for anonymous. */
+/** Exactly one space: with two, Kubernetes reads an empty token and treats the caller as anonymous. */
 const isBearer = /^Bearer \S+$/i;
 
-/** A connection is known once an answer proves it, and unknown again after 401. */
+/** A connection is authenticated once a response proves its token, and unauthenticated again after 401. */
 function trackAuthentication(
   { unauthenticated, sockets }: ServedCluster,
   socket: TLSSocket,
@@ -264,7 +264,7 @@ function trackAuthentication(
 const isUsable = (presented: PresentedCertificate): boolean =>
   presented.state === 'none' || (presented.state === 'valid' && presented.expiresAt >= wallClock());
 
-/** In Kubernetes' words. */
+/** Answers with a Kubernetes Status. */
 function refuse(response: ServerResponse, code: number, reason: string, message: string): void {
   const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code });
   const retry = code === 429 ? { 'retry-after': '1' } : {};
@@ -293,13 +293,13 @@ const portOf = (server: Server) => (server.address() as AddressInfo).port;
 interface FrontParts {
   log: Logger;
   addressOf: AddressOf;
-  /** Closes the connections of a listener whose callers do not read. */
+  /** Closes connections whose callers do not read. */
   connections: () => Connections;
-  /** Whether the event loop has much to do. */
+  /** Whether the event loop is overloaded. */
   isBusy: () => boolean;
 }
 
-/** Who may have how many connections is for the clusters to say. */
+/** Connection limits are enforced per cluster, not here. */
 const unbounded = {
   anonymousPerAddress: Number.POSITIVE_INFINITY,
   anonymousInAll: Number.POSITIVE_INFINITY,

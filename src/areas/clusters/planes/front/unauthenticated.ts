@@ -1,38 +1,38 @@
 import type { Socket } from 'node:net';
 
-// Connections whose caller has proven nothing yet: neither a certificate of the cluster nor a token that it takes. They are bounded in all and
-// by address. A newcomer may be a node or an administrator on the way to its proof, so the newcomer is let in and another connection is closed:
-// of the address that has most, the oldest one that has no request under way. An attacker thereby pushes out its own connections first.
+// Connections without a certificate of the cluster and without a token that it accepted. They are limited in total and per address. A new
+// connection may be a node or an administrator about to authenticate, so it is accepted and another one is closed: the oldest one without a
+// request in flight, of the address with the most connections. So an attacker evicts its own connections first.
 
 export interface UnauthenticatedLimits {
   total: number;
-  /** Of one address; the operator's proxies are exempt. */
+  /** Per address; the operator's proxies are exempt. */
   perAddress: number;
 }
 
 export interface UnauthenticatedConnections<S extends Socket> {
-  /** Counts a connection until it is closed or proven. May close another one. */
+  /** Counts a connection until it is closed or authenticated. May close another one. */
   add(socket: S): void;
-  /** It has proven who it is, or is closed. */
+  /** The connection authenticated, or is closed. */
   remove(socket: S): void;
   has(socket: S): boolean;
-  /** Closes one, the newest last. False: there is none. */
+  /** Closes one connection, by the rule above. False: there is none. */
   evict(): boolean;
   size(): number;
-  /** Counts a request of a connection. Undefined: there are too many under way. The returned function ends it; a second call does nothing. */
+  /** Counts a request. Undefined: too many are in flight. The returned function ends it; a second call does nothing. */
   beginRequest(socket: S): (() => void) | undefined;
 }
 
 export interface UnauthenticatedOptions<S extends Socket> {
   connections: () => UnauthenticatedLimits;
   requests: () => UnauthenticatedLimits;
-  /** Whose connections are counted together. Undefined: the operator's proxy, which brings many. */
+  /** The key by which connections are counted. Undefined: the operator's proxy, which carries many callers. */
   addressOf(socket: S): string | undefined;
   close(socket: S): void;
 }
 
 interface AddressConnections<S> {
-  /** In the order in which they came. */
+  /** Oldest first. */
   sockets: Set<S>;
   isExempt: boolean;
 }
@@ -45,10 +45,10 @@ export function makeUnauthenticatedConnections<S extends Socket>({
 }: UnauthenticatedOptions<S>): UnauthenticatedConnections<S> {
   const addresses = new Map<string, AddressConnections<S>>();
   const keyOf = new Map<S, string>();
-  /** Requests under way, by connection and by address. */
+  /** Requests in flight, by connection and by address. */
   const busy = new Map<S, number>();
   const busyFrom = new Map<string, number>();
-  let underway = 0;
+  let inflight = 0;
 
   const leave = (socket: S) => {
     const key = keyOf.get(socket);
@@ -74,9 +74,9 @@ export function makeUnauthenticatedConnections<S extends Socket>({
     return true;
   };
   const evict = (but?: S): boolean => {
-    let most: AddressConnections<S> | undefined;
-    for (const address of addresses.values()) if (!most || address.sockets.size > most.sockets.size) most = address;
-    return most ? evictFrom(most, but) : false;
+    let largest: AddressConnections<S> | undefined;
+    for (const address of addresses.values()) if (!largest || address.sockets.size > largest.sockets.size) largest = address;
+    return largest ? evictFrom(largest, but) : false;
   };
   const count = <K>(counts: Map<K, number>, key: K, by: number) => {
     const now = (counts.get(key) ?? 0) + by;
@@ -103,15 +103,15 @@ export function makeUnauthenticatedConnections<S extends Socket>({
     beginRequest(socket) {
       const key = keyOf.get(socket) ?? '';
       const { total, perAddress } = requests();
-      if (underway >= total || (key !== '' && (busyFrom.get(key) ?? 0) >= perAddress)) return undefined;
-      underway++;
+      if (inflight >= total || (key !== '' && (busyFrom.get(key) ?? 0) >= perAddress)) return undefined;
+      inflight++;
       count(busy, socket, 1);
       count(busyFrom, key, 1);
       let isOver = false;
       return () => {
         if (isOver) return;
         isOver = true;
-        underway--;
+        inflight--;
         count(busy, socket, -1);
         count(busyFrom, key, -1);
       };

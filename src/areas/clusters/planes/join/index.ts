@@ -14,7 +14,7 @@ import type { RegistrationAccess } from '../../engine/join.ts';
 import type { TenantClusters } from '../../engine/tenant-clusters.ts';
 import { joinScript } from '../../rules/join-text.ts';
 
-// Where nodes come with a registration token: `/join.sh` for people and clouds, `POST /join/v1` for the script and for programs.
+// Nodes join here with a registration token: `/join.sh` is the script for people and clouds; `POST /join/v1` exchanges the token.
 
 export interface JoinPlaneOptions {
   app: App;
@@ -23,7 +23,7 @@ export interface JoinPlaneOptions {
 }
 
 const node: ReadonlySet<Kind> = new Set(['node']);
-/** Exchanges a minute for one registration token: a large cluster that starts at once gets in, a loop gone wild does not fill it. */
+/** Per registration token: enough for a large cluster that starts at once, and a limit for a client that loops. */
 const exchangesPerMinute = 300;
 
 const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
@@ -87,11 +87,11 @@ function makeAuthentication({ app, principals }: JoinPlaneOptions) {
     if (key === undefined)
       throw new Refusal(401, 'unauthenticated', 'unauthenticated: send a registration token as `Authorization: Bearer qd_node_…`');
     const found = principals.find(key, node, (secret, lookup) => attempts.look(request, secret, lookup));
-    if (found === undefined) attempts.failed(request); // by its form, or remembered to be wrong
+    if (found === undefined) attempts.failed(request); // malformed, or cached as invalid
     const principal = await found;
     if (!principal)
       throw new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
-    markKnown(request); // many honest nodes may come from behind one address
+    markKnown(request); // many nodes may share one address
     const { allowed, resetSeconds } = rate.take(principal.id);
     if (!allowed) throw tooMany('too many nodes join with this registration token at once', resetSeconds);
     return principal;
