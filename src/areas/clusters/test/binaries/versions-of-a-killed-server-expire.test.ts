@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 
-test('what only a server had that has been silent for minutes is not offered any more', async (t) => {
+test('versions of a server that has been silent for minutes are no longer offered', async (t) => {
   const { owner, app } = await quarterdeck(t);
   for (const [version, minutes] of [
     ['v1.36.4', 6],

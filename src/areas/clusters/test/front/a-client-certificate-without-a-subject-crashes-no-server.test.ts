@@ -24,7 +24,7 @@ function signed(subject: Buffer | { commonName: string; organizations?: string[]
   return { certificate, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
 
-test('a client certificate without a subject is refused, and the listener goes on', async (t) => {
+test('a client certificate without a subject is refused, and the listener keeps running', async (t) => {
   const front = makeFront(makeLog('silent'), makePeers([]));
   const door = await front.open({
     ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, maxConnections: () => 30, maxInflight: () => 30 },

@@ -55,7 +55,7 @@ const turnsUntil = async (isDone: () => boolean) => {
   while (!isDone()) await turns(1);
 };
 
-test('a caller that sends a thousand requests at once waits for the others between them', async (t) => {
+test('a thousand pipelined requests do not delay other callers', async (t) => {
   const order: string[] = [];
   let wake = () => {};
   const dial = await open(t, {
@@ -80,7 +80,7 @@ test('a caller that sends a thousand requests at once waits for the others betwe
   assert.ok(order.indexOf('/other') < 100, `${order.indexOf('/other')} of the bulk came first`);
 });
 
-test('a request begins once the one before it on its connection was answered', async (t) => {
+test('a request starts once the previous one on its connection is answered', async (t) => {
   const underWay: ServerResponse[] = [];
   const dial = await open(t, { serve: (_, response) => void underWay.push(response) });
   const socket = await dial();
@@ -93,7 +93,7 @@ test('a request begins once the one before it on its connection was answered', a
   }
 });
 
-test('what is no HTTP behind a request is refused after its answer, and closed', async (t) => {
+test('garbage after a request is refused after the response, and the connection is closed', async (t) => {
   const dial = await open(t, { serve: ({ url }, response) => void response.end(`answer ${url}\n`) });
   const socket = await dial();
   socket.write(`${get('/first')}nonsense\r\n\r\n${get('/never')}`);
@@ -102,7 +102,7 @@ test('what is no HTTP behind a request is refused after its answer, and closed',
   assert.doesNotMatch(text, /never/);
 });
 
-test('a terminal that is asked for behind requests loses no byte', async (t) => {
+test('an upgrade after pipelined requests loses no byte', async (t) => {
   const dial = await open(t, {
     serve: ({ url }, response) => void setTimeout(() => response.end(`answer ${url}\n`), 20),
     talk: (_, socket, head) => {
@@ -129,7 +129,7 @@ test('a terminal that is asked for behind requests loses no byte', async (t) => 
   }
 });
 
-test('an answer that nobody reads is given up; a terminal that nobody reads is not', async (t) => {
+test('an unread response is aborted; an unread terminal is not', async (t) => {
   const large = Buffer.alloc(32 * 2 ** 20);
   let talking: Duplex | undefined;
   const dial = await open(t, {

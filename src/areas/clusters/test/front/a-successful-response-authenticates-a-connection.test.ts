@@ -10,7 +10,7 @@ const ca = { ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' 
 const serving = makeLeaf(ca, { subject: { commonName: 'kube-apiserver' }, usage: 'server', hosts: ['127.0.0.1'] });
 const node = makeLeaf(ca, { subject: { commonName: 'system:node:a', organizations: ['system:nodes'] }, usage: 'client' });
 
-test('a connection is known once an answer proves its token, and a stranger again after 401', async (t) => {
+test('a connection is authenticated once a response proves its token, and no longer after 401', async (t) => {
   const known: boolean[] = [];
   const door = await makeFront(makeLog('silent'), makePeers([])).open({
     ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, maxConnections: () => 30, maxInflight: () => 30 },

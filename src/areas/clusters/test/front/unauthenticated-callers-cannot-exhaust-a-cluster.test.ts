@@ -38,7 +38,7 @@ const byTcp = (port: number) => {
   return { socket, opened: once(socket, 'connect').catch(() => {}) };
 };
 
-test('strangers lock nobody out of a cluster, and spend none of its organization’s share', async (t) => {
+test('unauthenticated callers cannot exhaust a cluster, and use none of its organization’s share', async (t) => {
   const { owner, app } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const admin = await adminOf(owner, 'prod');
@@ -68,7 +68,7 @@ test('strangers lock nobody out of a cluster, and spend none of its organization
     for (const socket of there) socket.destroy();
   });
 
-  await t.test('connections that never say hello', async () => {
+  await t.test('connections without a TLS hello', async () => {
     const there = await crowd(t, admin, 300, byTcp);
     await eventually(async () => there.size <= 250);
     assert.equal((await kube(node, 'GET', '/api/v1/nodes/worker-1')).status, 200);
@@ -102,7 +102,7 @@ test('strangers lock nobody out of a cluster, and spend none of its organization
     mock.mock.restore();
   });
 
-  await t.test('requests of strangers under way leave room for the known', async () => {
+  await t.test('unauthenticated requests in flight leave room for authenticated ones', async () => {
     const { read } = app.db;
     const held = Promise.withResolvers<void>();
     const mock = t.mock.method(app.db, 'read', (async (work) => {
@@ -123,7 +123,7 @@ test('strangers lock nobody out of a cluster, and spend none of its organization
   });
 });
 
-test('of strangers the oldest idle one of the address with most goes first', () => {
+test('the oldest idle connection of the address with the most connections is evicted first', () => {
   const closed: string[] = [];
   type Fake = Socket & { name: string };
   const socket = (name: string) => ({ name }) as Fake;
@@ -184,7 +184,7 @@ function paced(isBusy?: () => boolean) {
   return { begun, arrive };
 }
 
-test('a few handshakes begin without a pause, one in a turn of the loop', async () => {
+test('a few handshakes start without a pause, one per turn of the loop', async () => {
   const { begun, arrive } = paced();
   for (let n = 0; n < 5; n++) arrive('a', n);
   assert.equal(begun.length, 0);
@@ -194,7 +194,7 @@ test('a few handshakes begin without a pause, one in a turn of the loop', async 
   }
 });
 
-test('while many handshakes wait there is a pause between two, and addresses take turns', async (t) => {
+test('while many handshakes are queued there is a pause between two, round-robin by address', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, arrive } = paced();
   const many = Array.from({ length: 300 }, (_, n) => arrive('a', n));

@@ -6,7 +6,7 @@ import { rows } from '../../../../kernel/db/index.ts';
 import { makeAuthority, makeLeaf, newKey } from '../../engine/issue.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster } from '../support.ts';
 
-test('what an administrator shows as a node’s certificate is noted only if the cluster’s authority signed it', async (t) => {
+test('a node certificate is recorded only if the cluster’s authority signed it', async (t) => {
   const { owner, app } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const admin = await adminOf(owner, 'prod');

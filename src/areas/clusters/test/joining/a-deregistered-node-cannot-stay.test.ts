@@ -9,13 +9,13 @@ import { adminOf, askCertificate, joinNode, joinToken, kube, nodeKeys, nodeSubje
 const refused = (way: Way) =>
   eventually(async () => (await kube(way, 'GET', '/api/v1/services').catch(() => undefined))?.status === 401, { withinMs: 4_000 });
 
-test('a certificate that a node asks for at its last moment is refused like the one that it asked with', async (t) => {
+test('a certificate requested during deregistration is refused like the requesting one', async (t) => {
   const { owner, app } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const { id } = (await app.db.read((tx) => clusterByName(tx, owner.orgId, 'prod')))!;
   const admin = await adminOf(owner, 'prod');
   const { way } = await joinNode(admin, await joinToken(owner, 'prod'), 'worker-1');
-  // The moment between the commit and the shard's next look: nobody is woken.
+  // The moment between the commit and the shard's next tick: the shard is not woken.
   await app.db.write((tx) => refuseCertificates(tx, id, 'worker-1'));
   const keys = nodeKeys(nodeSubject('worker-1'));
   const given = await askCertificate(way, keys).catch(() => undefined);
@@ -23,7 +23,7 @@ test('a certificate that a node asks for at its last moment is refused like the 
   if (given && 'certificate' in given) await refused({ server: way.server, ca: way.ca, cert: given.certificate, key: keys.key });
 });
 
-test('a node that gives itself finalizers, or whose Node is gone, is deregistered all the same', async (t) => {
+test('a node with finalizers, or without a Node object, can be deregistered', async (t) => {
   const { owner } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const admin = await adminOf(owner, 'prod');
@@ -33,7 +33,7 @@ test('a node that gives itself finalizers, or whose Node is gone, is deregistere
   assert.equal((await kube(sticky, 'PATCH', '/api/v1/nodes/sticky', kept, patch)).status, 200);
   const { way: hidden } = await joinNode(admin, await joinToken(owner, 'prod'), 'hidden');
   assert.equal((await kube(admin, 'DELETE', '/api/v1/nodes/hidden')).status, 200);
-  // What an administrator wrote into a request is no certificate, and in nobody's way.
+  // Text that an administrator wrote into a request is not a certificate, and is ignored.
   const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
   const [first] = (await kube(admin, 'GET', requests)).body.items;
   const garbled = { ...first, status: { ...first.status, certificate: Buffer.from('nothing').toString('base64') } };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { adminOf, askCertificate, joinToken, kube, nodeKeys, nodeSubject, readyCluster, untilReady } from '../support.ts';
 
-test('a tier has room for so many nodes; the token of one too many is good for a larger tier', async (t) => {
+test('a tier limits the number of nodes; a refused node’s token is still valid after a resize', async (t) => {
   const { owner } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const admin = await adminOf(owner, 'prod');

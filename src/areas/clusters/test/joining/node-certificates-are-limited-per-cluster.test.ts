@@ -9,7 +9,7 @@ import { clusterByName } from '../../store/clusters.ts';
 import { countCertificates } from '../../store/nodes.ts';
 import { adminOf, askCertificate, joinNode, joinToken, nodeKeys, nodeSubject, readyCluster } from '../support.ts';
 
-test('a cluster’s nodes are given so many certificates, and more once some have expired', async (t) => {
+test('node certificates are limited per cluster until some expire', async (t) => {
   const { owner, app, clock } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const { id, org_id } = (await app.db.read((tx) => clusterByName(tx, owner.orgId, 'prod')))!;

@@ -7,7 +7,7 @@ import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '..
 
 const maps = '/api/v1/namespaces/default/configmaps';
 
-test('a full store is said, and can still be looked after', async (t) => {
+test('a full store is reported and stays manageable', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   await readyCluster(owner, { name: 'prod' });
@@ -46,7 +46,7 @@ test('a full store is said, and can still be looked after', async (t) => {
   assert.equal((await kube(hers, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', binding)).status, 201);
   assert.equal((await kube(hers, 'DELETE', `${maps}/kept`)).status, 200, 'one with a finalizer grows by what says that it goes');
 
-  // Where not even the reserve is left, whoever asks is told so.
+  // Without even the reserve, the caller gets the reason.
   limits.bytes = 2 ** 20;
   const token = await owner.post('/clusters/prod/join-tokens');
   assert.equal(token.status, 409, JSON.stringify(token.body));
@@ -60,7 +60,7 @@ test('a full store is said, and can still be looked after', async (t) => {
   );
 });
 
-test('a change of nothing does not call a cluster ready that no shard serves', async (t) => {
+test('an empty change does not mark a cluster ready that no shard serves', async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const { owner } = qd;
   const made = await owner.post('/clusters', { name: 'prod', tier: 'small' });

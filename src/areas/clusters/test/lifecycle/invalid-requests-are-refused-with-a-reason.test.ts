@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { readyCluster, untilReady } from '../support.ts';
 
-test('what cannot be is refused with a sentence, and nothing is half made', async (t) => {
+test('invalid requests are refused with a reason, and nothing is half created', async (t) => {
   const { owner, app } = await quarterdeck(t);
   const good = { name: 'prod', tier: 'small' };
   for (const [over, sentence] of [

@@ -10,7 +10,7 @@ import { adminOf, kube, readyCluster } from '../support.ts';
 const maps = '/api/v1/namespaces/default/configmaps';
 const MeteredRow = Type.Object({ is_metered: Type.Boolean() });
 
-test('the peak of requests at once is of the month that it is told for, whatever there was before', async (t) => {
+test('the peak of concurrent requests belongs to its month, whatever came before', async (t) => {
   const qd = await quarterdeck(t);
   const race = await openRace(qd.connection);
   t.after(race.close);

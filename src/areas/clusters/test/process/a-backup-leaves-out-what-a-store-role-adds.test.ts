@@ -12,7 +12,7 @@ import { areas } from '../../../index.ts';
 import { readyCluster } from '../support.ts';
 import { schemasOf, withPrograms } from './support.ts';
 
-test('a backup holds the stores of clusters whatever their roles put beside them, runs nothing of it, and can be restored', async (t) => {
+test('a backup holds clusters’ stores, skips and never runs what their roles add, and can be restored', async (t) => {
   const { owner, app, connection, dataDir } = await withPrograms(t);
   await readyCluster(owner, { name: 'good' });
   const [good] = await schemasOf(app);

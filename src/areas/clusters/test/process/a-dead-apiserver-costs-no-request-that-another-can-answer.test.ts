@@ -63,7 +63,7 @@ async function apiserver(t: TestContext) {
   };
 }
 
-test('what a dead apiserver has not answered or been sent goes to the next one', async (t) => {
+test('reads and unsent requests of a dead apiserver go to the next one', async (t) => {
   const [one, two] = [await apiserver(t), await apiserver(t)];
   const targets = makeTargetPool();
   targets.switchTo([one.target, two.target]);
@@ -83,7 +83,7 @@ test('what a dead apiserver has not answered or been sent goes to the next one',
   const ask = async (method: string, path: string) =>
     (await fetch(`http://127.0.0.1:${port}${path}`, { method, ...(method === 'GET' ? {} : { body: '{}' }) })).status;
 
-  await t.test('questions under way, and bodies that have not begun', async () => {
+  await t.test('reads in flight, and bodies that have not begun', async () => {
     const never = Promise.withResolvers<void>();
     one.hold(never.promise);
     const gets = Array.from({ length: 10 }, (_, n) => ask('GET', `/get/${n}`));
@@ -115,7 +115,7 @@ test('what a dead apiserver has not answered or been sent goes to the next one',
     one.hold();
   });
 
-  await t.test('one that was started again gets requests once it says that it is ready', async () => {
+  await t.test('a restarted apiserver gets requests once it is ready', async () => {
     one.ready(false);
     await one.restart();
     one.heard.length = 0;
@@ -127,7 +127,7 @@ test('what a dead apiserver has not answered or been sent goes to the next one',
     assert.equal(one.heard.length, 2);
   });
 
-  await t.test('the only one is no exception', async () => {
+  await t.test('a single apiserver is handled the same', async () => {
     targets.switchTo([one.target]);
     one.kill();
     assert.equal(await ask('GET', '/nobody'), 503);
@@ -148,7 +148,7 @@ const saysReady = (port: number): Promise<boolean> =>
     asked.end();
   });
 
-test('a killed apiserver of two costs no question, and nobody is told 403 by its successor', async (t) => {
+test('killing one of two apiservers fails no read, and its successor answers no 403', async (t) => {
   const { owner, dataDir, binaries } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod', replicas: 2 });
   const admin = await adminOf(owner, 'prod');

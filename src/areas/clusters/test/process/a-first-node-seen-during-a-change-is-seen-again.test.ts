@@ -6,7 +6,7 @@ import { markOf } from '../../../../kernel/programs/process.ts';
 import { firstNodeJoined, runHealthLoop } from '../../engine/process/health-loop.ts';
 import type { ProcessPlane } from '../../engine/process/state.ts';
 
-test('a first node that is seen while something else is changed is seen again: its scheduler is started', async () => {
+test('a first node seen during another change is found again, and the scheduler is started', async () => {
   const target = { port: await freePort(), agents: { admin: new Agent() } };
   const plane = {
     directory: undefined,

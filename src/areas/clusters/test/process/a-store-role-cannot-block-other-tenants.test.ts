@@ -27,7 +27,7 @@ async function withThief(t: TestContext) {
   return { app, owner, thief, name };
 }
 
-test('a store’s role takes none of the locks that the server asks for', async (t) => {
+test('a store’s role cannot take the advisory locks that the server uses', async (t) => {
   const { thief, owner } = await withThief(t);
   const { rows } = await thief.query(
     `select p.oid::regprocedure::text as name from pg_proc p
@@ -45,10 +45,10 @@ test('a store’s role takes none of the locks that the server asks for', async 
   assert.equal((await owner.post('/clusters', { name: 'mine', tier: 'small' })).status, 201);
 });
 
-test('a transaction that a store’s role leaves open is ended, those of others and short ones are not', async (t) => {
+test('a transaction that a store’s role leaves open is terminated; short ones and those of others are not', async (t) => {
   const { app, thief, name } = await withThief(t);
   const end = (seconds: number) => app.db.write((tx) => endLongTransactions(tx, seconds));
-  assert.deepEqual(await end(0), [], 'without a transaction nobody is');
+  assert.deepEqual(await end(0), [], 'sessions without a transaction are kept');
   const ended = new Promise((resolve) => thief.once('end', resolve));
   await thief.query(`begin isolation level repeatable read; create table ${name}.kine (id int); lock table ${name}.kine`);
   assert.deepEqual(await end(600), []);

@@ -49,10 +49,10 @@ const grab = (name: string) => `
     return true;
   end $f$;`;
 
-test('a store’s role makes the server do nothing for it', async (t) => {
+test('a store’s role cannot run code as the server', async (t) => {
   const { owner, app, name, open, weigh, isSuper } = await withThief(t);
 
-  await t.test('what a role keeps beside its table counts, and so does a table that something else hides', async (part) => {
+  await t.test('objects besides the table count, and so does a table that is hidden by another object', async (part) => {
     const before = await weigh();
     const thief = await open(part);
     await thief.query(`create table ${name}.more as select repeat(md5(i::text), 30) as t from generate_series(1, 4000) i`);
@@ -67,7 +67,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine`);
   });
 
-  await t.test('whatever stands in the place of a cluster’s table runs with the rights of its role alone', async (part) => {
+  await t.test('a replacement of the cluster’s table runs with the rights of its role alone', async (part) => {
     const thief = await open(part);
     await thief.query(`${grab(name)}
       alter table ${name}.kine rename to kept;
@@ -76,7 +76,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
       await weigh(after).catch(() => {}); // a lie is not believed, and may be refused
       assert.equal(await isSuper(), false, 'the role has not become what the server is');
     }
-    // An index whose condition is worked out by whoever plans a statement on the table.
+    // An index whose condition the session evaluates that plans a statement on the table.
     await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine;
       create function ${name}.sly(int) returns boolean immutable language plpgsql as $f$ begin return ${name}.grab(); end $f$;
       create index sly on ${name}.kine (id) where ${name}.sly(1)`);
@@ -86,7 +86,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     }
   });
 
-  await t.test('a role has so many connections and so much room for sorting, and cannot give itself more', async (part) => {
+  await t.test('a role’s connections and temporary files are limited, and it cannot raise the limits', async (part) => {
     const first = await open(part);
     const { rows } = await first.query(
       `select rolconnlimit as most, current_setting('temp_file_limit') as room from pg_roles where rolname = current_user`,
@@ -103,7 +103,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     }, /too many connections for role/);
   });
 
-  await t.test('a role goes with its cluster, with all that it owns, and whoever is in with it is out', async (part) => {
+  await t.test('deletion drops the role with all that it owns and terminates its sessions', async (part) => {
     const thief = await eventually(() => open(part)); // those of before may not be gone yet
     const ended = new Promise((resolve) => thief.once('end', resolve));
     await thief.query(`select lo_create(0); grant usage on schema ${name} to public`);
@@ -115,7 +115,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
   });
 });
 
-test('a role that owns more than can go at once goes in portions, and nobody comes in with it meanwhile', async (t) => {
+test('a role that owns too many objects is dropped in batches, and cannot log in meanwhile', async (t) => {
   // No shard: its sweep would do the same meanwhile.
   const { app } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const cluster = `cls_${randomBytes(8).toString('hex')}`;

@@ -9,7 +9,7 @@ import { sweepOrphans, waitForSweep } from '../../engine/process/orphans.ts';
 import { readyCluster } from '../support.ts';
 import { programsIn, runOf, withPrograms } from './support.ts';
 
-test('a sweep ends nothing that its server has taken up since it began, and who takes up what is being ended waits for it', async (t) => {
+test('a sweep spares clusters claimed since it began; a claim of a cluster being swept waits for the sweep', async (t) => {
   const { owner, app, dataDir } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod' });
   const run = await runOf(dataDir);

@@ -50,7 +50,7 @@ async function echoServer(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('a terminal goes both ways with the identity that the front gives it, and ends with its certificate', async (t) => {
+test('a terminal carries bytes both ways with the front’s identity, and closes when its certificate is refused', async (t) => {
   const refused = new Set<string>();
   const targets = makeTargetPool();
   const target = makeTarget(await echoServer(t), inner);
@@ -87,7 +87,7 @@ test('a terminal goes both ways with the identity that the front gives it, and e
   while (said.length < 'system:node:a|'.length + 300_000) await once(talk, 'data');
   assert.equal(said, `system:node:a|${'x'.repeat(300_000)}`);
 
-  // Without a certificate nobody speaks for it; another kind of upgrade is a request like any other; a refusal comes back as it is.
+  // Without a certificate there are no identity headers; another kind of upgrade is a plain request; a refusal is returned unchanged.
   const [, stranger, head] = (await once(ask(exec, { upgrade: 'websocket' }), 'upgrade')) as [unknown, Duplex, Buffer];
   const first = head.length > 0 ? head : (await once(stranger, 'data'))[0];
   assert.match(String(first), /^nobody\|/);
@@ -95,7 +95,7 @@ test('a terminal goes both ways with the identity that the front gives it, and e
   const no = ask(`${exec}&refuse`, { upgrade: 'SPDY/3.1' }, node);
   assert.equal((await once(no, 'response'))[0].statusCode, 403);
 
-  // Whoever asks for something else so has as many requests under way as the tier allows, until an apiserver agrees to talk.
+  // Upgrades count as requests in flight, up to the tier's limit, until an apiserver accepts them.
   const slow = Array.from({ length: 9 }, () => ask('/api/v1/pods?silent', { upgrade: 'websocket' }, node).on('error', () => {}));
   while (forwarding.inflight < 9) await sleep(5);
   const [, terminal] = (await once(ask('/apis/own/console', { upgrade: 'websocket' }, node), 'upgrade')) as [unknown, Duplex];

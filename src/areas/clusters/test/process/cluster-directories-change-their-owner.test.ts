@@ -19,7 +19,7 @@ async function makeData(t: TestContext): Promise<string> {
   return data;
 }
 
-/** As the release before this one left it: a program runs as nobody, who owns `work`. */
+/** The state of the previous release: a program runs as the user nobody, which owns `work`. */
 async function leaveAsBefore(t: TestContext, data: string) {
   const dir = join(data, 'clusters', 'run', 'cls_1');
   const work = join(dir, 'work');
@@ -34,7 +34,7 @@ async function leaveAsBefore(t: TestContext, data: string) {
   return { dir, work, mark };
 }
 
-test('what ran as nobody ends before its directory becomes the cluster’s own user’s', { skip }, async (t) => {
+test('programs of the user nobody are stopped before their directory goes to the cluster’s own user', { skip }, async (t) => {
   const data = await makeData(t);
   const { dir, work, mark } = await leaveAsBefore(t, data);
   await writeRecord(join(dir, 'kine.record.json'), { ...mark, kind: 'kine', name: 'kine', log: 'kine', hash: 'h', port: 0 });
@@ -55,11 +55,11 @@ test('what ran as nobody ends before its directory becomes the cluster’s own u
   assert.deepEqual([(await stat(join(anew, 'a.key'))).uid, (await stat(work)).uid], [moved.separateUser!.uid, moved.separateUser!.uid]);
 });
 
-test('a start that was killed at any step of it is gone on from', { skip }, async (t) => {
+test('a start that was killed at any step is completed by the next', { skip }, async (t) => {
   const steps: Record<string, (work: string) => Promise<void>> = {
     'programs have ended': async () => {},
     '`work` is gone': (work) => rm(work, { recursive: true }),
-    '`work` is made, and nobody’s yet': (work) => chown(work, 0, 0),
+    '`work` is created, without an owner yet': (work) => chown(work, 0, 0),
   };
   for (const [step, go] of Object.entries(steps)) {
     const data = await makeData(t);
@@ -71,20 +71,20 @@ test('a start that was killed at any step of it is gone on from', { skip }, asyn
   }
 });
 
-test('two clusters never have one user, also when both want the same and there are few', { skip }, async (t) => {
+test('two clusters never share a user, even if both derive the same uid and few are free', { skip }, async (t) => {
   const data = await makeData(t);
   const range = { first: 52_000, last: 52_008 };
   const all = await Promise.all(Array.from({ length: 8 }, (_, n) => prepareDirectory(data, `cls_${n}`, range)));
   const users = all.map(({ separateUser }) => separateUser!.uid);
   assert.equal(new Set(users).size, 8, users.join());
-  // A data directory's owner, who may be whom PostgreSQL runs as, is nobody's either.
+  // The uid of the data directory's owner, which may run PostgreSQL, is not assigned either.
   const owned = await makeData(t);
   await chown(owned, 51_001, 51_001);
   assert.equal((await prepareDirectory(owned, 'cls_1', { first: 51_000, last: 51_002 })).separateUser?.uid, 51_002);
   await assert.rejects(prepareDirectory(owned, 'cls_2', { first: 51_000, last: 51_002 }), /no number is left .* QUARTERDECK_CLUSTER_USERS/);
 });
 
-test('root over an ordinary user’s data leaves a directory that the user starts in; one that was killed leaves a sentence', {
+test('root leaves a directory in which an ordinary user can start; after a kill the user gets an explanation', {
   skip,
 }, async (t) => {
   const data = await makeData(t);

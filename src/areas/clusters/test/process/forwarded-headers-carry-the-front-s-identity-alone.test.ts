@@ -19,7 +19,7 @@ const forbidden = fc.oneof(
 
 const plain = (name: string) => name.toLowerCase().replaceAll('_', '-');
 
-test('however a caller spells it, nothing of what is the front’s to say goes on to an apiserver', () => {
+test('a caller’s identity headers are dropped in every spelling', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(forbidden, fc.constantFrom('close', 'root', 'x'))), fc.boolean(), (pairs, isNamed) => {
       const raw = ['Accept', '*/*', ...pairs.flat()];
@@ -39,7 +39,7 @@ test('however a caller spells it, nothing of what is the front’s to say goes o
   );
 });
 
-test('what Connection names goes no further, in either direction, and a certificate silences a token', () => {
+test('headers named in Connection are dropped in both directions, and a certificate overrides a token', () => {
   const raw = ['Connection', 'X-Secret, close', 'x-secret', '1', 'Authorization', 'Bearer t', 'Impersonate-User', 'a'];
   assert.deepEqual(requestHeaders(raw, undefined), ['Authorization', 'Bearer t', 'Impersonate-User', 'a']);
   assert.equal(
@@ -52,7 +52,7 @@ test('what Connection names goes no further, in either direction, and a certific
   ]);
 });
 
-test('a name that no header can carry is nobody’s, and one of other letters is told as UTF-8', () => {
+test('a name that fits in no header is refused, and a non-ASCII name is sent as UTF-8', () => {
   for (const commonName of ['', 'a\r\nX-Remote-Group: system:masters', 'a\u0000'])
     assert.equal(requestHeaders([], { ...named, commonName }), undefined);
   assert.equal(requestHeaders([], { ...named, organizations: ['a\nb'] }), undefined);
@@ -60,7 +60,7 @@ test('a name that no header can carry is nobody’s, and one of other letters is
   assert.equal(Buffer.from(said, 'latin1').toString('utf8'), 'Jürgen');
 });
 
-test('what stays open is told from what is answered', () => {
+test('long-running requests are recognized', () => {
   for (const url of ['/api/v1/pods?watch=1', '/api/v1/pods?limit=5&watch=true', '/api/v1/watch/pods', '/apis/apps/v1/watch/deployments'])
     assert.equal(isLongRunning('GET', url), true, url);
   assert.equal(isLongRunning('GET', '/api/v1/namespaces/a/pods/b/log?follow=true'), true);

@@ -65,7 +65,7 @@ const inside = 'GET /smuggled HTTP/1.1\r\nHost: a\r\nX-Remote-User: system:admin
 const asNode = (line: string) => `${line} system:node:a`;
 
 for (const method of ['GET', 'DELETE', 'HEAD', 'OPTIONS', 'POST'])
-  test(`a length that ${method} calls the connection’s own is a length all the same`, async (t) => {
+  test(`a Content-Length that ${method} names in Connection still frames the body`, async (t) => {
     const { heard, send } = await rig(t);
     await send(
       `${method} /one HTTP/1.1\r\nHost: a\r\nConnection: close, Content-Length\r\nContent-Length: ${inside.length}\r\n\r\n${inside}`,
@@ -75,7 +75,7 @@ for (const method of ['GET', 'DELETE', 'HEAD', 'OPTIONS', 'POST'])
   });
 
 for (const method of ['GET', 'POST'])
-  test(`a terminal that is refused to ${method} leaves no connection on which an apiserver waits for the rest of a body`, async (t) => {
+  test(`a refused upgrade by ${method} leaves no connection on which an apiserver waits for a body`, async (t) => {
     const { heard, send } = await rig(t);
     const next = `GET /two HTTP/1.1\r\nHost: a\r\nX-Remote-User: system:node:a\r\n\r\n`;
     await send(

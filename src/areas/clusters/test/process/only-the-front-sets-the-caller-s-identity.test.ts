@@ -51,7 +51,7 @@ const claims = ['X-Remote-User', 'x-remote-user', 'X-REMOTE-USER', 'X_Remote_Use
 const groups = ['X-Remote-Group', 'x_remote_group', 'X-Remote-Groups'].flatMap((name) => [name, 'system:masters']);
 const extras = ['X-Remote-Extra-scopes', 'all', 'X-Remote-Uid', 'root', 'X_REMOTE_EXTRA_x', 'y'];
 
-test('whoever says of themselves who they are is not believed; certificates are judged by the front alone', async (t) => {
+test('identity headers of a caller are ignored; only the front judges certificates', async (t) => {
   const { owner, app, dataDir } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod' });
   await readyCluster(owner, { name: 'other' });
@@ -60,7 +60,7 @@ test('whoever says of themselves who they are is not believed; certificates are 
   const stranger: Way = { server: admin.server, ca: admin.ca };
   const all = [...claims, ...groups, ...extras];
 
-  // Nobody at all, a token, a certificate: with and without claims they are the same.
+  // Anonymous, a token, a certificate: identity headers of the caller make no difference.
   const anonymous = await whoAmI(stranger, all);
   assert.notEqual(anonymous.username, 'system:kube-scheduler');
   assert.deepEqual(anonymous, await whoAmI(stranger));
@@ -75,7 +75,7 @@ test('whoever says of themselves who they are is not believed; certificates are 
   // A name that `Connection` lists goes no further, ours always does.
   assert.equal((await whoAmI(node, ['Connection', 'X-Remote-User, X-Remote-Group, close'])).username, 'system:node:worker-1');
 
-  // Certificates of another cluster, of nobody, and one that names the masters.
+  // Certificates of another cluster, of an unknown authority, and one that names system:masters.
   const row = (await app.db.read((tx) => clusterByName(tx, owner.orgId, 'prod')))!;
   const pki = (await app.db.read((tx) => findPki(tx, app, row.id)))!;
   const ca = { certificate: pki.caCertificate, key: pki.caKey, commonName: 'kubernetes' };

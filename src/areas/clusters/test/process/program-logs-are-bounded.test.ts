@@ -6,7 +6,7 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { readyCluster } from '../support.ts';
 import { runOf, withPrograms } from './support.ts';
 
-test('the log of a program that runs stays small, and its last words are kept', async (t) => {
+test('the log of a running program stays small and keeps its last lines', async (t) => {
   const { owner, dataDir } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod' });
   const run = await runOf(dataDir);

@@ -44,7 +44,7 @@ test('an event without an object or a name ends the watch and not the server', a
   for (const [n, lie] of lies.entries()) assert.deepEqual(heard[n], { told: ['good'], asked: 2 }, lie);
 });
 
-test('a line in many pieces is one event', async (t) => {
+test('a line in many chunks is one event', async (t) => {
   const long = JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'first', annotations: { a: 'x'.repeat(300_000) } } } });
   const { told } = await watchLines(t, [`${long}\n${long}\n{"type":"ADDED","object":{"metadata":{"name":"good"}}}\n`]);
   assert.deepEqual(told, ['first', 'first', 'good']);
@@ -61,7 +61,7 @@ const endless = (bytes: number, tookMs: number, items: unknown = [{}]) => {
   return { answered, ask, now: () => from + answered.slices * tookMs };
 };
 
-test('a collection without an end is given up by its bytes, by its time, and at a slice that is longer than was asked for', async (t) => {
+test('reading an endless collection stops at the byte limit, the timeout, and at a page above the requested size', async (t) => {
   const long = endless(2 ** 20, 0);
   await assert.rejects(listAll(long.ask, '/api/v1/nodes'), /more than 33554432 bytes/);
   assert.equal(long.answered.slices, 33);
@@ -73,5 +73,5 @@ test('a collection without an end is given up by its bytes, by its time, and at 
   clock.mock.restore();
 
   for (const items of [Array.from({ length: 101 }, () => ({})), 'text', { length: 1 }])
-    await assert.rejects(listAll(endless(10, 0, items).ask, '/api/v1/nodes'), /no slice of objects/);
+    await assert.rejects(listAll(endless(10, 0, items).ask, '/api/v1/nodes'), /not a page of objects/);
 });

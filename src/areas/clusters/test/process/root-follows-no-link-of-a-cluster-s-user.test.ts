@@ -12,7 +12,7 @@ import { readRecords, stopAll } from '../../clients/process/programs.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'only root runs programs as another user';
 
-/** What whoever got hold of the programs' user could do. */
+/** What an attacker with the programs' user could do. */
 const as = (user: Owner) => (script: string) => execFileSync('sh', ['-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8', ...user });
 const asNobody = as({ uid: 65534, gid: 65534 });
 
@@ -26,7 +26,7 @@ async function settle(t: TestContext, prepare: (dir: string) => Promise<void> = 
   return { data, place, asIts: as(place.separateUser!) };
 }
 
-/** As a release long before this one left it: the whole directory belongs to nobody, whom all programs ran as. */
+/** The state of a much earlier release: the whole directory belongs to the user nobody, which ran all programs. */
 const givenAway = async (dir: string) => {
   await mkdir(dir, { recursive: true });
   for (const above of [join(dir, '..', '..'), join(dir, '..')]) await chmod(above, 0o711);
@@ -34,7 +34,7 @@ const givenAway = async (dir: string) => {
   await chown(dir, 65534, 65534);
 };
 
-test('keys are written where only the server writes, and read by the programs', { skip }, async (t) => {
+test('keys are written where only the server can write, and the programs can read them', { skip }, async (t) => {
   const { place, asIts } = await settle(t, givenAway);
   assert.throws(() => asIts(`mkdir ${place.dir}/keys-x.making`), /Permission denied/);
   assert.throws(() => asIts(`touch ${place.dir}/kine.record.json`), /Permission denied/);
@@ -50,7 +50,7 @@ test('keys are written where only the server writes, and read by the programs', 
   assert.deepEqual(await readdir(place.dir), ['work']);
 });
 
-test('a record that whom the programs run as wrote, or linked, is not believed', { skip }, async (t) => {
+test('a record that the programs’ user wrote or linked is ignored', { skip }, async (t) => {
   const { place } = await settle(t);
   const victim = spawn('sleep', ['300']);
   t.after(() => victim.kill());
@@ -71,7 +71,7 @@ test('a record that whom the programs run as wrote, or linked, is not believed',
   assert.equal(await isRunning(mark), false);
 });
 
-test('a link in the place of what is given away is not followed', { skip }, async (t) => {
+test('a link in place of a path that changes owner is not followed', { skip }, async (t) => {
   const own = await realpath(await mkdtemp(join(tmpdir(), 'qdo-')));
   t.after(() => rm(own, { recursive: true, force: true }));
   await writeFile(join(own, 'kept'), 'of root');
@@ -87,7 +87,7 @@ test('a link in the place of what is given away is not followed', { skip }, asyn
   assert.equal(await readFile(join(own, 'kept'), 'utf8'), 'of root');
 });
 
-test('a deep data directory’s sockets stand below the temporary one, and a link there is not given away', { skip }, async (t) => {
+test('sockets of a deep data directory are below the temporary one, and a link there does not change owner', { skip }, async (t) => {
   const data = await realpath(await mkdtemp(join(tmpdir(), 'qdr-')));
   t.after(() => rm(data, { recursive: true, force: true }));
   const deep = join(data, 'd'.repeat(60), 'e'.repeat(40));

@@ -5,7 +5,7 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { untilReady } from '../support.ts';
 import { pidsOf, withPrograms } from './support.ts';
 
-test('an organization whose clusters take for ever has its share of what works at them, and another’s is ready', async (t) => {
+test('clusters that never become ready do not delay those of another organization', async (t) => {
   const { owner, organization, dataDir, binaries } = await withPrograms(t, { env: { QUARTERDECK_CLUSTER_QUOTA: '9' } });
   await misbehave(binaries, { 'kube-apiserver': { slowStartMs: 600_000 } });
   for (let n = 0; n < 9; n++) assert.equal((await owner.post('/clusters', { name: `slow-${n}`, tier: 'small' })).status, 201);

@@ -82,7 +82,7 @@ const ask = async (port: number, method: string, path: string, body = '', type =
   return { status: answer.statusCode, text, isWhole: answer.complete, headers: answer.headers };
 };
 
-test('what an apiserver does not finish is cut, what it does not begin is said, and another one is tried before anything was sent', async (t) => {
+test('an unfinished response is cut, a missing one is reported, and unsent requests go to another apiserver', async (t) => {
   const { forwarding, port, heard, good, switchTo } = await rig(t);
   const gone = await ask(port, 'POST', '/gone', 'x');
   // It may have been done: a client that sees Retry-After sends it again.
@@ -91,11 +91,11 @@ test('what an apiserver does not finish is cut, what it does not begin is said, 
   const half = await ask(port, 'GET', '/half');
   assert.deepEqual([half.status, half.text, half.isWhole], [200, 'half', false]);
 
-  // Nobody listens at the first one: the second gets the whole request, with its body.
+  // The first port is closed: the second apiserver gets the whole request, with its body.
   const closed = http.createServer();
-  const nobody = makeTarget(await listen(t, closed), inner);
+  const unreachable = makeTarget(await listen(t, closed), inner);
   closed.close();
-  switchTo([nobody, good, nobody, good]);
+  switchTo([unreachable, good, unreachable, good]);
   for (const n of [1, 2, 3]) assert.equal((await ask(port, 'POST', `/${n}`, `body ${n}`)).status, 200);
   assert.deepEqual(
     heard.map(({ body }) => body),
@@ -104,12 +104,12 @@ test('what an apiserver does not finish is cut, what it does not begin is said, 
   switchTo([]);
   for (const method of ['GET', 'POST']) {
     const away = await ask(port, method, '/version', method === 'POST' ? 'x' : '');
-    assert.deepEqual([away.status, away.headers['retry-after']], [503, '2'], 'nobody has it');
+    assert.deepEqual([away.status, away.headers['retry-after']], [503, '2'], 'no apiserver got it');
   }
   assert.equal(forwarding.inflight, 0);
 });
 
-test('a body of unknown length stays one body, whatever the method: nothing in it becomes a request of its own', async (t) => {
+test('a body of unknown length stays one body with every method, and none of it becomes a request', async (t) => {
   const { port, heard } = await rig(t);
   const inside = 'GET /smuggled HTTP/1.1\r\nHost: a\r\nX-Remote-User: root\r\n\r\n';
   for (const method of ['DELETE', 'GET', 'POST']) {
@@ -125,7 +125,7 @@ test('a body of unknown length stays one body, whatever the method: nothing in i
   );
 });
 
-test('whoever does not read holds only what is under way, and has a place that others lack', async (t) => {
+test('a caller that does not read buffers only what is in flight, and keeps its slot', async (t) => {
   const { forwarding, port, sent } = await rig(t);
   const slow = http.request({ host: '127.0.0.1', port, path: '/endless', agent: false }).end();
   const [answer] = (await once(slow, 'response')) as [http.IncomingMessage];
@@ -145,7 +145,7 @@ test('whoever does not read holds only what is under way, and has a place that o
   assert.equal((await ask(port, 'GET', '/version')).status, 200);
 });
 
-test('a full store takes nothing new, and lets delete', async (t) => {
+test('a full store refuses creations and allows deletions', async (t) => {
   const { forwarding, port } = await rig(t);
   forwarding.capacity = capacityOf(70 * 2 ** 20);
   const refused = await ask(port, 'POST', '/api/v1/namespaces/default/configmaps', '{}');

@@ -17,7 +17,7 @@ const run: Run = {
   ...{ binaries: { dir: '/bin/v1.36.4', kine: '/bin/kine' }, database: 'postgres://me:secret@localhost/db?search_path=cluster_x' },
 };
 
-test('what should run follows from what was asked for, and the same question has the same answer', () => {
+test('wanted programs follow from the spec, deterministically', () => {
   const [first, second] = wantApiservers(run);
   assert.deepEqual([wantApiservers(run).length, first!.name === second!.name, first!.hash === second!.hash], [2, false, true]);
   assert.equal(wantApiservers({ ...run })[0]!.hash, first!.hash);
@@ -33,7 +33,7 @@ test('what should run follows from what was asked for, and the same question has
   assert.ok(wantControllerManager(run, 'https://127.0.0.1:1').args(0).includes('--controllers=*,-csrapproving'));
 });
 
-test('no secret stands in an argument', () => {
+test('no argument contains a secret', () => {
   const all = [
     wantKine(run),
     ...wantApiservers(run),
@@ -44,7 +44,7 @@ test('no secret stands in an argument', () => {
   assert.equal(wantKine(run).env.KINE_ENDPOINT, run.database);
 });
 
-test('a renewal keeps what must stay: the authorities’ keys and what seals the store', () => {
+test('a renewal keeps the authorities’ keys and the key that seals the store', () => {
   const ca = { ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' };
   const first = makeInnerKeys(ca);
   const second = makeInnerKeys(ca, first);
@@ -57,6 +57,6 @@ test('a renewal keeps what must stay: the authorities’ keys and what seals the
   assert.equal(filesOf({ ...source, inner: first })['store.json'], filesOf({ ...source, inner: second })['store.json']);
 });
 
-test('one that keeps ending is started after pauses that grow to a minute', () => {
+test('a program that keeps exiting is restarted with delays of up to a minute', () => {
   assert.deepEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 50].map(restartDelaySeconds), [0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
 });

@@ -27,7 +27,7 @@ async function fill({ app, binaries, owner }: WithPrograms, name: string, mebiby
   return id;
 }
 
-test('what is written between two looks finds the store full', async (t) => {
+test('writes between two measurements are refused once the store is full', async (t) => {
   const qd = await withPrograms(t);
   const { owner, app } = qd;
   const id = await fill(qd, 'prod', 48);
@@ -48,7 +48,7 @@ test('what is written between two looks finds the store full', async (t) => {
   assert.equal((await kube(admin, 'DELETE', `${maps}/m-0`)).status, 200);
 });
 
-test('however writes and looks meet, never more is kept than there is room for, and one', async () => {
+test('in any interleaving of writes and measurements, the store exceeds its limit by at most one write', async () => {
   const size = fc.integer({ min: 1, max: 40 });
   const step = fc.record({ bytes: size, beside: fc.array(size, { maxLength: 3 }), ends: fc.integer({ min: 0, max: 4 }) });
   await fc.assert(
