@@ -23,20 +23,20 @@ interface RecordedToken extends JoinToken {
 export async function issueJoinToken(
   tenants: TenantClusters,
   cluster: ClusterRow,
-  commit: (note: (tx: Tx, registration?: string) => Promise<RecordedToken>) => Promise<RecordedToken>,
+  commit: (record: (tx: Tx, registration?: string) => Promise<RecordedToken>) => Promise<RecordedToken>,
 ) {
   return tenants.with(cluster, async (ask) => {
-    const noted = await commit(async (tx, registration) => {
+    const recorded = await commit(async (tx, registration) => {
       const made = await recordJoinToken(tx, cluster, registration);
       return { ...made, caHash: caHashOf((await pkiOf(tx, cluster.id))!.ca_certificate) };
     });
-    await putJoinToken(ask, noted.token, noted.expiresAt);
-    const joinToken = tokenText(noted.token);
+    await putJoinToken(ask, recorded.token, recorded.expiresAt);
+    const joinToken = tokenText(recorded.token);
     return {
       joinToken,
       cluster: cluster.name,
-      caHash: noted.caHash,
-      joinCommand: kubeadmJoin({ endpoint: cluster.endpoint!, token: joinToken, caHash: noted.caHash }),
+      caHash: recorded.caHash,
+      joinCommand: kubeadmJoin({ endpoint: cluster.endpoint!, token: joinToken, caHash: recorded.caHash }),
       expiresIn: lifetimes.joinToken,
     };
   });
@@ -50,16 +50,16 @@ export async function exchangeRegistration(
   app: App,
   tenants: TenantClusters,
   { clusterId, registration }: { clusterId: string; registration: string },
-  tell: (tx: Tx, tokenId: string) => Promise<unknown>,
+  writeAudit: (tx: Tx, tokenId: string) => Promise<unknown>,
 ) {
   const cluster = await app.db.read((tx) => clusterById(tx, clusterId));
   if (!cluster) throw invalidRegistration();
-  const made = await issueJoinToken(tenants, cluster, (note) =>
+  const made = await issueJoinToken(tenants, cluster, (record) =>
     app.db.write(async (tx) => {
       if (!(await useRegistration(tx, registration))) throw invalidRegistration();
-      const noted = await note(tx, registration);
-      await tell(tx, noted.token.id);
-      return noted;
+      const recorded = await record(tx, registration);
+      await writeAudit(tx, recorded.token.id);
+      return recorded;
     }),
   );
   const { joinToken, expiresIn, caHash } = made;

@@ -26,12 +26,12 @@ function newBootstrapToken(): BootstrapToken {
 
 /** Records a join token before it is created in the cluster: the approver accepts only recorded tokens. `registration`: its registration token. */
 export async function recordJoinToken(tx: Tx, cluster: ClusterRow, registration?: string): Promise<JoinToken> {
-  const most = 2 * tierOf(cluster.tier).nodes;
-  if ((await store.countOpenJoinTokens(tx, cluster.id)) >= most)
+  const maxOpenTokens = 2 * tierOf(cluster.tier).nodes;
+  if ((await store.countOpenJoinTokens(tx, cluster.id)) >= maxOpenTokens)
     conflict(
-      `cluster ${cluster.name} has ${most} unused join tokens, as many as it may; they expire within ${lifetimes.joinToken / 60} minutes`,
+      `cluster ${cluster.name} has ${maxOpenTokens} unused join tokens, as many as it may; they expire within ${lifetimes.joinToken / 60} minutes`,
     );
-  for (let tries = 0; tries < 5; tries++) {
+  for (let attempt = 0; attempt < 5; attempt++) {
     const token = newBootstrapToken();
     const made = await store.insertJoinToken(tx, cluster.org_id, {
       cluster: cluster.id,

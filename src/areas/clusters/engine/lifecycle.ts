@@ -19,13 +19,13 @@ const refuse = ({ status, why }: SpecRefusal): never => (status === 400 ? invali
 export async function createCluster(
   tx: Tx,
   org: string,
-  { catalog, most }: { catalog: Catalog; most: number },
+  { catalog, quota }: { catalog: Catalog; quota: number },
   { name, ...asked }: CreateRequest & { name: string },
 ): Promise<store.ClusterRow> {
   const spec = newSpec(catalog, asked);
   if (isRefused(spec)) return refuse(spec);
   const count = await store.countClusters(tx, org);
-  if (count >= most)
+  if (count >= quota)
     forbidden(`quota exceeded: the organization has ${count} clusters, as many as it may; delete one first`, { code: 'quota_reached' });
   const made = await store.insertCluster(tx, org, name, parseVersion(spec.version)!.driver, spec);
   if (!made) return conflict(`a cluster named ${name} exists; choose another name`);

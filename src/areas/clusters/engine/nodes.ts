@@ -38,11 +38,11 @@ export function certificateOf({ spec, status }: SigningRequest): NodeCertificate
 }
 
 /** Records certificates that the cluster's authority signed. Administrators can write others into a status; the front refuses those anyway. */
-export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, shown: readonly NodeCertificate[]): Promise<void> {
-  const pki = shown.length > 0 ? await pkiOf(tx, id) : undefined;
+export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, certificates: readonly NodeCertificate[]): Promise<void> {
+  const pki = certificates.length > 0 ? await pkiOf(tx, id) : undefined;
   if (!pki) return;
   const { publicKey } = new X509Certificate(pki.ca_certificate);
-  for (const each of shown) if (each.certificate.verify(publicKey)) await store.insertCertificate(tx, org_id, id, each);
+  for (const each of certificates) if (each.certificate.verify(publicKey)) await store.insertCertificate(tx, org_id, id, each);
 }
 
 /** Undefined: the text is not a certificate; administrators can write anything there. */
@@ -85,8 +85,8 @@ export async function nodesWithinShortTimeout(
 
 /** The signing requests of a node, with their certificates. */
 async function requestsOfNode(ask: Ask, node: string) {
-  const found = (await listRequests(ask)).map((request) => ({ name: request.metadata.name, shown: certificateOf(request), request }));
-  return found.filter(({ shown, request }) => shown?.node === node || request.spec.username === `system:node:${node}`);
+  const found = (await listRequests(ask)).map((request) => ({ name: request.metadata.name, certificate: certificateOf(request), request }));
+  return found.filter(({ certificate, request }) => certificate?.node === node || request.spec.username === `system:node:${node}`);
 }
 
 /**
@@ -108,9 +108,9 @@ export async function deregisterNode<T>(
     }
     const requests = await requestsOfNode(ask, name);
     const done = await commit(async (tx) => {
-      const shown = requests.flatMap((request) => request.shown ?? []);
+      const certificates = requests.flatMap((request) => request.certificate ?? []);
       // A node that never registered, or whose Node object was deleted, may still have certificates.
-      if ((await refuseNode(tx, cluster, name, shown)) === 0 && !node) notFound('node');
+      if ((await refuseNode(tx, cluster, name, certificates)) === 0 && !node) notFound('node');
     });
     await removeNode(ask, name);
     for (const request of requests) await removeRequest(ask, request.name);
@@ -119,10 +119,10 @@ export async function deregisterNode<T>(
 }
 
 /** Refuses all certificates of the node with this commit: the recorded ones and those in its signing requests. */
-async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, shown: readonly NodeCertificate[]): Promise<number> {
+async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, certificates: readonly NodeCertificate[]): Promise<number> {
   // Writes of an embedded cluster check their certificate under this lock, so none commits after this transaction.
   await lockSpace(tx, cluster.id);
-  await recordCertificates(tx, cluster, shown);
+  await recordCertificates(tx, cluster, certificates);
   const refused = await store.refuseCertificates(tx, cluster.id, node);
   wake(tx, clustersDue);
   return refused;

@@ -66,11 +66,11 @@ export function makeTenantClusters(app: App, binaries: Binaries, unread: Unread)
       const why = refuseEndpoint(cluster.name, cluster.phase, cluster.endpoint);
       if (why) return conflict(why);
       if (!isAnswering(cluster)) return refuseUnreachable(cluster);
-      const until = performance.now() + withinMs;
+      const deadline = performance.now() + withinMs;
       const plane = served.get(cluster.id) ?? (await openToAsk(cluster));
       try {
         return await work(async (method, path, body) => {
-          const leftMs = until - performance.now();
+          const leftMs = deadline - performance.now();
           if (leftMs <= 0) return refuseUnreachable(cluster);
           return withTimeout(cluster, plane.ask(method, path, body), Math.min(requestTimeoutMs, leftMs));
         });

@@ -41,15 +41,15 @@ export function refuseDownsize(to: { name: string; limits: Tier }, samples: read
   const crowded = components
     .map((component) => {
       const used = p95(samples.map(component.of));
-      const room = component.limit(to.limits) * usableShare;
-      return { component, used, room, ratio: used / room };
+      const available = component.limit(to.limits) * usableShare;
+      return { component, used, available, ratio: used / available };
     })
-    .filter(({ used, room }) => used > room)
+    .filter(({ used, available }) => used > available)
     .sort((a, b) => b.ratio - a.ratio);
   if (crowded.length === 0) return undefined;
   const each = crowded.map(
-    ({ component: { name, show, limit }, used, room }) =>
-      `${name}: ${show(used)} in use, ${to.name} has room for ${show(room)} (80% of ${show(limit(to.limits))})`,
+    ({ component: { name, show, limit }, used, available }) =>
+      `${name}: ${show(used)} in use, ${to.name} has room for ${show(available)} (80% of ${show(limit(to.limits))})`,
   );
   return `downsize blocked: ${each.join('; ')}`;
 }

@@ -7,27 +7,27 @@ export interface KubeconfigParts {
 }
 
 export function kubeconfigText({ cluster, endpoint, caCertificate, user }: KubeconfigParts): string {
-  const said = JSON.stringify;
+  const quote = JSON.stringify;
   const authority = Buffer.from(caCertificate).toString('base64');
   const head = `apiVersion: v1
 kind: Config
 clusters:
-- name: ${said(cluster)}
+- name: ${quote(cluster)}
   cluster:
-    server: ${said(endpoint)}
+    server: ${quote(endpoint)}
     certificate-authority-data: ${authority}
 `;
   if (!user) return head;
   return `${head}users:
-- name: ${said(user.name)}
+- name: ${quote(user.name)}
   user:
-    token: ${said(user.token)}
+    token: ${quote(user.token)}
 contexts:
-- name: ${said(cluster)}
+- name: ${quote(cluster)}
   context:
-    cluster: ${said(cluster)}
-    user: ${said(user.name)}
-current-context: ${said(cluster)}
+    cluster: ${quote(cluster)}
+    user: ${quote(user.name)}
+current-context: ${quote(cluster)}
 `;
 }
 

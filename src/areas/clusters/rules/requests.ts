@@ -43,10 +43,10 @@ const maxPerNode = 50;
 export const maxPerCluster = (nodes: number): number => 1_000 + 10 * nodes;
 
 /** Why a node gets no further certificate, if it is over a limit. */
-export function refuseMore(node: string, count: { of_node: number; of_cluster: number }, most: number) {
+export function refuseMore(node: string, count: { of_node: number; of_cluster: number }, max: number) {
   if (count.of_node >= maxPerNode)
     return { reason: 'TooManyCertificates', message: `node ${node} has ${count.of_node} certificates that are good; use one of them` };
-  return count.of_cluster >= most
+  return count.of_cluster >= max
     ? {
         reason: 'TooManyCertificates',
         message: `the cluster’s nodes were given ${count.of_cluster} certificates within a week, as many as its tier allows; try again when some have expired`,

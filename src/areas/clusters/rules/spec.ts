@@ -118,30 +118,30 @@ function describeChanges(from: Spec, to: Spec): string[] {
 
 /** Limitations of an embedded control plane. */
 function limitsOfEmbedded({ replicas }: Spec): string[] {
-  const said = [
+  const sentences = [
     'workloads: the embedded control plane runs no pods; it takes nodes, leases, certificates, configuration and access rules',
     'components: processor time and memory of an embedded control plane are a part of the server’s and are not told apart',
   ];
   if (replicas > 1)
-    said.push(
+    sentences.push(
       `replicas: ${replicas} are kept; one server at a time answers for an embedded control plane, and another takes over when it stops`,
     );
-  return said;
+  return sentences;
 }
 
 /** Limitations of the process driver. */
 function limitsOfPrograms({ replicas }: Spec): string[] {
-  const said = ['addons: a network plugin, kube-proxy and the cluster’s DNS are yours to install'];
+  const sentences = ['addons: a network plugin, kube-proxy and the cluster’s DNS are yours to install'];
   if (replicas > 1)
-    said.push(`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`);
-  return said;
+    sentences.push(`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`);
+  return sentences;
 }
 
 /** Accepted fields that the driver does not implement, one sentence each. */
 export function limitationsOf(spec: Spec): string[] {
-  const said = parseVersion(spec.version)?.driver === 'process' ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
-  if (spec.mesh) said.push('mesh: kept, and not set up yet between the nodes');
-  if (spec.loadBalancers) said.push('managedLoadBalancers: kept; no service gets an address yet');
-  if (spec.datastore.mode === 'dedicated') said.push('datastore: dedicated is kept; its objects stand in the shared one until then');
-  return said;
+  const sentences = parseVersion(spec.version)?.driver === 'process' ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
+  if (spec.mesh) sentences.push('mesh: kept, and not set up yet between the nodes');
+  if (spec.loadBalancers) sentences.push('managedLoadBalancers: kept; no service gets an address yet');
+  if (spec.datastore.mode === 'dedicated') sentences.push('datastore: dedicated is kept; its objects stand in the shared one until then');
+  return sentences;
 }

@@ -22,11 +22,11 @@ function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
     return [{ name: 'embedded', cpuMilliP95: 0, memoryBytesP95: p95(samples.map(({ bytes }) => bytes)), restarts: 0 }];
   const seen = new Map<string, SampleRow['components']>();
   for (const each of samples.flatMap(({ components }) => components)) seen.set(each.name, [...(seen.get(each.name) ?? []), each]);
-  return [...seen].map(([name, looks]) => ({
+  return [...seen].map(([name, samplesOfName]) => ({
     name,
-    cpuMilliP95: p95(looks.map(({ cpuMilli }) => cpuMilli)),
-    memoryBytesP95: p95(looks.map(({ memoryBytes }) => memoryBytes)),
-    restarts: looks.at(-1)!.restarts,
+    cpuMilliP95: p95(samplesOfName.map(({ cpuMilli }) => cpuMilli)),
+    memoryBytesP95: p95(samplesOfName.map(({ memoryBytes }) => memoryBytes)),
+    restarts: samplesOfName.at(-1)!.restarts,
   }));
 }
 

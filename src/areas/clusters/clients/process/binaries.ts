@@ -31,11 +31,11 @@ const cacheMs = 1_000;
 const maxVersions = 100;
 
 export function openBinaries(dir: string): Binaries {
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
   let known: Promise<InstalledVersion[]> = Promise.resolve([]);
   const list = () => {
-    if (performance.now() - lookedAt >= cacheMs) {
-      lookedAt = performance.now();
+    if (performance.now() - readAt >= cacheMs) {
+      readAt = performance.now();
       known = listInstalled(dir);
     }
     return known;

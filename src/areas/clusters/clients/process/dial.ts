@@ -22,8 +22,8 @@ export interface Target {
 export function makeTarget(port: number, { authority, front, admin }: InnerKeys): Target {
   const common = { keepAlive: true, timeout: idleTimeoutMs, maxFreeSockets: maxIdle, ALPNProtocols: ['http/1.1'] };
   // Keys and certificates are parsed once, not for every connection.
-  const makeAgent = (shown?: Pair) => {
-    const own = shown ? { cert: shown.certificate, key: shown.key } : {};
+  const makeAgent = (clientCertificate?: Pair) => {
+    const own = clientCertificate ? { cert: clientCertificate.certificate, key: clientCertificate.key } : {};
     return new Agent({ ...common, secureContext: createSecureContext({ ca: authority.certificate, ...own }) });
   };
   const agents = { front: makeAgent(front), plain: makeAgent(), admin: makeAgent(admin) };

@@ -110,13 +110,13 @@ export async function stopUnrecorded(dir: string, records: readonly ProgramRecor
   if (process.platform !== 'linux') return 0;
   const known = new Set(records.map(({ pid }) => pid));
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
-  const here = pids.filter((pid, n) => [dir, workDirOf(dir)].includes(at[n]!) && !known.has(pid));
-  const told = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
-  const strays = here.filter((_, n) => told[n]!.split('\0').includes(`${ownerVariable}=${dir}`));
-  const marks = await Promise.all(strays.map(markOf));
+  const workingDirs = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
+  const here = pids.filter((pid, n) => [dir, workDirOf(dir)].includes(workingDirs[n]!) && !known.has(pid));
+  const environments = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
+  const unrecorded = here.filter((_, n) => environments[n]!.split('\0').includes(`${ownerVariable}=${dir}`));
+  const marks = await Promise.all(unrecorded.map(markOf));
   await Promise.all(marks.map((mark) => mark && endProcess(mark, { gentleMs: 2_000 })));
-  return strays.length;
+  return unrecorded.length;
 }
 
 /** Stops all programs of this directory and the `known` ones: clients of apiservers first, kine last. */

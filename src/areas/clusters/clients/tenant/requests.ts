@@ -27,7 +27,7 @@ export interface Decision {
 /** Writes a decision, unless there is one already. */
 export async function decideRequest(ask: Ask, { name, uid }: { name: string; uid: string }, decision: Decision): Promise<void> {
   const path = `${requestsPath}/${encodeURIComponent(name)}`;
-  for (let tries = 0; tries < 10; tries++) {
+  for (let attempt = 0; attempt < 10; attempt++) {
     const found = await readRequest(ask, name);
     if (!found || found.metadata.uid !== uid || isDecided(found)) return;
     const condition = { ...decision, status: 'True' };

@@ -154,11 +154,11 @@ async function restartStuckKine(plane: ProcessPlane): Promise<void> {
 }
 
 async function waitForKine(plane: ProcessPlane, record: ProgramRecord): Promise<void> {
-  const until = performance.now() + limits.kineTimeoutMs;
+  const deadline = performance.now() + limits.kineTimeoutMs;
   while (!(await isListening(plane.directory!.kineSocket))) {
     plane.stopping.signal.throwIfAborted();
     if (!(await isRunning(record))) await failStart(plane, record);
-    if (performance.now() > until) throw new ClusterError('its store does not answer; it is tried again');
+    if (performance.now() > deadline) throw new ClusterError('its store does not answer; it is tried again');
     await sleep(50);
   }
 }
@@ -234,16 +234,16 @@ async function ensureApiserver(
 }
 
 async function waitReady(plane: ProcessPlane, server: RunningApiserver, onAnswer?: (server: RunningApiserver) => void): Promise<void> {
-  const until = performance.now() + limits.readyTimeoutMs;
-  for (let look = 0; ; look++) {
+  const deadline = performance.now() + limits.readyTimeoutMs;
+  for (let probe = 0; ; probe++) {
     plane.stopping.signal.throwIfAborted();
     const { isThere, isReady } = await probeReady(server.target, 5_000, plane.stopping.signal);
     if (isThere) onAnswer?.(server);
     // If another program took the port, ours has exited. Without kine an apiserver never becomes ready.
     for (const record of [server.record, ...(plane.kine ? [plane.kine] : [])])
-      if ((isReady || look % limits.checkProcessEvery === 0) && !(await isRunning(record))) await failStart(plane, record);
+      if ((isReady || probe % limits.checkProcessEvery === 0) && !(await isRunning(record))) await failStart(plane, record);
     if (isReady) break;
-    if (performance.now() > until) {
+    if (performance.now() > deadline) {
       await stopProgram(plane.directory!.dir, server.record);
       throw new ClusterError(`kube-apiserver was not ready within ${limits.readyTimeoutMs / 1000} s; it is started again`);
     }

@@ -9,8 +9,8 @@ const stableAfterMs = 300_000;
 
 /** Adopts the running program if it was started with the same hash; else replaces it. */
 export async function ensureProgram(plane: ProcessPlane, wanted: WantedProgram): Promise<ProgramRecord> {
-  const place = plane.directory!;
-  const { dir } = place;
+  const directory = plane.directory!;
+  const { dir } = directory;
   const known = (await readRecords(dir)).find(({ name }) => name === wanted.name);
   if (known && (await isRunning(known))) {
     if (known.hash === wanted.hash) {
@@ -20,12 +20,13 @@ export async function ensureProgram(plane: ProcessPlane, wanted: WantedProgram):
     await stopProgram(dir, known);
   } else if (known) await recordExit(plane, wanted, known);
   const { retryAt } = backoffOf(plane, wanted.name);
-  const wait = Math.ceil((retryAt - performance.now()) / 1000);
-  if (wait > 0) throw new ClusterError(`${wanted.kind} ended soon after each of its last starts; it is started again in ${wait} s`);
+  const waitSeconds = Math.ceil((retryAt - performance.now()) / 1000);
+  if (waitSeconds > 0)
+    throw new ClusterError(`${wanted.kind} ended soon after each of its last starts; it is started again in ${waitSeconds} s`);
   if (known) plane.restarts.set(wanted.kind, (plane.restarts.get(wanted.kind) ?? known.restarts) + 1);
   const restarts = plane.restarts.get(wanted.kind) ?? 0;
   const entered = (pid: number) => enterCgroup(plane, pid);
-  const record = await startAndRecord(place, wanted, { port: known?.port ?? 0, restarts, entered });
+  const record = await startAndRecord(directory, wanted, { port: known?.port ?? 0, restarts, entered });
   backoffOf(plane, wanted.name).startedAt = performance.now();
   return record;
 }
@@ -49,10 +50,10 @@ export async function recordExit(
   { name, kind }: Pick<WantedProgram, 'name' | 'kind'>,
   record: ProgramRecord,
 ): Promise<void> {
-  const ends = backoffOf(plane, name);
-  const isEarly = performance.now() - ends.startedAt < stableAfterMs;
-  ends.consecutiveExits = isEarly ? ends.consecutiveExits + 1 : 1;
-  ends.retryAt = performance.now() + 1000 * restartDelaySeconds(ends.consecutiveExits);
+  const backoff = backoffOf(plane, name);
+  const isEarly = performance.now() - backoff.startedAt < stableAfterMs;
+  backoff.consecutiveExits = isEarly ? backoff.consecutiveExits + 1 : 1;
+  backoff.retryAt = performance.now() + 1000 * restartDelaySeconds(backoff.consecutiveExits);
   const said = await lastLogLine(record);
   await recordOomKills(plane, kind);
   plane.app.log.warn(
@@ -61,7 +62,7 @@ export async function recordExit(
       program: kind,
       pid: record.pid,
       said,
-      inRow: ends.consecutiveExits,
+      inRow: backoff.consecutiveExits,
       forMemory: wasOomKilledRecently(plane, kind),
     },
     'a program of a cluster ended',

@@ -12,7 +12,7 @@ const limits = { checkIntervalMs: 2_000, probeEvery: 2, probeTimeoutMs: 5_000, m
 export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, everyMs = limits.checkIntervalMs): Promise<void> {
   const { signal } = plane.stopping;
   let measuredAt = Number.NEGATIVE_INFINITY;
-  for (let look = 1; !signal.aborted; look++) {
+  for (let check = 1; !signal.aborted; check++) {
     await waitForNextCheck(plane, everyMs);
     // Also during a change: tenants can make an apiserver log a lot.
     if (plane.directory) await boundLogs(plane.directory.dir).catch(() => {}); // at the next check
@@ -20,7 +20,7 @@ export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, 
     try {
       const { applyCount } = plane;
       const found =
-        (await findExited(plane)) ?? (look % limits.probeEvery === 0 ? await findUnresponsive(plane) : await findFirstNode(plane));
+        (await findExited(plane)) ?? (check % limits.probeEvery === 0 ? await findUnresponsive(plane) : await findFirstNode(plane));
       // An apply that runs or ran meanwhile has newer information.
       if (found !== undefined && plane.problem === undefined && !plane.applying && plane.applyCount === applyCount) {
         plane.problem = found;
@@ -89,8 +89,8 @@ export const firstNodeJoined = 'the first node joined; the scheduler is started'
 
 async function measure(plane: ProcessPlane): Promise<void> {
   const { app, parts, cpu, restarts, forwarding } = plane;
-  const weighAll = () => measureStore(app, parts);
-  const { bytes, objects } = await forwarding.capacity.remeasure(weighAll);
+  const measureAll = () => measureStore(app, parts);
+  const { bytes, objects } = await forwarding.capacity.remeasure(measureAll);
   const byKind = new Map<string, Component>();
   const at = performance.now();
   const seen = new Set<number>();

@@ -25,12 +25,12 @@ export function forwardUpgrade(
   socket.on('error', () => {});
   try {
     const { method = 'GET', url: path = '/' } = request;
-    const { headers: said, credential } = identifyCaller(forwarding, request.rawHeaders, identity);
+    const { headers: callerHeaders, credential } = identifyCaller(forwarding, request.rawHeaders, identity);
     // Until an apiserver accepts the upgrade it counts as a request: an `Upgrade` header alone must not evade the tier's limit.
-    const leave = isLongRunning(method, path) ? () => {} : once(beginRequest(forwarding));
-    socket.once('close', guarded('clusters.process.talk.close', socket, leave));
-    const headers = [...withoutBody(method, said), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
-    attemptTarget({ forwarding, socket, head, onwardRequest: { method, path, headers, credential }, endRequest: leave }, 1);
+    const endRequest = isLongRunning(method, path) ? () => {} : once(beginRequest(forwarding));
+    socket.once('close', guarded('clusters.process.talk.close', socket, endRequest));
+    const headers = [...withoutBody(method, callerHeaders), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
+    attemptTarget({ forwarding, socket, head, onwardRequest: { method, path, headers, credential }, endRequest }, 1);
   } catch (error) {
     refuse(forwarding, socket, error);
   }
@@ -46,31 +46,31 @@ interface Upgrade {
 }
 
 /** Until something is sent, another apiserver can be tried. */
-function attemptTarget(talk: Upgrade, tries: number): void {
-  const { forwarding, socket, head, onwardRequest, endRequest } = talk;
+function attemptTarget(upgrade: Upgrade, attempt: number): void {
+  const { forwarding, socket, head, onwardRequest, endRequest } = upgrade;
   const { pool } = forwarding;
   const target = pool.next();
   if (!target)
     return void refuse(forwarding, socket, unavailableError('no apiserver of this cluster answers at the moment; try again shortly'));
   const onward = dialServer(target, onwardRequest);
   const done = pool.begin(target, { isLongRunning: true, abort: () => socket.destroy() });
-  const late = setTimeout(() => onward.destroy(), responseTimeoutMs);
+  const timer = setTimeout(() => onward.destroy(), responseTimeoutMs);
   let isConnected = false;
   let isAnswered = false;
   const end = () => {
-    clearTimeout(late);
+    clearTimeout(timer);
     done();
     onward.destroy();
   };
   socket.once('close', guarded('clusters.process.talk.close', socket, end));
   onward.once(
     'socket',
-    guarded('clusters.process.talk.socket', onward, (far) => {
-      const send = guarded('clusters.process.talk.send', far, () => {
+    guarded('clusters.process.talk.socket', onward, (upstream) => {
+      const send = guarded('clusters.process.talk.send', upstream, () => {
         isConnected = true;
         onward.end();
       });
-      if (far.connecting || ('secureConnecting' in far && far.secureConnecting)) far.once('secureConnect', send);
+      if (upstream.connecting || ('secureConnecting' in upstream && upstream.secureConnecting)) upstream.once('secureConnect', send);
       else send();
     }),
   );
@@ -79,28 +79,28 @@ function attemptTarget(talk: Upgrade, tries: number): void {
     guarded('clusters.process.talk.error', onward, () => {
       if (socket.destroyed) return;
       pool.reportFailure(target, !isConnected);
-      if (isAnswered || isConnected || tries >= maxAttempts) return void socket.destroy();
+      if (isAnswered || isConnected || attempt >= maxAttempts) return void socket.destroy();
       end();
-      attemptTarget(talk, tries + 1);
+      attemptTarget(upgrade, attempt + 1);
     }),
   );
   onward.once(
     'response',
     guarded('clusters.process.talk.response', onward, (answer) => {
       isAnswered = true;
-      clearTimeout(late);
+      clearTimeout(timer);
       writeHead(socket, answer, ['Connection', 'close']);
       pipeResponse(answer, socket);
     }),
   );
   onward.once(
     'upgrade',
-    guarded('clusters.process.talk.upgrade', onward, (answer, far, first) => {
+    guarded('clusters.process.talk.upgrade', onward, (answer, upstream, first) => {
       isAnswered = true;
-      clearTimeout(late);
+      clearTimeout(timer);
       endRequest();
       writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
-      joinStreams(socket, far, head, first);
+      joinStreams(socket, upstream, head, first);
     }),
   );
 }
@@ -121,17 +121,17 @@ function writeHead(socket: Duplex, answer: IncomingMessage, more: readonly strin
 }
 
 /** Pipes both directions with backpressure; when one side closes, so does the other. */
-function joinStreams(near: Duplex, far: Duplex, fromNear: Buffer, fromFar: Buffer): void {
-  far.on('error', () => near.destroy());
-  near.once('close', () => far.destroy());
-  far.once(
+function joinStreams(client: Duplex, upstream: Duplex, clientHead: Buffer, upstreamHead: Buffer): void {
+  upstream.on('error', () => client.destroy());
+  client.once('close', () => upstream.destroy());
+  upstream.once(
     'close',
-    guarded('clusters.process.talk.close', far, () => near.end()),
+    guarded('clusters.process.talk.close', upstream, () => client.end()),
   );
-  if (fromFar.length > 0) near.write(fromFar);
-  if (fromNear.length > 0) far.write(fromNear);
-  near.pipe(far);
-  far.pipe(near);
+  if (upstreamHead.length > 0) client.write(upstreamHead);
+  if (clientHead.length > 0) upstream.write(clientHead);
+  client.pipe(upstream);
+  upstream.pipe(client);
 }
 
 function refuse({ figures }: ForwardContext, socket: Duplex, error: unknown): void {

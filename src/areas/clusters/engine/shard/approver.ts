@@ -36,7 +36,7 @@ const maxRecordedUids = 10_000;
 
 /** Decides the signing requests of nodes, one after the other, for as long as this server holds the cluster. */
 export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, onAdmitted: () => void): Approver {
-  const work: ApproverContext = { app, plane, cluster, onAdmitted, admitted: new Map(), recordedUids: new Set() };
+  const context: ApproverContext = { app, plane, cluster, onAdmitted, admitted: new Map(), recordedUids: new Set() };
   // Only names are queued; a request is read when its turn comes. So the queue stays small however large the requests are.
   const waiting = new Set<string>();
   let hasMore = false;
@@ -50,7 +50,7 @@ export function startApprover(app: App, plane: ControlPlane, cluster: () => Clus
       waiting.delete(name);
       try {
         const request = await readRequest(plane.ask, name);
-        if (request) await handleRequest(work, request);
+        if (request) await handleRequest(context, request);
       } catch (error) {
         app.log.warn({ err: error, cluster: cluster().id, request: name }, 'a certificate request could not be decided; it is tried again');
         waiting.add(name);
@@ -178,16 +178,16 @@ async function refuseJoin(work: ApproverContext, request: SigningRequest, { toke
  *  their node is deregistered and its requests are read. */
 async function recordCertificate({ app, cluster, recordedUids }: ApproverContext, request: SigningRequest): Promise<void> {
   const { uid } = request.metadata;
-  const shown = recordedUids.has(uid) ? undefined : certificateOf(request);
-  if (!shown) return;
+  const certificate = recordedUids.has(uid) ? undefined : certificateOf(request);
+  if (!certificate) return;
   const { id, tier } = cluster();
-  const isNoted = await app.db.write(async (tx) => {
-    const { of_cluster } = await countCertificates(tx, id, shown.node);
+  const isRecorded = await app.db.write(async (tx) => {
+    const { of_cluster } = await countCertificates(tx, id, certificate.node);
     const hasRoom = of_cluster < 2 * maxPerCluster(tierOf(tier).nodes);
-    if (hasRoom) await recordCertificates(tx, cluster(), [shown]);
+    if (hasRoom) await recordCertificates(tx, cluster(), [certificate]);
     return hasRoom;
   });
-  if (!isNoted) app.log.warn({ cluster: id, node: shown.node }, 'a cluster approved more certificates for nodes than are noted');
+  if (!isRecorded) app.log.warn({ cluster: id, node: certificate.node }, 'a cluster approved more certificates for nodes than are noted');
   if (recordedUids.size >= maxRecordedUids) recordedUids.clear();
   recordedUids.add(uid);
 }

@@ -50,7 +50,7 @@ export function makeUnauthenticatedConnections<S extends Socket>({
   const busyFrom = new Map<string, number>();
   let inflight = 0;
 
-  const leave = (socket: S) => {
+  const remove = (socket: S) => {
     const key = keyOf.get(socket);
     if (key === undefined) return;
     keyOf.delete(socket);
@@ -58,25 +58,25 @@ export function makeUnauthenticatedConnections<S extends Socket>({
     address.sockets.delete(socket);
     if (address.sockets.size === 0) addresses.delete(key);
   };
-  const evictFrom = ({ sockets }: AddressConnections<S>, but?: S): boolean => {
+  const evictFrom = ({ sockets }: AddressConnections<S>, newcomer?: S): boolean => {
     let victim: S | undefined;
     for (const socket of sockets) {
-      if (socket === but) continue;
+      if (socket === newcomer) continue;
       victim ??= socket;
       if (busy.has(socket)) continue;
       victim = socket;
       break;
     }
-    victim ??= but;
+    victim ??= newcomer;
     if (!victim) return false;
-    leave(victim);
+    remove(victim);
     close(victim);
     return true;
   };
-  const evict = (but?: S): boolean => {
+  const evict = (newcomer?: S): boolean => {
     let largest: AddressConnections<S> | undefined;
     for (const address of addresses.values()) if (!largest || address.sockets.size > largest.sockets.size) largest = address;
-    return largest ? evictFrom(largest, but) : false;
+    return largest ? evictFrom(largest, newcomer) : false;
   };
   const count = <K>(counts: Map<K, number>, key: K, by: number) => {
     const now = (counts.get(key) ?? 0) + by;
@@ -96,7 +96,7 @@ export function makeUnauthenticatedConnections<S extends Socket>({
       if (address.sockets.size > perAddress && !address.isExempt) evictFrom(address, socket);
       else if (keyOf.size > total) evict(socket);
     },
-    remove: leave,
+    remove,
     has: (socket) => keyOf.has(socket),
     evict: () => evict(),
     size: () => keyOf.size,

@@ -27,12 +27,12 @@ export function estimateWrite(method: string, url: string, headers: IncomingHttp
   if (method === 'POST' && reviewPath.test(url.split('?', 1)[0]!)) return undefined;
   // An apply patch may create the object and holds all of it. For other patches the size of the object is unknown.
   const isApplied = method === 'PATCH' && /^\s*application\/apply-patch/i.test(headers['content-type'] ?? '');
-  const said = headers['content-length'] ?? '';
-  const isKnown = (method !== 'PATCH' || isApplied) && /^\d{1,9}$/.test(said);
-  const length = isKnown ? Math.min(Number(said), maxBodyBytes) : maxBodyBytes;
+  const contentLength = headers['content-length'] ?? '';
+  const isKnown = (method !== 'PATCH' || isApplied) && /^\d{1,9}$/.test(contentLength);
+  const length = isKnown ? Math.min(Number(contentLength), maxBodyBytes) : maxBodyBytes;
   const bytes = 2 * (length + apiserverOverheadBytes);
   const isNew = method === 'POST' || isApplied;
-  return { bytes, kind: isNew ? 'new' : isHeartbeat(url.split('?', 1)[0]!, said) ? 'heartbeat' : 'change' };
+  return { bytes, kind: isNew ? 'new' : isHeartbeat(url.split('?', 1)[0]!, contentLength) ? 'heartbeat' : 'change' };
 }
 
 /** By its whole path and its Content-Length; without one it is not a heartbeat. */
