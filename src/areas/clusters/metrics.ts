@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
-import type { ProgramFigure } from './engine/driver.ts';
+import type { ProgramFigures } from './engine/driver.ts';
 import type { RunningShard } from './engine/shard/index.ts';
 import { clusterFigures } from './store/usage.ts';
 
-/** What the database knows when somebody asks, and what this process serves. While the database is away the last figures stand. */
-export function measure(registry: Registry, db: Db, shard: () => RunningShard | undefined, unreadBytes: () => number): void {
+/** Gauges from the database at scrape time, and of the clusters that this process serves. Without the database the last figures are kept. */
+export function registerMetrics(registry: Registry, db: Db, shard: () => RunningShard | undefined, unreadBytes: () => number): void {
   const registers = [registry];
   const unheld = new Gauge({
     name: 'quarterdeck_clusters_unserved',
@@ -41,12 +41,12 @@ export function measure(registry: Registry, db: Db, shard: () => RunningShard | 
       this.set(unreadBytes());
     },
   });
-  measurePrograms(registry, shard);
+  registerProgramMetrics(registry, shard);
 }
 
 /** Kubernetes' own programs, by cluster. */
-function measurePrograms(registry: Registry, shard: () => RunningShard | undefined): void {
-  const gauge = (name: string, help: string, show: (figure: ProgramFigure) => number) =>
+function registerProgramMetrics(registry: Registry, shard: () => RunningShard | undefined): void {
+  const gauge = (name: string, help: string, show: (figure: ProgramFigures) => number) =>
     new Gauge({
       name: `quarterdeck_clusters_program_${name}`,
       help,
@@ -60,10 +60,6 @@ function measurePrograms(registry: Registry, shard: () => RunningShard | undefin
     });
   gauge('up', 'Programs of a cluster that run; 0: it has ended and is started again', ({ up }) => up);
   gauge('restarts', 'How often a program was started again', ({ restarts }) => restarts);
-  gauge(
-    'memory_ends',
-    'How often the kernel ended a program for its memory; 0 where clusters have no cgroup',
-    ({ memoryEnds }) => memoryEnds,
-  );
+  gauge('memory_ends', 'How often the kernel ended a program for its memory; 0 where clusters have no cgroup', ({ oomKills }) => oomKills);
   gauge('memory_bytes', 'Memory of programs (PSS), as measured within the last minute', ({ memoryBytes }) => memoryBytes);
 }

@@ -3,19 +3,19 @@ import { removeLostAccess } from './engine/access.ts';
 import { forgetOldCertificates, renewDue } from './engine/renewal.ts';
 import type { OpenClusters } from './open.ts';
 
-/** Certificates at two thirds of their life. Safe to run twice: a renewal counts only for the revision that it was made from. */
+/** Renews certificates at two thirds of their lifetime. Safe to run twice: a renewal is written only over the revision it was made from. */
 export const renewCertificates = task('clusters.renew-certificates', { everySeconds: 300, deadlineSeconds: 240 }, ({ app, signal }) =>
   renewDue(app, signal),
 );
 
-/** Client configurations of tokens and people who lost the right to one. Safe to run twice. */
+/** Removes client configurations of tokens and users that lost the right to one. Safe to run twice. */
 export const removeAccess = task<OpenClusters>(
   'clusters.remove-access',
   { everySeconds: 15, deadlineSeconds: 120 },
   ({ app, signal, log }, { tenants }) => removeLostAccess(app, tenants, signal, log),
 );
 
-/** What is noted of nodes’ certificates that have expired. Safe to run twice. */
+/** Deletes rows of expired node certificates. Safe to run twice. */
 export const forgetCertificates = task('clusters.forget-certificates', { everySeconds: 3_600, deadlineSeconds: 120 }, ({ app, signal }) =>
   forgetOldCertificates(app, signal),
 );

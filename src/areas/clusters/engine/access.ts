@@ -12,34 +12,34 @@ import * as store from '../store/access.ts';
 import { type ClusterRow, clusterById } from '../store/clusters.ts';
 import { pkiOf } from '../store/pki.ts';
 import type { Access } from './embedded/index.ts';
-import type { Tenants } from './tenants.ts';
+import type { TenantClusters } from './tenant-clusters.ts';
 
-// A client configuration holds a token of a service account of the person's, bound to a Secret that stands for the Quarterdeck token which it was
-// fetched with. When that token is revoked, switched off, has ended or lost the right, the Secret is deleted, and what is bound to it is not good any
-// more; when the person lost the right, the account goes too. The task `clusters.remove-access` compares, so no revocation is missed. An embedded
-// cluster asks about the Quarterdeck token with every request, and shares the locks of its rights while it writes (identity/rights-lock.ts):
-// there a revocation holds from its commit on.
+// A client configuration holds a service-account token of its user. The token is bound to a Secret that stands for the Quarterdeck token with which
+// the configuration was fetched. When that Quarterdeck token is revoked, disabled, expired or loses the right, the Secret is deleted and the bound
+// tokens become invalid. When the user loses the right, the service account is deleted too. The task `clusters.remove-access` compares both sides, so
+// no revocation is missed. An embedded cluster checks the Quarterdeck token with every request, and shares the locks of its rights while it writes
+// (identity/rights-lock.ts): there a revocation takes effect with its commit.
 
-/** Who fetches a client configuration. */
-export interface Fetcher {
+/** The user that fetches a client configuration, and the token in use. */
+export interface Requester {
   id: string;
   email: string;
   token: string;
 }
 
-/** A client configuration with full rights for a person. It is noted first: who was given one is known to those who take it away again.
- *  `commit` shares the locks of the token's rights: a token that is revoked meanwhile is noted before, or not at all. */
+/** Issues a client configuration with full rights. The row is written first, so that the removal task knows every user that got one.
+ *  `commit` shares the locks of the token's rights: the row of a token that is revoked concurrently is written before, or not at all. */
 export async function grantAccess(
-  tenants: Tenants,
+  tenants: TenantClusters,
   cluster: ClusterRow,
-  person: Fetcher,
+  person: Requester,
   commit: (note: (tx: Tx) => Promise<string>) => Promise<string>,
 ) {
   return tenants.with(cluster, async (ask) => {
     const { org_id: org, id } = cluster;
     const secret = accessSecretOf(person.token);
     const authority = await commit(async (tx) => {
-      await store.noteAccess(tx, { org, cluster: id, user: person.id, token: person.token, secret });
+      await store.recordAccess(tx, { org, cluster: id, user: person.id, token: person.token, secret });
       return (await pkiOf(tx, id))!.ca_certificate;
     });
     const token = await mintPersonToken(ask, person, secret, lifetimes.kubeconfig);
@@ -50,8 +50,8 @@ export async function grantAccess(
 
 const permission = 'clusters.kubeconfig.admin';
 
-/** What the rights of a Quarterdeck token hang on. Undefined: it has ended, or may not have a client configuration of this cluster any more. */
-async function findTopics(tx: Tx, org: string, cluster: string, token: string): Promise<readonly string[] | undefined> {
+/** The topics that a Quarterdeck token's rights depend on. Undefined: it expired, or lost the right to this cluster's client configuration. */
+async function findRightsTopics(tx: Tx, org: string, cluster: string, token: string): Promise<readonly string[] | undefined> {
   const found = await loadTokenById(tx, org, token);
   const held = found && found.ttlMs > 0 ? found.principal?.grants.get(permission) : undefined;
   return held === '*' || held?.has(cluster) ? found!.topics : undefined;
@@ -62,41 +62,41 @@ export const accessTo = (cluster: string): Access => ({
   isSecret: isAccessSecret,
   findHolder: async (tx, secret) => {
     const holder = await store.holderOfSecret(tx, cluster, secret);
-    const topics = holder && (await findTopics(tx, holder.org_id, cluster, holder.token_id));
+    const topics = holder && (await findRightsTopics(tx, holder.org_id, cluster, holder.token_id));
     return topics && { org: holder.org_id, topics };
   },
   lock: (tx, { org, topics }) => lockRights(tx, org, { shares: topics }),
 });
 
-const ages: store.Ages = {
-  /** A configuration that was not fetched again since has expired for certain. */
-  over: lifetimes.kubeconfig + 300,
-  /** A request that noted itself may still be making what it noted; its row stays until it has ended, and what it made is removed too. */
-  settled: 60,
+const ages: store.AccessAges = {
+  /** A configuration that was fetched longer ago than this has certainly expired. */
+  expiredAfterSeconds: lifetimes.kubeconfig + 300,
+  /** A request may still be creating the objects of its row. The row stays until then, so that those objects are removed too. */
+  settledAfterSeconds: 60,
 };
-const portion = 200;
-const mostPortions = 500;
+const pageSize = 200;
+const maxPages = 500;
 
-/** Takes away what people have who may no longer have a client configuration, or whose last one has expired: first the Secrets of tokens, then the
- *  service accounts of people, with which every token ends that was ever made for one. */
-export async function removeLostAccess(app: App, tenants: Tenants, signal: AbortSignal, log: Logger): Promise<number> {
+/** Removes access of users that lost the right to a client configuration, or whose last one expired: first the Secrets of tokens, then the
+ *  service accounts of users, which invalidates every token ever issued for them. */
+export async function removeLostAccess(app: App, tenants: TenantClusters, signal: AbortSignal, log: Logger): Promise<number> {
   const remove = makeRemover(app, tenants, log);
-  const tokens = await walk(
+  const tokens = await forEachPage(
     app,
     signal,
-    store.tokenAccessAfter,
+    store.listTokenAccess,
     ({ token_id }) => token_id,
     async (each) =>
       remove(each, {
-        mayKeep: async (tx) => (await findTopics(tx, each.org_id, each.cluster_id, each.token_id)) !== undefined,
+        mayKeep: async (tx) => (await findRightsTopics(tx, each.org_id, each.cluster_id, each.token_id)) !== undefined,
         fromCluster: (ask) => removeAccessSecret(ask, each.secret),
         fromRows: (tx) => store.deleteTokenAccess(tx, each),
       }),
   );
-  const people = await walk(
+  const people = await forEachPage(
     app,
     signal,
-    store.accessAfter,
+    store.listAccess,
     ({ user_id }) => user_id,
     async (each) =>
       remove(each, {
@@ -111,10 +111,10 @@ export async function removeLostAccess(app: App, tenants: Tenants, signal: Abort
   return tokens + people;
 }
 
-type List<R> = (tx: Tx, after: { cluster: string; id: string }, ages: store.Ages, limit: number) => Promise<R[]>;
+type List<R> = (tx: Tx, after: { cluster: string; id: string }, ages: store.AccessAges, limit: number) => Promise<R[]>;
 
-/** How many were removed. */
-async function walk<R extends { cluster_id: string }>(
+/** Returns how many were removed. */
+async function forEachPage<R extends { cluster_id: string }>(
   app: App,
   signal: AbortSignal,
   list: List<R>,
@@ -123,10 +123,10 @@ async function walk<R extends { cluster_id: string }>(
 ): Promise<number> {
   let after = { cluster: '', id: '' };
   let removed = 0;
-  for (let n = 0; n < mostPortions && !signal.aborted; n++) {
-    const found = await app.db.read((tx) => list(tx, after, ages, portion));
+  for (let n = 0; n < maxPages && !signal.aborted; n++) {
+    const found = await app.db.read((tx) => list(tx, after, ages, pageSize));
     for (const each of found) removed += Number(await act(each));
-    if (found.length < portion) break;
+    if (found.length < pageSize) break;
     const last = found.at(-1)!;
     after = { cluster: last.cluster_id, id: idOf(last) };
   }
@@ -140,7 +140,7 @@ interface Removal {
 }
 
 const makeRemover =
-  (app: App, tenants: Tenants, log: Logger) =>
+  (app: App, tenants: TenantClusters, log: Logger) =>
   async ({ cluster_id, is_over, is_settled }: store.AccessRow, { mayKeep, fromCluster, fromRows }: Removal): Promise<boolean> => {
     const { isKept, cluster } = await app.db.read(async (tx) => ({
       isKept: !is_over && (await mayKeep(tx)),
@@ -150,7 +150,7 @@ const makeRemover =
     try {
       if (cluster) await tenants.with(cluster, fromCluster);
     } catch (error) {
-      // Tried again at the next turn, when its shard answers; until then the cluster does not answer the person either.
+      // Retried at the next run, when the shard answers; until then the cluster does not answer the user either.
       if (!(error instanceof Refusal)) log.warn({ err: error, cluster: cluster_id }, 'a person’s access to a cluster could not be removed');
       return false;
     }

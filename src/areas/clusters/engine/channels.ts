@@ -1,4 +1,4 @@
 import { channelNamed } from '../../../kernel/jobs/index.ts';
 
-/** Something is to be done for a cluster. */
+/** A cluster has work for a shard. */
 export const clustersDue = channelNamed('clusters.due');

@@ -4,7 +4,7 @@ import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import type { Binaries } from '../clients/process/binaries.ts';
 import type { Ask } from '../clients/tenant/ask.ts';
-import type { SignsOfLife } from '../clients/tenant/heartbeats.ts';
+import type { NodeHeartbeat } from '../clients/tenant/heartbeats.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
@@ -15,14 +15,14 @@ import type { Unread } from './embedded/unread.ts';
 import type { Pki } from './pki.ts';
 import { processDriver } from './process/index.ts';
 
-/** How a connection proved who it is by a certificate of the cluster's authority. */
+/** The identity in a client certificate of the cluster's authority. */
 export interface CertificateIdentity {
   commonName: string;
   organizations: string[];
   /** SHA-256 of its DER, lower case hex. */
   fingerprint: string;
-  /** Of the authority between our own programs, not of the cluster's. */
-  isOfHouse?: boolean;
+  /** Signed by the internal authority of Quarterdeck's own programs, not by the cluster's. */
+  isInternal?: boolean;
 }
 
 export interface Figures {
@@ -31,81 +31,81 @@ export interface Figures {
   inflightPeak: number;
   objects: number;
   bytes: number;
-  /** Programs that are told apart. */
+  /** Usage per program, where programs are separate processes. */
   components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number; outOfMemory?: boolean }[];
 }
 
-/** Programs of one kind that a control plane is made of. */
-export interface ProgramFigure {
+/** The programs of one kind in a control plane. */
+export interface ProgramFigures {
   name: string;
-  /** How many of them run; 0: one is missing. */
+  /** How many of them run. */
   up: number;
   restarts: number;
-  /** As it was last measured. */
+  /** As last measured. */
   memoryBytes: number;
-  /** How often the kernel ended one for its memory, where the cluster has a cgroup of its own. */
-  memoryEnds: number;
+  /** How often the kernel killed one for its memory; 0 without a cgroup. */
+  oomKills: number;
 }
 
-/** Makes sure that what others rely on is in the cluster. Safe to run again. */
+/** Creates the objects that kubeadm and nodes rely on. Safe to run again. */
 export type Prepare = (ask: Ask) => Promise<void>;
 
 /** A control plane in this process, whichever driver runs it. */
 export interface ControlPlane {
-  /** Brings it to the cluster's row and these keys; returns once it answers so. Safe to run again. `prepare` is run as soon as it can be asked. */
+  /** Applies the cluster's row and these keys; returns once the plane answers with them. Safe to run again. `prepare` runs as soon as possible. */
   apply(pki: Pki, prepare: Prepare): Promise<void>;
-  /** Why `apply` is to be run again; `isAway`: it does not answer as it should meanwhile. */
-  trouble(): { why: string; isAway: boolean } | undefined;
-  /** A sentence, if its store is full: it is degraded, and served all the same. */
+  /** Why `apply` has to run again; `isAway`: until then the plane does not answer as it should. */
+  problem(): { why: string; isAway: boolean } | undefined;
+  /** A sentence if its store is full: the cluster is degraded, and still served. */
   fullness?(): string | undefined;
-  /** Whether it looks after silent nodes by itself. */
+  /** Whether it marks silent nodes as not ready by itself. */
   hasControllers: boolean;
-  /** Of its nodes; absent where the control plane looks after silent ones by itself. */
-  heartbeats?(): Promise<SignsOfLife[]>;
+  /** Heartbeats of its nodes; absent where the control plane marks silent ones by itself. */
+  heartbeats?(): Promise<NodeHeartbeat[]>;
   serve(request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
-  /** A connection that is to become something else than HTTP; absent: there is nothing else, and it is served as a request. */
-  talk?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;
+  /** An HTTP upgrade; absent: upgrades are served as plain requests. */
+  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;
   // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
   figures(): Figures;
-  /** Asked for when somebody measures. */
-  programs(): Promise<ProgramFigure[]>;
+  /** Read at each scrape of the metrics. */
+  programs(): Promise<ProgramFigures[]>;
   stop(): Promise<void>;
 }
 
-/** What a control plane is made from. `cluster` is asked anew every time: its version and tier change while it runs. */
-export interface PlaneParts {
+/** `cluster` is a function because version and tier change while the plane runs. */
+export interface PlaneOptions {
   cluster: () => ClusterRow;
   pki: Pki;
   endpoint: string;
   isRefused: (fingerprint: string) => boolean;
   binaries: Binaries;
-  /** What callers in this process have not read yet, of all clusters. */
+  /** Bytes that callers have not read yet, over all clusters of this process. */
   unread: Unread;
-  /** Under which this server serves it; none for one that only asks. */
+  /** The lease under which this server serves it; none for a client. */
   lease?: string;
 }
 
 export interface Driver {
-  /** To serve it. It answers after its first `apply`. */
-  open(app: App, parts: PlaneParts): ControlPlane;
-  /** Only to ask it, from a process that does not serve it. */
-  openToAsk(app: App, parts: PlaneParts): ControlPlane;
-  /** Ends whatever runs for a cluster on this machine, also what a killed server left. */
-  end(app: App, cluster: string): Promise<void>;
-  /** Its objects go with its row. */
-  forget(tx: Tx, cluster: string): Promise<void>;
-  /** Its files go once its row is gone. */
-  clean(app: App, cluster: string): Promise<void>;
-  /** Once, before the first cluster is claimed: what a killed server held here may be claimed at once. */
-  begin(app: App): Promise<void>;
-  /** Now and then: ends what is left here of clusters that are not this server's any more. `isHeld` is asked anew: it may take one up meanwhile. */
+  /** Opens the plane to serve it. It answers after its first `apply`. */
+  open(app: App, parts: PlaneOptions): ControlPlane;
+  /** Opens a client, in a process that does not serve the cluster. */
+  openClient(app: App, parts: PlaneOptions): ControlPlane;
+  /** Stops every program of a cluster on this machine, also those that a killed server left. */
+  stopPrograms(app: App, cluster: string): Promise<void>;
+  /** Drops its objects, in the transaction that deletes its row. */
+  dropObjects(tx: Tx, cluster: string): Promise<void>;
+  /** Removes its files once its row is deleted. */
+  removeFiles(app: App, cluster: string): Promise<void>;
+  /** Once, before the first claim: releases leases of a server that was killed on this machine. */
+  recover(app: App): Promise<void>;
+  /** Periodically: stops programs of clusters that this server no longer holds. `isHeld` is read again before each stop: a claim may come meanwhile. */
   sweep(app: App, isHeld: (cluster: string) => boolean): Promise<void>;
 }
 
-const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, unread }) => {
+const openEmbeddedPlane: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, unread }) => {
   const { id, org_id } = cluster();
   const plane = openEmbedded(app, {
     clusterId: id,
@@ -121,22 +121,22 @@ const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, un
     inflight: () => tierOf(cluster().tier).inflight,
     bytes: () => tierOf(cluster().tier).datastoreBytes,
   });
-  // Whatever changes is read while requests are served.
+  // Changes of the row are read with each request, so there is nothing to apply.
   return {
     ...plane,
     apply: (_, prepare) => prepare(plane.ask),
-    trouble: () => undefined,
+    problem: () => undefined,
     hasControllers: false,
     programs: async () => [],
     figures: () => ({ ...plane.figures(), components: [] }),
   };
 };
 
-const nothing = async () => {};
+const noop = async () => {};
 
 const embedded: Driver = {
-  ...{ open: openInside, openToAsk: openInside, forget: removeObjects },
-  ...{ end: nothing, clean: nothing, begin: nothing, sweep: nothing },
+  ...{ open: openEmbeddedPlane, openClient: openEmbeddedPlane, dropObjects: removeObjects },
+  ...{ stopPrograms: noop, removeFiles: noop, recover: noop, sweep: noop },
 };
 
 /** By the name in a cluster's row. */

@@ -8,58 +8,58 @@ import { lifetimes } from '../rules/lifetimes.ts';
 import { type ClusterRow, clusterById } from '../store/clusters.ts';
 import { pkiOf } from '../store/pki.ts';
 import { useRegistration } from '../store/tokens.ts';
-import { type JoinToken, noteJoinToken } from './join.ts';
+import { type JoinToken, recordJoinToken } from './join.ts';
 import { caHashOf } from './pki.ts';
-import type { Tenants } from './tenants.ts';
+import type { TenantClusters } from './tenant-clusters.ts';
 
-interface Noted extends JoinToken {
+interface RecordedToken extends JoinToken {
   caHash: string;
 }
 
 /**
- * A join token for one node. `commit` is the transaction in which it is noted: then it is put into the cluster. One that is noted and not
- * there, after a crash in between, admits nobody and expires.
+ * Issues a join token for one node. `commit` is the transaction that records it; then the token is created in the cluster. After a crash in
+ * between, the recorded token exists in no cluster, admits no node and expires.
  */
 export async function issueJoinToken(
-  tenants: Tenants,
+  tenants: TenantClusters,
   cluster: ClusterRow,
-  commit: (note: (tx: Tx, registration?: string) => Promise<Noted>) => Promise<Noted>,
+  commit: (record: (tx: Tx, registration?: string) => Promise<RecordedToken>) => Promise<RecordedToken>,
 ) {
   return tenants.with(cluster, async (ask) => {
-    const noted = await commit(async (tx, registration) => {
-      const made = await noteJoinToken(tx, cluster, registration);
+    const recorded = await commit(async (tx, registration) => {
+      const made = await recordJoinToken(tx, cluster, registration);
       return { ...made, caHash: caHashOf((await pkiOf(tx, cluster.id))!.ca_certificate) };
     });
-    await putJoinToken(ask, noted.token, noted.expiresAt);
-    const joinToken = tokenText(noted.token);
+    await putJoinToken(ask, recorded.token, recorded.expiresAt);
+    const joinToken = tokenText(recorded.token);
     return {
       joinToken,
       cluster: cluster.name,
-      caHash: noted.caHash,
-      joinCommand: kubeadmJoin({ endpoint: cluster.endpoint!, token: joinToken, caHash: noted.caHash }),
+      caHash: recorded.caHash,
+      joinCommand: kubeadmJoin({ endpoint: cluster.endpoint!, token: joinToken, caHash: recorded.caHash }),
       expiresIn: lifetimes.joinToken,
     };
   });
 }
 
-const notGood = () =>
+const invalidRegistration = () =>
   new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
 
-/** A fresh join token for one node. The registration token is asked of the database itself: one that was just disabled admits nobody. */
+/** A new join token for one node. The registration token is checked in the database, not in a cache, so a disabled one admits no more nodes. */
 export async function exchangeRegistration(
   app: App,
-  tenants: Tenants,
+  tenants: TenantClusters,
   { clusterId, registration }: { clusterId: string; registration: string },
-  tell: (tx: Tx, tokenId: string) => Promise<unknown>,
+  writeAudit: (tx: Tx, tokenId: string) => Promise<unknown>,
 ) {
   const cluster = await app.db.read((tx) => clusterById(tx, clusterId));
-  if (!cluster) throw notGood();
-  const made = await issueJoinToken(tenants, cluster, (note) =>
+  if (!cluster) throw invalidRegistration();
+  const made = await issueJoinToken(tenants, cluster, (record) =>
     app.db.write(async (tx) => {
-      if (!(await useRegistration(tx, registration))) throw notGood();
-      const noted = await note(tx, registration);
-      await tell(tx, noted.token.id);
-      return noted;
+      if (!(await useRegistration(tx, registration))) throw invalidRegistration();
+      const recorded = await record(tx, registration);
+      await writeAudit(tx, recorded.token.id);
+      return recorded;
     }),
   );
   const { joinToken, expiresIn, caHash } = made;

@@ -5,10 +5,10 @@ import { makeAuthority, makeLeaf, newKey } from './issue.ts';
 
 const names = { authority: 'quarterdeck-inner', front: 'quarterdeck-front-authority' };
 
-/** Who speaks for a caller, by the name that apiservers are told to believe. */
+/** The common name whose X-Remote headers apiservers trust. */
 export const frontName = 'quarterdeck-front';
 
-/** Everything but what must stay is made anew: the keys of the authorities, and the one that seals the store. */
+/** Makes all certificates anew. The authorities' keys and the key that seals the store stay the same. */
 export function makeInnerKeys(ca: Pair & { commonName: string }, known?: InnerKeys): InnerKeys {
   const authority = { ...makeAuthority(names.authority, known?.authority.key ?? newKey()), commonName: names.authority };
   const front = { ...makeAuthority(names.front, known?.frontAuthority.key ?? newKey()), commonName: names.front };

@@ -6,7 +6,7 @@ import type { Pair } from '../rules/process/files.ts';
 
 const dayMs = 86_400_000;
 
-/** Of P-256, in PEM. */
+/** A P-256 key in PEM. */
 export const newKey = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 
@@ -15,13 +15,13 @@ const pairOf = (pem: string): { signingKey: KeyObject; publicKey: KeyObject } =>
   return { signingKey, publicKey: createPublicKey(signingKey) };
 };
 
-/** From yesterday on, so that a clock that is behind takes it too. */
+/** Valid from yesterday on, so that a machine whose clock is behind accepts it. */
 const validFor = (seconds: number) => {
   const now = wallClock().getTime();
   return { from: new Date(now - dayMs), until: new Date(now + seconds * 1000) };
 };
 
-/** One that signs itself. With the key of an earlier one it is good wherever that one was. */
+/** A self-signed authority. With the key of an earlier one it is trusted wherever that one was. */
 export const makeAuthority = (commonName: string, key: string): Pair => ({
   key,
   certificate: issueCertificate({
@@ -39,7 +39,7 @@ export interface Leaf {
   hosts?: readonly string[];
 }
 
-/** A key of its own, and its certificate by an authority of this name. */
+/** A new key, and its certificate signed by the authority. */
 export function makeLeaf(authority: Pair & { commonName: string }, { subject, usage, hosts = [] }: Leaf): Pair {
   const key = newKey();
   const certificate = issueCertificate({

@@ -10,7 +10,7 @@ import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/tokens.ts';
 
-const mostRegistrations = 100;
+const maxRegistrations = 100;
 
 export interface JoinToken {
   token: BootstrapToken;
@@ -24,14 +24,14 @@ function newBootstrapToken(): BootstrapToken {
   }
 }
 
-/** Notes a join token before it is put into the cluster: the approver knows only tokens that are noted. `registration`: what it is made from. */
-export async function noteJoinToken(tx: Tx, cluster: ClusterRow, registration?: string): Promise<JoinToken> {
-  const most = 2 * tierOf(cluster.tier).nodes;
-  if ((await store.countOpenJoinTokens(tx, cluster.id)) >= most)
+/** Records a join token before it is created in the cluster: the approver accepts only recorded tokens. `registration`: its registration token. */
+export async function recordJoinToken(tx: Tx, cluster: ClusterRow, registration?: string): Promise<JoinToken> {
+  const maxOpenTokens = 2 * tierOf(cluster.tier).nodes;
+  if ((await store.countOpenJoinTokens(tx, cluster.id)) >= maxOpenTokens)
     conflict(
-      `cluster ${cluster.name} has ${most} unused join tokens, as many as it may; they expire within ${lifetimes.joinToken / 60} minutes`,
+      `cluster ${cluster.name} has ${maxOpenTokens} unused join tokens, as many as it may; they expire within ${lifetimes.joinToken / 60} minutes`,
     );
-  for (let tries = 0; tries < 5; tries++) {
+  for (let attempt = 0; attempt < 5; attempt++) {
     const token = newBootstrapToken();
     const made = await store.insertJoinToken(tx, cluster.org_id, {
       cluster: cluster.id,
@@ -46,28 +46,28 @@ export async function noteJoinToken(tx: Tx, cluster: ClusterRow, registration?: 
 
 /** The token is shown once. */
 export async function mintRegistration(tx: Tx, cluster: ClusterRow, name: string, expiresIn: number | undefined) {
-  if ((await store.countRegistrations(tx, cluster.id)) >= mostRegistrations)
-    forbidden(`cluster ${cluster.name} has ${mostRegistrations} registration tokens, as many as it may; revoke one first`, {
+  if ((await store.countRegistrations(tx, cluster.id)) >= maxRegistrations)
+    forbidden(`cluster ${cluster.name} has ${maxRegistrations} registration tokens, as many as it may; revoke one first`, {
       code: 'quota_reached',
     });
   const { key, hash } = mintKey('node');
   return { token: key, row: await store.insertRegistration(tx, cluster.org_id, { cluster: cluster.id, name, hash, expiresIn }) };
 }
 
-export async function switchRegistration(tx: Tx, caches: Caches, cluster: ClusterRow, id: string, disabled: boolean) {
+export async function setRegistrationDisabled(tx: Tx, caches: Caches, cluster: ClusterRow, id: string, disabled: boolean) {
   const changed = (await store.disableRegistration(tx, cluster.org_id, cluster.id, id, disabled)) ?? notFound('registration token');
   await caches.drop(tx, topics.credential(changed.id));
   return changed;
 }
 
-/** Nobody joins with it any more, nor with a join token that was made from it. */
+/** Neither it nor a join token made from it admits a node from now on. */
 export async function revokeRegistration(tx: Tx, caches: Caches, cluster: ClusterRow, id: string) {
   const gone = (await store.deleteRegistration(tx, cluster.org_id, cluster.id, id)) ?? notFound('registration token');
   await caches.drop(tx, topics.credential(gone.id));
   return gone;
 }
 
-/** What the principal of a registration token keeps in `access`. */
+/** The `access` of a registration token's principal. */
 export interface RegistrationAccess {
   clusterId: string;
   name: string;

@@ -1,31 +1,31 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, forbidden, invalid } from '../../../kernel/errors.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
-import type { NodeSeen } from '../clients/tenant/nodes.ts';
+import type { NodeSummary } from '../clients/tenant/nodes.ts';
 import type { Catalog } from '../rules/catalog.ts';
 import { refuseSkew } from '../rules/gates.ts';
 import { refuseDownsize } from '../rules/headroom.ts';
 import { refuseChange } from '../rules/phases.ts';
-import { type Asked, isRefused, newSpec, type Patch, type Planned, planChange, type Refused } from '../rules/spec.ts';
+import { type CreateRequest, isRefused, newSpec, type Patch, type PlannedChange, planChange, type SpecRefusal } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
 import { parseVersion } from '../rules/versions.ts';
 import * as store from '../store/clusters.ts';
 import { samplesOf } from '../store/usage.ts';
 import { clustersDue } from './channels.ts';
 
-const refuse = ({ status, why }: Refused): never => (status === 400 ? invalid(why) : conflict(why));
+const refuse = ({ status, why }: SpecRefusal): never => (status === 400 ? invalid(why) : conflict(why));
 
-/** Accepted for provisioning; a shard takes it up. */
+/** Accepts a cluster for provisioning; a shard claims it. */
 export async function createCluster(
   tx: Tx,
   org: string,
-  { catalog, most }: { catalog: Catalog; most: number },
-  { name, ...asked }: Asked & { name: string },
+  { catalog, quota }: { catalog: Catalog; quota: number },
+  { name, ...asked }: CreateRequest & { name: string },
 ): Promise<store.ClusterRow> {
   const spec = newSpec(catalog, asked);
   if (isRefused(spec)) return refuse(spec);
   const count = await store.countClusters(tx, org);
-  if (count >= most)
+  if (count >= quota)
     forbidden(`quota exceeded: the organization has ${count} clusters, as many as it may; delete one first`, { code: 'quota_reached' });
   const made = await store.insertCluster(tx, org, name, parseVersion(spec.version)!.driver, spec);
   if (!made) return conflict(`a cluster named ${name} exists; choose another name`);
@@ -33,25 +33,30 @@ export async function createCluster(
   return made;
 }
 
-/** Checks every field of a PATCH against the cluster as it is; a change under way is in the way of all of them. */
-export function planUpdate(catalog: Catalog, cluster: store.ClusterRow, patch: Patch): Planned {
+/** Checks every field of a PATCH against the present cluster. A running change blocks every other one. */
+export function planUpdate(catalog: Catalog, cluster: store.ClusterRow, patch: Patch): PlannedChange {
   const busy = refuseChange(cluster.name, cluster.phase, cluster.change);
   if (busy) return conflict(busy);
   const planned = planChange(catalog, store.specOf(cluster), patch);
   return isRefused(planned) ? refuse(planned) : planned;
 }
 
-/** The gates that ask what runs: nodes that would be left behind, and room in a smaller tier. */
-export async function passGates(tx: Tx, cluster: store.ClusterRow, { spec, asksNodes, asksHeadroom }: Planned, nodes: readonly NodeSeen[]) {
+/** Gates on the running cluster: node version skew, and headroom in a smaller tier. */
+export async function passGates(
+  tx: Tx,
+  cluster: store.ClusterRow,
+  { spec, asksNodes, needsHeadroomCheck }: PlannedChange,
+  nodes: readonly NodeSummary[],
+) {
   const skew = asksNodes ? refuseSkew(spec.version, nodes) : undefined;
   if (skew) conflict(skew);
-  if (!asksHeadroom) return;
+  if (!needsHeadroomCheck) return;
   const crowded = refuseDownsize({ name: spec.tier, limits: tierOf(spec.tier) }, await samplesOf(tx, cluster.id));
   if (crowded) conflict(crowded);
 }
 
-/** The next generation; a failed cluster is tried again even if nothing changes. The row is locked. */
-export async function updateCluster(tx: Tx, cluster: store.ClusterRow, planned: Planned): Promise<store.ClusterRow> {
+/** Writes the next generation; a failed cluster is retried even if nothing changes. The caller holds the row lock. */
+export async function updateCluster(tx: Tx, cluster: store.ClusterRow, planned: PlannedChange): Promise<store.ClusterRow> {
   const isRetry = cluster.phase === 'failed';
   if (planned.changes.length === 0 && !isRetry) return cluster;
   const changed = await store.changeCluster(tx, cluster.id, planned.spec, planned.changes.join(', ') || 'another try');

@@ -8,21 +8,21 @@ import * as store from '../store/pki.ts';
 import { makeInnerKeys } from './inner-keys.ts';
 import { makeAuthority, makeLeaf, newKey } from './issue.ts';
 
-/** A cluster's keys and certificates, opened, in PEM. */
+/** A cluster's keys and certificates, unsealed, in PEM. */
 export interface Pki {
   caCertificate: string;
   caKey: string;
   servingCertificate: string;
   servingKey: string;
   accountKey: string;
-  /** Of a cluster that runs programs. */
+  /** Only for the process driver. */
   inner: InnerKeys | undefined;
   revision: number;
 }
 
-const placeOf = (cluster: string) => (column: string) => `clusters.pki.${column}.${cluster}`;
+const sealContextOf = (cluster: string) => (column: string) => `clusters.pki.${column}.${cluster}`;
 
-/** The pin of an authority, as kubeadm wants it: of its public key, so that a renewed certificate keeps it. */
+/** The pin of an authority for kubeadm. It hashes the public key, so a renewed certificate keeps it. */
 export const caHashOf = (certificate: string): string =>
   `sha256:${createHash('sha256')
     .update(new X509Certificate(certificate).publicKey.export({ type: 'spki', format: 'der' }))
@@ -33,7 +33,7 @@ export const fingerprintOf = (certificate: X509Certificate): string => createHas
 export async function findPki(tx: Tx, app: App, cluster: string): Promise<Pki | undefined> {
   const row = await store.pkiOf(tx, cluster);
   if (!row) return undefined;
-  const at = placeOf(cluster);
+  const at = sealContextOf(cluster);
   return {
     caCertificate: row.ca_certificate,
     caKey: app.secrets.unseal(row.ca_key, at('ca_key')),
@@ -45,14 +45,14 @@ export async function findPki(tx: Tx, app: App, cluster: string): Promise<Pki | 
   };
 }
 
-/** The keys of a cluster, made if it has none yet. `hosts`: names and addresses under which it is reached. */
+/** The keys of a cluster, created if it has none yet. `hosts`: the names and addresses in its serving certificate. */
 export async function ensurePki(app: App, cluster: { id: string; org_id: string; driver: string }, hosts: readonly string[]): Promise<Pki> {
   const known = await app.db.read((tx) => findPki(tx, app, cluster.id));
   if (known) return known;
   const ca = makeAuthority(authorityName, newKey());
   const serving = makeServing(ca, hosts);
   const inner = cluster.driver === 'process' ? makeInnerKeys({ ...ca, commonName: authorityName }) : undefined;
-  const at = placeOf(cluster.id);
+  const at = sealContextOf(cluster.id);
   const seal = (column: string, key: string) => app.secrets.seal(key, at(column));
   await app.db.write((tx) =>
     store.insertPki(tx, {
@@ -73,14 +73,14 @@ export async function ensurePki(app: App, cluster: { id: string; org_id: string;
   return made;
 }
 
-/** Makes the serving certificate anew with those that programs show each other, and that of the authority if its time has come: with the same
- *  key, so that nodes go on trusting it. */
+/** Renews the serving certificate and those between programs, and the authority's if it is due. The authority keeps its key, so that nodes keep
+ *  trusting it. */
 export async function renewPki(app: App, cluster: string, hosts: readonly string[], withAuthority: boolean): Promise<boolean> {
   const known = await app.db.read((tx) => findPki(tx, app, cluster));
   if (!known) return false;
   const ca = withAuthority ? makeAuthority(authorityName, known.caKey) : { certificate: known.caCertificate, key: known.caKey };
   const serving = makeServing(ca, hosts);
-  const at = placeOf(cluster);
+  const at = sealContextOf(cluster);
   const key = app.secrets.seal(serving.key, at('serving_key'));
   const inner = known.inner && makeInnerKeys({ ...ca, commonName: authorityName }, known.inner);
   const renewed = await app.db.write((tx) =>
@@ -95,10 +95,10 @@ export async function renewPki(app: App, cluster: string, hosts: readonly string
   return renewed > 0;
 }
 
-/** As kubeadm calls it. */
+/** kubeadm's name for it. */
 const authorityName = 'kubernetes';
 
-/** Names that every cluster has inside, and the address by which its pods know it. */
+/** In-cluster names of the API, and the address by which pods reach it. */
 const innerHosts = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', apiAddress];
 
 const makeServing = (ca: Pair, hosts: readonly string[]): Pair =>

@@ -9,7 +9,7 @@ import { clusterView } from '../views/cluster.ts';
 export const createCluster = operation(clusters.createCluster, async ({ ctx, body }, own: OpenClusters) =>
   ctx.write(async (tx) => {
     const catalog = await readCatalog(tx, own, ctx.org);
-    const made = await lifecycle.createCluster(tx, ctx.org, { catalog, most: ctx.app.config.cluster_quota }, body);
+    const made = await lifecycle.createCluster(tx, ctx.org, { catalog, quota: ctx.app.config.cluster_quota }, body);
     await audit(tx, ctx, 'clusters.cluster.create', made, { ...body });
     return created(clusterView(made), `/clusters/${made.name}`);
   }),

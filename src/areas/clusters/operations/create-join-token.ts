@@ -7,13 +7,13 @@ import type { OpenClusters } from '../open.ts';
 
 export const createJoinToken = operation(clusters.createJoinToken, async ({ ctx, params }, { tenants }: OpenClusters) => {
   const cluster = await ctx.read((tx) => findCluster(tx, ctx, params.name));
-  const { joinToken, joinCommand, expiresIn } = await issueJoinToken(tenants, cluster, (note) =>
+  const { joinToken, joinCommand, expiresIn } = await issueJoinToken(tenants, cluster, (record) =>
     ctx.write(async (tx) => {
       await findAgain(tx, ctx, cluster);
-      const noted = await note(tx);
-      await audit(tx, ctx, 'clusters.token.join', cluster, { cluster: cluster.name, joinToken: noted.token.id });
-      // What an Idempotency-Key remembers of it; the secret is not shown again.
-      return { ...noted, status: 201, body: { id: noted.token.id } };
+      const recorded = await record(tx);
+      await audit(tx, ctx, 'clusters.token.join', cluster, { cluster: cluster.name, joinToken: recorded.token.id });
+      // The body that an Idempotency-Key replays; it leaves out the secret.
+      return { ...recorded, status: 201, body: { id: recorded.token.id } };
     }),
   );
   return created({ joinToken, cluster: cluster.name, joinCommand, expiresIn });

@@ -1,10 +1,10 @@
 import { clusters } from '../../../../contract/clusters.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { requireEndpoint } from '../engine/answering.ts';
 import { lockCluster } from '../engine/find-cluster.ts';
 import { mintRegistration } from '../engine/join.ts';
 import { caHashOf } from '../engine/pki.ts';
+import { requireEndpoint } from '../engine/shard-availability.ts';
 import { cloudConfig, registeredJoin } from '../rules/join-text.ts';
 import { pkiOf } from '../store/pki.ts';
 

@@ -7,13 +7,13 @@ import { findAgain, findCluster } from '../engine/find-cluster.ts';
 import type { OpenClusters } from '../open.ts';
 import { removeAccess } from '../tasks.ts';
 
-/** Principals whose end is waited for: one listener each, however often they fetch. */
-const heard = new WeakSet<AbortSignal>();
+/** Principals with an abort listener: one each, however often they fetch. */
+const listenedSignals = new WeakSet<AbortSignal>();
 
-/** What was fetched with a token that is revoked is ended at once, and not only when the task runs by the clock. */
+/** Wakes the removal task when the token is revoked, instead of waiting for its next scheduled run. */
 function wakeAtRevocation({ principal: { signal }, app }: Ctx): void {
-  if (heard.has(signal)) return;
-  heard.add(signal);
+  if (listenedSignals.has(signal)) return;
+  listenedSignals.add(signal);
   signal.addEventListener('abort', () => app.waker.wake(removeAccess.name), { once: true });
 }
 

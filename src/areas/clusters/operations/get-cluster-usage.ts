@@ -1,17 +1,17 @@
 import { clusters } from '../../../../contract/clusters.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { findCluster } from '../engine/find-cluster.ts';
-import { nodesSoon } from '../engine/nodes.ts';
-import { refuseAway } from '../engine/tenants.ts';
+import { nodesWithinShortTimeout } from '../engine/nodes.ts';
+import { refuseUnreachable } from '../engine/tenant-clusters.ts';
 import type { OpenClusters } from '../open.ts';
 import { meterOf, newestSample, samplesOf } from '../store/usage.ts';
 import { usageView } from '../views/usage.ts';
 
 export const getClusterUsage = operation(clusters.getClusterUsage, async ({ ctx, params }, own: OpenClusters) => {
   const seen = await ctx.read((tx) => findCluster(tx, ctx, params.name));
-  if (!own.isThere(seen)) refuseAway(seen);
-  const nodes = await nodesSoon(own.tenants, seen, ctx.app.log);
-  // After the nodes: why a cluster does not tell them may be known only since.
+  if (!own.isServed(seen)) refuseUnreachable(seen);
+  const nodes = await nodesWithinShortTimeout(own.tenants, seen, ctx.app.log);
+  // Read after the nodes: the reason why a cluster does not list them may be written meanwhile.
   return ctx.read(async (tx) => {
     const cluster = await findCluster(tx, ctx, params.name);
     const [meter, recent, newest] = await Promise.all([meterOf(tx, cluster.id), samplesOf(tx, cluster.id), newestSample(tx, cluster.id)]);

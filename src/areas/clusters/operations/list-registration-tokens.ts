@@ -1,7 +1,7 @@
 import { clusters } from '../../../../contract/clusters.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { requireEndpoint } from '../engine/answering.ts';
 import { findCluster } from '../engine/find-cluster.ts';
+import { requireEndpoint } from '../engine/shard-availability.ts';
 import { registrationsOf } from '../store/tokens.ts';
 import { registrationView } from '../views/cluster.ts';
 

@@ -1,9 +1,9 @@
 import { clusters } from '../../../../contract/clusters.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { requireEndpoint } from '../engine/answering.ts';
 import { lockCluster } from '../engine/find-cluster.ts';
 import { revokeRegistration } from '../engine/join.ts';
+import { requireEndpoint } from '../engine/shard-availability.ts';
 
 export const revokeRegistrationToken = operation(clusters.revokeRegistrationToken, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

@@ -10,7 +10,7 @@ import type { OpenClusters } from '../open.ts';
 import { clusterView } from '../views/cluster.ts';
 
 export const updateCluster = operation(clusters.updateCluster, async ({ ctx, params, body }, own: OpenClusters) => {
-  // What asks the cluster itself comes before the transaction, which would hold a connection for as long.
+  // The cluster's API is called before the transaction, which would otherwise hold a database connection meanwhile.
   const [seen, catalog] = await ctx.read(
     async (tx) => [await findCluster(tx, ctx, params.name), await readCatalog(tx, own, ctx.org)] as const,
   );
@@ -24,6 +24,6 @@ export const updateCluster = operation(clusters.updateCluster, async ({ ctx, par
     await passGates(tx, cluster, planned, nodes);
     const changed = await update(tx, cluster, planned);
     await audit(tx, ctx, 'clusters.cluster.update', cluster, { ...body, changes: planned.changes });
-    return ok(clusterView(changed, own.isThere(changed)));
+    return ok(clusterView(changed, own.isServed(changed)));
   });
 });

@@ -8,7 +8,7 @@ export interface BootstrapToken {
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Of random bytes, at least 44 of them; undefined if too few of them were usable. */
+/** Makes a token from at least 44 random bytes; undefined if too few of them were usable. */
 export function bootstrapTokenFrom(bytes: Uint8Array): BootstrapToken | undefined {
   let text = '';
   for (const byte of bytes) if (byte < 252 && text.length < 22) text += letters[byte % 36]; // 252 = 7 × 36: no bias
@@ -19,7 +19,7 @@ export const tokenText = ({ id, secret }: BootstrapToken): string => `${id}.${se
 
 const encoded = (text: string) => Buffer.from(text).toString('base64url');
 
-/** A JWS with its content left out (RFC 7515, appendix F): kubeadm checks `cluster-info` with the token that it was given. */
+/** A JWS with detached content (RFC 7515, appendix F), with which kubeadm verifies `cluster-info`. */
 export function signDetached(content: string, { id, secret }: BootstrapToken): string {
   const header = encoded(JSON.stringify({ alg: 'HS256', kid: id }));
   const signature = createHmac('sha256', secret)

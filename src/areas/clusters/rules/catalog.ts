@@ -8,23 +8,23 @@ export interface CatalogEntry {
   releasedAt?: string;
   deprecatedAt?: string;
   endOfLifeAt?: string;
-  /** Clusters have it, and no server can run it any more: it is listed, and cannot be asked for. */
+  /** In use by clusters but installed on no server: listed, but not available for new clusters. */
   isMissing?: boolean;
 }
 
 export type Catalog = readonly CatalogEntry[];
 
-/** The versions that this program serves by itself. Each answers as that minor of Kubernetes does. */
+/** The embedded versions. Each answers like that minor of Kubernetes. */
 export const embeddedCatalog: Catalog = [
   { version: 'v1.36.0+embedded', state: 'supported' },
   { version: 'v1.35.0+embedded', state: 'supported' },
   { version: 'v1.34.0+embedded', state: 'deprecated' },
 ];
 
-/** So many minors beside the newest are supported; older ones still run, and should be left. */
+/** The newest installed minors that are supported; older ones are deprecated. */
 const supportedMinors = 2;
 
-/** Versions of Kubernetes' own programs that servers have, those that clusters have though no server does, and the embedded ones. */
+/** Installed versions, versions in use that no server has, and the embedded ones. */
 export function catalogOf(installed: readonly string[], inUse: readonly string[]): Catalog {
   const real = [...new Set(installed)].flatMap((version) => {
     const known = parseVersion(version);
@@ -45,7 +45,7 @@ const parsed = (entry: CatalogEntry): Version => parseVersion(entry.version)!;
 
 export const newestFirst = (catalog: Catalog): CatalogEntry[] => [...catalog].sort((a, b) => compareVersions(parsed(b), parsed(a)));
 
-/** What a new cluster gets that asks for none: the newest supported one, with Kubernetes' own binaries before ours. */
+/** The version of a new cluster that names none: the newest supported one, process versions before embedded ones. */
 export function defaultVersion(catalog: Catalog): string | undefined {
   const supported = newestFirst(catalog).filter(({ state }) => state === 'supported');
   return (supported.find((entry) => parsed(entry).driver === 'process') ?? supported[0])?.version;
@@ -53,7 +53,7 @@ export function defaultVersion(catalog: Catalog): string | undefined {
 
 export const findEntry = (catalog: Catalog, version: string): CatalogEntry | undefined => catalog.find((e) => e.version === version);
 
-/** Why a version cannot be asked for, whatever the cluster. */
+/** Why a version is unavailable to any cluster. */
 export function refuseVersion(catalog: Catalog, version: string): string | undefined {
   const entry = findEntry(catalog, version);
   if (entry?.isMissing)
@@ -66,7 +66,7 @@ export function refuseVersion(catalog: Catalog, version: string): string | undef
   return undefined;
 }
 
-/** One step up at most, by the same driver, and not expired; newest first. */
+/** At most one minor up, same driver, not expired; newest first. */
 export function upgradesFrom(catalog: Catalog, from: string): CatalogEntry[] {
   const current = parseVersion(from);
   if (!current) return [];

@@ -5,7 +5,7 @@ export function readConnectTarget(text: string): { host: string; port: number } 
   return m && port >= 1 && port <= 65_535 ? { host: m[1] ?? m[2]!, port } : undefined;
 }
 
-/** A sentence as a status line can carry it: apiservers show that line to whoever asked, and nothing else of a refusal. */
+/** A sentence for the status line: it is the only part of a refusal that an apiserver shows to its caller. */
 export const phraseOf = (sentence: string): string =>
   sentence
     .replaceAll(/[^\x20-\x7e]+/g, ' ')

@@ -1,6 +1,6 @@
 import { compareVersions, type DriverName, minorOf, parseAgentVersion, parseVersion } from './versions.ts';
 
-/** A worker node as the gates see it. */
+/** The fields of a worker node that the gates check. */
 export interface NodeVersion {
   name: string;
   agentVersion: string;
@@ -8,7 +8,7 @@ export interface NodeVersion {
 
 const driverWords: Record<DriverName, string> = { embedded: 'the embedded control plane', process: 'Kubernetes’ own binaries' };
 
-/** Why the control plane cannot go from one version to the other, whatever its nodes are. Undefined: it can, or it is the same. */
+/** Why the control plane cannot change between these versions, whatever its nodes. Undefined: it can, or they are the same. */
 export function refuseStep(from: string, to: string): string | undefined {
   const [current, target] = [parseVersion(from), parseVersion(to)];
   if (!current || !target) return `a cluster cannot go from ${from} to ${to}`;
@@ -22,10 +22,10 @@ export function refuseStep(from: string, to: string): string | undefined {
   return undefined;
 }
 
-/** So many minors may a kubelet be older than the control plane: the version skew policy, which was stricter for those before 1.25. */
+/** How many minors a kubelet may be older than the control plane (version skew policy; stricter before 1.25). */
 export const allowedSkew = (kubeletMinor: number): number => (kubeletMinor < 25 ? 2 : 3);
 
-/** Nodes that the target would leave too far behind, that are newer than it, or that do not say what they are. Not ready ones count too. */
+/** Nodes that are too old for the target, newer than it, or of unknown version; also nodes that are not ready. */
 export function nodesInTheWay(to: string, nodes: readonly NodeVersion[]): NodeVersion[] {
   const target = parseVersion(to);
   if (!target) return [...nodes];
@@ -36,7 +36,7 @@ export function nodesInTheWay(to: string, nodes: readonly NodeVersion[]): NodeVe
   });
 }
 
-/** The refusal that names every node in the way. */
+/** A refusal that names every blocking node. */
 export function refuseSkew(to: string, nodes: readonly NodeVersion[]): string | undefined {
   const blocking = nodesInTheWay(to, nodes);
   if (blocking.length === 0) return undefined;

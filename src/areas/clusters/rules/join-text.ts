@@ -1,4 +1,4 @@
-// What is pasted on a node, or given to a cloud when it makes one.
+// Commands for a node's shell, and cloud-config for a cloud provider.
 
 /** Quoted for a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -7,7 +7,7 @@ export const kubeadmJoin = ({ endpoint, token, caHash }: { endpoint: string; tok
   `kubeadm join ${new URL(endpoint).host} --token ${token} --discovery-token-ca-cert-hash ${caHash}`;
 
 interface Registered {
-  /** Where Quarterdeck itself is reached. */
+  /** Quarterdeck's public URL. */
   base: string;
   token: string;
   caHash: string;
@@ -16,7 +16,7 @@ interface Registered {
 export const registeredJoin = ({ base, token, caHash }: Registered): string =>
   `curl -fsSL ${quoted(`${base}/join.sh`)} | sh -s -- --server ${quoted(base)} --token ${token} --ca-cert-hash ${caHash}`;
 
-/** The token stands in a file that only root reads, not in a command that every process of the machine sees. */
+/** The token is in a file that only root can read, not in a command line, which every process of the machine can see. */
 export const cloudConfig = ({ base, token, caHash }: Registered): string => `#cloud-config
 write_files:
   - path: /etc/quarterdeck/registration-token
@@ -27,7 +27,7 @@ runcmd:
   - [sh, -c, "curl -fsSL '${base}/join.sh' | sh -s -- --server '${base}' --token-file /etc/quarterdeck/registration-token --ca-cert-hash ${caHash}"]
 `;
 
-/** Exchanges a registration token for a join token of this node alone, and joins by kubeadm. The cluster's authority is pinned by its hash. */
+/** Exchanges a registration token for a join token for one node, and joins by kubeadm. The cluster's authority is pinned by its hash. */
 export const joinScript = `#!/bin/sh
 # Joins this machine to a Quarterdeck cluster: exchanges a registration token for a join token that works once, and runs kubeadm.
 set -eu

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { dnsAddress, podRange, serviceRange } from './networks.ts';
 import { parseVersion } from './versions.ts';
 
-/** An object of Kubernetes, as it is sent. */
+/** A Kubernetes object as it is sent. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -10,31 +10,31 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-export interface Wanted {
-  /** Its collection: where it is created, and below which it has its name. */
+export interface WantedObject {
+  /** The path of its collection. */
   path: string;
   object: KubeObject;
 }
 
-/** Whom apiservers are at their kubelets. */
+/** The user name of apiservers at kubelets. */
 export const kubeletClientName = 'kube-apiserver-kubelet-client';
 
-/** Where service accounts of people stand. */
+/** The namespace of users' service accounts. */
 export const ownNamespace = 'quarterdeck-system';
 
 const rbac = 'rbac.authorization.k8s.io/v1';
 const inNamespace = (namespace: string, resource: string) => `/api/v1/namespaces/${namespace}/${resource}`;
 const rbacPath = (namespace: string, resource: string) => `/apis/${rbac}/namespaces/${namespace}/${resource}`;
 const group = (name: string) => ({ kind: 'Group', name, apiGroup: 'rbac.authorization.k8s.io' });
-const joining = 'system:bootstrappers:kubeadm:default-node-token';
+const joiningGroup = 'system:bootstrappers:kubeadm:default-node-token';
 
-const namespace = (name: string): Wanted => ({
+const namespace = (name: string): WantedObject => ({
   path: '/api/v1/namespaces',
   object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
 });
 
 /** A role that lets groups read one ConfigMap, and its binding. */
-function reading(name: string, at: string, configMap: string, subjects: unknown[]): Wanted[] {
+function readAccess(name: string, at: string, configMap: string, subjects: unknown[]): WantedObject[] {
   return [
     {
       path: rbacPath(at, 'roles'),
@@ -58,12 +58,12 @@ function reading(name: string, at: string, configMap: string, subjects: unknown[
   ];
 }
 
-const clusterRole = (name: string, rules: unknown[]): Wanted => ({
+const clusterRole = (name: string, rules: unknown[]): WantedObject => ({
   path: `/apis/${rbac}/clusterroles`,
   object: { apiVersion: rbac, kind: 'ClusterRole', metadata: { name }, rules },
 });
 
-const clusterBinding = (name: string, role: string, subjects: unknown[]): Wanted => ({
+const clusterBinding = (name: string, role: string, subjects: unknown[]): WantedObject => ({
   path: `/apis/${rbac}/clusterrolebindings`,
   object: {
     apiVersion: rbac,
@@ -74,18 +74,18 @@ const clusterBinding = (name: string, role: string, subjects: unknown[]): Wanted
   },
 });
 
-export const configMap = (name: string, at: string, data: Record<string, string>): Wanted => ({
+export const configMap = (name: string, at: string, data: Record<string, string>): WantedObject => ({
   path: inNamespace(at, 'configmaps'),
   object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: at }, data },
 });
 
-/** What apiservers may do at kubelets: logs, exec, port-forward. */
+/** Lets apiservers use kubelets: logs, exec, port-forward. */
 const kubeletAccess = clusterBinding('quarterdeck:kubelet-client', 'system:kubelet-api-admin', [
   { kind: 'User', name: kubeletClientName, apiGroup: 'rbac.authorization.k8s.io' },
 ]);
 
-/** Where pods reach the cluster's API: the service `kubernetes` leads to the front. Only an address can stand there, and none of the pod's own machine. */
-function reachingFromPods(endpoint: string): Wanted[] {
+/** Points the service `kubernetes` at the front, for pods. An EndpointSlice holds only addresses, and loopback would be the pod's own machine. */
+function reachingFromPods(endpoint: string): WantedObject[] {
   const { hostname, port } = new URL(endpoint);
   const address = hostname.replace(/^\[|\]$/g, '');
   const family = isIP(address);
@@ -106,8 +106,8 @@ function reachingFromPods(endpoint: string): Wanted[] {
   ];
 }
 
-/** What `kubeadm join` reads before the kubelet starts, beyond the namespaces and roles that every control plane makes by itself. */
-export function kubeadmObjects({ name, endpoint, version }: { name: string; endpoint: string; version: string }): Wanted[] {
+/** Objects that `kubeadm join` reads before the kubelet starts and that control planes do not create by themselves. */
+export function kubeadmObjects({ name, endpoint, version }: { name: string; endpoint: string; version: string }): WantedObject[] {
   const v = parseVersion(version);
   const plain = v ? `v${v.major}.${v.minor}.${v.patch}` : version;
   const clusterConfiguration = {
@@ -139,17 +139,17 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
     staticPodPath: '/etc/kubernetes/manifests',
   };
   return [
-    // An apiserver makes its own namespaces a moment after it is ready.
+    // An apiserver creates its own namespaces only a moment after it is ready.
     ...[ownNamespace, 'kube-system', 'kube-public', 'kube-node-lease'].map(namespace),
     ...(v?.driver === 'process' ? [kubeletAccess, ...reachingFromPods(endpoint)] : []),
     clusterRole('kubeadm:get-nodes', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]),
-    clusterBinding('kubeadm:get-nodes', 'kubeadm:get-nodes', [group(joining)]),
-    clusterBinding('kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [group(joining)]),
-    ...reading('kubeadm:bootstrap-signer-clusterinfo', 'kube-public', 'cluster-info', [
+    clusterBinding('kubeadm:get-nodes', 'kubeadm:get-nodes', [group(joiningGroup)]),
+    clusterBinding('kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [group(joiningGroup)]),
+    ...readAccess('kubeadm:bootstrap-signer-clusterinfo', 'kube-public', 'cluster-info', [
       { kind: 'User', name: 'system:anonymous', apiGroup: 'rbac.authorization.k8s.io' },
     ]),
-    ...reading('kubeadm:kubelet-config', 'kube-system', 'kubelet-config', [group('system:nodes'), group(joining)]),
-    ...reading('kubeadm:nodes-kubeadm-config', 'kube-system', 'kubeadm-config', [group('system:nodes'), group(joining)]),
+    ...readAccess('kubeadm:kubelet-config', 'kube-system', 'kubelet-config', [group('system:nodes'), group(joiningGroup)]),
+    ...readAccess('kubeadm:nodes-kubeadm-config', 'kube-system', 'kubeadm-config', [group('system:nodes'), group(joiningGroup)]),
     configMap('kubeadm-config', 'kube-system', { ClusterConfiguration: JSON.stringify(clusterConfiguration) }),
     configMap('kubelet-config', 'kube-system', { kubelet: JSON.stringify(kubeletConfiguration) }),
   ];

@@ -1,4 +1,4 @@
-/** Kubernetes' client configuration, in YAML. Every value is JSON, which is YAML too: nothing in a name can leave its place. */
+/** A kubeconfig in YAML. Every value is written as JSON, which is valid YAML, so no name can inject syntax. */
 export interface KubeconfigParts {
   cluster: string;
   endpoint: string;
@@ -7,31 +7,31 @@ export interface KubeconfigParts {
 }
 
 export function kubeconfigText({ cluster, endpoint, caCertificate, user }: KubeconfigParts): string {
-  const said = JSON.stringify;
+  const quote = JSON.stringify;
   const authority = Buffer.from(caCertificate).toString('base64');
   const head = `apiVersion: v1
 kind: Config
 clusters:
-- name: ${said(cluster)}
+- name: ${quote(cluster)}
   cluster:
-    server: ${said(endpoint)}
+    server: ${quote(endpoint)}
     certificate-authority-data: ${authority}
 `;
   if (!user) return head;
   return `${head}users:
-- name: ${said(user.name)}
+- name: ${quote(user.name)}
   user:
-    token: ${said(user.token)}
+    token: ${quote(user.token)}
 contexts:
-- name: ${said(cluster)}
+- name: ${quote(cluster)}
   context:
-    cluster: ${said(cluster)}
-    user: ${said(user.name)}
-current-context: ${said(cluster)}
+    cluster: ${quote(cluster)}
+    user: ${quote(user.name)}
+current-context: ${quote(cluster)}
 `;
 }
 
-/** What kubeadm finds in `cluster-info`: where the cluster is and its authority, under an empty name. */
+/** The kubeconfig in `cluster-info`: the endpoint and the authority, under an empty name. */
 export const discoveryText = (endpoint: string, caCertificate: string): string =>
   JSON.stringify({
     apiVersion: 'v1',

@@ -4,11 +4,11 @@ const day = 86_400;
 export const lifetimes = {
   kubeconfig: 3_600,
   joinToken: 900,
-  /** A node’s certificate: a node that was away for a few days still comes back by itself. */
+  /** Long enough that a node that was off for a few days can still renew by itself. */
   nodeCertificate: 7 * day,
   servingCertificate: 90 * day,
   authority: 3_650 * day,
 } as const;
 
-/** A certificate is made anew when it has had two thirds of its life. */
+/** Certificates are renewed at two thirds of their lifetime. */
 export const renewAfter = (seconds: number): number => Math.floor((seconds * 2) / 3);

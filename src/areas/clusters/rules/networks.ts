@@ -1,6 +1,6 @@
-/** Addresses inside every cluster, as kubeadm has them; nodes get a /24 of the pods' each, which is room for 1,024. */
+/** Address ranges inside every cluster. Services as kubeadm's default; each node gets a /24 for pods, which allows 1,024 nodes. */
 export const serviceRange = '10.96.0.0/12';
 export const podRange = '10.244.0.0/14';
-/** The service `kubernetes`: where pods reach the cluster's API. */
+/** The service `kubernetes`, by which pods reach the cluster's API. */
 export const apiAddress = '10.96.0.1';
 export const dnsAddress = '10.96.0.10';

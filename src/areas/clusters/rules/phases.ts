@@ -1,14 +1,14 @@
 export const phases = ['pending', 'provisioning', 'ready', 'updating', 'degraded', 'failed', 'deleting'] as const;
 export type Phase = (typeof phases)[number];
 
-/** A change that is being made: what it is, and since when. */
+/** A running change: what it is, and when it started. */
 export interface Change {
   what: string;
   since: string;
 }
 
-/** Where a cluster may go from each phase. `gone` is no phase: its row is not there any more. */
-const ways: Record<Phase, readonly (Phase | 'gone')[]> = {
+/** Allowed transitions. `gone` is not a phase: the row is deleted. */
+const transitions: Record<Phase, readonly (Phase | 'gone')[]> = {
   pending: ['provisioning', 'failed', 'deleting'],
   provisioning: ['ready', 'failed', 'deleting'],
   ready: ['updating', 'degraded', 'failed', 'deleting'],
@@ -18,12 +18,12 @@ const ways: Record<Phase, readonly (Phase | 'gone')[]> = {
   deleting: ['gone'],
 };
 
-export const mayBecome = (from: Phase, to: Phase | 'gone'): boolean => ways[from].includes(to);
+export const mayBecome = (from: Phase, to: Phase | 'gone'): boolean => transitions[from].includes(to);
 
-/** What may be changed: a failed one is tried again by it. */
+/** Whether a cluster accepts a change; a change retries a failed one. */
 export const isChangeable = (phase: Phase): boolean => phase === 'ready' || phase === 'degraded' || phase === 'failed';
 
-/** Why it cannot be changed now: names what is under way. */
+/** Why it cannot be changed now; names the running change. */
 export function refuseChange(name: string, phase: Phase, change: Change | null): string | undefined {
   if (isChangeable(phase)) return undefined;
   if (phase === 'deleting') return `cluster ${name} is being deleted; wait until it is gone`;
@@ -31,19 +31,19 @@ export function refuseChange(name: string, phase: Phase, change: Change | null):
   return `concurrent change: cluster ${name} is ${phase} (${what}); try again when it is ready`;
 }
 
-/** Why what needs the control plane's endpoint cannot be done. */
+/** Why an operation that needs the endpoint is impossible. */
 export function refuseEndpoint(name: string, phase: Phase, endpoint: string | null): string | undefined {
   if (phase === 'deleting') return `cluster ${name} is deleting; nothing can be asked of it any more`;
   return endpoint === null ? `cluster ${name} is ${phase} and has no endpoint yet; try again when it is ready` : undefined;
 }
 
-/** After so many failures in a row a change counts as failed; it is tried on all the same. */
+/** Consecutive failures after which a change counts as failed; retries continue. */
 export const failedAfter = 3;
 
-/** How long after the n-th failure in a row it is tried again. */
+/** The backoff after the n-th consecutive failure. */
 export const retrySeconds = (failures: number): number => Math.min(60, 2 ** Math.min(failures, 6));
 
-/** What a failure makes of a phase: a change that keeps failing has failed, a running plane is degraded. */
+/** The phase after a failure: a change that keeps failing is failed, a running plane is degraded. */
 export function phaseAfterFailure(phase: Phase, failures: number): Phase {
   if (phase === 'deleting' || phase === 'failed') return phase;
   if (phase === 'ready' || phase === 'degraded') return 'degraded';

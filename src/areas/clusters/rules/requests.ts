@@ -1,4 +1,4 @@
-/** A certificate request as a cluster shows it, with what its PKCS #10 says. */
+/** A certificate request: its Kubernetes fields and those of its PKCS #10. */
 export interface CertificateRequest {
   signer: string;
   username: string;
@@ -7,19 +7,19 @@ export interface CertificateRequest {
   organizations: readonly string[];
   dnsNames: readonly string[];
   addresses: readonly string[];
-  /** Names of any other kind: mail addresses, URIs. */
+  /** Alternative names of other kinds: mail addresses, URIs. */
   hasOtherNames: boolean;
 }
 
-export type Judged =
-  /** A node that joins with this token. */
+export type Verdict =
+  /** A node joins with this token. */
   | { is: 'join'; token: string; node: string }
-  /** A node that renews its own. */
+  /** A node renews its own certificate. */
   | { is: 'renewal'; node: string }
-  /** A node that wants to serve under these names, if they are its own. */
+  /** A node requests a serving certificate for these names, which must be its own. */
   | { is: 'serving'; node: string; names: readonly string[] }
   | { is: 'denied'; reason: string; message: string }
-  /** Not ours to judge: whoever administers the cluster does. */
+  /** Left to the cluster's administrators. */
   | { is: 'foreign' };
 
 const clientSigner = 'kubernetes.io/kube-apiserver-client-kubelet';
@@ -27,9 +27,9 @@ const servingSigner = 'kubernetes.io/kubelet-serving';
 const nodePrefix = 'system:node:';
 const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-const deny = (reason: string, message: string): Judged => ({ is: 'denied', reason, message });
+const deny = (reason: string, message: string): Verdict => ({ is: 'denied', reason, message });
 
-export function judgeRequest(request: CertificateRequest): Judged {
+export function judgeRequest(request: CertificateRequest): Verdict {
   if (request.signer === clientSigner) return judgeClient(request);
   if (request.signer === servingSigner) return judgeServing(request);
   return { is: 'foreign' };
@@ -37,16 +37,16 @@ export function judgeRequest(request: CertificateRequest): Judged {
 
 export const isNodeSigner = (signer: string): boolean => signer === clientSigner || signer === servingSigner;
 
-/** Certificates that a node may have at once: a kubelet asks for two every few days. */
-const mostOfNode = 50;
-/** Of all nodes together, for a week each, so that nodes may come and go: each is kept until it expires, and looked at every second once refused. */
-export const mostOfCluster = (nodes: number): number => 1_000 + 10 * nodes;
+/** Valid certificates per node; a kubelet requests two every few days. */
+const maxPerNode = 50;
+/** Recorded certificates per cluster. Each row stays for the week until it expires, and refused ones are read every second. */
+export const maxPerCluster = (nodes: number): number => 1_000 + 10 * nodes;
 
-/** What is in the way of one more certificate for a node, if anything. */
-export function refuseMore(node: string, count: { of_node: number; of_cluster: number }, most: number) {
-  if (count.of_node >= mostOfNode)
+/** Why a node gets no further certificate, if it is over a limit. */
+export function refuseMore(node: string, count: { of_node: number; of_cluster: number }, max: number) {
+  if (count.of_node >= maxPerNode)
     return { reason: 'TooManyCertificates', message: `node ${node} has ${count.of_node} certificates that are good; use one of them` };
-  return count.of_cluster >= most
+  return count.of_cluster >= max
     ? {
         reason: 'TooManyCertificates',
         message: `the cluster’s nodes were given ${count.of_cluster} certificates within a week, as many as its tier allows; try again when some have expired`,
@@ -54,7 +54,7 @@ export function refuseMore(node: string, count: { of_node: number; of_cluster: n
     : undefined;
 }
 
-function judgeClient(request: CertificateRequest): Judged {
+function judgeClient(request: CertificateRequest): Verdict {
   const bootstrap = /^system:bootstrap:([a-z0-9]{6})$/.exec(request.username)?.[1];
   const renews = request.username.startsWith(nodePrefix);
   if (!bootstrap && !renews) return { is: 'foreign' };
@@ -70,7 +70,7 @@ function judgeClient(request: CertificateRequest): Judged {
     : deny('AnotherNode', `${request.username} may ask for a certificate of its own name only`);
 }
 
-function judgeServing(request: CertificateRequest): Judged {
+function judgeServing(request: CertificateRequest): Verdict {
   if (!request.username.startsWith(nodePrefix)) return { is: 'foreign' };
   const node = nodeOf(request);
   if (node === undefined || request.username !== request.commonName)
@@ -93,10 +93,10 @@ function hasUsages({ usages }: CertificateRequest, own: string): boolean {
   return usages.every((usage) => wanted.has(usage) || usage === 'key encipherment') && [...wanted].every((usage) => usages.includes(usage));
 }
 
-/** Names that a node may not serve under, whatever it says its addresses are: they are everybody's, or nobody's. */
+/** Names that no node may serve under, whatever addresses it reports: loopback, link-local, multicast and the like. */
 const shared = /^(localhost|127\.|0\.|169\.254\.|22[4-9]\.|23\d\.|::1?$|fe[89ab]|ff)/i;
 
-/** Which of the names are not the node's own. */
+/** The names that are not the node's own. */
 export const namesNotOwned = (names: readonly string[], own: readonly string[]): string[] => {
   const known = new Set(own.map((each) => each.toLowerCase()));
   return names.filter((name) => !known.has(name.toLowerCase()) || shared.test(name));

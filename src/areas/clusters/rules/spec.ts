@@ -11,7 +11,7 @@ export interface Datastore {
   backups?: boolean;
 }
 
-/** What was asked for. */
+/** A cluster's wanted state. */
 export interface Spec {
   version: string;
   tier: string;
@@ -21,15 +21,15 @@ export interface Spec {
   loadBalancers: boolean;
 }
 
-/** A request that cannot be met: 400 for what no cluster could be, 409 for what this one cannot become. */
-export interface Refused {
+/** 400 for a spec that no cluster can have, 409 for one that this cluster cannot change to. */
+export interface SpecRefusal {
   status: 400 | 409;
   why: string;
 }
 
-export const isRefused = (value: object): value is Refused => 'why' in value;
+export const isRefused = (value: object): value is SpecRefusal => 'why' in value;
 
-export interface Asked {
+export interface CreateRequest {
   tier: string;
   orchestratorVersion?: string;
   replicas?: number;
@@ -40,8 +40,8 @@ export interface Asked {
 
 const dedicated = { size: 'db-small', storageGiB: 10, replicas: 1, backups: true };
 
-/** What a new cluster is, with defaults for what was not asked for. */
-export function newSpec(catalog: Catalog, asked: Asked): Spec | Refused {
+/** The spec of a new cluster, with defaults. */
+export function newSpec(catalog: Catalog, asked: CreateRequest): Spec | SpecRefusal {
   const version = asked.orchestratorVersion ?? defaultVersion(catalog);
   if (version === undefined) return { status: 400, why: 'no supported version is in the catalog; name one in orchestratorVersion' };
   const why = refuseVersion(catalog, version);
@@ -58,7 +58,7 @@ export function newSpec(catalog: Catalog, asked: Asked): Spec | Refused {
   };
 }
 
-const unknownTier = (tier: string): Refused => ({ status: 400, why: `tier ${tier} is none of small, medium, large` });
+const unknownTier = (tier: string): SpecRefusal => ({ status: 400, why: `tier ${tier} is none of small, medium, large` });
 
 export interface Patch {
   orchestratorVersion?: string;
@@ -68,17 +68,17 @@ export interface Patch {
   datastore?: Omit<Datastore, 'mode'>;
 }
 
-/** What a PATCH makes of a cluster, once every field of it was checked, and which gates it has yet to pass. */
-export interface Planned {
+/** The result of a PATCH whose fields are all valid, and the gates it still has to pass. */
+export interface PlannedChange {
   spec: Spec;
-  /** What changes, in words; empty: nothing does. */
+  /** Descriptions of the changes; empty: nothing changes. */
   changes: string[];
   asksNodes: boolean;
-  asksHeadroom: boolean;
+  needsHeadroomCheck: boolean;
 }
 
-/** All fields or none: the first refusal stands for the whole PATCH, what is invalid before what is in the way. */
-export function planChange(catalog: Catalog, current: Spec, patch: Patch): Planned | Refused {
+/** All fields or none: the first refusal rejects the whole PATCH; 400 is checked before 409. */
+export function planChange(catalog: Catalog, current: Spec, patch: Patch): PlannedChange | SpecRefusal {
   const { orchestratorVersion: version = current.version, tier = current.tier } = patch;
   const invalid = version === current.version ? undefined : refuseVersion(catalog, version);
   if (invalid) return { status: 400, why: invalid };
@@ -99,13 +99,13 @@ export function planChange(catalog: Catalog, current: Spec, patch: Patch): Plann
   };
   return {
     spec,
-    changes: tellChanges(current, spec),
+    changes: describeChanges(current, spec),
     asksNodes: version !== current.version,
-    asksHeadroom: isSmaller(tierOf(tier), tierOf(current.tier)),
+    needsHeadroomCheck: isSmaller(tierOf(tier), tierOf(current.tier)),
   };
 }
 
-function tellChanges(from: Spec, to: Spec): string[] {
+function describeChanges(from: Spec, to: Spec): string[] {
   const changes: string[] = [];
   if (from.version !== to.version) changes.push(`upgrade ${from.version} → ${to.version}`);
   if (from.tier !== to.tier) changes.push(`resize ${from.tier} → ${to.tier}`);
@@ -116,32 +116,32 @@ function tellChanges(from: Spec, to: Spec): string[] {
   return changes;
 }
 
-/** What an embedded control plane does not give. */
+/** Limitations of an embedded control plane. */
 function limitsOfEmbedded({ replicas }: Spec): string[] {
-  const said = [
+  const sentences = [
     'workloads: the embedded control plane runs no pods; it takes nodes, leases, certificates, configuration and access rules',
     'components: processor time and memory of an embedded control plane are a part of the server’s and are not told apart',
   ];
   if (replicas > 1)
-    said.push(
+    sentences.push(
       `replicas: ${replicas} are kept; one server at a time answers for an embedded control plane, and another takes over when it stops`,
     );
-  return said;
+  return sentences;
 }
 
-/** What Kubernetes' own programs do not give here. */
+/** Limitations of the process driver. */
 function limitsOfPrograms({ replicas }: Spec): string[] {
-  const said = ['addons: a network plugin, kube-proxy and the cluster’s DNS are yours to install'];
+  const sentences = ['addons: a network plugin, kube-proxy and the cluster’s DNS are yours to install'];
   if (replicas > 1)
-    said.push(`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`);
-  return said;
+    sentences.push(`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`);
+  return sentences;
 }
 
-/** What was asked for and the driver does not give, one sentence each: it is accepted, kept, and never passed over in silence. */
+/** Accepted fields that the driver does not implement, one sentence each. */
 export function limitationsOf(spec: Spec): string[] {
-  const said = parseVersion(spec.version)?.driver === 'process' ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
-  if (spec.mesh) said.push('mesh: kept, and not set up yet between the nodes');
-  if (spec.loadBalancers) said.push('managedLoadBalancers: kept; no service gets an address yet');
-  if (spec.datastore.mode === 'dedicated') said.push('datastore: dedicated is kept; its objects stand in the shared one until then');
-  return said;
+  const sentences = parseVersion(spec.version)?.driver === 'process' ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
+  if (spec.mesh) sentences.push('mesh: kept, and not set up yet between the nodes');
+  if (spec.loadBalancers) sentences.push('managedLoadBalancers: kept; no service gets an address yet');
+  if (spec.datastore.mode === 'dedicated') sentences.push('datastore: dedicated is kept; its objects stand in the shared one until then');
+  return sentences;
 }

@@ -1,4 +1,4 @@
-/** What a tier allows. `datastoreBytes` is what its objects may take together. */
+/** Limits of a tier. `datastoreBytes`: the total size of its objects. */
 export interface Tier {
   nodes: number;
   inflight: number;

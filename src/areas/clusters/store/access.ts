@@ -9,8 +9,8 @@ export interface NewAccess {
   secret: string;
 }
 
-/** A person is given a client configuration, with this token. */
-export async function noteAccess(tx: Tx, { org, cluster, user, token, secret }: NewAccess): Promise<void> {
+/** Records that a user got a client configuration with this token. */
+export async function recordAccess(tx: Tx, { org, cluster, user, token, secret }: NewAccess): Promise<void> {
   await run(tx)`
     insert into clusters.access (org_id, cluster_id, user_id, granted_at) values (${org}, ${cluster}, ${user}, kernel.now())
     on conflict (cluster_id, user_id) do update set granted_at = excluded.granted_at`;
@@ -22,7 +22,7 @@ export async function noteAccess(tx: Tx, { org, cluster, user, token, secret }: 
 
 const HolderRow = Type.Object({ org_id: Type.String(), token_id: Type.String(), user_id: Type.String() });
 
-/** The token that a Secret stands for. */
+/** The Quarterdeck token that a Secret stands for. */
 export const holderOfSecret = (tx: Tx, cluster: string, secret: string) => row(tx, HolderRow)`
   select org_id, token_id, user_id from clusters.access_token where cluster_id = ${cluster} and secret = ${secret}`;
 
@@ -36,26 +36,29 @@ export type AccessRow = Static<typeof AccessRow>;
 const TokenAccessRow = Type.Object({ ...AccessRow.properties, token_id: Type.String(), secret: Type.String() });
 export type TokenAccessRow = Static<typeof TokenAccessRow>;
 
-export interface Ages {
-  /** What was granted so many seconds ago has expired. */
-  over: number;
-  /** Whoever was granted something so many seconds ago has fetched it, or never will. */
-  settled: number;
+export interface AccessAges {
+  /** A configuration granted longer ago than this has expired. */
+  expiredAfterSeconds: number;
+  /** A request that recorded its row longer ago than this has finished. */
+  settledAfterSeconds: number;
 }
 
-/** Everybody who was given a client configuration, a portion at a time. */
-export const accessAfter = (tx: Tx, after: { cluster: string; id: string }, ages: Ages, limit: number) => rows(tx, AccessRow)`
-  select org_id, cluster_id, user_id, granted_at, granted_at < kernel.now() - make_interval(secs => ${ages.over}) as is_over,
-         granted_at < kernel.now() - make_interval(secs => ${ages.settled}) as is_settled
+/** Users with a client configuration, one page at a time. */
+export const listAccess = (tx: Tx, after: { cluster: string; id: string }, ages: AccessAges, limit: number) => rows(tx, AccessRow)`
+  select org_id, cluster_id, user_id, granted_at, granted_at < kernel.now() - make_interval(secs => ${ages.expiredAfterSeconds}) as is_over,
+         granted_at < kernel.now() - make_interval(secs => ${ages.settledAfterSeconds}) as is_settled
     from clusters.access where (cluster_id, user_id) > (${after.cluster}, ${after.id}) order by cluster_id, user_id limit ${limit}`;
 
-/** Every token that a client configuration was fetched with, likewise. */
-export const tokenAccessAfter = (tx: Tx, after: { cluster: string; id: string }, ages: Ages, limit: number) => rows(tx, TokenAccessRow)`
-  select org_id, cluster_id, user_id, token_id, secret, granted_at, granted_at < kernel.now() - make_interval(secs => ${ages.over}) as is_over,
-         granted_at < kernel.now() - make_interval(secs => ${ages.settled}) as is_settled
+/** Tokens with which a client configuration was fetched, one page at a time. */
+export const listTokenAccess = (tx: Tx, after: { cluster: string; id: string }, ages: AccessAges, limit: number) => rows(
+  tx,
+  TokenAccessRow,
+)`
+  select org_id, cluster_id, user_id, token_id, secret, granted_at, granted_at < kernel.now() - make_interval(secs => ${ages.expiredAfterSeconds}) as is_over,
+         granted_at < kernel.now() - make_interval(secs => ${ages.settledAfterSeconds}) as is_settled
     from clusters.access_token where (cluster_id, token_id) > (${after.cluster}, ${after.id}) order by cluster_id, token_id limit ${limit}`;
 
-/** Not if they were given another one meanwhile: that one is to be ended too, in its time. */
+/** Deletes nothing if the user got another one meanwhile: its row is needed for a later removal. */
 export const deleteAccess = (tx: Tx, { cluster_id, user_id, granted_at }: AccessRow) => run(tx)`
   delete from clusters.access where cluster_id = ${cluster_id} and user_id = ${user_id} and granted_at = ${granted_at}`;
 

@@ -58,17 +58,17 @@ export const clustersOf = (tx: Tx, org: string, visible: Visible) => rows(tx, Cl
 
 const VersionRow = Type.Object({ version: Text });
 
-/** Versions that an organization's clusters have. */
+/** Versions in use by an organization's clusters. */
 export const versionsInUse = async (tx: Tx, org: string): Promise<string[]> =>
   (await rows(tx, VersionRow)`select distinct version from clusters.cluster where org_id = ${org}`).map(({ version }) => version);
 
 const CountRow = Type.Object({ count: Type.Integer() });
 
-/** Of every organization. */
+/** Over all organizations. */
 export const countOfVersion = async (tx: Tx, version: string): Promise<number> =>
   (await row(tx, CountRow)`select count(*)::int as count from clusters.cluster where version = ${version}`)!.count;
 
-/** Clusters that run Kubernetes' own programs; each holds connections of its own. */
+/** Process clusters; each holds its own database connections. */
 export const countOwnPrograms = async (tx: Tx): Promise<number> =>
   (await row(tx, CountRow)`select count(*)::int as count from clusters.cluster where driver = 'process'`)!.count;
 
@@ -84,7 +84,7 @@ const NamedRow = Type.Object({ id: Text, name: Text });
 export const namedClusters = (tx: Tx, org: string, visible: Visible) => rows(tx, NamedRow)`
   select id, name from clusters.cluster where org_id = ${org} and ${isVisible(visible, sql`id`)} order by name`;
 
-/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+/** Counts under a lock that is held until the transaction ends: of two concurrent creations at the quota, one succeeds. */
 export async function countClusters(tx: Tx, org: string): Promise<number> {
   await run(tx)`select pg_advisory_xact_lock(hashtext('clusters.cluster'), hashtext(${org}))`;
   return (await row(tx, Type.Object({ n: Type.Integer() }))`select count(*)::int as n from clusters.cluster where org_id = ${org}`)!.n;
@@ -98,7 +98,7 @@ export const insertCluster = (tx: Tx, org: string, name: string, driver: string,
     from (select kernel.now() as now offset 0) c
   on conflict (org_id, name) do nothing returning ${columns}`;
 
-/** The next generation of a cluster that is locked. */
+/** Writes the next generation; the caller holds the row lock. */
 export const changeCluster = async (tx: Tx, id: string, spec: Spec, what: string): Promise<ClusterRow> =>
   (await row(tx, ClusterRow)`
     update clusters.cluster

@@ -4,9 +4,9 @@ import { Sql } from '../../../kernel/sql.ts';
 import type { Guests } from '../../area.ts';
 import type { DatabaseLogin } from '../rules/process/database-login.ts';
 
-// A cluster of Kubernetes' own programs keeps its objects in a schema of its own, in a table that kine makes there.
+// A process cluster keeps its objects in its own schema, in a table that kine creates there.
 
-/** Ids are ours: letters, digits and one underscore. */
+/** Ids are generated here: letters, digits and one underscore. */
 export function schemaOf(cluster: string): string {
   if (!/^[a-z]+_[0-9A-Za-z]+$/.test(cluster)) throw new Error('this is no id of a cluster');
   return `cluster_${cluster.replace(/^cls_/, '').toLowerCase()}`;
@@ -16,10 +16,10 @@ const quoted = (cluster: string) => new Sql([`"${schemaOf(cluster)}"`], []);
 
 export const makeSchema = (tx: Tx, cluster: string) => run(tx)`create schema if not exists ${quoted(cluster)}`;
 
-/** What a role may take of the database. Two kines at three connections each, as there are during a change, our own look, and one to spare. */
-const most = { connections: 8, tempFiles: '256MB' };
+/** Connections: two kines with three each during a change, one for our measurement, and one spare. */
+const roleLimits = { connections: 8, tempFiles: '256MB' };
 
-/** A role of the schema's name, which may do in it what it likes, and has nothing anywhere else. `verifier`: of its password. */
+/** A role with the schema's name and full rights in that schema only. `verifier`: the SCRAM verifier of its password. */
 export function makeRole(tx: Tx, cluster: string, verifier: string) {
   if (!/^SCRAM-SHA-256\$[0-9A-Za-z+/=:$]+$/.test(verifier)) throw new Error('this is no verifier of a password');
   const name = schemaOf(cluster);
@@ -27,8 +27,8 @@ export function makeRole(tx: Tx, cluster: string, verifier: string) {
     [
       `do $make$ begin
          if not exists (select from pg_roles where rolname = '${name}') then create role "${name}"; end if;
-         alter role "${name}" login connection limit ${most.connections} password '${verifier}';
-         alter role "${name}" set temp_file_limit = '${most.tempFiles}';
+         alter role "${name}" login connection limit ${roleLimits.connections} password '${verifier}';
+         alter role "${name}" set temp_file_limit = '${roleLimits.tempFiles}';
          grant usage, create on schema "${name}" to "${name}";
          if exists (select from pg_tables where schemaname = '${name}' and tablename = 'kine' and tableowner <> '${name}') then
            alter table "${name}".kine owner to "${name}";
@@ -39,9 +39,9 @@ export function makeRole(tx: Tx, cluster: string, verifier: string) {
   )}`;
 }
 
-/** Advisory locks are one space for everybody in the database: whoever may take any could keep the server from migrating, or every organization from
- *  making anything. Only what is not so yet is changed; of two servers that do it at once, one does. */
-export const closeLocks = (tx: Tx) =>
+/** Advisory locks are shared by the whole database: a role that may take them could block migrations, or creations of every organization. Only
+ *  functions that are still public are changed; of two servers that do it at once, one succeeds. */
+export const revokeAdvisoryLocks = (tx: Tx) =>
   run(tx)`${new Sql(
     [
       `do $close$ declare each regprocedure; begin
@@ -57,8 +57,8 @@ export const closeLocks = (tx: Tx) =>
 
 const EndedRow = Type.Object({ name: Type.String() });
 
-/** Ends sessions of clusters' roles that have one transaction open for longer than kine ever has. As long as it is open, nothing that anybody
- *  deletes in this database is cleared away, and what it locks is locked for our own looks and for backups. Whose they were. */
+/** Terminates sessions of clusters' roles with a transaction that is open longer than kine's ever are. An open transaction keeps vacuum from
+ *  removing deleted rows of the whole database, and its locks block our measurements and backups. Returns the roles. */
 export const endLongTransactions = async (tx: Tx, seconds: number): Promise<string[]> =>
   (
     await rows(tx, EndedRow)`
@@ -69,10 +69,10 @@ export const endLongTransactions = async (tx: Tx, seconds: number): Promise<stri
       select name from long where pg_terminate_backend(pid)`
   ).map(({ name }) => name);
 
-/** From its COMMIT on nobody comes in as the role any more; then `endSessions` ends those who are in. */
+/** With its COMMIT the role can no longer log in; then `endSessions` terminates its open sessions. */
 export const closeRole = (tx: Tx, cluster: string) => onRole(tx, schemaOf(cluster), (role) => `alter role ${role} nologin`);
 
-/** Each is waited for, for 5 s at most. */
+/** Waits at most 5 s for each session. */
 export const endSessions = (tx: Tx, cluster: string) =>
   run(tx)`select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = ${schemaOf(cluster)}`;
 
@@ -81,15 +81,15 @@ const onRole = (tx: Tx, name: string, act: (role: string) => string) =>
     tx,
   )`${new Sql([`do $act$ begin if exists (select from pg_roles where rolname = '${name}') then ${act(`"${name}"`)}; end if; end $act$`], [])}`;
 
-const LeftRow = Type.Object({ why: Type.Union([Type.String(), Type.Null()]) });
+const BlockedRow = Type.Object({ why: Type.Union([Type.String(), Type.Null()]) });
 
-/** With its role and everything that the role owns. Returns why, if that cannot go at once: `dropPortion` takes it away piece by piece. */
+/** Drops the schema, its role and everything that the role owns. Returns the reason if that is impossible at once; then `dropBatch` is used. */
 export const dropSchema = (tx: Tx, cluster: string): Promise<string | undefined> => dropNamed(tx, schemaOf(cluster));
 
 async function dropNamed(tx: Tx, name: string): Promise<string | undefined> {
   await run(tx)`${new Sql(
     [
-      // More objects than there are locks (out_of_memory) must not keep the cluster itself from going.
+      // More objects than available locks (out_of_memory) must not block the deletion of the cluster.
       `do $drop$ begin
          perform set_config('quarterdeck.left', '', true);
          if exists (select from pg_roles where rolname = '${name}') then drop owned by "${name}" cascade; end if;
@@ -101,14 +101,14 @@ async function dropNamed(tx: Tx, name: string): Promise<string | undefined> {
     ],
     [],
   )}`;
-  return (await row(tx, LeftRow)`select current_setting('quarterdeck.left', true) as why`)?.why || undefined;
+  return (await row(tx, BlockedRow)`select current_setting('quarterdeck.left', true) as why`)?.why || undefined;
 }
 
 const NameRow = Type.Object({ name: Type.String() });
 
-/** Schemas of clusters that are gone, and roles that still have something in this database. A cluster's row goes with them in one transaction, so
- *  there are some only if that left them. */
-export const findLeftStores = async (tx: Tx): Promise<string[]> =>
+/** Schemas of deleted clusters, and roles that still own objects in this database. Normally the transaction that deletes a cluster's row drops
+ *  both; these are the ones that it could not drop. */
+export const findOrphanedStores = async (tx: Tx): Promise<string[]> =>
   (
     await rows(tx, NameRow)`
       select found.name
@@ -122,9 +122,9 @@ export const findLeftStores = async (tx: Tx): Promise<string[]> =>
        order by 1 limit 20`
   ).map(({ name }) => name);
 
-/** Takes some of what a role owns away, the newest first, then what is left if that can go at once. Returns why it cannot. Nobody can come in as
- *  the role from the first portion on. Dropping runs nothing that the role has written. */
-export async function dropPortion(tx: Tx, name: string): Promise<string | undefined> {
+/** Drops some objects of a role, the newest first, then the rest if that is possible at once. Returns the reason if not. The role cannot log in
+ *  from the first batch on. Dropping executes no code of the role. */
+export async function dropBatch(tx: Tx, name: string): Promise<string | undefined> {
   if (!new RegExp(kineSchemas.pattern).test(name)) throw new Error('this is no schema of a cluster');
   await onRole(tx, name, (role) => `alter role ${role} nologin`);
   await run(tx)`select pg_terminate_backend(pid, 1000) from pg_stat_activity where usename = ${name}`;
@@ -146,10 +146,10 @@ export async function dropPortion(tx: Tx, name: string): Promise<string | undefi
   return dropNamed(tx, name);
 }
 
-/** Older kines made smaller ones. */
+/** Older kines used integer columns. */
 const numbers = ['bigint', 'integer'];
 
-/** As kine makes them; it adds its indexes by itself when it starts. */
+/** The tables as kine creates them; kine adds its indexes when it starts. */
 export const kineSchemas: Guests = {
   pattern: '^cluster_[0-9a-z]{1,54}$',
   make: (schema) => `
@@ -167,28 +167,28 @@ export const kineSchemas: Guests = {
   },
 };
 
-const WeightRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
-export type Weight = Static<typeof WeightRow>;
+const StoreSizeRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
+export type StoreSize = Static<typeof StoreSizeRow>;
 
-/** How much its objects are together, with the revisions that are not compacted yet, and how many there are: all, or those after a revision; 0
- *  before kine made its table. Lengths are read without the values themselves.
+/** Total size and number of objects, including revisions that are not compacted: all, or those after a revision; 0 before kine created its table.
+ *  Lengths are read without the values themselves.
  *
- *  Where the cluster has a role, this is asked as that role (`asRole`): what stands under the table's name is the role's to say, a view with a
- *  function in it for instance, and whatever it runs has the rights of whoever asks. */
-export async function weighKine(tx: Tx, cluster: string, after = 0): Promise<Weight> {
+ *  Where the cluster has a role, this runs as that role (`asRole`): the role can replace the table, for instance by a view with a function, which
+ *  would run with the rights of the session that reads it. */
+export async function measureKine(tx: Tx, cluster: string, after = 0): Promise<StoreSize> {
   const made = await row(
     tx,
     Type.Object({ is_there: Type.Boolean() }),
   )`select to_regclass(${`${schemaOf(cluster)}.kine`}) is not null as is_there`;
   if (!made?.is_there) return { bytes: 0, objects: 0, last: 0 };
-  return (await row(tx, WeightRow)`
+  return (await row(tx, StoreSizeRow)`
     select coalesce(sum(coalesce(octet_length(value), 0) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
            (count(distinct name) filter (where deleted = 0))::int as objects, coalesce(max(id), ${after})::bigint as last
       from ${quoted(cluster)}.kine where id > ${after}`)!;
 }
 
-/** Asks on a connection that has logged in as the role. `set role` on one of ours would be no wall: whatever runs there can reset it, or leave
- *  settings behind for whoever has the connection next. */
+/** Runs on a connection that logged in as the role. `set role` on a server connection is not enough: code that runs there can reset the role, or
+ *  leave settings behind for the next user of the connection. */
 export async function asRole<T>(connection: Connection, login: DatabaseLogin, work: (tx: Tx) => Promise<T>): Promise<T> {
   const db = openDb({ connection: { ...connection, ...login }, max: 1 });
   try {
@@ -200,8 +200,8 @@ export async function asRole<T>(connection: Connection, login: DatabaseLogin, wo
 
 const OwnedRow = Type.Object({ besides: Type.Integer(), table_bytes: Type.Integer(), is_plain: Type.Boolean() });
 
-/** What the role has on the disk, by the catalog alone: nothing of its own is read. `besides`: all but kine's table; large objects too.
- *  `is_plain`: the table is one, if it is there, whose owner sees all its rows. */
+/** Bytes on disk that the role owns, from the catalog alone: none of its tables is read. `besides`: all but kine's table, with large objects.
+ *  `is_plain`: kine's table, if it exists, is a plain table without row security. */
 export async function measureOwned(tx: Tx, cluster: string): Promise<Static<typeof OwnedRow>> {
   const name = schemaOf(cluster);
   return (await row(tx, OwnedRow)`

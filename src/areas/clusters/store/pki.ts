@@ -31,7 +31,7 @@ export interface NewPki {
   servingRenewSeconds: number;
 }
 
-/** The keys of a cluster are made once: of two servers that make them, the first one's stay. */
+/** A cluster's keys are created once: of two servers that create them, the first one wins. */
 export const insertPki = (tx: Tx, p: NewPki) => run(tx)`
   insert into clusters.pki (org_id, cluster_id, ca_certificate, ca_key, ca_renew_at, serving_certificate, serving_key, serving_renew_at, account_key, inner_keys)
   select ${p.org}, ${p.cluster}, ${p.caCertificate}, ${p.caKey}, c.now + make_interval(secs => ${p.caRenewSeconds}), ${p.servingCertificate},
@@ -42,12 +42,12 @@ export const insertPki = (tx: Tx, p: NewPki) => run(tx)`
 
 const DueRow = Type.Object({ cluster_id: Type.String(), org_id: Type.String(), ca_due: Type.Boolean() });
 
-/** Whose certificates have had their time. */
+/** Clusters whose certificates are due for renewal. */
 export const dueForRenewal = (tx: Tx, limit: number) => rows(tx, DueRow)`
   select cluster_id, org_id, ca_renew_at <= kernel.now() as ca_due from clusters.pki
    where least(serving_renew_at, ca_renew_at) <= kernel.now() order by least(serving_renew_at, ca_renew_at) limit ${limit}`;
 
-/** Nothing happens if somebody else renewed it meanwhile. */
+/** Updates no row if another server renewed the keys meanwhile. */
 export const renewServing = (
   tx: Tx,
   cluster: string,

@@ -4,26 +4,26 @@ import { claim, type Leased, type Queue, renew } from '../../../kernel/jobs/inde
 import { sql } from '../../../kernel/sql.ts';
 import type { Phase } from '../rules/phases.ts';
 
-// Clusters as a queue: each is held under a lease by the server that serves it.
+// Clusters are a queue: the server that serves a cluster holds its lease.
 
 const queue: Queue = { table: sql`clusters.cluster`, idType: sql`text` };
 
 const ClaimedRow = Type.Object({ id: Type.String(), org_id: Type.String(), lease: Type.String(), late_ms: Type.Number() });
 
-export interface Wanted {
+export interface ClaimOptions {
   limit: number;
   lease: string;
   leaseSeconds: number;
-  /** What this process serves already, whatever the clock says of its leases. */
+  /** Clusters that this process serves already, even if their leases look expired. */
   held: readonly string[];
-  /** Those that this release knows: a newer one's clusters are left to newer servers. */
+  /** Drivers that this release knows; clusters of a newer driver are left to newer servers. */
   drivers: readonly string[];
-  /** Of Kubernetes' own programs, those that this server has. What is only to be removed needs none. */
+  /** Versions of Kubernetes' programs installed on this server. A cluster that is being deleted needs none. */
   versions: readonly string[];
 }
 
-/** Those that nobody serves, now under a fresh lease. */
-export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: Wanted) =>
+/** Claims clusters that no server holds, under a new lease. */
+export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: ClaimOptions) =>
   claim(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])
@@ -33,17 +33,17 @@ export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: Wa
 
 export const renewClusters = (tx: Tx, leased: readonly (Leased<string> & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 
-/** Given back at once, so that another server need not wait. */
+/** Releases leases, so that another server need not wait for their expiry. */
 export const releaseClusters = (tx: Tx, leases: readonly string[]) => run(tx)`
   update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where lease = any(${leases}::uuid[])`;
 
 const LeaseRow = Type.Object({ id: Type.String(), lease: Type.Union([Type.String(), Type.Null()]), is_held: Type.Boolean() });
 
-/** Who holds them; those that are gone are not among them. */
+/** The leases of clusters; deleted clusters are missing. */
 export const leasesOf = (tx: Tx, ids: readonly string[]) => rows(tx, LeaseRow)`
   select id, lease, coalesce(lease_until > kernel.now(), false) as is_held from clusters.cluster where id = any(${ids}::text[])`;
 
-const MarkRow = Type.Object({
+const WorkStateRow = Type.Object({
   id: Type.String(),
   org_id: Type.String(),
   generation: Type.Integer(),
@@ -52,10 +52,13 @@ const MarkRow = Type.Object({
   is_meter_due: Type.Boolean(),
   is_for_another: Type.Boolean(),
 });
-export type MarkRow = Static<typeof MarkRow>;
+export type WorkStateRow = Static<typeof WorkStateRow>;
 
-/** What tells whether something is to be done for them. One whose version this server lacks and another one has is for the other. */
-export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonly string[]; seconds: number }) => rows(tx, MarkRow)`
+/** The columns that tell a shard whether a cluster needs work. `is_for_another`: this server lacks its version and another one has it. */
+export const workStatesOf = (tx: Tx, ids: readonly string[], own: { versions: readonly string[]; seconds: number }) => rows(
+  tx,
+  WorkStateRow,
+)`
   select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
          coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due,
          c.driver = 'process' and c.phase <> 'deleting' and c.version <> all(${own.versions}::text[]) and exists (
@@ -63,18 +66,18 @@ export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonl
             where c.version = any(s.versions) and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
 
-/** What a server says of itself. */
-export interface Shown {
+/** The row that a shard server writes about itself. */
+export interface ShardHeartbeat {
   id: string;
   versions: readonly string[];
-  /** '': it bounds programs; else why not. null: it has had none yet. */
+  /** '': it limits programs by cgroups; else why not. null: it has run none yet. */
   withoutCgroups: string | null;
-  /** '': each cluster's programs run as a user of their own; else why not. null: it has had none yet. */
+  /** '': each cluster's programs run as their own user; else why not. null: it has run none yet. */
   sharing: string | null;
 }
 
-/** Says that this server is there, and forgets those that have long been silent. */
-export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing }: Shown): Promise<void> {
+/** Writes this server's heartbeat, and deletes rows that are older than an hour. */
+export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing }: ShardHeartbeat): Promise<void> {
   await run(tx)`
     insert into clusters.shard (id, seen_at, versions, without_cgroups, sharing)
     values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups}, ${sharing})
@@ -87,7 +90,7 @@ export const removeShard = (tx: Tx, id: string) => run(tx)`delete from clusters.
 
 const VersionRow = Type.Object({ version: Type.String() });
 
-/** What servers with the role shard can run of Kubernetes' own programs; also those that have been silent for as long as a restart takes. */
+/** Versions installed on shard servers that were seen within 5 minutes, so that a restart hides none. */
 export const versionsOfShards = async (tx: Tx): Promise<string[]> =>
   (
     await rows(tx, VersionRow)`
@@ -96,12 +99,12 @@ export const versionsOfShards = async (tx: Tx): Promise<string[]> =>
 
 const WithoutRow = Type.Object({ why: Type.String(), servers: Type.Integer() });
 
-/** Servers that run programs of clusters without bounding them by cgroups, by the reason. */
+/** Servers that run programs without cgroup limits, by reason. */
 export const withoutCgroups = (tx: Tx) => rows(tx, WithoutRow)`
   select without_cgroups as why, count(*)::int as servers from clusters.shard
    where without_cgroups <> '' and seen_at > kernel.now() - interval '5 minutes' group by 1 order by 1`;
 
-/** Servers that run programs of several clusters as one user, by the reason. */
+/** Servers that run programs of several clusters as one user, by reason. */
 export const sharingUsers = (tx: Tx) => rows(tx, WithoutRow)`
   select sharing as why, count(*)::int as servers from clusters.shard
    where sharing <> '' and seen_at > kernel.now() - interval '5 minutes' group by 1 order by 1`;
@@ -111,28 +114,28 @@ export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>
   (await row(tx, ThereRow)`
     select exists (select from clusters.shard where seen_at > kernel.now() - make_interval(secs => ${seconds})) as is_there`)!.is_there;
 
-// What the holder of a lease writes down. Nothing happens when it has lost it: 0 rows.
+// Writes of a lease holder. They update 0 rows once the lease is lost.
 
-export interface Held {
+export interface HeldLease {
   id: string;
   lease: string;
 }
 
-/** For a server that can do what this one cannot; others of the same lease stay. */
-export const releaseCluster = (tx: Tx, { id, lease }: Held) => run(tx)`
+/** Releases one cluster for a server that has its version; other clusters of the same lease stay. */
+export const releaseCluster = (tx: Tx, { id, lease }: HeldLease) => run(tx)`
   update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where id = ${id} and lease = ${lease}::uuid`;
 
-export const markProvisioning = (tx: Tx, { id, lease }: Held) => run(tx)`
+export const markProvisioning = (tx: Tx, { id, lease }: HeldLease) => run(tx)`
   update clusters.cluster set phase = 'provisioning', phase_at = kernel.now() where id = ${id} and lease = ${lease}::uuid and phase = 'pending'`;
 
-/** This generation runs. Nothing happens if there is a newer one. */
-export const settleReady = (tx: Tx, { id, lease }: Held, generation: number, endpoint: string) => run(tx)`
+/** Marks a generation as running. Updates no row if there is a newer one. */
+export const settleReady = (tx: Tx, { id, lease }: HeldLease, generation: number, endpoint: string) => run(tx)`
   update clusters.cluster
      set phase = 'ready', phase_at = case when phase = 'ready' then phase_at else kernel.now() end, observed_generation = ${generation},
          endpoint = ${endpoint}, reason = null, change = null, failures = 0, metered_at = coalesce(metered_at, kernel.now())
    where id = ${id} and lease = ${lease}::uuid and generation = ${generation} and phase <> 'deleting'`;
 
-export const noteFailure = (tx: Tx, { id, lease }: Held, phase: Phase, reason: string) => run(tx)`
+export const recordFailure = (tx: Tx, { id, lease }: HeldLease, phase: Phase, reason: string) => run(tx)`
   update clusters.cluster
      set failures = failures + 1, reason = ${reason}, phase = ${phase},
          phase_at = case when phase = ${phase} then phase_at else kernel.now() end
@@ -140,30 +143,30 @@ export const noteFailure = (tx: Tx, { id, lease }: Held, phase: Phase, reason: s
 
 const PortRow = Type.Object({ port: Type.Integer() });
 
-/** The lowest free port from `first` on, of `many`; undefined: all are taken. It stays the cluster's until the cluster is gone. */
+/** The lowest free port from `first` on, of `count`; undefined: all are taken. It stays the cluster's until the cluster is gone. */
 export async function takePort(
   tx: Tx,
-  { id, lease }: Held,
-  { first, many, but }: { first: number; many: number; but: readonly number[] },
+  { id, lease }: HeldLease,
+  { first, count, excluded }: { first: number; count: number; excluded: readonly number[] },
 ): Promise<number | undefined> {
   await run(tx)`select pg_advisory_xact_lock(hashtext('clusters.port'))`;
   return (
     (
       await row(tx, PortRow)`
     update clusters.cluster set port = (
-      select p from generate_series(${first}::int, ${Math.min(65_535, first + many - 1)}::int) p
-       where not exists (select from clusters.cluster o where o.port = p) and p <> all(${but}::int[]) order by p limit 1)
-     where id = ${id} and lease = ${lease}::uuid and (port is null or port = any(${but}::int[])) returning coalesce(port, 0) as port`
+      select p from generate_series(${first}::int, ${Math.min(65_535, first + count - 1)}::int) p
+       where not exists (select from clusters.cluster o where o.port = p) and p <> all(${excluded}::int[]) order by p limit 1)
+     where id = ${id} and lease = ${lease}::uuid and (port is null or port = any(${excluded}::int[])) returning coalesce(port, 0) as port`
     )?.port || undefined
   );
 }
 
-/** The one that the system chose. */
-export const keepPort = (tx: Tx, { id, lease }: Held, port: number) => run(tx)`
+/** Stores the port that the system chose. */
+export const keepPort = (tx: Tx, { id, lease }: HeldLease, port: number) => run(tx)`
   update clusters.cluster set port = ${port} where id = ${id} and lease = ${lease}::uuid and port is null`;
 
-/** Everything of a cluster but its objects. False: the lease was lost, and nothing was removed. */
-export async function removeCluster(tx: Tx, { id, lease }: Held): Promise<boolean> {
+/** Deletes all rows of a cluster but its objects. False: the lease was lost, and nothing was deleted. */
+export async function removeCluster(tx: Tx, { id, lease }: HeldLease): Promise<boolean> {
   const gone = await run(tx)`delete from clusters.cluster where id = ${id} and lease = ${lease}::uuid and phase = 'deleting'`;
   if (gone === 0) return false;
   await Promise.all([

@@ -29,7 +29,7 @@ export interface NewRegistration {
   cluster: string;
   name: string;
   hash: Buffer;
-  /** Undefined: until it is revoked. */
+  /** Undefined: valid until it is revoked. */
   expiresIn: number | undefined;
 }
 
@@ -60,18 +60,18 @@ export const registrationByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRo
 
 const OrgRow = Type.Object({ slug: Type.String(), entitlements: Type.Array(Type.Unsafe<Entitlement>({ type: 'string' })) });
 
-/** Asked apart, not joined: the organization is another schema's. */
+/** A separate query, not a join: the organization belongs to another schema. */
 export const organizationOf = async (tx: Tx, org: string) =>
   (await row(tx, OrgRow)`select slug, entitlements from identity.org where id = ${org}`)!;
 
-/** Locked until the transaction ends: whoever disables it waits, and what is made by it stands before that. Undefined: not good any more. */
+/** Locks the row until the transaction ends: a concurrent disable waits until the join token is recorded. Undefined: no longer valid. */
 export const useRegistration = (tx: Tx, id: string) => row(tx, RegistrationRow)`
   update clusters.registration_token set last_used_at = kernel.now()
    where id = ${id} and not disabled and (expires_at is null or expires_at > kernel.now()) returning ${columns}`;
 
 const NewTokenRow = Type.Object({ id: Type.String(), expires_at: Type.String() });
 
-/** Undefined: a token of this id is there already; make another. */
+/** Undefined: the id is taken; the caller tries another. */
 export const insertJoinToken = (
   tx: Tx,
   org: string,
@@ -82,7 +82,7 @@ export const insertJoinToken = (
     from (select kernel.now() as now offset 0) c
   on conflict do nothing returning id, expires_at`;
 
-/** Made by a registration token or by hand, unused and good: counted before more are made. */
+/** Unused and unexpired tokens, counted under a lock before another is created. */
 export const countOpenJoinTokens = async (tx: Tx, cluster: string): Promise<number> => {
   await run(tx)`select pg_advisory_xact_lock(hashtext('clusters.join_token'), hashtext(${cluster}))`;
   return (await row(tx, Type.Object({ n: Type.Integer() }))`
@@ -92,8 +92,8 @@ export const countOpenJoinTokens = async (tx: Tx, cluster: string): Promise<numb
 const UsedRow = Type.Object({ request_uid: Maybe, used_by: Maybe, registration_id: Maybe });
 
 /**
- * Takes a join token for one certificate request. True for the request that it was taken for, however often it asks: so a crash between
- * taking and approving loses nothing. A token whose registration token was disabled or revoked since is not good.
+ * Consumes a join token for one certificate request. Repeated calls for the same request return true, so a crash between consuming and approving
+ * loses nothing. A token whose registration token was disabled or revoked since is refused.
  */
 export async function takeJoinToken(tx: Tx, made: { cluster: string; id: string; request: string; node: string }): Promise<boolean> {
   const taken = await row(tx, UsedRow)`
@@ -106,7 +106,7 @@ export async function takeJoinToken(tx: Tx, made: { cluster: string; id: string;
 
 const OldRow = Type.Object({ cluster_id: Type.String(), id: Type.String() });
 
-/** Those whose Secret is of no more use: used two minutes ago, by when their node has its certificate, or expired. */
+/** Expired tokens, and tokens used more than two minutes ago, whose nodes have their certificates by now. */
 export const oldJoinTokens = (tx: Tx, cluster: string, limit: number) => rows(tx, OldRow)`
   select cluster_id, id from clusters.join_token
    where cluster_id = ${cluster} and (expires_at <= kernel.now() or used_at <= kernel.now() - interval '2 minutes') limit ${limit}`;

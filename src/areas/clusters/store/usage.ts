@@ -9,12 +9,12 @@ export interface Measured {
   objects: number;
   bytes: number;
   components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number; outOfMemory?: boolean }[];
-  /** Since the last time. */
+  /** Since the last sample. */
   requests: number;
   errors: number;
 }
 
-/** Counts the time since the last look into its month or months, and keeps the look. Nothing happens if the lease was lost. */
+/** Adds the time since the last sample to its month or months, and stores the sample. Updates no row if the lease was lost. */
 export async function meter(tx: Tx, { id, lease }: { id: string; lease: string }, m: Measured): Promise<void> {
   await run(tx)`
     with mine as (
@@ -61,11 +61,11 @@ const SampleRow = Type.Object({
   ),
 });
 
-/** Of the last quarter of an hour, oldest first. */
+/** Of the last 15 minutes, oldest first. */
 export const samplesOf = (tx: Tx, cluster: string) => rows(tx, SampleRow)`
   select nodes, ready, inflight, objects, bytes, components from clusters.sample where cluster_id = ${cluster} and at > kernel.now() - ${span} order by at`;
 
-/** However old: nobody looks while a cluster is in trouble. */
+/** However old: a degraded cluster is not sampled. */
 export const newestSample = (tx: Tx, cluster: string) => row(tx, SampleRow)`
   select nodes, ready, inflight, objects, bytes, components from clusters.sample where cluster_id = ${cluster} order by at desc limit 1`;
 
@@ -77,12 +77,12 @@ const MeterRow = Type.Object({
   requests: Type.Integer(),
   errors: Type.Integer(),
   inflight_peak: Type.Integer(),
-  /** Since the last look: counted into it already when it is shown. */
+  /** Since the last sample; views add it to the counted time. */
   open_seconds: Type.Number(),
 });
 export type MeterRow = Static<typeof MeterRow>;
 
-/** The month so far, with what has passed since the last look. */
+/** The month so far, with the time since the last sample. */
 export const meterOf = async (tx: Tx, cluster: string): Promise<MeterRow> =>
   (await row(tx, MeterRow)`
     with clock as materialized (select kernel.now() as now, date_trunc('month', kernel.now() at time zone 'UTC') at time zone 'UTC' as month)

@@ -24,7 +24,7 @@ export async function dieEverywhere(t: TestContext, points: Record<'create' | 'c
   /** A process of its own, which kills itself. */
   const startDying = (point: string) =>
     serverProcess(t, { dir, dataDir: api.dataDir, env: { ...shared, QD_DIE_AT: `clusters:${point}` }, nodeFlags: [`--import=${dieAt}`] });
-  /** The next one, which goes on from there; in this process, since nobody kills it. */
+  /** The next server, which recovers; it runs in this process because it is not killed. */
   const startNext = () => quarterdeck(t, { connection: api.connection, dataDir: api.dataDir, env: { ...env, QUARTERDECK_ROLES: 'shard' } });
   const lapse = () => api.clock.advance('30s');
 
@@ -79,5 +79,5 @@ export async function dieEverywhere(t: TestContext, points: Record<'create' | 'c
     left.filter(({ n }) => n > 0),
     [],
   );
-  await assert.rejects(kube(node, 'GET', '/version'), 'nobody listens any more');
+  await assert.rejects(kube(node, 'GET', '/version'), 'the listener is closed');
 }

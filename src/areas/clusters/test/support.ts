@@ -45,7 +45,7 @@ export const kube = (way: Way, method: string, path: string, body?: unknown, typ
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk) => chunks.push(chunk));
-        // A connection that is cut in the middle of an answer tells nobody else.
+        // A connection that breaks in the middle of a response emits only `close`.
         answer.once('close', () => reject(new Error('the answer was cut off')));
         answer.on('end', () => {
           const said = Buffer.concat(chunks).toString();

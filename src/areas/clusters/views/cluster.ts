@@ -2,15 +2,15 @@ import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import type { RegistrationRow } from '../store/tokens.ts';
 
-/** `isAnswering`: whether its shard is there. One that is not shows as degraded, whatever was last known of it. */
-export const clusterView = (row: ClusterRow, isAnswering = true) => ({
+/** `isReachable`: whether a shard holds it. A cluster without one is shown as degraded, whatever its row says. */
+export const clusterView = (row: ClusterRow, isReachable = true) => ({
   name: row.name,
   tier: row.tier,
   orchestratorVersion: row.version,
   replicas: row.replicas,
   mesh: row.mesh,
   datastore: row.datastore,
-  phase: isAnswering ? row.phase : 'degraded',
+  phase: isReachable ? row.phase : 'degraded',
   ...(row.endpoint === null ? {} : { endpoint: row.endpoint }),
   managedLoadBalancers: { enabled: row.load_balancers, maxServices: tierOf(row.tier).maxServices, loadBalancers: [] },
 });

@@ -5,8 +5,8 @@ import { tierOf } from '../rules/tiers.ts';
 import { type ClusterRow, specOf } from '../store/clusters.ts';
 import type { MeterRow, SampleRow } from '../store/usage.ts';
 
-/** Of a node, what counts. */
-interface Counted {
+/** The fields of a node that usage counts. */
+interface NodeCapacity {
   ready: boolean;
   agentVersion: string;
   cpuMilli: number;
@@ -16,22 +16,22 @@ interface Counted {
 const hours = (seconds: number) => Math.round((seconds / 3_600) * 1e4) / 1e4;
 const sum = (values: readonly number[]) => Math.round(values.reduce((a, b) => a + b, 0));
 
-/** Of an embedded control plane there is one; of programs, each as often as it was seen. */
+/** One entry for an embedded control plane; for programs, one per name over all samples. */
 function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
   if (driver === 'embedded')
     return [{ name: 'embedded', cpuMilliP95: 0, memoryBytesP95: p95(samples.map(({ bytes }) => bytes)), restarts: 0 }];
   const seen = new Map<string, SampleRow['components']>();
   for (const each of samples.flatMap(({ components }) => components)) seen.set(each.name, [...(seen.get(each.name) ?? []), each]);
-  return [...seen].map(([name, looks]) => ({
+  return [...seen].map(([name, samplesOfName]) => ({
     name,
-    cpuMilliP95: p95(looks.map(({ cpuMilli }) => cpuMilli)),
-    memoryBytesP95: p95(looks.map(({ memoryBytes }) => memoryBytes)),
-    restarts: looks.at(-1)!.restarts,
+    cpuMilliP95: p95(samplesOfName.map(({ cpuMilli }) => cpuMilli)),
+    memoryBytesP95: p95(samplesOfName.map(({ memoryBytes }) => memoryBytes)),
+    restarts: samplesOfName.at(-1)!.restarts,
   }));
 }
 
-/** Programs that were ended lately because all of them together had too much memory. */
-function memoryOf({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
+/** A sentence about programs that the kernel killed lately, because together they exceeded the tier's memory. */
+function oomLimitations({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
   const ended = last?.components.filter(({ outOfMemory }) => outOfMemory).map(({ name }) => name) ?? [];
   if (ended.length === 0) return [];
   const { mostMiB } = wallsOf(tier, replicas);
@@ -40,14 +40,14 @@ function memoryOf({ tier, replicas }: ClusterRow, last: SampleRow | undefined): 
   ];
 }
 
-interface Measured {
+interface UsageRows {
   meter: MeterRow;
   /** Of the last 15 minutes. */
   recent: readonly SampleRow[];
   newest: SampleRow | undefined;
 }
 
-export function usageView(row: ClusterRow, { meter, recent, newest: last }: Measured, nodes: readonly Counted[] | undefined) {
+export function usageView(row: ClusterRow, { meter, recent, newest: last }: UsageRows, nodes: readonly NodeCapacity[] | undefined) {
   const tier = tierOf(row.tier);
   const byVersion = new Map<string, number>();
   for (const { agentVersion } of nodes ?? []) byVersion.set(agentVersion, (byVersion.get(agentVersion) ?? 0) + 1);
@@ -81,7 +81,7 @@ export function usageView(row: ClusterRow, { meter, recent, newest: last }: Meas
         : [
             'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
           ]),
-      ...memoryOf(row, recent.at(-1)),
+      ...oomLimitations(row, recent.at(-1)),
       ...limitationsOf(specOf(row)),
     ],
   };

@@ -1,40 +1,52 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answered } from '../tenant/ask.ts';
-import { type Dialed, headOf } from './dial.ts';
+import type { ApiResponse } from '../tenant/ask.ts';
+import { type ApiserverRequest, responseHead } from './dial.ts';
 
-/** How a request reaches the cluster's API now. Undefined: no apiserver is there. */
-export type Dial = (dialed: Dialed) => ClientRequest | undefined;
+/** Sends a request to the cluster's API. Undefined: no apiserver is available. */
+export type Dial = (dialed: ApiserverRequest) => ClientRequest | undefined;
 
-const limits = { answerMs: 10_000, answerBytes: 32 * 2 ** 20, lineBytes: 8 * 2 ** 20, restMs: 1_000, breath: { bytes: 2 ** 20, ms: 250 } };
+const limits = {
+  answerTimeoutMs: 10_000,
+  answerBytes: 32 * 2 ** 20,
+  lineBytes: 8 * 2 ** 20,
+  rewatchDelayMs: 1_000,
+  throttle: { bytes: 2 ** 20, ms: 250 },
+};
 
-const away: Answered = {
+const unavailable: ApiResponse = {
   status: 503,
   body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 503, reason: 'ServiceUnavailable', message: 'no apiserver answers' },
 };
 
-/** As the cluster's administrator. A PATCH is a merge patch, or a JSON patch if it is a list. */
-export async function askCluster(dial: Dial, method: string, path: string, body?: unknown, isLast = method === 'POST'): Promise<Answered> {
+/** Calls the API as the cluster's administrator. A PATCH with a list is a JSON patch, else a merge patch. */
+export async function askCluster(
+  dial: Dial,
+  method: string,
+  path: string,
+  body?: unknown,
+  isLast = method === 'POST',
+): Promise<ApiResponse> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const kind = method !== 'PATCH' ? 'json' : Array.isArray(body) ? 'json-patch+json' : 'merge-patch+json';
   const headers = {
     accept: 'application/json',
     ...(text === undefined ? {} : { 'content-type': `application/${kind}`, 'content-length': Buffer.byteLength(text) }),
   };
-  const asked = dial({ method, path, headers, manner: 'admin', signal: AbortSignal.timeout(limits.answerMs) });
-  if (!asked) return away;
+  const asked = dial({ method, path, headers, credential: 'admin', signal: AbortSignal.timeout(limits.answerTimeoutMs) });
+  if (!asked) return unavailable;
   try {
     asked.end(text);
-    return await readAnswer(await headOf(asked));
+    return await readAnswer(await responseHead(asked));
   } catch {
-    // A free connection that the apiserver closed at the same moment. What can be done twice is asked once more.
-    return asked.reusedSocket && !isLast ? askCluster(dial, method, path, body, true) : away;
+    // The apiserver closed an idle connection at the same moment. Everything but POST is sent once more.
+    return asked.reusedSocket && !isLast ? askCluster(dial, method, path, body, true) : unavailable;
   } finally {
-    asked.on('error', () => {}); // what comes after the answer concerns nobody
+    asked.on('error', () => {}); // errors after the response do not matter
   }
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<Answered> {
+async function readAnswer(answer: IncomingMessage): Promise<ApiResponse> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer) {
@@ -50,21 +62,21 @@ async function readAnswer(answer: IncomingMessage): Promise<Answered> {
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export type OnEvent = (event: { type: string; object: any }) => void;
 
-/** First everything that is there, then what changes. Begins again by itself when it is cut, so an event may come twice. */
+/** Delivers all existing objects, then changes. A broken watch starts again, so an event may come twice. */
 export async function watchCluster(dial: Dial, path: string, onEvent: OnEvent, signal: AbortSignal): Promise<void> {
   const question = `${path}${path.includes('?') ? '&' : '?'}watch=1`;
   while (!signal.aborted) {
-    await readEvents(dial, question, onEvent, signal).catch(() => {}); // it begins again
-    await sleep(limits.restMs, undefined, { signal, ref: false }).catch(() => {});
+    await readEvents(dial, question, onEvent, signal).catch(() => {}); // the loop starts the watch again
+    await sleep(limits.rewatchDelayMs, undefined, { signal, ref: false }).catch(() => {});
   }
 }
 
 async function readEvents(dial: Dial, path: string, onEvent: OnEvent, signal: AbortSignal): Promise<void> {
-  const asked = dial({ method: 'GET', path, headers: { accept: 'application/json' }, manner: 'admin', signal });
+  const asked = dial({ method: 'GET', path, headers: { accept: 'application/json' }, credential: 'admin', signal });
   if (!asked) return;
   asked.on('error', () => {});
   asked.end();
-  const answer = await headOf(asked);
+  const answer = await responseHead(asked);
   if (answer.statusCode !== 200) return void answer.resume();
   let rest = '';
   let read = 0;
@@ -73,17 +85,17 @@ async function readEvents(dial: Dial, path: string, onEvent: OnEvent, signal: Ab
     const whole = end > 0 ? rest + text.slice(0, end) : '';
     rest = end > 0 ? text.slice(end) : rest + text;
     if (rest.length > limits.lineBytes) return void answer.destroy();
-    for (const line of whole.split('\n')) if (line !== '') tellEvent(line, onEvent);
-    // However much there is to tell, the rest of the server has its turn.
+    for (const line of whole.split('\n')) if (line !== '') deliverEvent(line, onEvent);
+    // A pause of 250 ms after each MiB, so that a flood of events does not block the event loop.
     read += text.length;
-    if (read < limits.breath.bytes) continue;
+    if (read < limits.throttle.bytes) continue;
     read = 0;
-    await sleep(limits.breath.ms, undefined, { signal, ref: false });
+    await sleep(limits.throttle.ms, undefined, { signal, ref: false });
   }
 }
 
-/** Throws, and the watch begins again, for what is no event: a cluster's administrators may have put a server of their own behind any path. */
-function tellEvent(line: string, onEvent: OnEvent): void {
+/** Throws for anything but an event, and the watch starts again: a cluster's administrators may serve any path themselves. */
+function deliverEvent(line: string, onEvent: OnEvent): void {
   const event = JSON.parse(line) as Parameters<OnEvent>[0];
   if (event.type === 'ERROR') throw new Error('the watch is refused');
   if (typeof event.object?.metadata?.name !== 'string') throw new Error('the watch tells of something without a name');

@@ -4,38 +4,38 @@ import { parseVersion } from '../../rules/versions.ts';
 
 // Kubernetes' own programs on this machine: `kine`, and a folder for each version.
 
-/** What a version needs, beside kine. */
+/** The programs of a version, besides kine. */
 export const programNames = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 
 export interface InstalledVersion {
   version: string;
-  /** Its programs are here. */
+  /** The folder of its programs. */
   dir: string;
 }
 
 export interface Binaries {
   dir: string;
   kine: string;
-  /** Those that are whole, looked at anew after a moment. */
+  /** Complete versions, cached for a second. */
   list(): Promise<readonly InstalledVersion[]>;
-  /** Its folder; undefined: it is not installed. */
+  /** The version's folder; undefined: it is not installed. */
   find(version: string): Promise<string | undefined>;
 }
 
-/** Where they are, unless the operator says otherwise. */
+/** The configured folder, or the default in the data directory. */
 export const binariesDir = ({ cluster_binaries, data }: { cluster_binaries: string; data: string }): string =>
   cluster_binaries || join(data, 'clusters', 'bin');
 
-const rememberMs = 1_000;
-/** More than this are not looked at. */
-const mostFolders = 100;
+const cacheMs = 1_000;
+/** Further folders are ignored. */
+const maxVersions = 100;
 
 export function openBinaries(dir: string): Binaries {
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
   let known: Promise<InstalledVersion[]> = Promise.resolve([]);
   const list = () => {
-    if (performance.now() - lookedAt >= rememberMs) {
-      lookedAt = performance.now();
+    if (performance.now() - readAt >= cacheMs) {
+      readAt = performance.now();
       known = listInstalled(dir);
     }
     return known;
@@ -43,11 +43,11 @@ export function openBinaries(dir: string): Binaries {
   return { dir, kine: join(dir, 'kine'), list, find: async (version) => (await list()).find((each) => each.version === version)?.dir };
 }
 
-/** Versions whose programs are all there; none without kine. What cannot be read is not there. */
+/** Versions with all programs; none without kine. An unreadable file counts as missing. */
 export async function listInstalled(dir: string): Promise<InstalledVersion[]> {
   const [names, hasKine] = await Promise.all([readdir(dir).catch(() => []), isProgram(join(dir, 'kine'))]);
   if (!hasKine) return [];
-  const versions = names.filter((name) => parseVersion(name)?.driver === 'process').slice(0, mostFolders);
+  const versions = names.filter((name) => parseVersion(name)?.driver === 'process').slice(0, maxVersions);
   const found = await Promise.all(
     versions.map(async (version) => {
       const folder = join(dir, version);
@@ -58,7 +58,7 @@ export async function listInstalled(dir: string): Promise<InstalledVersion[]> {
   return found.flat();
 }
 
-/** A file that everybody may run: programs of clusters do not run as root. */
+/** Executable by every user, because programs of clusters do not run as root. */
 const isProgram = async (path: string): Promise<boolean> => {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() === true && (found.mode & 0o111) === 0o111;

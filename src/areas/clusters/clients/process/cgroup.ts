@@ -2,75 +2,75 @@ import { constants } from 'node:fs';
 import { access, appendFile, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
+  type CgroupLimits,
   controllers,
   filesOfWalls,
   findOwnDirectory,
   lackingOf,
+  limitFiles,
   memoryKillsIn,
-  type Walls,
-  wallFiles,
   wallsIn,
 } from '../../rules/process/cgroup.ts';
 
-// The kernel allows processes only in cgroups that have none below them which are bounded. So the server itself is in one beside those of clusters:
-//   <given to us>/quarterdeck-server          the server and PostgreSQL
-//   <given to us>/quarterdeck-clusters/<id>   the programs of a cluster
+// A cgroup with limited children cannot hold processes itself. So the server moves into a cgroup beside those of the clusters:
+//   <delegated cgroup>/quarterdeck-server          the server and PostgreSQL
+//   <delegated cgroup>/quarterdeck-clusters/<id>   the programs of a cluster
 
 const serverName = 'quarterdeck-server';
 const clustersName = 'quarterdeck-clusters';
 
 /** The cgroup of one cluster. */
 export interface Cgroup {
-  /** As they hold now. */
-  walls(): Promise<Walls>;
-  /** From now on they hold. */
-  bound(walls: Walls): Promise<void>;
-  /** A process that is in it already stays. */
+  /** The present limits. */
+  walls(): Promise<CgroupLimits>;
+  /** Sets the limits. */
+  bound(walls: CgroupLimits): Promise<void>;
+  /** Moves a process in; no change if it is already there. */
   enter(pid: number): Promise<void>;
-  /** How many of its programs the kernel ended for their memory so far. */
+  /** OOM kills in this cgroup so far. */
   memoryKills(): Promise<number>;
 }
 
 export interface Cgroups {
-  /** Made if it is not there. */
+  /** Created if it does not exist. */
   keep(cluster: string): Promise<Cgroup>;
-  /** Nothing happens while somebody is in it: the next sweep comes by. */
+  /** Does nothing while a process is in it; the next sweep tries again. */
   remove(cluster: string): Promise<void>;
   list(): Promise<string[]>;
 }
 
-/** Why programs run without one. */
-export interface NotAllowed {
+/** Why programs run without a cgroup. */
+export interface CgroupsUnavailable {
   why: string;
 }
 
-export type Found = Cgroups | NotAllowed;
-export const isAllowed = (found: Found): found is Cgroups => !('why' in found);
+export type CgroupSupport = Cgroups | CgroupsUnavailable;
+export const isAllowed = (found: CgroupSupport): found is Cgroups => !('why' in found);
 
-let looking: Promise<Found> | undefined;
-let known: Found | undefined;
+let detecting: Promise<CgroupSupport> | undefined;
+let detected: CgroupSupport | undefined;
 
-/** Of this process, found and prepared once. */
-export function ownCgroups(): Promise<Found> {
-  looking ??= findCgroups()
+/** Detects and prepares the cgroups of this process, once. */
+export function ownCgroups(): Promise<CgroupSupport> {
+  detecting ??= findCgroups()
     .catch((error: NodeJS.ErrnoException) => ({ why: `the kernel refused it (${error.code ?? error.message})` }))
     .then((all) => {
-      known = all;
+      detected = all;
       return all;
     });
-  return looking;
+  return detecting;
 }
 
-/** As far as it was looked for: nobody needs one before the first cluster of programs. */
-export const knownCgroups = (): Found | undefined => known;
+/** Undefined before the first process cluster, which triggers the detection. */
+export const detectedCgroups = (): CgroupSupport | undefined => detected;
 
 const readText = (path: string) => readFile(path, 'utf8');
 
-async function findCgroups(): Promise<Found> {
+async function findCgroups(): Promise<CgroupSupport> {
   const [cgroup, mountinfo] = await Promise.all(['cgroup', 'mountinfo'].map((name) => readText(`/proc/self/${name}`).catch(() => '')));
   const own = findOwnDirectory(cgroup!, mountinfo!);
   if (own === undefined) return { why: 'this machine shows the server no cgroup v2' };
-  // Who started the server may have put it into one of its own already, as systemd does by DelegateSubgroup.
+  // systemd's DelegateSubgroup puts the server into its own cgroup already.
   const given = basename(own) === serverName ? dirname(own) : own;
   const lacking = lackingOf(await readText(join(given, 'cgroup.controllers')));
   if (lacking.length > 0) return { why: `the server’s cgroup has no ${lacking.join(' and no ')} controller` };
@@ -80,7 +80,7 @@ async function findCgroups(): Promise<Found> {
     return { why: `others are in the server’s cgroup (DelegateSubgroup=${serverName} in a unit of systemd)` };
   const all = join(given, clustersName);
   await mkdir(all, { recursive: true });
-  for (const dir of [given, all]) await passDown(dir);
+  for (const dir of [given, all]) await delegateControllers(dir);
   return makeCgroups(all);
 }
 
@@ -90,7 +90,7 @@ const mayWrite = (path: string) =>
     () => false,
   );
 
-/** Into a cgroup of its own, with everything that it has started. False: others are there too, who are not ours to move. */
+/** Moves the server and its child processes into a cgroup of their own. False: foreign processes are there, which must not be moved. */
 async function moveServer(own: string): Promise<boolean> {
   const pids = (await readText(join(own, 'cgroup.procs'))).split('\n').filter(Boolean).map(Number);
   const parents = new Map(await Promise.all(pids.map(async (pid) => [pid, await parentOf(pid)] as const)));
@@ -100,7 +100,7 @@ async function moveServer(own: string): Promise<boolean> {
       if (at === process.pid) return true;
     return false;
   };
-  // 0 stands for those of another namespace of processes; who has no parent has ended since.
+  // 0 stands for a process of another PID namespace; a process without a parent has exited meanwhile.
   if (!pids.every((pid) => pid !== 0 && (isOurs(pid) || parents.get(pid) === undefined))) return false;
   const to = join(own, serverName);
   await mkdir(to, { recursive: true });
@@ -108,20 +108,20 @@ async function moveServer(own: string): Promise<boolean> {
   return true;
 }
 
-/** Undefined: it has ended. */
+/** Undefined: it has exited. */
 async function parentOf(pid: number): Promise<number | undefined> {
   const stat = await readText(`/proc/${pid}/stat`).catch(() => '');
   return stat === '' ? undefined : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
 
-/** One that has ended meanwhile is in none. */
+/** A process that has exited meanwhile is ignored. */
 const enter = (dir: string, pid: number): Promise<void> =>
   appendFile(join(dir, 'cgroup.procs'), `${pid}\n`).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ESRCH') throw error;
   });
 
-/** What is below may be bounded. */
-async function passDown(dir: string): Promise<void> {
+/** Enables the controllers for child cgroups. */
+async function delegateControllers(dir: string): Promise<void> {
   const path = join(dir, 'cgroup.subtree_control');
   const missing = lackingOf(await readText(path).catch(() => ''));
   if (missing.length > 0) await writeFile(path, controllers.map((name) => `+${name}`).join(' '));
@@ -133,7 +133,7 @@ const makeCgroups = (all: string): Cgroups => ({
     await mkdir(dir, { recursive: true });
     const read = (name: string) => readText(join(dir, name)).catch(() => '');
     return {
-      walls: async () => wallsIn(await Promise.all(wallFiles.map(read))),
+      walls: async () => wallsIn(await Promise.all(limitFiles.map(read))),
       async bound(walls) {
         for (const [name, value] of filesOfWalls(walls)) await writeFile(join(dir, name), value);
       },

@@ -5,25 +5,25 @@ import { createSecureContext } from 'node:tls';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { InnerKeys, Pair } from '../../rules/process/files.ts';
 
-/** Free connections are closed before the apiserver does it after 90 s: a request that meets the closing would fail. */
-const idleMs = 30_000;
-const mostIdle = 32;
+/** Idle connections are closed before the apiserver closes them after 90 s: a request that races with the close would fail. */
+const idleTimeoutMs = 30_000;
+const maxIdle = 32;
 
-/** As whom a connection to an apiserver is made. */
-export type Manner = 'front' | 'plain' | 'admin';
+/** The client certificate of a connection to an apiserver: the front's, none, or the administrator's. */
+export type Credential = 'front' | 'plain' | 'admin';
 
-/** An apiserver of ours, with the connections to it. */
+/** An apiserver, with its connection pools. */
 export interface Target {
   port: number;
-  agents: Record<Manner, Agent>;
+  agents: Record<Credential, Agent>;
   close(): void;
 }
 
 export function makeTarget(port: number, { authority, front, admin }: InnerKeys): Target {
-  const common = { keepAlive: true, timeout: idleMs, maxFreeSockets: mostIdle, ALPNProtocols: ['http/1.1'] };
-  // Keys and certificates are read once, not for every connection.
-  const makeAgent = (shown?: Pair) => {
-    const own = shown ? { cert: shown.certificate, key: shown.key } : {};
+  const common = { keepAlive: true, timeout: idleTimeoutMs, maxFreeSockets: maxIdle, ALPNProtocols: ['http/1.1'] };
+  // Keys and certificates are parsed once, not for every connection.
+  const makeAgent = (clientCertificate?: Pair) => {
+    const own = clientCertificate ? { cert: clientCertificate.certificate, key: clientCertificate.key } : {};
     return new Agent({ ...common, secureContext: createSecureContext({ ca: authority.certificate, ...own }) });
   };
   const agents = { front: makeAgent(front), plain: makeAgent(), admin: makeAgent(admin) };
@@ -36,37 +36,37 @@ export function makeTarget(port: number, { authority, front, admin }: InnerKeys)
   };
 }
 
-export interface Dialed {
+export interface ApiserverRequest {
   method: string;
   path: string;
   headers: OutgoingHttpHeaders | string[];
-  manner: Manner;
+  credential: Credential;
   signal?: AbortSignal;
 }
 
 /** A request to an apiserver; nothing of it is sent before the caller writes or ends. */
-export const dialServer = ({ port, agents }: Target, { manner, ...asked }: Dialed): ClientRequest =>
-  request({ host: '127.0.0.1', port, agent: agents[manner], ...asked });
+export const dialServer = ({ port, agents }: Target, { credential, ...asked }: ApiserverRequest): ClientRequest =>
+  request({ host: '127.0.0.1', port, agent: agents[credential], ...asked });
 
-/** From outside: a process that does not serve the cluster asks at its endpoint, with the house's own certificate. */
-export function makeOutsideAgent({ admin }: InnerKeys, ca: string): Agent {
-  return new Agent({ keepAlive: true, timeout: idleMs, maxFreeSockets: 2, ca, cert: admin.certificate, key: admin.key });
+/** For a process that does not serve the cluster and calls its endpoint, with Quarterdeck's internal certificate. */
+export function makeEndpointAgent({ admin }: InnerKeys, ca: string): Agent {
+  return new Agent({ keepAlive: true, timeout: idleTimeoutMs, maxFreeSockets: 2, ca, cert: admin.certificate, key: admin.key });
 }
 
-export const dialEndpoint = (endpoint: string, agent: Agent, { manner: _, ...asked }: Dialed): ClientRequest => {
+export const dialEndpoint = (endpoint: string, agent: Agent, { credential: _, ...asked }: ApiserverRequest): ClientRequest => {
   const { hostname, port } = new URL(endpoint);
   return request({ host: hostname.replace(/^\[|\]$/g, ''), port, agent, ...asked });
 };
 
-/** Waits for the head of an answer. */
-export const headOf = (asked: ClientRequest): Promise<IncomingMessage> =>
+/** Waits for the head of a response. */
+export const responseHead = (asked: ClientRequest): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     asked.once('response', resolve);
     asked.once('error', reject);
   });
 
-/** Whether somebody listens at a unix socket. */
-export const answersAt = (path: string): Promise<boolean> =>
+/** Whether a program listens on a unix socket. */
+export const isListening = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(path);
     const tell = (isThere: boolean) => {

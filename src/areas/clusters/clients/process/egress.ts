@@ -7,13 +7,13 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { GuardFailure, GuardRefusal, isForeignMailServer } from '../../../../kernel/guard/index.ts';
 import { phraseOf, readConnectTarget } from '../../rules/egress.ts';
 
-// What an apiserver dials for its tenants (nodes, services, webhooks) it asks for here, by HTTP CONNECT on a unix socket. The guard judges each.
+// The egress proxy of a cluster. An apiserver reaches nodes, services and webhooks by HTTP CONNECT on a unix socket; the guard judges each target.
 
 export interface EgressOptions {
   socket: string;
-  /** On whose behalf. */
+  /** The organization that the connections are charged to. */
   org: string;
-  /** Whom the programs run as, if not as we do. */
+  /** The user of the cluster's programs, if it is not the server's. */
   owner?: { uid: number; gid: number } | undefined;
 }
 
@@ -21,16 +21,16 @@ export interface Egress {
   stop(): Promise<void>;
 }
 
-/** Ways that a cluster has open at once, those under way included. */
-export const mostWays = 500;
-const dialMs = 10_000;
-const headersMs = 10_000;
-const headerBytes = 8 * 2 ** 10;
+/** Concurrent tunnels of a cluster, including those being opened. */
+export const maxTunnels = 500;
+const connectTimeoutMs = 10_000;
+const headersTimeoutMs = 10_000;
+const maxHeaderBytes = 8 * 2 ** 10;
 
 export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { socket: path, org, owner }: EgressOptions): Promise<Egress> {
-  const ways = new Set<Socket>();
+  const tunnels = new Set<Socket>();
   const server = http.createServer(
-    { maxHeaderSize: headerBytes, headersTimeout: headersMs, requestTimeout: headersMs },
+    { maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: headersTimeoutMs },
     guarded(
       'clusters.egress.request',
       ([{ socket }]) => socket,
@@ -38,18 +38,18 @@ export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { s
         response.writeHead(405, phraseOf('only CONNECT is answered here'), { connection: 'close' }).end(),
     ),
   );
-  // One more than can have a way, so that whoever has none is told so.
-  server.maxConnections = mostWays + 10;
-  const takeIn = (request: IncomingMessage, socket: Socket, head: Buffer) => {
+  // Some connections above the limit are accepted, so that they get the 503.
+  server.maxConnections = maxTunnels + 10;
+  const onConnect = (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => {});
-    if (ways.size >= mostWays) return refuse(socket, 503, `the cluster has ${mostWays} connections open already`);
-    ways.add(socket);
-    socket.on('close', () => ways.delete(socket));
-    runFor({ org, operation: 'clusters.egress' }, () => void openWay(app, request.url ?? '', socket, head), app.watch);
+    if (tunnels.size >= maxTunnels) return refuse(socket, 503, `the cluster has ${maxTunnels} connections open already`);
+    tunnels.add(socket);
+    socket.on('close', () => tunnels.delete(socket));
+    runFor({ org, operation: 'clusters.egress' }, () => void openTunnel(app, request.url ?? '', socket, head), app.watch);
   };
   server.on(
     'connect',
-    guarded('clusters.egress.connect', ([, socket]) => socket, takeIn),
+    guarded('clusters.egress.connect', ([, socket]) => socket, onConnect),
   );
   server.on('clientError', (_, socket) => socket.destroy());
   await rm(path, { force: true });
@@ -59,14 +59,14 @@ export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { s
   });
   server.on(
     'error',
-    guarded('clusters.egress.error', undefined, (error) => app.log.warn({ err: error }, 'the way out of a cluster has a fault')),
+    guarded('clusters.egress.error', undefined, (error) => app.log.warn({ err: error }, 'the egress proxy of a cluster failed')),
   );
   await chmod(path, 0o600);
   if (owner) await lchown(path, owner.uid, owner.gid);
   return {
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of ways) socket.destroy();
+      for (const socket of tunnels) socket.destroy();
       server.closeAllConnections();
       await closed;
       await rm(path, { force: true });
@@ -78,7 +78,7 @@ function refuse(socket: Socket, status: number, sentence: string): void {
   socket.end(`HTTP/1.1 ${status} ${phraseOf(sentence)}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
 }
 
-async function openWay({ guard, log }: Pick<App, 'guard' | 'log'>, url: string, socket: Socket, head: Buffer): Promise<void> {
+async function openTunnel({ guard, log }: Pick<App, 'guard' | 'log'>, url: string, socket: Socket, head: Buffer): Promise<void> {
   const target = readConnectTarget(url);
   if (!target) return refuse(socket, 400, 'the target of CONNECT is not host:port');
   const { host, port } = target;
@@ -87,28 +87,28 @@ async function openWay({ guard, log }: Pick<App, 'guard' | 'log'>, url: string, 
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
   try {
-    const { socket: way } = await guard.connectTcp('node', host, port, { connectMs: dialMs, signal: gone.signal });
-    join(socket, way, head);
+    const { socket: tunnel } = await guard.connectTcp('node', host, port, { connectMs: connectTimeoutMs, signal: gone.signal });
+    pipeBothWays(socket, tunnel, head);
   } catch (error) {
     if (gone.signal.aborted) return;
     if (error instanceof GuardRefusal) return refuse(socket, 403, error.message);
     if (error instanceof GuardFailure) return refuse(socket, /timeout/.test(error.kind) ? 504 : 502, error.message);
-    log.warn({ err: error }, 'a cluster could not be given a way out');
+    log.warn({ err: error }, 'an egress tunnel of a cluster could not be opened');
     refuse(socket, 500, 'something went wrong on our side; try again');
   }
 }
 
-/** Bytes go both ways, each as fast as they are read; when one side is gone, so is the other. */
-function join(socket: Socket, way: Socket, head: Buffer): void {
-  for (const each of [socket, way]) {
+/** Pipes both directions with backpressure; when one side closes, so does the other. */
+function pipeBothWays(socket: Socket, tunnel: Socket, head: Buffer): void {
+  for (const each of [socket, tunnel]) {
     each.setTimeout(0);
     each.setKeepAlive(true, 30_000);
     each.setNoDelay(true);
   }
-  way.on('error', () => {});
-  way.on('close', () => socket.destroy());
-  socket.on('close', () => way.destroy());
+  tunnel.on('error', () => {});
+  tunnel.on('close', () => socket.destroy());
+  socket.on('close', () => tunnel.destroy());
   socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-  if (head.length > 0) way.write(head);
-  socket.pipe(way).pipe(socket);
+  if (head.length > 0) tunnel.write(head);
+  socket.pipe(tunnel).pipe(socket);
 }

@@ -6,39 +6,39 @@ import type { Identity } from '../../../../kernel/programs/identity.ts';
 import { boundLog, lastLine, logSince } from '../../../../kernel/programs/log-file.ts';
 import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
-import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
-import { workIn } from './users.ts';
+import type { ProgramKind, WantedProgram } from '../../rules/process/programs.ts';
+import { workDirOf } from './users.ts';
 
-/** A program that was started for a cluster, as its record tells it. */
+/** The record file of a program that was started for a cluster. */
 export interface ProgramRecord extends ProcessMark {
-  kind: Kind;
+  kind: ProgramKind;
   name: string;
   log: string;
   hash: string;
   port: number;
   logOffset: number;
-  /** How often a program of this place was started before. */
+  /** How often a program of this name was started before. */
   restarts: number;
 }
 
-const ending = '.record.json';
-const recordPath = (dir: string, name: string) => join(dir, `${name}${ending}`);
+const recordSuffix = '.record.json';
+const recordPath = (dir: string, name: string) => join(dir, `${name}${recordSuffix}`);
 
-/** What was started for the cluster of this directory, by this server or the one before it. */
+/** Records of programs in this directory, started by this server process or an earlier one. */
 export async function readRecords(dir: string): Promise<ProgramRecord[]> {
-  const names = (await listIfThere(dir)).filter((name) => name.endsWith(ending));
+  const names = (await listOrEmpty(dir)).filter((name) => name.endsWith(recordSuffix));
   const found = await Promise.all(names.map((name) => readRecord<ProgramRecord>(join(dir, name))));
   return found.filter((record) => record !== undefined);
 }
 
-/** Throws for anything else than that it is not there: programs whose records cannot be read at the moment are no strays. */
-const listIfThere = (dir: string): Promise<string[]> =>
+/** Throws for any error but ENOENT: a program whose record cannot be read at the moment must not count as unrecorded. */
+const listOrEmpty = (dir: string): Promise<string[]> =>
   readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
 
-/** One that nobody has at this moment. Somebody may take it before the program does: then it ends, and is started with another. */
+/** A port that is free now. If another program takes it first, ours exits and is started with another port. */
 async function findFreePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -49,22 +49,21 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Where and as whom it is started. */
-interface Place {
+/** Where, and as which user, a program is started. */
+interface StartDirectory {
   dir: string;
-  work: string;
+  workDir: string;
   identity: Identity;
 }
 
-/** What is known before a start. */
-interface Known {
+interface StartOptions {
   port: number;
   restarts: number;
   entered: (pid: number) => Promise<void>;
 }
 
-/** Its record is written once it runs: a kill in between leaves a process that `endStrays` finds. */
-export async function startWanted({ dir, work, identity }: Place, wanted: WantedProgram, known: Known) {
+/** The record is written after the start: a kill in between leaves a process that `stopUnrecorded` finds. */
+export async function startAndRecord({ dir, workDir, identity }: StartDirectory, wanted: WantedProgram, known: StartOptions) {
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
   const port = wanted.listens ? known.port || (await findFreePort()) : 0;
@@ -73,8 +72,8 @@ export async function startWanted({ dir, work, identity }: Place, wanted: Wanted
     identity,
     program,
     args: wanted.args(port),
-    env: { ...env, [ownMark]: dir },
-    cwd: work,
+    env: { ...env, [ownerVariable]: dir },
+    cwd: workDir,
     log,
     entered,
   });
@@ -83,54 +82,54 @@ export async function startWanted({ dir, work, identity }: Place, wanted: Wanted
   return record;
 }
 
-/** However much a program says while it runs, its log stays small. By the names of the directory, not by what a record says of them. */
+/** Bounds the logs of running programs. Goes by file names, because records could name other paths. */
 export async function boundLogs(dir: string, limit?: number): Promise<void> {
   const names = (await readdir(dir).catch(() => [])).filter((name) => /^(kine|kube-[a-z-]+(-\d+)?)\.log$/.test(name));
   for (const name of names) await boundLog(join(dir, name), limit);
 }
 
-/** What it said last, for the operator. */
-export const lastWords = async ({ log, logOffset }: ProgramRecord): Promise<string> =>
+/** The program's last log line, for the operator. */
+export const lastLogLine = async ({ log, logOffset }: ProgramRecord): Promise<string> =>
   lastLine(await logSince(log, logOffset).catch(() => '')).slice(0, 500);
 
-/** Ends a program and forgets it. Throws if it cannot be ended: then its record stays. */
-export async function endProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {
+/** Stops a program and removes its record. Throws, and keeps the record, if the program does not exit. */
+export async function stopProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {
   const how = await endProcess(record, { gentleMs });
   if (how === 'still there') throw new Error(`${record.name} (pid ${record.pid}) could not be ended`);
   const path = recordPath(dir, record.name);
   const kept = await readRecord<ProgramRecord>(path);
-  // Its successor may stand under the same name already.
+  // The record may already be its successor's.
   if (kept?.pid === record.pid && kept.started === record.started) await rm(path, { force: true });
 }
 
-/** In the environment of all that we start: a shell of the operator's that stands in the directory is not ours. */
-const ownMark = 'QUARTERDECK_CLUSTER_RUN';
+/** Set in the environment of every program: an operator's shell in the same directory does not have it. */
+const ownerVariable = 'QUARTERDECK_CLUSTER_RUN';
 
-/** Programs of ours at work in this directory without a record: the server was killed between a start and its record. */
-export async function endStrays(dir: string, records: readonly ProgramRecord[]): Promise<number> {
+/** Stops programs in this directory without a record: the server was killed between the start and the write of the record. */
+export async function stopUnrecorded(dir: string, records: readonly ProgramRecord[]): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const known = new Set(records.map(({ pid }) => pid));
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
-  const here = pids.filter((pid, n) => [dir, workIn(dir)].includes(at[n]!) && !known.has(pid));
-  const told = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
-  const strays = here.filter((_, n) => told[n]!.split('\0').includes(`${ownMark}=${dir}`));
-  const marks = await Promise.all(strays.map(markOf));
+  const workingDirs = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
+  const here = pids.filter((pid, n) => [dir, workDirOf(dir)].includes(workingDirs[n]!) && !known.has(pid));
+  const environments = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
+  const unrecorded = here.filter((_, n) => environments[n]!.split('\0').includes(`${ownerVariable}=${dir}`));
+  const marks = await Promise.all(unrecorded.map(markOf));
   await Promise.all(marks.map((mark) => mark && endProcess(mark, { gentleMs: 2_000 })));
-  return strays.length;
+  return unrecorded.length;
 }
 
-/** Everything that runs for the cluster of this directory ends, also what is known without it: what speaks to an apiserver first, the store last. */
-export async function endAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
+/** Stops all programs of this directory and the `known` ones: clients of apiservers first, kine last. */
+export async function stopAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
   const records = [...(await readRecords(dir)), ...known];
   for (const kinds of [['kube-controller-manager', 'kube-scheduler'], ['kube-apiserver'], ['kine']])
-    await Promise.all(records.filter(({ kind }) => kinds.includes(kind)).map((record) => endProgram(dir, record)));
-  await endStrays(dir, []);
+    await Promise.all(records.filter(({ kind }) => kinds.includes(kind)).map((record) => stopProgram(dir, record)));
+  await stopUnrecorded(dir, []);
 }
 
 export { isRunning };
 
-/** Of a process, now: its share of the machine's memory, and the processor time that it has had, in seconds. */
+/** A process's memory (PSS) and its processor time so far. */
 export async function measureProcess({ pid }: ProcessMark): Promise<{ memoryBytes: number; cpuSeconds: number }> {
   const [rollup, stat] = await Promise.all([
     readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''),

@@ -3,22 +3,22 @@ import { dirname, join } from 'node:path';
 import { assume, chooseIdentity, type Identity, self } from '../../../../kernel/programs/identity.ts';
 import { chooseRange, chooseUser, isIn, namedIn, type SystemFiles, type UserRange } from '../../rules/process/users.ts';
 
-// Whom the programs of a cluster run as. It is kept as the owner of `work/`, in a directory where only we write.
+// The user of a cluster's programs. It is stored as the owner of `work/`, in a directory where only the server writes.
 
-/** Not the cluster's directory itself where it is theirs: what stands in there is read as another's. */
-export const workIn = (dir: string): string => join(dir, 'work');
+/** The programs' user owns this directory and not its parent, so its contents are never trusted as the server's. */
+export const workDirOf = (dir: string): string => join(dir, 'work');
 
-/** Why programs of several clusters run as one user here; '': each cluster has its own; null: none was started yet. */
-let sharing: string | null = null;
-export const knownSharing = (): string | null => sharing;
+/** Why programs of several clusters share a user here; '': each cluster has its own; null: no cluster was started yet. */
+let sharedUserReason: string | null = null;
+export const knownSharedUserReason = (): string | null => sharedUserReason;
 
-/** Those that this process has chosen, by directory: they may not stand on the disk yet. */
-const chosen = new Map<string, number>();
+/** Uids chosen by this process, by directory; the directory may not have its owner yet. */
+const chosenUids = new Map<string, number>();
 
-export const forgetUser = (dir: string): void => void chosen.delete(dir);
+export const forgetUser = (dir: string): void => void chosenUids.delete(dir);
 
-const readIfThere = (path: string) => readFile(path, 'utf8').catch(() => '');
-const readAll = (paths: readonly string[]) => Promise.all(paths.map(readIfThere));
+const readOrEmpty = (path: string) => readFile(path, 'utf8').catch(() => '');
+const readAll = (paths: readonly string[]) => Promise.all(paths.map(readOrEmpty));
 
 async function readSystemFiles(): Promise<SystemFiles> {
   const [named, lent, maps] = await Promise.all([
@@ -29,54 +29,53 @@ async function readSystemFiles(): Promise<SystemFiles> {
   return { named, lent, maps };
 }
 
-/** Who owns what the programs of this cluster have; undefined: nobody yet. */
+/** The owner of this cluster's `work/`; undefined: not assigned yet. */
 export async function findOwner(dir: string): Promise<number | undefined> {
-  const found = await lstat(workIn(dir)).catch(() => undefined);
+  const found = await lstat(workDirOf(dir)).catch(() => undefined);
   return found?.isDirectory() && found.uid !== 0 ? found.uid : undefined;
 }
 
-/** Where clusters have their directories, and the data directory that they are in. */
-interface Where {
+interface UserLookup {
   base: string;
   dir: string;
   cluster: string;
   range: UserRange | undefined;
 }
 
-export async function findIdentity({ base, dir, cluster, range: given }: Where): Promise<Identity> {
+export async function findIdentity({ base, dir, cluster, range: given }: UserLookup): Promise<Identity> {
   if (process.getuid?.() !== 0) {
-    sharing = 'the server is not root, and they run as its own user';
+    sharedUserReason = 'the server is not root, and they run as its own user';
     return self;
   }
   const files = await readSystemFiles();
   const range = chooseRange(given, files);
   const runner = { name: 'a cluster’s control plane', dataDir: base };
   if (!range) {
-    sharing = 'this machine has no numbers of users that are free; set QUARTERDECK_CLUSTER_USERS';
-    return chooseIdentity({ ...runner, dir: base, data: workIn(dir) });
+    sharedUserReason = 'this machine has no numbers of users that are free; set QUARTERDECK_CLUSTER_USERS';
+    return chooseIdentity({ ...runner, dir: base, data: workDirOf(dir) });
   }
   const uid = await findUser({ base, dir, cluster, range }, namedIn(files));
   if (uid === undefined)
     throw new Error(`no number is left from ${range.first} to ${range.last} for a cluster’s user; give more in QUARTERDECK_CLUSTER_USERS`);
   const { identity, why = '' } = await assume(runner, { uid, gid: range.first });
-  sharing = why;
+  sharedUserReason = why;
   return identity;
 }
 
-/** The one that it has, or one that nobody has. */
-async function findUser({ base, dir, cluster, range }: Where & { range: UserRange }, named: Set<number>): Promise<number | undefined> {
+/** The cluster's present uid if it is usable, else a free one. */
+async function findUser({ base, dir, cluster, range }: UserLookup & { range: UserRange }, named: Set<number>): Promise<number | undefined> {
   const own = await findOwner(dir);
   const dataDir = dirname(dirname(base));
   const others = (await readdir(base)).map((name) => join(base, name)).filter((other) => other !== dir);
   const [owners, keepers] = await Promise.all([
     Promise.all(others.map(findOwner)),
-    // PostgreSQL runs as whoever owns its directory.
+    // PostgreSQL runs as the owner of its directory.
     Promise.all([dataDir, join(dataDir, 'postgres')].map((path) => stat(path).catch(() => undefined))),
   ]);
   const taken = new Set([...named, ...owners, ...keepers.map((each) => each?.uid)].filter((uid) => uid !== undefined));
-  for (const [other, uid] of chosen) if (other !== dir) taken.add(uid);
-  // Nothing is waited for between the look at those and the choice, so that no two choose the same.
+  for (const [other, uid] of chosenUids) if (other !== dir) taken.add(uid);
+  // No await between this read and the choice, so that two clusters cannot choose the same uid.
   const uid = own !== undefined && isIn(range, own) && !taken.has(own) ? own : chooseUser(range, cluster, taken);
-  if (uid !== undefined) chosen.set(dir, uid);
+  if (uid !== undefined) chosenUids.set(dir, uid);
   return uid;
 }

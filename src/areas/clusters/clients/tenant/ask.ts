@@ -1,29 +1,29 @@
-/** An answer of a cluster's API. */
-export interface Answered {
+/** A response of a cluster's API. */
+export interface ApiResponse {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
   body: any;
-  /** How long it was, where it was read from a connection. */
+  /** Its length, where it was read from a connection. */
   bytes?: number;
 }
 
-/** A cluster's API as its administrator, whichever driver runs it. */
-export type Ask = (method: string, path: string, body?: unknown) => Promise<Answered>;
+/** Calls a cluster's API as its administrator, whichever driver runs it. */
+export type Ask = (method: string, path: string, body?: unknown) => Promise<ApiResponse>;
 
-/** What ought to be text, whatever a cluster's people have put there. */
+/** A text field of a tenant's object, which may hold any type; '' for anything but text. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The cluster's API refused or failed what ought to work. */
-export class TenantTrouble extends Error {
+/** The cluster's API refused or failed a call that should work. */
+export class TenantApiError extends Error {
   readonly status: number;
-  /** What the API said. */
-  readonly said: string;
+  /** The API's own message. */
+  readonly apiMessage: string;
 
-  constructor(method: string, path: string, { status, body }: Answered) {
+  constructor(method: string, path: string, { status, body }: ApiResponse) {
     super(`${method} ${path.split('?', 1)[0]} was answered ${status}: ${textOf(body?.message).slice(0, 300)}`);
-    this.name = 'TenantTrouble';
+    this.name = 'TenantApiError';
     this.status = status;
-    this.said = textOf(body?.message).slice(0, 300);
+    this.apiMessage = textOf(body?.message).slice(0, 300);
   }
 }
 
@@ -32,48 +32,48 @@ export async function askFor(ask: Ask, method: string, path: string, body?: unkn
   const answered = await ask(method, path, body);
   if (answered.status >= 200 && answered.status < 300) return answered.body;
   if (allowed.includes(answered.status)) return undefined;
-  throw new TenantTrouble(method, path, answered);
+  throw new TenantApiError(method, path, answered);
 }
 
-/** Small ones: nobody else waits while one is read. */
-const sliceSize = 100;
-/** What a collection may take together. A cluster's administrators may have put a server of their own behind any path: it may lie and dawdle. */
-const most = { slices: 500, bytes: 32 * 2 ** 20, ms: 30_000 };
+/** Small pages, so that parsing one does not block the event loop for long. */
+const pageSize = 100;
+/** Limits for one whole collection. A cluster's administrators may serve any path themselves, with false or slow responses. */
+const collectionLimits = { pages: 500, bytes: 32 * 2 ** 20, timeoutMs: 30_000 };
 
-const trouble = (path: string, message: string) => new TenantTrouble('GET', path, { status: 200, body: { message } });
+const implausible = (path: string, message: string) => new TenantApiError('GET', path, { status: 200, body: { message } });
 
-/** Every object of a collection, in slices. */
+/** Every object of a collection, page by page. */
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export async function listAll(ask: Ask, path: string): Promise<any[]> {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   const found: any[] = [];
-  const until = performance.now() + most.ms;
-  let next = '';
-  let left = most.bytes;
-  for (let slice = 0; slice < most.slices; slice++) {
-    const question = `${path}?limit=${sliceSize}${next ? `&continue=${encodeURIComponent(next)}` : ''}`;
-    const answered = await ask('GET', question);
-    if (answered.status !== 200) throw new TenantTrouble('GET', path, answered);
-    left -= answered.bytes ?? 0;
+  const deadline = performance.now() + collectionLimits.timeoutMs;
+  let continueToken = '';
+  let bytesLeft = collectionLimits.bytes;
+  for (let page = 0; page < collectionLimits.pages; page++) {
+    const pagePath = `${path}?limit=${pageSize}${continueToken ? `&continue=${encodeURIComponent(continueToken)}` : ''}`;
+    const answered = await ask('GET', pagePath);
+    if (answered.status !== 200) throw new TenantApiError('GET', path, answered);
+    bytesLeft -= answered.bytes ?? 0;
     const items = answered.body?.items ?? [];
-    if (!Array.isArray(items) || items.length > sliceSize) throw trouble(path, 'no slice of objects');
-    if (left < 0) throw trouble(path, `more than ${most.bytes} bytes`);
+    if (!Array.isArray(items) || items.length > pageSize) throw implausible(path, 'not a page of objects');
+    if (bytesLeft < 0) throw implausible(path, `more than ${collectionLimits.bytes} bytes`);
     found.push(...items);
-    next = textOf(answered.body?.metadata?.continue);
-    if (!next) return found;
-    if (performance.now() > until) throw trouble(path, `more than could be read within ${most.ms / 1000} s`);
+    continueToken = textOf(answered.body?.metadata?.continue);
+    if (!continueToken) return found;
+    if (performance.now() > deadline) throw implausible(path, `more than could be read within ${collectionLimits.timeoutMs / 1000} s`);
   }
-  throw trouble(path, `more than ${most.slices * sliceSize} objects`);
+  throw implausible(path, `more than ${collectionLimits.pages * pageSize} objects`);
 }
 
-const mostTries = 20;
+const maxAttempts = 20;
 
-/** Reads an object, changes it and writes it back, again if somebody else was faster. `change` returns undefined to leave it is;
+/** Reads an object, changes it and writes it back; repeats on a conflicting write. `change` returns undefined to leave it as it is;
  *  `part` is the subresource that is written. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function changeObject(ask: Ask, path: string, change: (object: any) => any, part?: 'status'): Promise<boolean> {
-  const until = performance.now() + most.ms;
-  for (let tries = 0; tries < mostTries && performance.now() <= until; tries++) {
+  const deadline = performance.now() + collectionLimits.timeoutMs;
+  for (let attempt = 0; attempt < maxAttempts && performance.now() <= deadline; attempt++) {
     const found = await askFor(ask, 'GET', path, undefined, [404]);
     if (found === undefined) return false;
     const changed = change(found);
@@ -81,7 +81,7 @@ export async function changeObject(ask: Ask, path: string, change: (object: any)
     const answered = await ask('PUT', part ? `${path}/${part}` : path, changed);
     if (answered.status === 409) continue;
     if (answered.status === 404) return false;
-    if (answered.status >= 300) throw new TenantTrouble('PUT', path, answered);
+    if (answered.status >= 300) throw new TenantApiError('PUT', path, answered);
     return true;
   }
   throw new Error(`${path} was changed by others each time that it was to be written`);

@@ -2,9 +2,9 @@ import { type Ask, changeObject } from './ask.ts';
 
 export interface Heartbeat {
   name: string;
-  /** Whatever changes with every sign of life. */
-  said: string;
-  /** Whether the cluster believes that it knows how the node is. */
+  /** A text that changes with every heartbeat. */
+  stamp: string;
+  /** Whether the cluster has a Ready condition for the node that is not Unknown. */
   isKnown: boolean;
 }
 
@@ -14,23 +14,23 @@ interface Condition {
   lastHeartbeatTime?: string;
 }
 
-/** A node's signs of life, as its cluster keeps them. */
-export interface SignsOfLife {
+/** A node's heartbeat fields, as its cluster stores them. */
+export interface NodeHeartbeat {
   name: string;
-  /** Of the condition Ready: its status and time. */
+  /** Status and time of the Ready condition. */
   ready: string | null;
   heartbeat: string | null;
-  /** Of the lease. */
+  /** The lease's renewTime. */
   renewed: string | null;
 }
 
-export const heartbeatOf = ({ name, ready, heartbeat, renewed }: SignsOfLife): Heartbeat => ({
+export const heartbeatOf = ({ name, ready, heartbeat, renewed }: NodeHeartbeat): Heartbeat => ({
   name,
-  said: `${renewed ?? ''} ${heartbeat ?? ''} ${ready ?? ''}`,
+  stamp: `${renewed ?? ''} ${heartbeat ?? ''} ${ready ?? ''}`,
   isKnown: ready !== null && ready !== 'Unknown',
 });
 
-/** In the words of Kubernetes' own controller. */
+/** Sets the same condition as Kubernetes' node controller. */
 export async function markSilent(ask: Ask, name: string, at: Date): Promise<void> {
   const unknown = { status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
   const time = `${at.toISOString().slice(0, 19)}Z`;

@@ -1,7 +1,7 @@
 import { type Ask, askFor, changeObject, listAll, textOf } from './ask.ts';
 
-/** A worker node as its cluster shows it. */
-export interface NodeSeen {
+/** A worker node, from its Node object. */
+export interface NodeSummary {
   name: string;
   ready: boolean;
   agentVersion: string;
@@ -10,15 +10,15 @@ export interface NodeSeen {
   memoryBytes: number;
 }
 
-/** What ought to be a list, whatever a cluster's people have put there. */
-const listed = <T>(value: unknown): (T | null | undefined)[] => (Array.isArray(value) ? value : []);
+/** A list field of a tenant's object, which may hold any type. */
+const listOrEmpty = <T>(value: unknown): (T | null | undefined)[] => (Array.isArray(value) ? value : []);
 
 // biome-ignore lint/suspicious/noExplicitAny: a Node of Kubernetes
-const seen = (node: any): NodeSeen => ({
+const summarize = (node: any): NodeSummary => ({
   name: textOf(node?.metadata?.name),
-  ready: listed<{ type?: string; status?: string }>(node?.status?.conditions).some((c) => c?.type === 'Ready' && c.status === 'True'),
+  ready: listOrEmpty<{ type?: string; status?: string }>(node?.status?.conditions).some((c) => c?.type === 'Ready' && c.status === 'True'),
   agentVersion: textOf(node?.status?.nodeInfo?.kubeletVersion),
-  addresses: listed<{ address?: unknown }>(node?.status?.addresses).map((a) => textOf(a?.address)),
+  addresses: listOrEmpty<{ address?: unknown }>(node?.status?.addresses).map((a) => textOf(a?.address)),
   cpuMilli: quantity(node?.status?.capacity?.cpu) * 1000,
   memoryBytes: quantity(node?.status?.capacity?.memory),
 });
@@ -28,26 +28,26 @@ const units: Record<string, number> = {
   ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 },
 };
 
-/** A quantity such as `4`, `3900m` or `16Gi`; 0 for what is none. */
+/** Parses a quantity such as `4`, `3900m` or `16Gi`; 0 for anything else. */
 export function quantity(text: unknown): number {
   const m = /^(\d{1,15}(?:\.\d{1,9})?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/.exec(typeof text === 'number' ? String(text) : textOf(text));
   return m ? Number(m[1]) * (m[2] ? units[m[2]]! : 1) : 0;
 }
 
-/** By name. */
-export async function listNodes(ask: Ask): Promise<NodeSeen[]> {
-  const nodes = (await listAll(ask, '/api/v1/nodes')).map(seen);
+/** Sorted by name. */
+export async function listNodes(ask: Ask): Promise<NodeSummary[]> {
+  const nodes = (await listAll(ask, '/api/v1/nodes')).map(summarize);
   return nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 const nodePath = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`;
 
-export async function findNode(ask: Ask, name: string): Promise<NodeSeen | undefined> {
+export async function findNode(ask: Ask, name: string): Promise<NodeSummary | undefined> {
   const found = await askFor(ask, 'GET', nodePath(name), undefined, [404]);
-  return found && seen(found);
+  return found && summarize(found);
 }
 
-/** No more pods are put on it, and those that it has are asked to leave. As far as it goes: the node leaves in any case. */
+/** Cordons the node and evicts its pods, best effort: the node is removed in any case. */
 export async function drainNode(ask: Ask, name: string): Promise<void> {
   await changeObject(ask, nodePath(name), (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
   const { status, body } = await ask('GET', `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}&limit=500`);
@@ -59,7 +59,7 @@ export async function drainNode(ask: Ask, name: string): Promise<void> {
   }
 }
 
-/** The node and its lease, whatever finalizers the node gave them. */
+/** Deletes the node and its lease, with any finalizers that the node set. */
 export async function removeNode(ask: Ask, name: string): Promise<void> {
   const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(name)}`;
   for (const path of [nodePath(name), lease]) {

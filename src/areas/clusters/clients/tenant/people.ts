@@ -1,21 +1,21 @@
 import { ownNamespace } from '../../rules/kubeadm.ts';
 import { type Ask, askFor } from './ask.ts';
 
-// A service account for each person who was given a client configuration, and a Secret for each Quarterdeck token that one was fetched with. Removing
-// the account ends every token of the person's; removing the Secret ends those that are bound to it.
+// One service account for each user with a client configuration, and one Secret for each Quarterdeck token with which a configuration was fetched.
+// Deleting the account invalidates every token of the user; deleting the Secret invalidates the tokens that are bound to it.
 
 const secrets = `/api/v1/namespaces/${ownNamespace}/secrets`;
 const accounts = `/api/v1/namespaces/${ownNamespace}/serviceaccounts`;
 const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 
-const inName = (id: string) => id.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
-const accountOf = (user: string) => `person-${inName(user)}`;
+const toObjectName = (id: string) => id.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
+const accountOf = (user: string) => `person-${toObjectName(user)}`;
 const secretPrefix = 'quarterdeck-token-';
-export const accessSecretOf = (token: string) => `${secretPrefix}${inName(token)}`;
+export const accessSecretOf = (token: string) => `${secretPrefix}${toObjectName(token)}`;
 export const isAccessSecret = (namespace: string, name: string) => namespace === ownNamespace && name.startsWith(secretPrefix);
 const bindingOf = (user: string) => `quarterdeck:${accountOf(user)}`;
 
-/** A token with full rights, good for so many seconds and as long as the Secret is there. */
+/** A token with full rights. It expires after `seconds`, and is invalid once the Secret is deleted. */
 export async function mintPersonToken(ask: Ask, person: { id: string; email: string }, secret: string, seconds: number): Promise<string> {
   const name = accountOf(person.id);
   const metadata = { name, namespace: ownNamespace, annotations: { 'quarterdeck/person': person.email } };

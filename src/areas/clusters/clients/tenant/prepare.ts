@@ -1,36 +1,36 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type BootstrapToken, secretName, signatureName, signDetached } from '../../rules/bootstrap-token.ts';
-import { configMap, type KubeObject, kubeadmObjects, type Wanted } from '../../rules/kubeadm.ts';
+import { configMap, type KubeObject, kubeadmObjects, type WantedObject } from '../../rules/kubeadm.ts';
 import { discoveryText } from '../../rules/kubeconfig.ts';
 import { type Ask, askFor, changeObject, listAll } from './ask.ts';
 
-export interface Described {
+export interface ClusterDescription {
   name: string;
   endpoint: string;
   version: string;
   caCertificate: string;
 }
 
-/** Makes sure that everything is there that kubeadm asks for. Safe to run again: what is as it should be is left alone. */
-export async function prepareCluster(ask: Ask, described: Described): Promise<void> {
+/** Creates everything that kubeadm reads. Safe to run again: objects that are correct are not touched. */
+export async function prepareCluster(ask: Ask, described: ClusterDescription): Promise<void> {
   const wanted = kubeadmObjects(described);
-  const isNamespace = ({ object }: Wanted) => object.kind === 'Namespace';
+  const isNamespace = ({ object }: WantedObject) => object.kind === 'Namespace';
   await Promise.all(wanted.filter(isNamespace).map((each) => ensureObject(ask, each)));
   const others = wanted.filter((each) => !isNamespace(each)).values();
   const makeInTurn = async () => {
     for (const each of others) await ensureObject(ask, each);
   };
-  await Promise.all([tellDiscovery(ask, described), ...Array.from({ length: atOnce }, makeInTurn)]);
+  await Promise.all([publishDiscovery(ask, described), ...Array.from({ length: concurrency }, makeInTurn)]);
 }
 
-/** Objects that are made side by side: each of them takes a connection, and a new one costs more than waiting for another's. */
-const atOnce = 3;
+/** Each concurrent write takes a connection, and a new connection costs more than waiting for a free one. */
+const concurrency = 3;
 
-async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {
+async function ensureObject(ask: Ask, { path, object }: WantedObject): Promise<void> {
   const { status, body } = await ask('POST', path, object);
   if (status === 201) return;
   if (status !== 409) throw new Error(`${object.kind} ${object.metadata.name} could not be made: ${status} ${String(body?.message ?? '')}`);
-  // Users may change what is theirs to change; only what kubeadm reads is put right.
+  // Users may change other objects; only ConfigMaps, which kubeadm reads, are corrected.
   if (object.kind !== 'ConfigMap') return;
   await changeObject(ask, `${path}/${object.metadata.name}`, (found: KubeObject) =>
     isDeepStrictEqual(found.data, object.data) ? undefined : { ...found, data: object.data },
@@ -39,8 +39,8 @@ async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {
 
 const discoveryPath = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
 
-/** `cluster-info`, signed with every bootstrap token there is: done anew when the address or the authority changes. */
-async function tellDiscovery(ask: Ask, { endpoint, caCertificate }: Described): Promise<void> {
+/** Writes `cluster-info`, signed with every bootstrap token, whenever the address or the authority changes. */
+async function publishDiscovery(ask: Ask, { endpoint, caCertificate }: ClusterDescription): Promise<void> {
   const kubeconfig = discoveryText(endpoint, caCertificate);
   const found = await askFor(ask, 'GET', discoveryPath, undefined, [404]);
   if (found?.data?.kubeconfig === kubeconfig) return;
@@ -64,7 +64,7 @@ async function bootstrapTokens(ask: Ask): Promise<BootstrapToken[]> {
 const secretsPath = '/api/v1/namespaces/kube-system/secrets';
 const encoded = (text: string) => Buffer.from(text).toString('base64');
 
-/** A node can join with it from the moment this returns. */
+/** Nodes can join with the token once this returns. */
 export async function putJoinToken(ask: Ask, token: BootstrapToken, expiresAt: string): Promise<void> {
   const data = {
     'token-id': encoded(token.id),
@@ -83,7 +83,7 @@ export async function putJoinToken(ask: Ask, token: BootstrapToken, expiresAt: s
   }));
 }
 
-/** Their Secrets and signatures go. */
+/** Deletes their Secrets and signatures. */
 export async function removeJoinTokens(ask: Ask, ids: readonly string[]): Promise<void> {
   for (const id of ids) await askFor(ask, 'DELETE', `${secretsPath}/${secretName(id)}`, undefined, [404]);
   const gone = new Set(ids.map(signatureName));

@@ -2,20 +2,20 @@ import { type Ask, askFor, listAll } from './ask.ts';
 
 export const requestsPath = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
-/** A CertificateSigningRequest, as far as it is looked at here. */
-export interface RequestObject {
+/** The fields of a CertificateSigningRequest that are used here. */
+export interface SigningRequest {
   metadata: { name: string; uid: string; creationTimestamp?: string };
   spec: { request: string; signerName: string; username?: string; usages?: string[]; extra?: Record<string, string[]> };
   status?: { certificate?: string; conditions?: { type: string }[] };
 }
 
-export const isDecided = ({ status }: RequestObject): boolean =>
+export const isDecided = ({ status }: SigningRequest): boolean =>
   (status?.conditions ?? []).some(({ type }) => type === 'Approved' || type === 'Denied' || type === 'Failed');
 
-export const listRequests = (ask: Ask): Promise<RequestObject[]> => listAll(ask, requestsPath);
+export const listRequests = (ask: Ask): Promise<SigningRequest[]> => listAll(ask, requestsPath);
 
-/** Undefined: it went meanwhile. */
-export const readRequest = (ask: Ask, name: string): Promise<RequestObject | undefined> =>
+/** Undefined: it was deleted meanwhile. */
+export const readRequest = (ask: Ask, name: string): Promise<SigningRequest | undefined> =>
   askFor(ask, 'GET', `${requestsPath}/${encodeURIComponent(name)}`, undefined, [404]);
 
 export interface Decision {
@@ -24,10 +24,10 @@ export interface Decision {
   message: string;
 }
 
-/** Writes a decision down, unless there is one already. */
+/** Writes a decision, unless there is one already. */
 export async function decideRequest(ask: Ask, { name, uid }: { name: string; uid: string }, decision: Decision): Promise<void> {
   const path = `${requestsPath}/${encodeURIComponent(name)}`;
-  for (let tries = 0; tries < 10; tries++) {
+  for (let attempt = 0; attempt < 10; attempt++) {
     const found = await readRequest(ask, name);
     if (!found || found.metadata.uid !== uid || isDecided(found)) return;
     const condition = { ...decision, status: 'True' };

@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askCluster } from '../../clients/process/ask.ts';
 import { isAllowed, ownCgroups } from '../../clients/process/cgroup.ts';
-import { letIn } from '../../clients/process/database-way.ts';
-import { answersAt, dialServer, makeTarget } from '../../clients/process/dial.ts';
+import { grantSocketAccess } from '../../clients/process/database-socket.ts';
+import { dialServer, isListening, makeTarget } from '../../clients/process/dial.ts';
+import { prepareDirectory, removeOtherKeyFiles, writeKeyFiles } from '../../clients/process/directory.ts';
 import { startEgress } from '../../clients/process/egress.ts';
-import { dropOtherFiles, settleCluster, writeFiles } from '../../clients/process/place.ts';
-import { endProgram, endStrays, isRunning, lastWords, type ProgramRecord, readRecords } from '../../clients/process/programs.ts';
+import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../../clients/process/programs.ts';
 import type { Ask } from '../../clients/tenant/ask.ts';
 import { wallsOf, widerOf } from '../../rules/process/cgroup.ts';
 import { type DatabaseLogin, loginOf, verifierOf } from '../../rules/process/database-login.ts';
 import { type FileSource, filesOf, type InnerKeys } from '../../rules/process/files.ts';
 import * as rules from '../../rules/process/programs.ts';
-import { closeLocks, makeRole, makeSchema, schemaOf } from '../../store/kine.ts';
+import { makeRole, makeSchema, revokeAdvisoryLocks, schemaOf } from '../../store/kine.ts';
+import { ClusterError } from '../cluster-error.ts';
 import type { Prepare } from '../driver.ts';
 import type { Pki } from '../pki.ts';
-import { ClusterTrouble } from '../trouble.ts';
 import { databaseUrl, isOwnDatabase } from './database-url.ts';
-import { keepProgram, noteEnd } from './keep-program.ts';
-import { noteHolder, waitForSweep } from './leftovers.ts';
-import { askReady } from './ready.ts';
-import type { ProcessPlane, RunningServer } from './state.ts';
+import { ensureProgram, recordExit } from './ensure-program.ts';
+import { recordHolder, waitForSweep } from './orphans.ts';
+import { probeReady } from './readiness.ts';
+import type { ProcessPlane, RunningApiserver } from './state.ts';
 
-const limits = { kineMs: 30_000, readyMs: 120_000, lookAtProcesses: 5, drainMs: 60_000, leaveMs: 60_000 };
+const limits = { kineTimeoutMs: 30_000, readyTimeoutMs: 120_000, checkProcessEvery: 5, drainTimeoutMs: 60_000, stopTimeoutMs: 60_000 };
 
 /**
- * Brings the programs of a cluster to what should run; returns once it answers so. Every step looks at what is there, so it may be run again
- * after a kill at any point. What runs already as it should is left alone.
+ * Starts, replaces and stops programs until the cluster runs as its row says, and returns once it answers. Every step checks the present state,
+ * so it is safe to run again after a kill at any point. A program that already runs as wanted is not touched.
  */
 export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare): Promise<void> {
   const { app, parts, stopping } = plane;
@@ -33,94 +33,95 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   const inner = pki.inner;
   if (!inner) throw new Error('the cluster has no keys for programs');
   await waitForSweep(app.config.data, id);
-  plane.place ??= await settleCluster(app.config.data, id, app.config.cluster_users);
-  const { dir } = plane.place;
+  plane.directory ??= await prepareDirectory(app.config.data, id, app.config.cluster_users);
+  const { dir } = plane.directory;
   const described = describeRun(plane, { ca: { certificate: pki.caCertificate, key: pki.caKey }, accountKey: pki.accountKey, inner });
   const steps = await Promise.allSettled([
     described,
-    noteHolder(dir, parts.lease ?? ''),
-    makeStore(plane, loginOf(schemaOf(id), inner.storeKey)),
-    readRecords(dir).then((records) => endStrays(dir, records)),
+    recordHolder(dir, parts.lease ?? ''),
+    ensureStore(plane, loginOf(schemaOf(id), inner.storeKey)),
+    readRecords(dir).then((records) => stopUnrecorded(dir, records)),
     openEgress(plane),
-    openDatabase(plane),
-    widenWalls(plane),
+    openDatabaseSocket(plane),
+    raiseCgroupLimits(plane),
   ]);
   for (const step of steps) if (step.status === 'rejected') throw step.reason;
   const run = await described;
 
-  await endStuckStore(plane);
-  plane.kine = await keepProgram(plane, rules.wantKine(run));
+  await restartStuckKine(plane);
+  plane.kine = await ensureProgram(plane, rules.wantKine(run));
   const servers = rules.wantApiservers(run);
-  await leaveOutGone(plane);
-  // Side by side: an apiserver is busy with itself for a second before it asks for its store.
-  await Promise.all(servers.map((each) => keepProgram(plane, each)));
+  await excludeExited(plane);
+  // In parallel: an apiserver initializes for a second before it connects to its store.
+  await Promise.all(servers.map((each) => ensureProgram(plane, each)));
   await waitForKine(plane, plane.kine);
   stopping.signal.throwIfAborted();
   const preparing = prepareEarly(plane, prepare);
-  await keepServers(plane, servers, inner, preparing.begin);
+  await ensureApiservers(plane, servers, inner, preparing.begin);
   try {
-    // Before the controllers, which want the processors for themselves when they start; but nobody goes without them for what this meets.
+    // Before the controllers, which take the processors when they start. A failure here must not keep them from starting.
     if (!(await preparing.isDone())) await prepare(plane.ask);
   } finally {
-    await keepControllers(plane, run);
+    await ensureControllers(plane, run);
   }
   plane.keysDir = run.keysDir;
-  await tidyUp(plane);
-  plane.trouble = undefined;
+  await removeUnused(plane);
+  plane.problem = undefined;
 }
 
-/** A new apiserver waits for a second before it makes the roles without which it is not ready. The first of a cluster can be asked meanwhile. */
+/** A new apiserver creates the roles that readiness needs only after a second. Until then, the first one of a cluster already takes requests. */
 function prepareEarly({ servers }: ProcessPlane, prepare: Prepare) {
   let done: Promise<boolean> | undefined;
-  const begin = ({ target }: RunningServer) => {
+  const begin = ({ target }: RunningApiserver) => {
     if (servers.length > 0) return;
     const ask: Ask = (method, path, body) => askCluster((dialed) => dialServer(target, dialed), method, path, body);
     done ??= prepare(ask).then(
       () => true,
-      () => false, // it is asked again once it is ready, and then says why
+      () => false, // retried once it is ready; that attempt reports the reason
     );
   };
   return { begin, isDone: async () => (await done) ?? false };
 }
 
-/** Its schema in our database, and who may come to it. */
-async function makeStore({ app, parts }: ProcessPlane, login: DatabaseLogin): Promise<void> {
+/** Creates the cluster's schema in our database, and the role that may use it. */
+async function ensureStore({ app, parts }: ProcessPlane, login: DatabaseLogin): Promise<void> {
   const { id } = parts.cluster();
   await app.db.write(async (tx) => {
     await makeSchema(tx, id);
     if (!isOwnDatabase(app)) return;
-    await closeLocks(tx);
+    await revokeAdvisoryLocks(tx);
     await makeRole(tx, id, verifierOf(login));
   });
 }
 
-/** Where the programs run as another user than our PostgreSQL does. In a database of the operator's own, whom it lets in is not ours to say. */
-async function openDatabase({ app, place }: ProcessPlane): Promise<void> {
+/** Needed where the programs run as another user than our PostgreSQL. Access to an operator's own database is the operator's to configure. */
+async function openDatabaseSocket({ app, directory }: ProcessPlane): Promise<void> {
   const { host = '', port = 5432 } = app.connection;
-  if (place?.other && isOwnDatabase(app) && host.startsWith('/')) await letIn(host, Number(port), place.other.gid);
+  if (directory?.separateUser && isOwnDatabase(app) && host.startsWith('/'))
+    await grantSocketAccess(host, Number(port), directory.separateUser.gid);
 }
 
 async function openEgress(plane: ProcessPlane): Promise<void> {
-  const { egressSocket: socket, identity } = plane.place!;
+  const { egressSocket: socket, identity } = plane.directory!;
   plane.egress ??= await startEgress(plane.app, { socket, org: plane.parts.cluster().org_id, owner: identity.owner });
 }
 
-/** Before anything is started: what holds now, and what is wanted. */
-async function widenWalls(plane: ProcessPlane): Promise<void> {
+/** Before any program starts: the larger of the present and the wanted limits. */
+async function raiseCgroupLimits(plane: ProcessPlane): Promise<void> {
   const found = await ownCgroups();
   const { id, tier, replicas } = plane.parts.cluster();
   if (!isAllowed(found)) return;
   const isNew = plane.cgroup === undefined;
   plane.cgroup = await found.keep(id);
-  if (isNew) plane.memoryKills = await plane.cgroup.memoryKills();
+  if (isNew) plane.oomKillCount = await plane.cgroup.memoryKills();
   await plane.cgroup.bound(widerOf(await plane.cgroup.walls(), wallsOf(tier, replicas)));
 }
 
-/** Not while a program that leaves may still read its files, or needs the memory of a larger tier. */
-async function tidyUp(plane: ProcessPlane): Promise<void> {
-  const { place, keysDir, leaving, cgroup, parts } = plane;
-  if (!place || !keysDir || leaving.size > 0) return;
-  await dropOtherFiles(place, keysDir);
+/** Waits until draining programs have exited: they may still read their files, or need the memory of a larger tier. */
+async function removeUnused(plane: ProcessPlane): Promise<void> {
+  const { directory, keysDir, draining, cgroup, parts } = plane;
+  if (!directory || !keysDir || draining.size > 0) return;
+  await removeOtherKeyFiles(directory, keysDir);
   const { tier, replicas } = parts.cluster();
   await cgroup?.bound(wallsOf(tier, replicas));
 }
@@ -128,102 +129,103 @@ async function tidyUp(plane: ProcessPlane): Promise<void> {
 async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egressSocket'>): Promise<rules.Run> {
   const { app, parts } = plane;
   const { id, version, tier, replicas } = parts.cluster();
-  const place = plane.place!;
+  const directory = plane.directory!;
   const folder = await parts.binaries.find(version);
   if (folder === undefined)
-    throw new ClusterTrouble(
+    throw new ClusterError(
       `the programs of ${version} are not installed on the server that runs it; the operator runs quarterdeck admin clusters install ${version}`,
     );
   return {
-    ...{ tier, replicas, endpoint: parts.endpoint, kineSocket: place.kineSocket, user: place.other?.uid },
+    ...{ tier, replicas, endpoint: parts.endpoint, kineSocket: directory.kineSocket, user: directory.separateUser?.uid },
     binaries: { dir: folder, kine: parts.binaries.kine },
-    keysDir: await writeFiles(place, filesOf({ ...source, egressSocket: place.egressSocket })),
+    keysDir: await writeKeyFiles(directory, filesOf({ ...source, egressSocket: directory.egressSocket })),
     database: databaseUrl(app, schemaOf(id), loginOf(schemaOf(id), source.inner.storeKey)),
   };
 }
 
-/** Every apiserver answers, and says for a while that it is not ready: then it is their store that is stuck. */
-async function endStuckStore(plane: ProcessPlane): Promise<void> {
-  const { kine, servers, place, stopping } = plane;
-  if (!kine || servers.length === 0 || servers.some(({ unready, silent }) => unready === 0 || silent > 0)) return;
-  const looks = await Promise.all(servers.map(({ target }) => askReady(target, 10_000, stopping.signal)));
+/** When every apiserver answers but none is ready for several probes, kine is stuck. */
+async function restartStuckKine(plane: ProcessPlane): Promise<void> {
+  const { kine, servers, directory, stopping } = plane;
+  if (!kine || servers.length === 0 || servers.some(({ unreadyProbes, unansweredProbes }) => unreadyProbes === 0 || unansweredProbes > 0))
+    return;
+  const probes = await Promise.all(servers.map(({ target }) => probeReady(target, 10_000, stopping.signal)));
   stopping.signal.throwIfAborted();
-  if (looks.every(({ isThere, isReady }) => isThere && !isReady)) await endProgram(place!.dir, kine);
+  if (probes.every(({ isThere, isReady }) => isThere && !isReady)) await stopProgram(directory!.dir, kine);
 }
 
 async function waitForKine(plane: ProcessPlane, record: ProgramRecord): Promise<void> {
-  const until = performance.now() + limits.kineMs;
-  while (!(await answersAt(plane.place!.kineSocket))) {
+  const deadline = performance.now() + limits.kineTimeoutMs;
+  while (!(await isListening(plane.directory!.kineSocket))) {
     plane.stopping.signal.throwIfAborted();
     if (!(await isRunning(record))) await failStart(plane, record);
-    if (performance.now() > until) throw new ClusterTrouble('its store does not answer; it is tried again');
+    if (performance.now() > deadline) throw new ClusterError('its store does not answer; it is tried again');
     await sleep(50);
   }
 }
 
-/** Throws: for the operator what it said, for the cluster's people that it did not start. */
+/** Throws. The cause holds the program's last log line for the operator; the message is for the tenant. */
 async function failStart(plane: ProcessPlane, record: ProgramRecord): Promise<never> {
-  const said = await lastWords(record);
-  await noteEnd(plane, record, record);
-  throw new ClusterTrouble(`${record.kind} ended while it started; it is tried again`, { cause: new Error(said) });
+  const lastLine = await lastLogLine(record);
+  await recordExit(plane, record, record);
+  throw new ClusterError(`${record.kind} ended while it started; it is tried again`, { cause: new Error(lastLine) });
 }
 
-/** What is started in its place listens at the same port long before it has made its roles: nobody is to be told by it that they may not. */
-async function leaveOutGone({ servers, targets }: ProcessPlane): Promise<void> {
-  for (const { record, target } of servers) if (!(await isRunning(record))) targets.leaveOut(target);
+/** The successor listens on the same port before it has created its roles, and would answer 403 to callers that have the right. */
+async function excludeExited({ servers, pool }: ProcessPlane): Promise<void> {
+  for (const { record, target } of servers) if (!(await isRunning(record))) pool.exclude(target);
 }
 
-/** New apiservers become ready before the ones that they replace lose a request. */
-async function keepServers(
+/** The old apiservers keep serving until all new ones are ready. */
+async function ensureApiservers(
   plane: ProcessPlane,
   wanted: readonly rules.WantedProgram[],
   inner: InnerKeys,
-  onAnswer: (server: RunningServer) => void,
+  onAnswer: (server: RunningApiserver) => void,
 ): Promise<void> {
-  const settled = await Promise.allSettled(wanted.map((each) => keepServer(plane, each, inner, onAnswer)));
+  const settled = await Promise.allSettled(wanted.map((each) => ensureApiserver(plane, each, inner, onAnswer)));
   const ready = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const isWhole = ready.length === wanted.length;
-  // While one of the new ones is missing, those that run serve on.
+  // While a new apiserver is missing, the running ones keep serving.
   const names = new Set(ready.map(({ record }) => record.name));
   const others = plane.servers.filter(({ record }) => !names.has(record.name));
-  plane.servers = isWhole ? ready : [...(await keepRunning(others)), ...ready];
-  plane.targets.switchTo(plane.servers.map(({ target }) => target));
-  for (const { target } of ready) plane.targets.takeBack(target);
+  plane.servers = isWhole ? ready : [...(await filterRunning(others)), ...ready];
+  plane.pool.switchTo(plane.servers.map(({ target }) => target));
+  for (const { target } of ready) plane.pool.include(target);
   if (isWhole) {
-    for (const server of others) sendAway(plane, server);
-    await endOthers(plane, 'kube-apiserver', new Set(wanted.map(({ name }) => name)));
+    for (const server of others) drainAndStop(plane, server);
+    await stopUnwanted(plane, 'kube-apiserver', new Set(wanted.map(({ name }) => name)));
   }
   const failed = settled.find((each) => each.status === 'rejected');
   if (failed) throw failed.reason;
 }
 
-async function keepRunning(servers: readonly RunningServer[]): Promise<RunningServer[]> {
+async function filterRunning(servers: readonly RunningApiserver[]): Promise<RunningApiserver[]> {
   const running = await Promise.all(servers.map(({ record }) => isRunning(record)));
   return servers.filter((_, n) => running[n]);
 }
 
-async function keepServer(
+async function ensureApiserver(
   plane: ProcessPlane,
   wanted: rules.WantedProgram,
   inner: InnerKeys,
-  onAnswer: (server: RunningServer) => void,
-): Promise<RunningServer> {
+  onAnswer: (server: RunningApiserver) => void,
+): Promise<RunningApiserver> {
   const serving = plane.servers.find(({ record }) => record.name === wanted.name);
-  // One that said nothing for a while is given a last chance, then ended.
-  if (serving && serving.silent > 0 && !(await askReady(serving.target, 10_000, plane.stopping.signal)).isThere) {
-    plane.targets.leaveOut(serving.target);
-    await endProgram(plane.place!.dir, serving.record);
+  // An apiserver that missed probes gets one last, longer probe before it is stopped.
+  if (serving && serving.unansweredProbes > 0 && !(await probeReady(serving.target, 10_000, plane.stopping.signal)).isThere) {
+    plane.pool.exclude(serving.target);
+    await stopProgram(plane.directory!.dir, serving.record);
   }
-  const record = await keepProgram(plane, wanted);
+  const record = await ensureProgram(plane, wanted);
   if (serving?.record.pid === record.pid && serving.record.started === record.started) {
     await waitReady(plane, serving);
     return serving;
   }
   if (serving) {
-    plane.targets.leaveOut(serving.target);
-    plane.targets.close(serving.target);
+    plane.pool.exclude(serving.target);
+    plane.pool.close(serving.target);
   }
-  const server: RunningServer = { record, target: makeTarget(record.port, inner), silent: 0, unready: 0 };
+  const server: RunningApiserver = { record, target: makeTarget(record.port, inner), unansweredProbes: 0, unreadyProbes: 0 };
   await waitReady(plane, server, onAnswer).catch((error) => {
     server.target.close();
     throw error;
@@ -231,54 +233,54 @@ async function keepServer(
   return server;
 }
 
-async function waitReady(plane: ProcessPlane, server: RunningServer, onAnswer?: (server: RunningServer) => void): Promise<void> {
-  const until = performance.now() + limits.readyMs;
-  for (let look = 0; ; look++) {
+async function waitReady(plane: ProcessPlane, server: RunningApiserver, onAnswer?: (server: RunningApiserver) => void): Promise<void> {
+  const deadline = performance.now() + limits.readyTimeoutMs;
+  for (let probe = 0; ; probe++) {
     plane.stopping.signal.throwIfAborted();
-    const { isThere, isReady } = await askReady(server.target, 5_000, plane.stopping.signal);
+    const { isThere, isReady } = await probeReady(server.target, 5_000, plane.stopping.signal);
     if (isThere) onAnswer?.(server);
-    // Another program may have the port: then ours has ended. Without its store it becomes ready never.
+    // If another program took the port, ours has exited. Without kine an apiserver never becomes ready.
     for (const record of [server.record, ...(plane.kine ? [plane.kine] : [])])
-      if ((isReady || look % limits.lookAtProcesses === 0) && !(await isRunning(record))) await failStart(plane, record);
+      if ((isReady || probe % limits.checkProcessEvery === 0) && !(await isRunning(record))) await failStart(plane, record);
     if (isReady) break;
-    if (performance.now() > until) {
-      await endProgram(plane.place!.dir, server.record);
-      throw new ClusterTrouble(`kube-apiserver was not ready within ${limits.readyMs / 1000} s; it is started again`);
+    if (performance.now() > deadline) {
+      await stopProgram(plane.directory!.dir, server.record);
+      throw new ClusterError(`kube-apiserver was not ready within ${limits.readyTimeoutMs / 1000} s; it is started again`);
     }
     await sleep(50);
   }
-  Object.assign(server, { silent: 0, unready: 0 });
+  Object.assign(server, { unansweredProbes: 0, unreadyProbes: 0 });
 }
 
-/** No new requests; those under way get their answers, then it ends its watches by itself, and its clients go on at its successor. */
-function sendAway(plane: ProcessPlane, { record, target }: RunningServer): void {
+/** Gives the apiserver no new requests and waits for those in flight. On SIGTERM it closes its watches, and clients resume at its successor. */
+function drainAndStop(plane: ProcessPlane, { record, target }: RunningApiserver): void {
   const { signal } = plane.stopping;
-  const leave = async () => {
+  const drain = async () => {
     const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    await Promise.race([plane.targets.drain(target, limits.drainMs), stopped]);
-    await endProgram(plane.place!.dir, record, limits.leaveMs);
-    plane.targets.close(target);
+    await Promise.race([plane.pool.drain(target, limits.drainTimeoutMs), stopped]);
+    await stopProgram(plane.directory!.dir, record, limits.stopTimeoutMs);
+    plane.pool.close(target);
   };
-  const leaving: Promise<void> = leave()
+  const draining: Promise<void> = drain()
     .catch((error) => plane.app.log.warn({ err: error, cluster: plane.parts.cluster().id }, 'an old apiserver could not be ended'))
     .finally(() => {
-      plane.leaving.delete(leaving);
-      return tidyUp(plane).catch(() => {}); // at the next change
+      plane.draining.delete(draining);
+      return removeUnused(plane).catch(() => {}); // at the next change
     });
-  plane.leaving.add(leaving);
+  plane.draining.add(draining);
 }
 
-/** Programs of a kind that a server before this one left, and nobody wants any more. */
-async function endOthers(plane: ProcessPlane, kind: rules.Kind, wanted: ReadonlySet<string>): Promise<void> {
-  if (plane.leaving.size > 0) return; // at the next look
-  const { dir } = plane.place!;
+/** Stops programs of a kind that an earlier server process started and that are no longer wanted. */
+async function stopUnwanted(plane: ProcessPlane, kind: rules.ProgramKind, wanted: ReadonlySet<string>): Promise<void> {
+  if (plane.draining.size > 0) return; // at the next apply
+  const { dir } = plane.directory!;
   const others = (await readRecords(dir)).filter((record) => record.kind === kind && !wanted.has(record.name));
-  await Promise.all(others.map((record) => endProgram(dir, record)));
+  await Promise.all(others.map((record) => stopProgram(dir, record)));
 }
 
-/** They speak to one apiserver by its port, and are started anew when that changes. */
-async function keepControllers(plane: ProcessPlane, run: rules.Run): Promise<void> {
+/** Controllers use one apiserver, by its port, and are restarted when that port changes. */
+async function ensureControllers(plane: ProcessPlane, run: rules.Run): Promise<void> {
   const server = `https://127.0.0.1:${plane.servers[0]!.record.port}`;
   const wanted = [rules.wantControllerManager(run, server), ...(plane.hasNodes ? [rules.wantScheduler(run, server)] : [])];
-  for (const each of wanted) plane.controllers.set(each.kind, await keepProgram(plane, each));
+  for (const each of wanted) plane.controllers.set(each.kind, await ensureProgram(plane, each));
 }

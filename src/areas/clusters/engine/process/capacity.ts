@@ -1,113 +1,112 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { ApiError, tooMany } from '../../rules/kubernetes/status.ts';
-import { readWrite, type Write } from '../../rules/process/kept.ts';
+import { estimateWrite, type WriteEstimate } from '../../rules/process/write-size.ts';
 
-// How much the store of a cluster may still take. All of it is weighed once a minute. In between, what writes may have kept is added up, and before
-// that could be too much, the store is looked at: only what came since.
+// How many bytes a cluster's store may still take. The whole store is measured once a minute. Between measurements the sizes of admitted writes
+// are summed up. When that sum could exceed the limit, the rows since the last measured revision are measured first.
 
-export interface Weighed {
+export interface MeasuredStore {
   bytes: number;
-  /** The last revision that is in it. */
+  /** The last revision that is included. */
   last: number;
 }
 
 export interface Capacity {
-  /** As it was last looked at. */
-  used(): number;
-  most(): number;
-  /** Whether one more write of so many bytes could lead past this, for all that is known. */
-  mayPass(limit: number, bytes: number): boolean;
-  /** What may come of writes that make something and have no answers yet. */
-  pending(): number;
-  /** From now on, until it has its answer, this may be kept. */
-  enter(write: Write): () => void;
-  /** Returns once it is known what was there at this moment. */
-  look(): Promise<void>;
-  /** The same, and weighs everything. */
-  weigh<T extends Weighed>(all: () => Promise<T>): Promise<T>;
+  /** As last measured. */
+  usedBytes(): number;
+  maxBytes(): number;
+  /** Whether one more write of this size could exceed the limit, counting every write since the last measurement. */
+  mayExceed(limit: number, bytes: number): boolean;
+  /** Bytes of creating writes that are still in flight. */
+  pendingNewBytes(): number;
+  /** Reserves the bytes of a write until the returned function is called with its response. */
+  reserve(write: WriteEstimate): () => void;
+  /** Resolves once everything written before this call is measured. */
+  refresh(): Promise<void>;
+  /** The same, with a measurement of the whole store. */
+  remeasure<T extends MeasuredStore>(all: () => Promise<T>): Promise<T>;
 }
 
-/** `since`: what came after a revision; everything, if there is none. */
-export function makeCapacity(most: () => number, since: (last: number | undefined) => Promise<Weighed>): Capacity {
-  let known: Weighed | undefined;
+/** `measureSince` measures the rows after a revision; all rows without one. */
+export function makeCapacity(maxBytes: () => number, measureSince: (last: number | undefined) => Promise<MeasuredStore>): Capacity {
+  let known: MeasuredStore | undefined;
   const pending = { new: 0, change: 0, heartbeat: 0 };
-  /** Of writes that had their answers after the last look began. */
+  /** Bytes of writes that were answered after the last measurement began. */
   let unseen = 0;
   let turn: Promise<unknown> = Promise.resolve();
-  /** One that has not begun yet: whoever comes meanwhile waits for it. */
+  /** A measurement that has not begun yet; later callers share it. */
   let queued: Promise<void> | undefined;
 
-  /** One look after the other. */
-  const inTurn = <T extends Weighed>(find: () => Promise<T>, sumUp: (found: T) => Weighed): Promise<T> => {
+  /** Measurements run one after the other. */
+  const measureInTurn = <T extends MeasuredStore>(find: () => Promise<T>, combine: (found: T) => MeasuredStore): Promise<T> => {
     const done = turn
       .catch(() => {})
       .then(async () => {
         const seen = unseen;
         const found = await find();
         unseen -= seen;
-        known = sumUp(found);
+        known = combine(found);
         return found;
       });
     turn = done;
     return done;
   };
-  const lookAtRest = () => {
+  const measureRest = () => {
     queued = undefined;
-    return since(known?.last);
+    return measureSince(known?.last);
   };
   return {
-    used: () => known?.bytes ?? 0,
-    most,
-    mayPass: (limit, bytes) =>
+    usedBytes: () => known?.bytes ?? 0,
+    maxBytes,
+    mayExceed: (limit, bytes) =>
       known === undefined || known.bytes + unseen + pending.new + pending.change + pending.heartbeat + bytes > limit,
-    pending: () => pending.new,
-    enter({ kind, bytes }) {
+    pendingNewBytes: () => pending.new,
+    reserve({ kind, bytes }) {
       pending[kind] += bytes;
       return () => {
         pending[kind] -= bytes;
         unseen += bytes;
       };
     },
-    look() {
-      queued ??= inTurn(lookAtRest, ({ bytes, last }) => ({ bytes: bytes + (known?.bytes ?? 0), last })).then(() => {});
+    refresh() {
+      queued ??= measureInTurn(measureRest, ({ bytes, last }) => ({ bytes: bytes + (known?.bytes ?? 0), last })).then(() => {});
       return queued;
     },
-    weigh: (all) => inTurn(all, ({ bytes, last }) => ({ bytes, last })),
+    remeasure: (all) => measureInTurn(all, ({ bytes, last }) => ({ bytes, last })),
   };
 }
 
-/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. Once it is twice as full as
- *  it may be, changes pass no more, however small: each keeps what was before it, until it is compacted. But nodes go on saying that they live, up to
- *  four times as much: a tenant can write leases, too. */
-const timesFull = { new: 1, change: 2, heartbeat: 4 };
-const limitFor = ({ kind }: Write, most: number): number => timesFull[kind] * most;
+/** A full store refuses creations; changes, deletions and reviews pass. At twice the limit changes are refused too: each one keeps the previous
+ *  revision until compaction. Heartbeats of nodes pass up to four times the limit. They have a limit because a tenant can write leases too. */
+const limitFactors = { new: 1, change: 2, heartbeat: 4 };
+const limitFor = ({ kind }: WriteEstimate, maxBytes: number): number => limitFactors[kind] * maxBytes;
 
-/** Throws, or rejects, when there is no room for what a request writes. Undefined: it may go on at once. */
+/** Throws, or rejects, when the store has no room for a write. Undefined: the request may be forwarded at once. */
 export function admitWrite(capacity: Capacity, request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
   const { method = '', url = '', headers } = request;
-  const write = readWrite(method, url, headers);
+  const write = estimateWrite(method, url, headers);
   if (!write) return undefined;
-  const limit = limitFor(write, capacity.most());
-  if (capacity.used() > limit) throw full(capacity);
-  const isSure = !capacity.mayPass(limit, write.bytes);
-  const ahead = capacity.pending();
-  response.once('close', guarded('clusters.process.capacity.close', response, capacity.enter(write)));
-  return isSure ? undefined : capacity.look().then(() => checkCapacity(capacity, write, limit, ahead));
+  const limit = limitFor(write, capacity.maxBytes());
+  if (capacity.usedBytes() > limit) throw storeFull(capacity);
+  const fits = !capacity.mayExceed(limit, write.bytes);
+  const ahead = capacity.pendingNewBytes();
+  response.once('close', guarded('clusters.process.capacity.close', response, capacity.reserve(write)));
+  return fits ? undefined : capacity.refresh().then(() => checkCapacity(capacity, write, limit, ahead));
 }
 
-/** Of several that make something at the same moment, those pass for which there is room beside the ones before them. */
-export function checkCapacity(capacity: Capacity, { kind, bytes }: Write, limit: number, ahead: number): void {
-  if (capacity.used() > limit) throw full(capacity);
-  if (kind === 'new' && ahead > 0 && capacity.used() + ahead + bytes > limit)
+/** Of several concurrent creations, those pass that fit beside the ones admitted before them. */
+export function checkCapacity(capacity: Capacity, { kind, bytes }: WriteEstimate, limit: number, ahead: number): void {
+  if (capacity.usedBytes() > limit) throw storeFull(capacity);
+  if (kind === 'new' && ahead > 0 && capacity.usedBytes() + ahead + bytes > limit)
     throw tooMany('the cluster’s store is nearly full, and others write to it at this moment; try again in a moment');
 }
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-const full = ({ used, most }: Capacity) =>
+const storeFull = ({ usedBytes, maxBytes }: Capacity) =>
   new ApiError(
     403,
     'Forbidden',
-    `the cluster's objects take ${mebibytes(used())}, and its tier has room for ${mebibytes(most())}; delete some, or choose a larger tier`,
+    `the cluster's objects take ${mebibytes(usedBytes())}, and its tier has room for ${mebibytes(maxBytes())}; delete some, or choose a larger tier`,
   );

@@ -1,17 +1,17 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { DatabaseLogin } from '../../rules/process/database-login.ts';
 
-type Where = Pick<App, 'config' | 'connection'>;
+type DatabaseConfig = Pick<App, 'config' | 'connection'>;
 
-const givenUrl = ({ config, connection }: Where) => config.database_direct_url || connection.connectionString;
+const givenUrl = ({ config, connection }: DatabaseConfig) => config.database_direct_url || connection.connectionString;
 
-/** Whether the database is ours alone, so that each cluster can have a role of its own in it. Whom another one lets in is its operator's to say. */
-export const isOwnDatabase = (where: Where): boolean => !givenUrl(where);
+/** Whether this is the embedded database, where each cluster gets its own role. Roles of an external database are its operator's to manage. */
+export const isOwnDatabase = (where: DatabaseConfig): boolean => !givenUrl(where);
 
-/** PostgreSQL's address as kine reads it, with the schema of the cluster. It holds the password: for an environment, never for arguments. */
-export function databaseUrl(where: Where, schema: string, login: DatabaseLogin): string {
+/** PostgreSQL's address for kine, with the cluster's schema. It holds the password, so it goes into the environment, never into arguments. */
+export function databaseUrl(where: DatabaseConfig, schema: string, login: DatabaseLogin): string {
   const given = givenUrl(where);
-  // Put behind it is: it may name several servers, which no URL of Node's may.
+  // Appended as text: the address may name several servers, which Node's URL class cannot parse.
   if (given) return `${given}${given.includes('?') ? '&' : '?'}search_path=${schema}`;
   const { host = 'localhost', port = 5432, database = '', ssl } = where.connection;
   const isSocket = host.startsWith('/');

@@ -2,99 +2,99 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { discard } from '../../../../kernel/http/discard.ts';
-import { type Dialed, dialServer } from '../../clients/process/dial.ts';
+import { type ApiserverRequest, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
-import { backwardHeaders, framingOf, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';
+import { framingOf, isLongRunning, mastersGroup, requestHeaders, responseHeaders } from '../../rules/process/forwarding.ts';
 import type { CertificateIdentity } from '../driver.ts';
 import { admitWrite, type Capacity } from './capacity.ts';
-import type { Targets, Underway } from './targets.ts';
+import type { InflightRequest, TargetPool } from './target-pool.ts';
 
-/** How long nobody may read an answer before its connection is cut, and how many apiservers are tried for one request. */
-const limits = { unreadMs: 30_000, tries: 3 };
+/** A response that its caller does not read for this long is aborted; a request is sent to at most this many apiservers. */
+const limits = { unreadTimeoutMs: 30_000, maxAttempts: 3 };
 
-export interface Forwarding {
-  targets: Targets;
-  inflight: () => number;
+export interface ForwardContext {
+  pool: TargetPool;
+  maxInflight: () => number;
   isRefused: (fingerprint: string) => boolean;
   figures: { requests: number; errors: number; inflightPeak: number };
-  /** What its store may still take. */
+  /** What the cluster's store may still take. */
   capacity: Capacity;
-  /** Requests that count against the tier. */
-  underway: number;
+  /** Requests in flight that count against the tier. */
+  inflight: number;
 }
 
-/** A caller as an apiserver is told of it; throws for one that is not let in. */
-export function judgeCaller(
-  { isRefused }: Forwarding,
+/** The headers and credential that tell an apiserver who the caller is. Throws for a caller that is refused. */
+export function identifyCaller(
+  { isRefused }: ForwardContext,
   raw: readonly string[],
   identity: CertificateIdentity | undefined,
-): Pick<Dialed, 'headers' | 'manner'> & { headers: string[] } {
+): Pick<ApiserverRequest, 'headers' | 'credential'> & { headers: string[] } {
   if (identity && isRefused(identity.fingerprint)) throw unauthorized();
-  // Nobody becomes a master by a certificate that the cluster signed; its administrators could approve one for themselves.
-  if (identity?.organizations.includes(masters) && !identity.isOfHouse) throw unauthorized();
-  const headers = onwardHeaders(raw, identity);
+  // The cluster's administrators could approve themselves a certificate for system:masters, so one that the cluster signed is refused.
+  if (identity?.organizations.includes(mastersGroup) && !identity.isInternal) throw unauthorized();
+  const headers = requestHeaders(raw, identity);
   if (!headers) throw unauthorized();
-  return { headers, manner: identity ? 'front' : 'plain' };
+  return { headers, credential: identity ? 'front' : 'plain' };
 }
 
-/** One request of the cluster's listener, handed on to an apiserver. Never throws. */
+/** Forwards one request of the cluster's listener to an apiserver. Never throws. */
 export function forwardRequest(
-  forwarding: Forwarding,
+  forwarding: ForwardContext,
   request: IncomingMessage,
   response: ServerResponse,
   identity: CertificateIdentity | undefined,
 ): void {
   forwarding.figures.requests++;
-  response.on('error', () => {}); // a caller that left
+  response.on('error', () => {}); // the caller closed its connection
   try {
-    const caller = judgeCaller(forwarding, request.rawHeaders, identity);
-    // A body whose length is not known must be framed again, whatever the method: else it would be read as another request.
+    const caller = identifyCaller(forwarding, request.rawHeaders, identity);
+    // A body of unknown length is framed again, whatever the method: without framing the apiserver would read it as the next request.
     const framing = framingOf(request.rawHeaders);
     if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
-    const asked: Dialed = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
-    const leave = isLong(asked.method, asked.path) ? () => {} : enter(forwarding);
-    response.once('close', guarded('clusters.process.forward.close', response, leave));
-    const exchange: Exchange = { forwarding, request, response, asked, hasBody: framing !== 'none' };
+    const onwardRequest: ApiserverRequest = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
+    const endRequest = isLongRunning(onwardRequest.method, onwardRequest.path) ? () => {} : beginRequest(forwarding);
+    response.once('close', guarded('clusters.process.forward.close', response, endRequest));
+    const exchange: Exchange = { forwarding, request, response, onwardRequest, hasBody: framing !== 'none' };
     const admitted = admitWrite(forwarding.capacity, request, response);
-    if (!admitted) return void tryTarget(exchange, 0);
-    admitted.then(() => response.destroyed || tryTarget(exchange, 0)).catch((error) => refuse(forwarding, request, response, error));
+    if (!admitted) return void attemptTarget(exchange, 0);
+    admitted.then(() => response.destroyed || attemptTarget(exchange, 0)).catch((error) => refuse(forwarding, request, response, error));
   } catch (error) {
     refuse(forwarding, request, response, error);
   }
 }
 
-/** Counted before anything is done for it. */
-export function enter(forwarding: Forwarding): () => void {
-  if (forwarding.underway >= forwarding.inflight())
+/** Counts a request before any work is done for it. Throws above the tier's limit. */
+export function beginRequest(forwarding: ForwardContext): () => void {
+  if (forwarding.inflight >= forwarding.maxInflight())
     throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
-  forwarding.underway++;
-  forwarding.figures.inflightPeak = Math.max(forwarding.figures.inflightPeak, forwarding.underway);
+  forwarding.inflight++;
+  forwarding.figures.inflightPeak = Math.max(forwarding.figures.inflightPeak, forwarding.inflight);
   return () => {
-    forwarding.underway--;
+    forwarding.inflight--;
   };
 }
 
 interface Exchange {
-  forwarding: Forwarding;
+  forwarding: ForwardContext;
   request: IncomingMessage;
   response: ServerResponse;
-  asked: Dialed;
-  /** What was not announced is not sent. */
+  onwardRequest: ApiserverRequest;
+  /** A body that the headers do not announce is not sent. */
   hasBody: boolean;
 }
 
-/** Nothing of a request is sent before the connection stands and its body has begun, so another apiserver can be tried until then. */
-function tryTarget(exchange: Exchange, tries: number): void {
-  const { forwarding, request, response, asked } = exchange;
-  const target = forwarding.targets.next();
+/** Nothing is sent until the connection is established and the body has begun, so until then another apiserver can be tried. */
+function attemptTarget(exchange: Exchange, attempt: number): void {
+  const { forwarding, request, response, onwardRequest } = exchange;
+  const target = forwarding.pool.next();
   if (!target) {
-    refuse(forwarding, request, response, away());
+    refuse(forwarding, request, response, noApiserver());
     return;
   }
-  const underway: Underway = { isLong: isLong(asked.method, asked.path) };
-  const done = forwarding.targets.enter(target, underway);
-  const onward = dialServer(target, asked);
-  underway.cut = () => onward.destroy();
+  const inflight: InflightRequest = { isLongRunning: isLongRunning(onwardRequest.method, onwardRequest.path) };
+  const done = forwarding.pool.begin(target, inflight);
+  const onward = dialServer(target, onwardRequest);
+  inflight.abort = () => onward.destroy();
   let isConnected = false;
   let isSent = false;
   let isAnswered = false;
@@ -124,47 +124,47 @@ function tryTarget(exchange: Exchange, tries: number): void {
     'response',
     guarded('clusters.process.forward.response', onward, (answer) => {
       isAnswered = true;
-      const doubtUnlessWhole = () => answer.complete || response.destroyed || forwarding.targets.doubt(target, false);
-      answer.once('close', guarded('clusters.process.forward.answer-close', answer, doubtUnlessWhole));
-      passBack(exchange, answer);
+      const reportUnlessComplete = () => answer.complete || response.destroyed || forwarding.pool.reportFailure(target, false);
+      answer.once('close', guarded('clusters.process.forward.answer-close', answer, reportUnlessComplete));
+      sendResponse(exchange, answer);
     }),
   );
   onward.on(
     'error',
     guarded('clusters.process.forward.error', onward, () => {
       if (response.destroyed || response.writableEnded) return;
-      forwarding.targets.doubt(target, !isConnected);
+      forwarding.pool.reportFailure(target, !isConnected);
       if (isAnswered) return void response.destroy();
-      const mayTryAgain = !isSent || mayRepeat(exchange);
+      const mayRetry = !isSent || isRetryable(exchange);
       request.off('data', sent).off('end', sent).unpipe(onward);
-      if (mayTryAgain && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
-      else refuse(forwarding, request, response, mayTryAgain ? away() : outcomeUnknown());
+      if (mayRetry && attempt + 1 < limits.maxAttempts) attemptTarget(exchange, attempt + 1);
+      else refuse(forwarding, request, response, mayRetry ? noApiserver() : outcomeUnknown());
     }),
   );
 }
 
-/** An apiserver that died may have done what it was told, so only what reads is asked again. */
-const mayRepeat = ({ asked: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
+/** An apiserver that died may have executed a write, so only reads are repeated. */
+const isRetryable = ({ onwardRequest: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
 
-/** The answer as it comes, no faster than it is read. */
-function passBack({ forwarding, response }: Exchange, answer: IncomingMessage): void {
+/** Streams the response, no faster than the caller reads it. */
+function sendResponse({ forwarding, response }: Exchange, answer: IncomingMessage): void {
   const status = answer.statusCode ?? 502;
   if (status >= 500) forwarding.figures.errors++;
   if (response.destroyed) return void answer.destroy();
-  response.writeHead(status, backwardHeaders(answer.rawHeaders));
+  response.writeHead(status, responseHeaders(answer.rawHeaders));
   response.flushHeaders();
-  pourInto(answer, response);
+  pipeResponse(answer, response);
 }
 
-/** No faster than it is read; if nobody reads for a while, it is cut. */
-export function pourInto(answer: IncomingMessage, caller: Writable): void {
+/** Pipes with backpressure, and aborts when the caller reads nothing for 30 s. */
+export function pipeResponse(answer: IncomingMessage, caller: Writable): void {
   let unread: NodeJS.Timeout | undefined;
   answer.on(
     'data',
     guarded('clusters.process.forward.data', answer, (chunk) => {
       if (caller.write(chunk)) return;
       answer.pause();
-      unread ??= setTimeout(() => caller.destroy(), limits.unreadMs);
+      unread ??= setTimeout(() => caller.destroy(), limits.unreadTimeoutMs);
     }),
   );
   caller.on(
@@ -180,7 +180,7 @@ export function pourInto(answer: IncomingMessage, caller: Writable): void {
     'end',
     guarded('clusters.process.forward.end', answer, () => caller.end()),
   );
-  // Cut in the middle: the caller must not take what came for the whole.
+  // The response broke off: the caller must not take the part for the whole.
   answer.once(
     'close',
     guarded('clusters.process.forward.close', answer, () => {
@@ -190,14 +190,14 @@ export function pourInto(answer: IncomingMessage, caller: Writable): void {
   answer.on('error', () => caller.destroy());
 }
 
-const away = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
+const noApiserver = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
 
-/** It may have been done. Kubernetes' clients would do it again if they were told after how long, whatever its method. */
+/** Without Retry-After: with it, Kubernetes' clients repeat any method, and the write may have been executed. */
 const outcomeUnknown = () =>
   new ApiError(503, 'ServiceUnavailable', 'the apiserver that had this request ended before it answered; it may have been done');
 
-/** In Kubernetes' words; its clients try again by themselves when they are told after how long. */
-function refuse({ figures }: Forwarding, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+/** Answers with a Kubernetes Status. Its clients retry by themselves when there is a Retry-After. */
+function refuse({ figures }: ForwardContext, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   const refusal = error instanceof ApiError ? error : unavailableError('the request could not be handed on');
   if (refusal.code >= 500) figures.errors++;
   if (response.headersSent || response.destroyed) return void response.destroy();

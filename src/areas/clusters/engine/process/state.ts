@@ -2,64 +2,64 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Dial } from '../../clients/process/ask.ts';
 import type { Cgroup } from '../../clients/process/cgroup.ts';
 import type { Target } from '../../clients/process/dial.ts';
-import type { ClusterPlace } from '../../clients/process/place.ts';
+import type { ClusterDirectory } from '../../clients/process/directory.ts';
 import type { ProgramRecord } from '../../clients/process/programs.ts';
 import type { Ask } from '../../clients/tenant/ask.ts';
-import type { Kind } from '../../rules/process/programs.ts';
-import type { PlaneParts } from '../driver.ts';
-import type { Forwarding } from './forward.ts';
-import type { Targets } from './targets.ts';
+import type { ProgramKind } from '../../rules/process/programs.ts';
+import type { PlaneOptions } from '../driver.ts';
+import type { ForwardContext } from './forward.ts';
+import type { TargetPool } from './target-pool.ts';
 
-/** An apiserver that is there, and how requests reach it. */
-export interface RunningServer {
+/** A running apiserver, and how requests reach it. */
+export interface RunningApiserver {
   record: ProgramRecord;
   target: Target;
-  /** Looks in a row at which it said nothing at all, and at which it said that it is not ready. */
-  silent: number;
-  unready: number;
+  /** Consecutive probes without any answer, and consecutive probes that it answered with not ready. */
+  unansweredProbes: number;
+  unreadyProbes: number;
 }
 
-/** What is known of a program's ends, so that one that keeps ending is not started all the time. */
-export interface Ends {
-  inRow: number;
-  /** By the monotonic clock. */
-  notBefore: number;
+/** Delays restarts of a program that keeps exiting. */
+export interface RestartBackoff {
+  consecutiveExits: number;
+  /** Times are of the monotonic clock. */
+  retryAt: number;
   startedAt: number;
 }
 
 /** The programs of a cluster that this server runs. */
 export interface ProcessPlane {
   app: App;
-  parts: PlaneParts;
-  place: ClusterPlace | undefined;
-  /** The files that programs are started with now. */
+  parts: PlaneOptions;
+  directory: ClusterDirectory | undefined;
+  /** The key files that programs are started with now. */
   keysDir: string | undefined;
   kine: ProgramRecord | undefined;
-  /** Those that requests go to, and those that are on their way out. */
-  servers: RunningServer[];
-  leaving: Set<Promise<void>>;
-  controllers: Map<Kind, ProgramRecord>;
-  ends: Map<string, Ends>;
-  restarts: Map<Kind, number>;
-  targets: Targets;
-  forwarding: Forwarding;
-  /** Whether it has, or had, a node: then it has a scheduler. */
+  /** Apiservers that get requests, and the stops of those that are draining. */
+  servers: RunningApiserver[];
+  draining: Set<Promise<void>>;
+  controllers: Map<ProgramKind, ProgramRecord>;
+  backoffs: Map<string, RestartBackoff>;
+  restarts: Map<ProgramKind, number>;
+  pool: TargetPool;
+  forwarding: ForwardContext;
+  /** Whether the cluster has, or had, a node, and so a scheduler. */
   hasNodes: boolean;
   egress: { stop(): Promise<void> } | undefined;
-  /** Where its programs are held apart; undefined: the server may not. */
+  /** Undefined: the server may not create cgroups. */
   cgroup: Cgroup | undefined;
-  /** How often the kernel ended somebody in it for memory, and whom. */
-  memoryKills: number;
-  memoryEnds: Map<Kind, { inAll: number; at: number }>;
-  /** Why something has to be done; undefined: all is as it should be. */
-  trouble: string | undefined;
+  /** OOM kills of the cgroup as last read, and per program. */
+  oomKillCount: number;
+  oomKills: Map<ProgramKind, { total: number; at: number }>;
+  /** Why `apply` has to run again; undefined: all programs run as wanted. */
+  problem: string | undefined;
   figures: { objects: number; bytes: number; components: Component[] };
   cpu: Map<number, { seconds: number; at: number }>;
-  /** How often it was applied, and what is being applied now. */
-  applies: number;
+  /** Finished applies, and the one that is running. */
+  applyCount: number;
   applying: Promise<void> | undefined;
-  /** Looks at the programs now instead of at the next look. */
-  lookSoon: () => void;
+  /** Starts the next health check at once. */
+  checkSoon: () => void;
   stopping: AbortController;
   dial: Dial;
   ask: Ask;
@@ -70,6 +70,6 @@ export interface Component {
   cpuMilli: number;
   memoryBytes: number;
   restarts: number;
-  /** The kernel ended it lately: all programs of the cluster together had too much memory. */
+  /** The kernel killed it within the last 15 minutes, because the cluster's programs together exceeded their memory limit. */
   outOfMemory: boolean;
 }

@@ -1,43 +1,43 @@
 import type { App } from '../../../../kernel/app.ts';
 import { findNode, listNodes } from '../../clients/tenant/nodes.ts';
-import { decideRequest, isDecided, type RequestObject, readRequest, requestsPath } from '../../clients/tenant/requests.ts';
-import { type Judged, judgeRequest, mostOfCluster, namesNotOwned, refuseMore } from '../../rules/requests.ts';
+import { decideRequest, isDecided, readRequest, requestsPath, type SigningRequest } from '../../clients/tenant/requests.ts';
+import { judgeRequest, maxPerCluster, namesNotOwned, refuseMore, type Verdict } from '../../rules/requests.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { countCertificates } from '../../store/nodes.ts';
 import { takeJoinToken } from '../../store/tokens.ts';
 import type { ControlPlane } from '../driver.ts';
-import { noteCertificates, shownBy } from '../nodes.ts';
+import { certificateOf, recordCertificates } from '../nodes.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
 export interface Approver {
   stop(): Promise<void>;
 }
 
-interface Work {
+interface ApproverContext {
   app: App;
   plane: ControlPlane;
   cluster: () => ClusterRow;
-  /** From now on the cluster has nodes. */
-  tellAdmitted: () => void;
-  /** Nodes that were let in here and may not have shown themselves yet, with when that was. */
+  /** Called when a node is admitted: from then on the cluster has nodes. */
+  onAdmitted: () => void;
+  /** Nodes admitted here that may not have registered yet, with the time of admission. */
   admitted: Map<string, number>;
-  /** Requests whose certificates are noted. */
-  noted: Set<string>;
+  /** Requests whose certificates are recorded. */
+  recordedUids: Set<string>;
 }
 
-/** How long a node may take from its certificate to its first word. */
-const arrivalMs = 600_000;
-const againMs = 1_000;
-/** Requests that wait for a decision, by name; beyond, all are looked at anew once these are worked off. */
-const mostWaiting = 5_000;
-const longestName = 253;
-const mostNoted = 10_000;
+/** How long an admitted node may take to register. */
+const admissionTimeoutMs = 600_000;
+const retryDelayMs = 1_000;
+/** Queued requests. Above this limit the watch starts again once the queue is empty. */
+const maxQueued = 5_000;
+const maxNameLength = 253;
+const maxRecordedUids = 10_000;
 
-/** Decides what nodes ask for, one request after the other, for as long as this server holds the cluster. */
-export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, tellAdmitted: () => void): Approver {
-  const work: Work = { app, plane, cluster, tellAdmitted, admitted: new Map(), noted: new Set() };
-  // Names alone: what stands behind one is read when its turn comes, so that however many there are, they take little.
+/** Decides the signing requests of nodes, one after the other, for as long as this server holds the cluster. */
+export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, onAdmitted: () => void): Approver {
+  const context: ApproverContext = { app, plane, cluster, onAdmitted, admitted: new Map(), recordedUids: new Set() };
+  // Only names are queued; a request is read when its turn comes. So the queue stays small however large the requests are.
   const waiting = new Set<string>();
   let hasMore = false;
   let running: Promise<void> | undefined;
@@ -50,11 +50,11 @@ export function startApprover(app: App, plane: ControlPlane, cluster: () => Clus
       waiting.delete(name);
       try {
         const request = await readRequest(plane.ask, name);
-        if (request) await handleRequest(work, request);
+        if (request) await handleRequest(context, request);
       } catch (error) {
         app.log.warn({ err: error, cluster: cluster().id, request: name }, 'a certificate request could not be decided; it is tried again');
         waiting.add(name);
-        timer = setTimeout(beginAgain, againMs);
+        timer = setTimeout(beginAgain, retryDelayMs);
         return;
       }
     }
@@ -74,8 +74,8 @@ export function startApprover(app: App, plane: ControlPlane, cluster: () => Clus
   const watch = () =>
     plane.watch(requestsPath, ({ type, object }) => {
       const { name } = object.metadata;
-      if ((type !== 'ADDED' && type !== 'MODIFIED') || name.length > longestName) return;
-      if (waiting.size < mostWaiting) waiting.add(name);
+      if ((type !== 'ADDED' && type !== 'MODIFIED') || name.length > maxNameLength) return;
+      if (waiting.size < maxQueued) waiting.add(name);
       else hasMore = true;
       begin();
     });
@@ -95,11 +95,11 @@ export function startApprover(app: App, plane: ControlPlane, cluster: () => Clus
   };
 }
 
-async function handleRequest(work: Work, request: RequestObject): Promise<void> {
-  if (request.status?.certificate) return noteCertificate(work, request);
+async function handleRequest(work: ApproverContext, request: SigningRequest): Promise<void> {
+  if (request.status?.certificate) return recordCertificate(work, request);
   if (isDecided(request)) return;
   const read = readPkcs10(request);
-  const judged: Judged = read
+  const judged: Verdict = read
     ? judgeRequest(read)
     : { is: 'denied', reason: 'Unreadable', message: 'the request is no PKCS #10 with a good signature' };
   if (judged.is === 'foreign') return;
@@ -111,9 +111,9 @@ async function handleRequest(work: Work, request: RequestObject): Promise<void> 
       ? { type: 'Denied', ...refused }
       : { type: 'Approved', reason: 'QuarterdeckApproved', message: approvals[judged.is as keyof typeof approvals] },
   );
-  // Noted at once if it is signed at once, so that it can be refused from its first moment; else when the cluster tells of it.
+  // Recorded at once if it is signed at once, so that it can be refused from its first moment; else when the watch reports it.
   const decided = refused ? undefined : await readRequest(work.plane.ask, request.metadata.name);
-  if (decided?.status?.certificate) await noteCertificate(work, decided);
+  if (decided?.status?.certificate) await recordCertificate(work, decided);
 }
 
 const approvals = {
@@ -122,8 +122,12 @@ const approvals = {
   serving: 'the names are the node’s own',
 };
 
-/** What is in the way of a request, if anything. */
-async function refuseJudged(work: Work, request: RequestObject, judged: Judged): Promise<{ reason: string; message: string } | undefined> {
+/** Why a request is denied, if it is. */
+async function refuseJudged(
+  work: ApproverContext,
+  request: SigningRequest,
+  judged: Verdict,
+): Promise<{ reason: string; message: string } | undefined> {
   if (judged.is === 'denied') return { reason: judged.reason, message: judged.message };
   if (judged.is === 'foreign') return undefined;
   const tooMany = await refuseTooMany(work, judged.node);
@@ -137,27 +141,27 @@ async function refuseJudged(work: Work, request: RequestObject, judged: Judged):
     : undefined;
 }
 
-/** Each is noted until it has expired; nodes that ask in a circle are told to stop. */
-async function refuseTooMany({ app, cluster }: Work, node: string) {
+/** Each certificate is recorded until it expires, so a node that requests in a loop is refused. */
+async function refuseTooMany({ app, cluster }: ApproverContext, node: string) {
   const { id, tier } = cluster();
-  return refuseMore(node, await app.db.read((tx) => countCertificates(tx, id, node)), mostOfCluster(tierOf(tier).nodes));
+  return refuseMore(node, await app.db.read((tx) => countCertificates(tx, id, node)), maxPerCluster(tierOf(tier).nodes));
 }
 
-/** The token is taken last: what is refused for another reason has not used it up. */
-async function refuseJoin(work: Work, request: RequestObject, { token, node }: { token: string; node: string }) {
+/** The token is consumed last: a request that is refused for another reason does not use it up. */
+async function refuseJoin(work: ApproverContext, request: SigningRequest, { token, node }: { token: string; node: string }) {
   const { app, plane, admitted } = work;
   const cluster = work.cluster();
   const nodes = await listNodes(plane.ask);
   const named = nodes.find(({ name }) => name === node);
   if (named?.ready) return { reason: 'NodeNameTaken', message: `a node named ${node} is ready; deregister it first, or use another name` };
   const now = performance.now();
-  for (const [name, since] of admitted) if (now - since > arrivalMs) admitted.delete(name);
+  for (const [name, admittedAt] of admitted) if (now - admittedAt > admissionTimeoutMs) admitted.delete(name);
   const names = new Set([...nodes.map(({ name }) => name), ...admitted.keys()]);
-  const most = tierOf(cluster.tier).nodes;
-  if (!names.has(node) && names.size >= most)
+  const maxNodes = tierOf(cluster.tier).nodes;
+  if (!names.has(node) && names.size >= maxNodes)
     return {
       reason: 'TierNodeLimit',
-      message: `the tier ${cluster.tier} has room for ${most} nodes; deregister one, or choose a larger tier`,
+      message: `the tier ${cluster.tier} has room for ${maxNodes} nodes; deregister one, or choose a larger tier`,
     };
   const taken = await app.db.write((tx) => takeJoinToken(tx, { cluster: cluster.id, id: token, request: request.metadata.uid, node }));
   if (!taken)
@@ -166,24 +170,24 @@ async function refuseJoin(work: Work, request: RequestObject, { token, node }: {
       message: 'the join token was used before, has expired, or was made from a registration token that is disabled now; mint another',
     };
   admitted.set(node, now);
-  work.tellAdmitted();
+  work.onAdmitted();
   return undefined;
 }
 
-/** Those that the cluster's administrators approved themselves too, up to twice as many as we would: what they approve beyond is not known here
- *  until its node is deregistered and its requests are read. */
-async function noteCertificate({ app, cluster, noted }: Work, request: RequestObject): Promise<void> {
+/** Also records certificates that the cluster's administrators approved themselves, up to twice our own limit. Further ones are unknown here until
+ *  their node is deregistered and its requests are read. */
+async function recordCertificate({ app, cluster, recordedUids }: ApproverContext, request: SigningRequest): Promise<void> {
   const { uid } = request.metadata;
-  const shown = noted.has(uid) ? undefined : shownBy(request);
-  if (!shown) return;
+  const certificate = recordedUids.has(uid) ? undefined : certificateOf(request);
+  if (!certificate) return;
   const { id, tier } = cluster();
-  const isNoted = await app.db.write(async (tx) => {
-    const { of_cluster } = await countCertificates(tx, id, shown.node);
-    const hasRoom = of_cluster < 2 * mostOfCluster(tierOf(tier).nodes);
-    if (hasRoom) await noteCertificates(tx, cluster(), [shown]);
+  const isRecorded = await app.db.write(async (tx) => {
+    const { of_cluster } = await countCertificates(tx, id, certificate.node);
+    const hasRoom = of_cluster < 2 * maxPerCluster(tierOf(tier).nodes);
+    if (hasRoom) await recordCertificates(tx, cluster(), [certificate]);
     return hasRoom;
   });
-  if (!isNoted) app.log.warn({ cluster: id, node: shown.node }, 'a cluster approved more certificates for nodes than are noted');
-  if (noted.size >= mostNoted) noted.clear();
-  noted.add(uid);
+  if (!isRecorded) app.log.warn({ cluster: id, node: certificate.node }, 'a cluster approved more certificates for nodes than are noted');
+  if (recordedUids.size >= maxRecordedUids) recordedUids.clear();
+  recordedUids.add(uid);
 }

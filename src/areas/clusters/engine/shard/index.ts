@@ -4,52 +4,52 @@ import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeInterruptibleSleep } from '../../../../kernel/jobs/interruptible-sleep.ts';
 import type { Binaries } from '../../clients/process/binaries.ts';
-import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
-import { knownSharing } from '../../clients/process/users.ts';
+import { detectedCgroups, isAllowed } from '../../clients/process/cgroup.ts';
+import { knownSharedUserReason } from '../../clients/process/users.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
-import { drivers, type ProgramFigure } from '../driver.ts';
-import { ClusterTrouble } from '../trouble.ts';
-import { makeRefused, type Refused } from './refused.ts';
-import { applyChange, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
-import { keepUp, listenForNodes } from './upkeep.ts';
+import { ClusterError } from '../cluster-error.ts';
+import { drivers, type ProgramFigures } from '../driver.ts';
+import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
+import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
+import { checkHeartbeats, runUpkeep } from './upkeep.ts';
 
-/** How long a cluster stays this server's when it says nothing more of it. */
+/** A lease expires this long after its last renewal. */
 export const leaseSeconds = 20;
-const renewEveryMs = 5_000;
-const lookEveryMs = 1_000;
-const sweepEveryMs = 30_000;
-/** How often a cluster with nodes is looked at for silent ones. */
-const listenEveryMs = 10_000;
-/** Clusters that one server serves, and at how many of them it works at once. */
-const mostHeld = 1_000;
-const mostBusy = 8;
-/** Of one organization: its clusters may be slow on purpose. */
-const mostBusyOfOne = 3;
+const renewIntervalMs = 5_000;
+const tickIntervalMs = 1_000;
+const sweepIntervalMs = 30_000;
+/** How often heartbeats of a cluster's nodes are checked. */
+const heartbeatCheckIntervalMs = 10_000;
+/** Clusters that one server serves, and how many it changes concurrently. */
+const maxHeldClusters = 1_000;
+const maxConcurrentWork = 8;
+/** Per organization, whose clusters may be slow on purpose. */
+const maxConcurrentPerOrg = 3;
 
 /** A cluster whose lease this server has. */
-interface HeldCluster extends store.Held {
-  /** Known from the first look on. */
+interface HeldCluster extends store.HeldLease {
+  /** Known from the first tick on. */
   org: string;
   running: RunningCluster | undefined;
-  busy: Promise<void> | undefined;
+  work: Promise<void> | undefined;
   failures: number;
   /** By the monotonic clock. */
   retryAt: number;
 }
 
-interface Shard extends Machinery {
+interface Shard extends ShardServices {
   id: string;
   held: Map<string, HeldCluster>;
-  refused: Refused;
+  refused: RefusedCertificates;
   renewedAt: number;
   sweptAt: number;
-  /** Beside everything else: a program that does not end must not cost a lease. */
+  /** Runs beside the ticks: a program that does not exit must not cost a lease. */
   sweeping: Promise<void> | undefined;
   binaries: Binaries;
-  /** Of Kubernetes' own programs, as its row says. */
+  /** Installed versions, as in its row. */
   versions: readonly string[];
   stopped: boolean;
 }
@@ -57,14 +57,20 @@ interface Shard extends Machinery {
 export interface RunningShard {
   count(): number;
   /** Programs of the clusters that are served here. */
-  programs(): Promise<(ProgramFigure & { cluster: string })[]>;
+  programs(): Promise<(ProgramFigures & { cluster: string })[]>;
   stop(): Promise<void>;
 }
 
-/** Serves clusters: takes those that nobody serves, keeps their leases, and brings each to what was asked for. */
+/**
+ * A shard serves clusters. Each tick it renews leases (every 5 s; they last 20 s), claims clusters that no server holds, sweeps orphans (every
+ * 30 s) and starts the work that is due: converge a cluster to its newest generation, meter it, check heartbeats, hand it over, or tear it down.
+ * At most 8 clusters are changed concurrently, 3 of one organization. Failed work is retried with a backoff of up to 60 s.
+ *
+ * After a crash the leases expire and another shard claims the clusters; every step of converge and tearDown is safe to run again.
+ */
 export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' | 'binaries' | 'unread'>): Promise<RunningShard> {
   const { app } = given;
-  const refused = makeRefused();
+  const refused = makeRefusedCertificates();
   const stopping = new AbortController();
   const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
   const shard: Shard = {
@@ -81,18 +87,20 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
   const nudge = makeInterruptibleSleep();
   const endHearing = [clustersDue, clockMoved].map((channel) =>
     app.waker.hear(channel, () => {
-      if (channel === clockMoved) forgetTimes(shard);
+      if (channel === clockMoved) resetTimers(shard);
       nudge.wake();
     }),
   );
   for (const driver of Object.values(drivers))
-    await driver.begin(app).catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
+    await driver
+      .recover(app)
+      .catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
   const loop = (async () => {
     while (!shard.stopped) {
-      await runFor({ ...systemContext, operation: 'clusters.shard' }, () => look(shard, nudge.wake), app.watch).catch((error) => {
+      await runFor({ ...systemContext, operation: 'clusters.shard' }, () => tick(shard, nudge.wake), app.watch).catch((error) => {
         if (!isUnavailable(error)) app.log.warn({ err: error }, 'clusters could not be looked after');
       });
-      if (!shard.stopped) await nudge.sleep(lookEveryMs);
+      if (!shard.stopped) await nudge.sleep(tickIntervalMs);
     }
   })();
   return {
@@ -117,90 +125,91 @@ async function listPrograms({ held }: Shard) {
   return found.flat();
 }
 
-/** Whoever moved the product’s clock expects everything that is due by it at once. */
-function forgetTimes(shard: Shard): void {
+/** After the product's clock was moved, everything that is due by it runs at once. */
+function resetTimers(shard: Shard): void {
   shard.renewedAt = Number.NEGATIVE_INFINITY;
-  for (const { running } of shard.held.values()) if (running) running.listenedAt = Number.NEGATIVE_INFINITY;
+  for (const { running } of shard.held.values()) if (running) running.heartbeatsCheckedAt = Number.NEGATIVE_INFINITY;
 }
 
-interface Busy {
-  all: number;
-  of: Map<string, number>;
+interface InFlight {
+  total: number;
+  byOrg: Map<string, number>;
 }
 
-function noteBusy(busy: Busy, org: string): void {
-  busy.all++;
-  busy.of.set(org, (busy.of.get(org) ?? 0) + 1);
+function addInFlight(busy: InFlight, org: string): void {
+  busy.total++;
+  busy.byOrg.set(org, (busy.byOrg.get(org) ?? 0) + 1);
 }
 
-/** How many clusters are worked at now, in all and for each organization. */
-function countBusy(held: Iterable<HeldCluster>): Busy {
-  const busy: Busy = { all: 0, of: new Map() };
-  for (const { busy: work, org } of held) if (work) noteBusy(busy, org);
+/** How many clusters are being changed now, in total and per organization. */
+function countInFlight(held: Iterable<HeldCluster>): InFlight {
+  const busy: InFlight = { total: 0, byOrg: new Map() };
+  for (const { work, org } of held) if (work) addInFlight(busy, org);
   return busy;
 }
 
-/** One look: leases, what is new, what changed, and whom to refuse. */
-async function look(shard: Shard, again: () => void): Promise<void> {
+/** One tick: leases, new clusters, changed clusters, refused certificates. */
+async function tick(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
-  if (await noteVersions(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
-  if (performance.now() - shard.renewedAt >= renewEveryMs) await renewLeases(shard);
+  if (await refreshVersions(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
+  if (performance.now() - shard.renewedAt >= renewIntervalMs) await renewLeases(shard);
   await claimMore(shard);
-  if (performance.now() - shard.sweptAt >= sweepEveryMs) shard.sweeping ??= sweepLeftovers(shard);
+  if (performance.now() - shard.sweptAt >= sweepIntervalMs) shard.sweeping ??= sweepLeftovers(shard);
   if (held.size === 0) return;
   const running = new Map([...held].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
   const [marks] = await Promise.all([
-    app.db.read((tx) => store.marksOf(tx, [...held.keys()], { versions: shard.versions, seconds: leaseSeconds })),
+    app.db.read((tx) => store.workStatesOf(tx, [...held.keys()], { versions: shard.versions, seconds: leaseSeconds })),
     running.size > 0 ? refused.refresh(app, running) : undefined,
   ]);
   const markOf = new Map(marks.map((mark) => [mark.id, mark]));
-  const busy = countBusy(held.values());
+  const busy = countInFlight(held.values());
   for (const each of held.values()) {
-    if (busy.all >= mostBusy || shard.stopped) break;
+    if (busy.total >= maxConcurrentWork || shard.stopped) break;
     const mark = markOf.get(each.id);
     each.org = mark?.org_id ?? each.org;
-    if (each.busy || performance.now() < each.retryAt || (busy.of.get(each.org) ?? 0) >= mostBusyOfOne) continue;
-    const work = workFor(shard, each, mark);
+    if (each.work || performance.now() < each.retryAt || (busy.byOrg.get(each.org) ?? 0) >= maxConcurrentPerOrg) continue;
+    const work = startDueWork(shard, each, mark);
     if (!work) continue;
-    noteBusy(busy, each.org);
-    each.busy = work.finally(() => {
-      each.busy = undefined;
+    addInFlight(busy, each.org);
+    each.work = work.finally(() => {
+      each.work = undefined;
       again();
     });
   }
 }
 
-/** What is to be done for a cluster now, begun; undefined: nothing. */
-function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefined): Promise<void> | undefined {
+/** Starts the work that a cluster needs now; undefined: none. */
+function startDueWork(shard: Shard, held: HeldCluster, mark: store.WorkStateRow | undefined): Promise<void> | undefined {
   if (!mark) return dropCluster(shard, held);
-  if (mark.is_for_another) return guarded(shard, held, () => handOver(shard, held));
+  if (mark.is_for_another) return runWithBackoff(shard, held, () => handOver(shard, held));
   const { running } = held;
   const full = running?.plane.fullness?.();
   const phase = full === undefined ? 'ready' : 'degraded';
-  if (full !== undefined && mark.phase === 'ready') return guarded(shard, held, () => noteFull(shard, held, full));
+  if (full !== undefined && mark.phase === 'ready') return runWithBackoff(shard, held, () => recordFullStore(shard, held, full));
   const isApplied = running && mark.phase === phase && mark.generation === running.row.generation && mark.revision === running.revision;
-  const isDone = isApplied && running.plane.trouble() === undefined;
-  if (!isDone) return guarded(shard, held, () => converge(shard, held), noteTrouble);
-  if (mark.is_meter_due) return guarded(shard, held, () => keepUp(shard.app, held, running));
-  const isQuiet = !running.plane.hasControllers && running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
-  return isQuiet ? guarded(shard, held, () => listenForNodes(shard.app, running)) : undefined;
+  const isDone = isApplied && running.plane.problem() === undefined;
+  if (!isDone) return runWithBackoff(shard, held, () => converge(shard, held), recordProblem);
+  if (mark.is_meter_due) return runWithBackoff(shard, held, () => runUpkeep(shard.app, held, running));
+  const isQuiet =
+    !running.plane.hasControllers && running.hasNodes && performance.now() - running.heartbeatsCheckedAt > heartbeatCheckIntervalMs;
+  return isQuiet ? runWithBackoff(shard, held, () => checkHeartbeats(shard.app, running)) : undefined;
 }
 
-/** What is installed is seen while the server runs. True: it is another than it was. */
-async function noteVersions(shard: Shard): Promise<boolean> {
+/** Installed versions are detected while the server runs. True: they changed. */
+async function refreshVersions(shard: Shard): Promise<boolean> {
   const versions = (await shard.binaries.list()).map(({ version }) => version).sort();
   const isSame = versions.join() === shard.versions.join();
   shard.versions = versions;
   return !isSame;
 }
 
-/** Another server has the version that was asked for, and this one has not. */
+/** For a cluster whose version another server has and this one lacks. */
 async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
   await dropCluster(shard, held);
   await shard.app.db.write((tx) => store.releaseCluster(tx, held));
 }
 
-/** What other servers have taken over, or nobody has any more. */
+/** Stops programs of clusters that another server took over, or that were deleted. */
 async function sweepLeftovers(shard: Shard): Promise<void> {
   const isHeld = (cluster: string) => shard.held.has(cluster);
   for (const driver of Object.values(drivers))
@@ -210,20 +219,20 @@ async function sweepLeftovers(shard: Shard): Promise<void> {
 }
 
 async function claimMore({ app, held, versions }: Shard): Promise<void> {
-  const limit = Math.min(100, mostHeld - held.size);
+  const limit = Math.min(100, maxHeldClusters - held.size);
   if (limit <= 0) return;
   const claimed = await app.db.write((tx) =>
     store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers), versions }),
   );
-  for (const { id, lease } of claimed) held.set(id, { id, lease, org: '', running: undefined, busy: undefined, failures: 0, retryAt: 0 });
+  for (const { id, lease } of claimed) held.set(id, { id, lease, org: '', running: undefined, work: undefined, failures: 0, retryAt: 0 });
 }
 
-/** One that was lost is another server's now: it is let go at once, so that the other can have its port. */
+/** A cluster whose lease was lost is stopped at once, so that its new holder gets the port. */
 async function renewLeases(shard: Shard): Promise<void> {
   const { app, held, id } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, { id, versions: shard.versions, withoutCgroups: describeCgroups(), sharing: knownSharing() });
+    await store.touchShard(tx, { id, versions: shard.versions, withoutCgroups: describeCgroups(), sharing: knownSharedUserReason() });
     return all.length > 0
       ? store.renewClusters(
           tx,
@@ -235,9 +244,9 @@ async function renewLeases(shard: Shard): Promise<void> {
   await Promise.all(all.map((each, n) => (verdicts[n] === 'lost' ? dropCluster(shard, each) : undefined)));
 }
 
-/** For the operator: '' if programs are bounded, else why not; null: nobody has looked yet. */
+/** For the operator: '' if programs are limited by cgroups, else why not; null: not detected yet. */
 function describeCgroups(): string | null {
-  const found = knownCgroups();
+  const found = detectedCgroups();
   return found === undefined ? null : isAllowed(found) ? '' : found.why;
 }
 
@@ -250,10 +259,10 @@ async function dropCluster(shard: Shard, held: HeldCluster): Promise<void> {
   if (running) await stopCluster(shard, running);
 }
 
-type Note = (shard: Shard, held: HeldCluster, error: unknown) => Promise<void>;
+type RecordFailure = (shard: Shard, held: HeldCluster, error: unknown) => Promise<void>;
 
-/** What fails is tried again after a while. A look that fails is only logged: the cluster serves on. */
-async function guarded(shard: Shard, held: HeldCluster, work: () => Promise<void>, note?: Note): Promise<void> {
+/** Failed work is retried with a backoff. Without `note` a failure is only logged: the cluster keeps serving. */
+async function runWithBackoff(shard: Shard, held: HeldCluster, work: () => Promise<void>, note?: RecordFailure): Promise<void> {
   try {
     await work();
     held.failures = 0;
@@ -262,32 +271,32 @@ async function guarded(shard: Shard, held: HeldCluster, work: () => Promise<void
     held.retryAt = performance.now() + 1000 * retrySeconds(held.failures);
     if (isUnavailable(error) || shard.stopped) return;
     shard.app.log.warn({ err: error, cluster: held.id, failures: held.failures }, 'a cluster could not be brought to what was asked for');
-    await note?.(shard, held, error).catch(() => {}); // the next failure says it
+    await note?.(shard, held, error).catch(() => {}); // the next failure writes it
   }
 }
 
-/** For whoever looks: the phase, and why. */
-async function noteTrouble({ app }: Shard, held: HeldCluster, error: unknown): Promise<void> {
-  const reason = error instanceof ClusterTrouble ? error.message : 'its control plane could not be made ready; the server’s log says why';
+/** Writes the phase and the reason for the tenant to see. */
+async function recordProblem({ app }: Shard, held: HeldCluster, error: unknown): Promise<void> {
+  const reason = error instanceof ClusterError ? error.message : 'its control plane could not be made ready; the server’s log says why';
   await app.db.write(async (tx) => {
     const row = await clusterById(tx, held.id);
-    if (row) await store.noteFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
+    if (row) await store.recordFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
   });
 }
 
-/** It serves on, and is ready again once there is room. */
-const noteFull = async ({ app }: Shard, held: HeldCluster, why: string): Promise<void> =>
-  void (await app.db.write((tx) => store.noteFailure(tx, held, 'degraded', why)));
+/** The cluster keeps serving, and is ready again once there is room. */
+const recordFullStore = async ({ app }: Shard, held: HeldCluster, why: string): Promise<void> =>
+  void (await app.db.write((tx) => store.recordFailure(tx, held, 'degraded', why)));
 
-/** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step looks at what is there. */
+/** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step checks the present state. */
 async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   const { app } = shard;
   const row = await app.db.read((tx) => clusterById(tx, held.id));
   if (!row || row.lease !== held.lease) return dropCluster(shard, held);
   if (row.phase === 'deleting') return tearDown(shard, held, row);
   if (row.phase === 'pending') await app.db.write((tx) => store.markProvisioning(tx, held));
-  const trouble = held.running?.plane.trouble();
-  if (trouble?.isAway && row.phase === 'ready') await app.db.write((tx) => store.noteFailure(tx, held, 'degraded', trouble.why));
+  const problem = held.running?.plane.problem();
+  if (problem?.isAway && row.phase === 'ready') await app.db.write((tx) => store.recordFailure(tx, held, 'degraded', problem.why));
   if (held.running) await applyChange(shard, held.running, row);
   else {
     await shard.refused.load(app, held.id);
@@ -299,28 +308,28 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
 }
 
-/** The listener and whatever runs first, then everything that the database has of it, in one transaction: what is half gone is still listed. */
+/** Stops the listener and programs first, then deletes all rows in one transaction: a half-deleted cluster is still listed. */
 async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
   const { running } = held;
   held.running = undefined;
   if (running) await stopCluster(shard, running);
   const { app } = shard;
   const driver = drivers[row.driver]!;
-  await driver.end(app, row.id);
+  await driver.stopPrograms(app, row.id);
   const gone = await app.db.write(async (tx) => {
     const removed = await store.removeCluster(tx, held);
-    if (removed) await driver.forget(tx, row.id);
+    if (removed) await driver.dropObjects(tx, row.id);
     return removed;
   });
   if (!gone) return;
-  await driver.clean(app, row.id);
+  await driver.removeFiles(app, row.id);
   await dropCluster(shard, held);
 }
 
-/** Whoever serves them next need not wait for the leases to lapse. */
+/** Releases the leases, so that the next server need not wait for them to expire. */
 async function stopShard(shard: Shard): Promise<void> {
   const all = [...shard.held.values()];
-  await Promise.all([...all.map(({ busy }) => busy), shard.sweeping]);
+  await Promise.all([...all.map(({ work }) => work), shard.sweeping]);
   const leases = [...new Set(all.map(({ lease }) => lease))];
   await Promise.all(all.map((held) => dropCluster(shard, held)));
   await shard.front.stop();

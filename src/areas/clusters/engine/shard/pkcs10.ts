@@ -1,9 +1,9 @@
 import { readSigningRequest } from '../../../../kernel/x509/request.ts';
-import type { RequestObject } from '../../clients/tenant/requests.ts';
+import type { SigningRequest } from '../../clients/tenant/requests.ts';
 import type { CertificateRequest } from '../../rules/requests.ts';
 
-/** What a request says, read by the very function that its certificate is made with. Undefined: unreadable, or not signed by its key. */
-export function readPkcs10({ spec }: RequestObject): CertificateRequest | undefined {
+/** Parses a request with the same function that signs it. Undefined: unreadable, or not signed by its own key. */
+export function readPkcs10({ spec }: SigningRequest): CertificateRequest | undefined {
   const read = readSigningRequest(Buffer.from(spec.request, 'base64').toString('latin1'));
   if (!read) return undefined;
   const { commonName, organizations, dnsNames, addresses, hasOtherNames } = read;

@@ -6,81 +6,81 @@ import type { Binaries } from '../../clients/process/binaries.ts';
 import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
-import { type Held, keepPort, takePort } from '../../store/shards.ts';
+import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
+import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
+import { ClusterError } from '../cluster-error.ts';
 import { type ControlPlane, drivers, type Prepare } from '../driver.ts';
 import type { Unread } from '../embedded/unread.ts';
 import { ensurePki, findPki, type Pki } from '../pki.ts';
-import { type Place, placeOf, portsInAll } from '../place.ts';
-import type { Tenants } from '../tenants.ts';
-import { ClusterTrouble } from '../trouble.ts';
+import type { TenantClusters } from '../tenant-clusters.ts';
 import { type Approver, startApprover } from './approver.ts';
-import type { Door, Front } from './door.ts';
-import type { Heard } from './silent-nodes.ts';
+import type { ClusterListener, Front } from './listener.ts';
+import type { LastHeartbeats } from './node-heartbeats.ts';
 
 /** A cluster that this server serves. */
 export interface RunningCluster {
-  /** As it was last applied. */
+  /** As last applied. */
   row: ClusterRow;
   plane: ControlPlane;
-  door: Door;
+  listener: ClusterListener;
   approver: Approver;
   endpoint: string;
-  /** Of its keys, as they are shown now. */
+  /** The revision of the keys that the listener uses. */
   revision: number;
-  /** What was counted into its meter already. */
-  counted: { requests: number; errors: number };
-  /** Of requests at once, where it is not counted yet. */
-  peak: number;
-  /** Whether it may have nodes to listen for, when they were last listened for by the monotonic clock, and what was heard. */
+  /** Counts that are already in its meter. */
+  metered: { requests: number; errors: number };
+  /** The peak of concurrent requests that is not in its meter yet. */
+  inflightPeak: number;
+  /** Whether it may have nodes, when their heartbeats were last checked (monotonic clock), and the last heartbeats. */
   hasNodes: boolean;
-  listenedAt: number;
-  heard: Heard;
+  heartbeatsCheckedAt: number;
+  heartbeats: LastHeartbeats;
 }
 
-export interface Machinery {
+export interface ShardServices {
   app: App;
   front: Front;
-  tenants: Tenants;
+  tenants: TenantClusters;
   isRefused(cluster: string, fingerprint: string): boolean;
   binaries: Binaries;
   unread: Unread;
-  /** Once the server stops, nothing is waited for any more. */
+  /** Aborted when the server stops. */
   stopping: AbortSignal;
 }
 
-/** Makes its keys if it has none, opens its listener, and its control plane behind it. What fails leaves nothing behind. */
-export async function startCluster(machinery: Machinery, held: Held, row: ClusterRow): Promise<RunningCluster> {
-  const { app, tenants, binaries, unread } = machinery;
-  const place = placeOf(app, row);
-  const pki = await ensurePki(app, row, place.hosts);
+/** Creates its keys if it has none, opens its listener and its control plane. On failure both are closed again. */
+export async function startCluster(services: ShardServices, held: HeldLease, row: ClusterRow): Promise<RunningCluster> {
+  const { app, tenants, binaries, unread } = services;
+  const address = clusterAddressOf(app, row);
+  const pki = await ensurePki(app, row, address.hosts);
   const running = {
-    ...{ row, revision: pki.revision, counted: { requests: 0, errors: 0 }, peak: 0 },
-    ...{ hasNodes: true, listenedAt: Number.NEGATIVE_INFINITY, heard: new Map() },
+    ...{ row, revision: pki.revision, metered: { requests: 0, errors: 0 }, inflightPeak: 0 },
+    ...{ hasNodes: true, heartbeatsCheckedAt: Number.NEGATIVE_INFINITY, heartbeats: new Map() },
   } as unknown as RunningCluster;
   const cluster = () => running.row;
   let plane: ControlPlane | undefined;
-  const door = await openDoor(machinery, held, row, place, pki, cluster, () => plane);
+  const listener = await openListener(services, held, row, address, pki, cluster, () => plane);
   try {
-    const endpoint = place.endpoint(door.port);
-    const isRefused = (print: string) => machinery.isRefused(row.id, print);
+    const endpoint = address.endpoint(listener.port);
+    const isRefused = (print: string) => services.isRefused(row.id, print);
     plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries, unread, lease: held.lease });
-    Object.assign(running, { plane, door, endpoint });
-    await applyUnlessStopped(machinery, plane, pki, { row, endpoint });
+    Object.assign(running, { plane, listener, endpoint });
+    await applyUnlessStopped(services, plane, pki, { row, endpoint });
     running.approver = startApprover(app, plane, cluster, () => {
       running.hasNodes = true;
     });
     tenants.serve(row.id, plane);
     return running;
   } catch (error) {
-    await door.close();
+    await listener.close();
     await plane?.stop();
     throw error;
   }
 }
 
-/** A server that stops does not wait for programs to become ready. */
+/** A stopping server does not wait for programs to become ready. */
 async function applyUnlessStopped(
-  { stopping }: Machinery,
+  { stopping }: ShardServices,
   plane: ControlPlane,
   pki: Pki,
   { row: { name, version }, endpoint }: Pick<RunningCluster, 'row' | 'endpoint'>,
@@ -93,21 +93,21 @@ async function applyUnlessStopped(
   await Promise.race([plane.apply(pki, prepare), stopped]).finally(() => stopping.removeEventListener('abort', give));
 }
 
-/** Takes up what was changed, without a request that fails. */
-export async function applyChange(machinery: Machinery, running: RunningCluster, row: ClusterRow): Promise<void> {
-  const { app } = machinery;
+/** Applies a changed row or keys without failing a request. */
+export async function applyChange(services: ShardServices, running: RunningCluster, row: ClusterRow): Promise<void> {
+  const { app } = services;
   const pki = await app.db.read((tx) => findPki(tx, app, row.id));
   if (!pki) throw new Error('the keys are gone');
   running.row = row;
-  await applyUnlessStopped(machinery, running.plane, pki, running);
-  if (pki.revision !== running.revision) running.door.renew(keysOf(pki));
+  await applyUnlessStopped(services, running.plane, pki, running);
+  if (pki.revision !== running.revision) running.listener.renew(keysOf(pki));
   running.revision = pki.revision;
 }
 
-export async function stopCluster({ tenants }: Machinery, running: RunningCluster): Promise<void> {
+export async function stopCluster({ tenants }: ShardServices, running: RunningCluster): Promise<void> {
   tenants.forget(running.row.id);
   await running.approver.stop();
-  await running.door.close();
+  await running.listener.close();
   await running.plane.stop();
 }
 
@@ -115,79 +115,87 @@ const keysOf = (pki: Pki) => ({
   certificate: pki.servingCertificate,
   key: pki.servingKey,
   authority: pki.caCertificate,
-  ...(pki.inner ? { house: pki.inner.authority.certificate } : {}),
+  ...(pki.inner ? { innerAuthority: pki.inner.authority.certificate } : {}),
 });
 
-const mostPorts = 20;
+const maxPortAttempts = 20;
 
-async function openDoor(
-  { app, front }: Machinery,
-  held: Held,
+async function openListener(
+  { app, front }: ShardServices,
+  held: HeldLease,
   row: ClusterRow,
-  place: Place,
+  address: ClusterAddress,
   pki: Pki,
   cluster: () => ClusterRow,
   plane: () => ControlPlane | undefined,
-): Promise<Door> {
-  const { host, port: first } = place.listen;
-  // A caller that has proven nothing uses its address's share, not that of the cluster's organization.
-  const contextOf = (request: IncomingMessage, isKnown: boolean): WorkContext =>
-    isKnown
+): Promise<ClusterListener> {
+  const { host, port: first } = address.listen;
+  // An unauthenticated caller uses its address's share, not that of the cluster's organization.
+  const contextOf = (request: IncomingMessage, isAuthenticated: boolean): WorkContext =>
+    isAuthenticated
       ? { org: row.org_id, operation: 'kubernetes' }
       : { org: addressKey(app.peers, request), operation: 'kubernetes', isSystem: true };
   const open = (port: number) =>
     front.open({
       id: row.id,
       listen: { host, port },
-      serverName: place.serverName,
+      serverName: address.serverName,
       keys: keysOf(pki),
-      most: () => tierOf(cluster().tier).connections,
-      inflight: () => tierOf(cluster().tier).inflight,
-      serve: (request, response, { identity, isKnown }) => {
+      maxConnections: () => tierOf(cluster().tier).connections,
+      maxInflight: () => tierOf(cluster().tier).inflight,
+      serve: (request, response, { identity, isAuthenticated }) => {
         const served = plane();
         if (!served) return void response.writeHead(503, { 'retry-after': '1' }).end();
-        runFor(contextOf(request, isKnown), () => served.serve(request, response, identity), app.watch);
+        runFor(contextOf(request, isAuthenticated), () => served.serve(request, response, identity), app.watch);
       },
       ...(row.driver === 'process'
         ? {
-            talk: (request, socket, head, { identity, isKnown }) => {
+            upgrade: (request, socket, head, { identity, isAuthenticated }) => {
               const served = plane();
-              if (!served?.talk) return void socket.destroy();
-              runFor(contextOf(request, isKnown), () => served.talk!(request, socket, head, identity), app.watch);
+              if (!served?.upgrade) return void socket.destroy();
+              runFor(contextOf(request, isAuthenticated), () => served.upgrade!(request, socket, head, identity), app.watch);
             },
           }
         : {}),
     });
-  if (place.serverName !== undefined) return open(first);
-  if (row.port !== null && (row.observed_generation > 0 || first === 0)) return open(row.port).catch(sayTaken(row.port));
+  if (address.serverName !== undefined) return open(first);
+  if (row.port !== null && (row.observed_generation > 0 || first === 0)) return open(row.port).catch(explainPortTaken(row.port));
   if (first === 0) {
-    const door = await open(0);
-    await app.db.write((tx) => keepPort(tx, held, door.port));
-    return door;
+    const listener = await open(0);
+    await app.db.write((tx) => keepPort(tx, held, listener.port));
+    return listener;
   }
   return openNextFree(app, held, row, first, open);
 }
 
-/** The cluster's port once it has been ready: whoever has it must give it back. */
-const sayTaken = (port: number) => (error: NodeJS.ErrnoException) => {
-  throw error.code === 'EADDRINUSE' ? new ClusterTrouble(`its port ${port} is taken by another program of the server`) : error;
+/** A cluster that was ready keeps its port: the program that took it has to release it. */
+const explainPortTaken = (port: number) => (error: NodeJS.ErrnoException) => {
+  throw error.code === 'EADDRINUSE' ? new ClusterError(`its port ${port} is taken by another program of the server`) : error;
 };
 
-/** A port that another program of this machine has is passed over. */
-async function openNextFree(app: App, held: Held, row: ClusterRow, first: number, open: (port: number) => Promise<Door>): Promise<Door> {
-  const but: number[] = [];
+/** Skips ports that other programs of this machine use. */
+async function openNextFree(
+  app: App,
+  held: HeldLease,
+  row: ClusterRow,
+  first: number,
+  open: (port: number) => Promise<ClusterListener>,
+): Promise<ClusterListener> {
+  const excluded: number[] = [];
   let port: number | undefined = row.port ?? undefined;
-  for (let tries = 0; tries < mostPorts; tries++) {
-    port ??= await app.db.write((tx) => takePort(tx, held, { first, many: portsInAll, but }));
+  for (let attempt = 0; attempt < maxPortAttempts; attempt++) {
+    port ??= await app.db.write((tx) => takePort(tx, held, { first, count: portCount, excluded }));
     if (port === undefined)
-      throw new ClusterTrouble(`all ${portsInAll} ports from ${first} on are taken; the operator sets QUARTERDECK_CLUSTER_LISTEN`);
+      throw new ClusterError(`all ${portCount} ports from ${first} on are taken; the operator sets QUARTERDECK_CLUSTER_LISTEN`);
     try {
       return await open(port);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-      but.push(port);
+      excluded.push(port);
       port = undefined;
     }
   }
-  throw new ClusterTrouble(`${mostPorts} ports from ${first} on are taken by other programs; the operator sets QUARTERDECK_CLUSTER_LISTEN`);
+  throw new ClusterError(
+    `${maxPortAttempts} ports from ${first} on are taken by other programs; the operator sets QUARTERDECK_CLUSTER_LISTEN`,
+  );
 }

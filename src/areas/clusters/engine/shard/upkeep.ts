@@ -1,46 +1,46 @@
 import type { App } from '../../../../kernel/app.ts';
 import { listNodes } from '../../clients/tenant/nodes.ts';
 import { removeJoinTokens } from '../../clients/tenant/prepare.ts';
-import type { Held } from '../../store/shards.ts';
+import type { HeldLease } from '../../store/shards.ts';
 import { deleteJoinTokens, oldJoinTokens } from '../../store/tokens.ts';
 import { meter } from '../../store/usage.ts';
+import { markSilentNodes } from './node-heartbeats.ts';
 import type { RunningCluster } from './run-cluster.ts';
-import { noteSilentNodes } from './silent-nodes.ts';
 
-const portion = 100;
+const batchSize = 100;
 
-/** Once a minute for each cluster: what it used is counted, and what nobody needs any more goes. */
-export async function keepUp(app: App, held: Held, running: RunningCluster): Promise<void> {
+/** Once a minute for each cluster: meters its usage and deletes used or expired join tokens. */
+export async function runUpkeep(app: App, held: HeldLease, running: RunningCluster): Promise<void> {
   const nodes = await listNodes(running.plane.ask);
   running.hasNodes ||= nodes.length > 0;
   const { requests, errors, inflightPeak, objects, bytes, components } = running.plane.figures();
-  // Asked for once, it begins anew: kept until it is written, or a database that is away would make a peak unseen.
-  running.peak = Math.max(running.peak, inflightPeak);
+  // Reading the figures resets the peak, so it is kept here until the write succeeds.
+  running.inflightPeak = Math.max(running.inflightPeak, inflightPeak);
   const measured = {
     nodes: nodes.length,
     ready: nodes.filter(({ ready }) => ready).length,
-    inflight: running.peak,
+    inflight: running.inflightPeak,
     objects,
     bytes,
     components,
-    requests: Math.max(0, requests - running.counted.requests),
-    errors: Math.max(0, errors - running.counted.errors),
+    requests: Math.max(0, requests - running.metered.requests),
+    errors: Math.max(0, errors - running.metered.errors),
   };
   await app.db.write((tx) => meter(tx, held, measured));
-  running.counted = { requests, errors };
-  running.peak = 0;
+  running.metered = { requests, errors };
+  running.inflightPeak = 0;
   await sweepTokens(app, running);
 }
 
-/** Every few seconds for a cluster that has nodes. */
-export async function listenForNodes(app: App, running: RunningCluster): Promise<void> {
-  running.listenedAt = performance.now();
-  running.hasNodes = (await noteSilentNodes(app, running.plane, running.heard)) > 0;
+/** Every 10 s for a cluster with nodes. */
+export async function checkHeartbeats(app: App, running: RunningCluster): Promise<void> {
+  running.heartbeatsCheckedAt = performance.now();
+  running.hasNodes = (await markSilentNodes(app, running.plane, running.heartbeats)) > 0;
 }
 
-/** Their Secrets first: a token that is noted and not there does no harm. */
+/** Secrets are deleted before rows: a recorded token without a Secret does no harm. */
 async function sweepTokens(app: App, { row, plane }: RunningCluster): Promise<void> {
-  const old = await app.db.read((tx) => oldJoinTokens(tx, row.id, portion));
+  const old = await app.db.read((tx) => oldJoinTokens(tx, row.id, batchSize));
   if (old.length === 0) return;
   const ids = old.map(({ id }) => id);
   await removeJoinTokens(plane.ask, ids);

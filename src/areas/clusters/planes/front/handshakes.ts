@@ -2,17 +2,17 @@ import type { Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { otherEnd } from '../../../../kernel/http/peer.ts';
-import { makeStrangers, type StrangerBounds } from './strangers.ts';
+import { makeUnauthenticatedConnections, type UnauthenticatedLimits } from './unauthenticated.ts';
 
-// A handshake costs the event loop a third of a millisecond, and Node begins all that have come in one turn of the loop: hundreds at once would
-// hold up everybody. So connections wait here, and addresses take turns. One handshake begins in a turn of the loop. A request of a neighbour
-// takes thirty turns: so while many handshakes wait there is a pause between two, and a longer one while the loop is busy.
+// A handshake takes the event loop a third of a millisecond, and Node starts all pending ones in one turn of the loop: hundreds at once would
+// delay every tenant. So connections are queued here, round-robin by address, and one handshake starts per turn. A request of another tenant
+// takes about thirty turns: so while many handshakes are queued there is a pause between two, and a longer one while the loop is busy.
 
-/** Handshakes that wait or are under way at a listener, and the pauses between two that begin. */
-const limits = { pending: { inAll: 1_000, perAddress: 250 } satisfies StrangerBounds, withoutPause: 8, pauseMs: 4, busyPauseMs: 8 };
+/** Pending handshakes of a listener, and the pauses between two starts. */
+const limits = { pending: { total: 1_000, perAddress: 250 } satisfies UnauthenticatedLimits, unthrottled: 8, pauseMs: 4, busyPauseMs: 8 };
 
-/** Takes the place of what a TLS server does with each new connection. */
-export function paceHandshakes(
+/** Replaces the TLS server's own listener for new connections. */
+export function throttleHandshakes(
   server: Server,
   addressOf: (socket: Socket) => string | undefined,
   isBusy: () => boolean = () => false,
@@ -20,51 +20,51 @@ export function paceHandshakes(
   const [begin, ...others] = server.listeners('connection') as ((socket: Socket) => void)[];
   if (!begin || others.length > 0) throw new Error('the server is no TLS server, or listens to its connections already');
   server.removeListener('connection', begin);
-  const pending = makeStrangers<Socket>({
+  const pending = makeUnauthenticatedConnections<Socket>({
     connections: () => limits.pending,
     requests: () => limits.pending,
     addressOf,
     close: (socket) => socket.destroy(),
   });
-  const line = makeLine();
-  let isDue = false;
-  const beginOne = () => {
-    isDue = false;
-    const next = line.take();
+  const queue = makeRoundRobinQueue();
+  let isScheduled = false;
+  const startOne = () => {
+    isScheduled = false;
+    const next = queue.take();
     if (next) begin.call(server, next);
-    beginSoon();
+    scheduleNext();
   };
-  const beginSoon = () => {
-    if (isDue || line.isEmpty()) return;
-    isDue = true;
-    if (isBusy()) setTimeout(beginOne, limits.busyPauseMs);
-    else if (pending.size() > limits.withoutPause) setTimeout(beginOne, limits.pauseMs);
-    else setImmediate(beginOne);
+  const scheduleNext = () => {
+    if (isScheduled || queue.isEmpty()) return;
+    isScheduled = true;
+    if (isBusy()) setTimeout(startOne, limits.busyPauseMs);
+    else if (pending.size() > limits.unthrottled) setTimeout(startOne, limits.pauseMs);
+    else setImmediate(startOne);
   };
-  // TLS wraps a connection in a socket of its own; both name the same peer.
+  // TLS wraps the connection in another socket; both have the same peer address.
   const byPeer = new Map<string, Socket>();
-  const takeIn = (socket: Socket) => {
+  const enqueue = (socket: Socket) => {
     const peer = otherEnd(socket);
     const address = addressOf(socket) ?? '';
     byPeer.set(peer, socket);
-    socket.on('error', () => {}); // it is closed, which is all that matters
+    socket.on('error', () => {}); // the close event follows
     const leave = () => {
-      line.drop(address, socket);
-      pending.leave(socket);
+      queue.drop(address, socket);
+      pending.remove(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
     };
     socket.once('close', guarded('clusters.front.handshake.close', socket, leave));
-    line.add(address, socket);
-    pending.enter(socket);
-    beginSoon();
+    queue.add(address, socket);
+    pending.add(socket);
+    scheduleNext();
   };
   const finish = (socket: TLSSocket) => {
     const raw = byPeer.get(otherEnd(socket));
-    if (raw) pending.leave(raw);
+    if (raw) pending.remove(raw);
   };
   server.on(
     'connection',
-    guarded('clusters.front.handshake', ([socket]) => socket, takeIn),
+    guarded('clusters.front.handshake', ([socket]) => socket, enqueue),
   );
   server.prependListener(
     'secureConnection',
@@ -72,8 +72,8 @@ export function paceHandshakes(
   );
 }
 
-/** Connections by address: each address in turn, its oldest first. */
-function makeLine() {
+/** A queue of connections: addresses round-robin, the oldest of an address first. */
+function makeRoundRobinQueue() {
   const waiting = new Map<string, Set<Socket>>();
   const drop = (address: string, socket: Socket) => {
     const sockets = waiting.get(address);
@@ -92,7 +92,7 @@ function makeLine() {
         waiting.delete(address);
         for (const socket of sockets) {
           sockets.delete(socket);
-          if (sockets.size > 0) waiting.set(address, sockets); // behind the others
+          if (sockets.size > 0) waiting.set(address, sockets); // to the end of the queue
           return socket;
         }
       }

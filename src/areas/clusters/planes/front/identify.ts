@@ -1,56 +1,59 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateIdentity } from '../../engine/driver.ts';
-import type { DoorKeys } from '../../engine/shard/door.ts';
+import type { ListenerKeys } from '../../engine/shard/listener.ts';
 
-export type Shown = { is: 'nothing' } | { is: 'good'; identity: CertificateIdentity; until: Date } | { is: 'bad' };
+export type PresentedCertificate =
+  | { state: 'none' }
+  | { state: 'valid'; identity: CertificateIdentity; expiresAt: Date }
+  | { state: 'invalid' };
 
 const fieldOf = (subject: string, field: string): string[] =>
   subject.split('\n').flatMap((line) => (line.startsWith(`${field}=`) ? [line.slice(field.length + 1)] : []));
 
 /**
- * Who a connection is by its certificate. TLS has checked that it has the key, and against the authority of the server name; here it is held
- * against this cluster's own once more, so that no mistake about names can let one cluster's node into another.
+ * Reads the client certificate of a connection. TLS has verified possession of the key and the authority of the server name. The certificate is
+ * verified again here against this cluster's own authorities, so that a mix-up of names cannot let one cluster's node into another.
  */
-export function identifySocket(socket: TLSSocket, authorities: Authorities): Shown {
+export function readClientCertificate(socket: TLSSocket, authorities: Authorities): PresentedCertificate {
   try {
     return readIdentity(socket, authorities);
   } catch {
-    return { is: 'bad' }; // the peer wrote the certificate, and a field that Node cannot read must not end the process
+    return { state: 'invalid' }; // the peer controls the certificate, and a field that Node cannot parse must not crash the process
   }
 }
 
-function readIdentity(socket: TLSSocket, { cluster, house }: Authorities): Shown {
+function readIdentity(socket: TLSSocket, { cluster, inner }: Authorities): PresentedCertificate {
   const certificate = socket.getPeerX509Certificate();
-  if (!certificate) return { is: 'nothing' };
+  if (!certificate) return { state: 'none' };
   const isBy = (authority: X509Certificate | undefined) =>
     authority !== undefined && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
-  const isOfHouse = isBy(house);
-  if (!socket.authorized || !(isOfHouse || isBy(cluster))) return { is: 'bad' };
-  // Node leaves `subject` undefined where the certificate has none, against its own types.
+  const isInternal = isBy(inner);
+  if (!socket.authorized || !(isInternal || isBy(cluster))) return { state: 'invalid' };
+  // Node leaves `subject` undefined where the certificate has none, contrary to its types.
   const subject: string | undefined = certificate.subject;
   const [commonName] = fieldOf(subject ?? '', 'CN');
   // Kubernetes takes the user's name from the common name; a certificate without one names no user.
-  if (subject === undefined || !commonName) return { is: 'bad' };
+  if (subject === undefined || !commonName) return { state: 'invalid' };
   return {
-    is: 'good',
-    until: certificate.validToDate,
+    state: 'valid',
+    expiresAt: certificate.validToDate,
     identity: {
       commonName,
       organizations: fieldOf(subject, 'O'),
       fingerprint: createHash('sha256').update(certificate.raw).digest('hex'),
-      isOfHouse,
+      isInternal,
     },
   };
 }
 
-/** Who may have signed what a connection shows. */
+/** The authorities whose client certificates are accepted. */
 export interface Authorities {
   cluster: X509Certificate;
-  house: X509Certificate | undefined;
+  inner: X509Certificate | undefined;
 }
 
-export const readAuthorities = ({ authority, house }: DoorKeys): Authorities => ({
+export const readAuthorities = ({ authority, innerAuthority }: ListenerKeys): Authorities => ({
   cluster: new X509Certificate(authority),
-  house: house === undefined ? undefined : new X509Certificate(house),
+  inner: innerAuthority === undefined ? undefined : new X509Certificate(innerAuthority),
 });

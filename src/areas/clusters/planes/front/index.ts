@@ -12,139 +12,154 @@ import { paceRequests } from '../../../../kernel/http/pipelining.ts';
 import { refuseMalformed } from '../../../../kernel/http/server.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import type { Door, DoorKeys, Front, Served } from '../../engine/shard/door.ts';
-import { isTalk } from '../../rules/process/forwarding.ts';
-import { paceHandshakes } from './handshakes.ts';
-import { type Authorities, identifySocket, readAuthorities, type Shown } from './identify.ts';
-import { makeStrangers, type Strangers } from './strangers.ts';
+import type { ClusterListener, Front, ListenerKeys, ListenerOptions } from '../../engine/shard/listener.ts';
+import { isUpgrade } from '../../rules/process/forwarding.ts';
+import { throttleHandshakes } from './handshakes.ts';
+import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
+import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
 
-// Where clusters are reached. A port for each, since a kubelet keeps no server name in its configuration; or, with a domain, one port for
-// all, told apart by the name that is asked for.
+// TLS listeners of clusters. Each cluster has its own port, because a kubelet's configuration keeps no server name. With a domain all clusters
+// share one port, and the TLS server name selects the cluster.
 
-const limits = { handshakeMs: 10_000, headersMs: 10_000, keepAliveMs: 90_000, headerBytes: 65_536, connectionsInAll: 20_000 };
-/** Of a tier's connections and requests, for callers that have proven nothing; the rest is for the known. */
-const strangersPart = { inAll: 1 / 2, perAddress: 1 / 4 };
-const partOf = (most: number) => ({ inAll: Math.ceil(most * strangersPart.inAll), perAddress: Math.ceil(most * strangersPart.perAddress) });
+const limits = {
+  handshakeTimeoutMs: 10_000,
+  headersTimeoutMs: 10_000,
+  keepAliveMs: 90_000,
+  maxHeaderBytes: 65_536,
+  maxConnections: 20_000,
+};
+/** The share of a tier's connections and requests for unauthenticated callers; the rest is reserved for authenticated ones. */
+const unauthenticatedShare = { total: 1 / 2, perAddress: 1 / 4 };
+const unauthenticatedLimits = (max: number) => ({
+  total: Math.ceil(max * unauthenticatedShare.total),
+  perAddress: Math.ceil(max * unauthenticatedShare.perAddress),
+});
 
-/** Sessions are not resumed: a certificate that is refused since must be shown, and judged, again. */
+/** No session resumption: a client must present its certificate again, which may have been refused since. */
 const secureOptions = constants.SSL_OP_NO_TICKET;
 
 /** A cluster behind a listener. */
-interface Room {
-  served: Served;
+interface ServedCluster {
+  options: ListenerOptions;
   authorities: Authorities;
   context: SecureContext;
-  sockets: Map<TLSSocket, Shown>;
-  strangers: Strangers<TLSSocket>;
+  sockets: Map<TLSSocket, PresentedCertificate>;
+  unauthenticated: UnauthenticatedConnections<TLSSocket>;
 }
 
 type AddressOf = (socket: Socket) => string | undefined;
 
-const contextOptions = ({ certificate, key, authority, house }: DoorKeys) => ({
-  ...{ cert: certificate, key, ca: [authority, ...(house === undefined ? [] : [house])] },
+const contextOptions = ({ certificate, key, authority, innerAuthority }: ListenerKeys) => ({
+  ...{ cert: certificate, key, ca: [authority, ...(innerAuthority === undefined ? [] : [innerAuthority])] },
   ...{ minVersion: 'TLSv1.2' as const, secureOptions },
 });
 
-const makeContext = (keys: DoorKeys) => createSecureContext(contextOptions(keys));
+const makeContext = (keys: ListenerKeys) => createSecureContext(contextOptions(keys));
 
-function makeRoom(served: Served, addressOf: AddressOf): Room {
-  const sockets: Room['sockets'] = new Map();
-  const strangers = makeStrangers<TLSSocket>({
-    connections: () => partOf(served.most()),
-    requests: () => partOf(served.inflight()),
+function makeServedCluster(served: ListenerOptions, addressOf: AddressOf): ServedCluster {
+  const sockets: ServedCluster['sockets'] = new Map();
+  const unauthenticated = makeUnauthenticatedConnections<TLSSocket>({
+    connections: () => unauthenticatedLimits(served.maxConnections()),
+    requests: () => unauthenticatedLimits(served.maxInflight()),
     addressOf,
     close: (socket) => {
       sockets.delete(socket);
       socket.destroy();
     },
   });
-  return { served, authorities: readAuthorities(served.keys), context: makeContext(served.keys), sockets, strangers };
+  return {
+    options: served,
+    authorities: readAuthorities(served.keys),
+    context: makeContext(served.keys),
+    sockets,
+    unauthenticated,
+  };
 }
 
-function renewRoom(room: Room, keys: DoorKeys): void {
-  room.served = { ...room.served, keys };
-  room.authorities = readAuthorities(keys);
-  room.context = makeContext(keys);
+function renewKeys(cluster: ServedCluster, keys: ListenerKeys): void {
+  cluster.options = { ...cluster.options, keys };
+  cluster.authorities = readAuthorities(keys);
+  cluster.context = makeContext(keys);
 }
 
-type FindRoom = (serverName: string) => Room | undefined;
+type FindCluster = (serverName: string) => ServedCluster | undefined;
 
-const answerIn = (roomOf: FindRoom) => (request: IncomingMessage, response: ServerResponse) => {
+const answerIn = (clusterOf: FindCluster) => (request: IncomingMessage, response: ServerResponse) => {
   const socket = request.socket as TLSSocket;
-  const room = roomOf(nameOf(socket));
-  const shown = room?.sockets.get(socket);
-  if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
-  answerRequest(room, shown, request, response);
+  const cluster = clusterOf(nameOf(socket));
+  const presented = cluster?.sockets.get(socket);
+  if (!cluster || !presented) return void response.writeHead(421, { connection: 'close' }).end();
+  answerRequest(cluster, presented, request, response);
 };
 
-/** Listens; `roomOf` finds the cluster that a connection is for. Without keys only those get an answer who ask by a name. */
+/** Listens; `clusterOf` finds the cluster of a server name. Without `keys` only connections with a known server name complete a handshake. */
 async function listen(
-  at: Served['listen'],
-  keys: DoorKeys | undefined,
-  roomOf: FindRoom,
+  at: ListenerOptions['listen'],
+  keys: ListenerKeys | undefined,
+  clusterOf: FindCluster,
   { log, addressOf, connections, isBusy }: FrontParts,
 ): Promise<Server> {
   const paced = paceRequests(
-    guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(roomOf)),
+    guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(clusterOf)),
     isBusy,
   );
   const server = createServer(
     {
       ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
       ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
-      ...{ handshakeTimeout: limits.handshakeMs, maxHeaderSize: limits.headerBytes },
+      ...{ handshakeTimeout: limits.handshakeTimeoutMs, maxHeaderSize: limits.maxHeaderBytes },
       shouldUpgradeCallback: guarded(
         'clusters.front.should-upgrade',
         ([{ socket }]) => socket,
         (request: IncomingMessage) =>
-          isTalk(request.headers.upgrade) && roomOf(nameOf(request.socket as TLSSocket))?.served.talk !== undefined,
+          isUpgrade(request.headers.upgrade) && clusterOf(nameOf(request.socket as TLSSocket))?.options.upgrade !== undefined,
         false,
       ),
       SNICallback: guarded(
         'clusters.front.server-name',
         ([, done]) => ({ destroy: () => done(new Error('the name could not be looked up')) }),
         (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
-          const room = roomOf(name);
-          return room ? done(null, room.context) : done(new Error('no cluster has this name'));
+          const cluster = clusterOf(name);
+          return cluster ? done(null, cluster.context) : done(new Error('no cluster has this name'));
         },
       ),
     },
     paced.listener,
   );
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const room = roomOf(nameOf(request.socket as TLSSocket));
-    const shown = room?.sockets.get(request.socket as TLSSocket);
-    if (!room || !shown || !isGood(shown)) return void socket.destroy();
-    watchesItself({ req: request }); // a terminal may stand still for as long as its user likes
-    talkWith(room, shown, request, socket, head);
+    const cluster = clusterOf(nameOf(request.socket as TLSSocket));
+    const presented = cluster?.sockets.get(request.socket as TLSSocket);
+    if (!cluster || !presented || !isUsable(presented)) return void socket.destroy();
+    watchesItself({ req: request }); // a terminal may be idle without limit
+    answerUpgrade(cluster, presented, request, socket, head);
   };
   server.on(
     'upgrade',
     guarded('clusters.front.upgrade', ([, socket]) => socket, upgrade),
   );
-  paceHandshakes(server, addressOf, isBusy);
+  throttleHandshakes(server, addressOf, isBusy);
   paced.watch(server, 'secureConnection');
   server.on(
     'clientError',
     guarded('clusters.front.client-error', ([, socket]) => socket, refuseMalformed),
   );
   connections().watch(server);
-  server.headersTimeout = limits.headersMs;
-  server.requestTimeout = 0; // watches stay open; bodies have a time of their own
+  server.headersTimeout = limits.headersTimeoutMs;
+  server.requestTimeout = 0; // watches stay open; bodies have their own timeout
   server.keepAliveTimeout = limits.keepAliveMs;
-  server.maxConnections = limits.connectionsInAll;
+  server.maxConnections = limits.maxConnections;
   server.on(
     'secureConnection',
     guarded(
       'clusters.front.connection',
       ([socket]) => socket,
-      (socket: TLSSocket) => takeIn(roomOf(nameOf(socket)), socket),
+      (socket: TLSSocket) => admitConnection(clusterOf(nameOf(socket)), socket),
     ),
   );
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on(
     'error',
-    guarded('clusters.front.error', undefined, (error) => log.warn({ err: error }, 'trouble with the listener of clusters')),
+    guarded('clusters.front.error', undefined, (error) => log.warn({ err: error }, 'a listener of clusters failed')),
   );
   server.listen(at.port, at.host);
   await Promise.race([
@@ -158,94 +173,110 @@ async function listen(
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
 
-/** A cluster's connections are counted before anything is read from them. A full cluster closes a stranger's for the next one. */
-function takeIn(room: Room | undefined, socket: TLSSocket): void {
-  if (!room || socket.destroyed) return void socket.destroy();
-  const { sockets, strangers, served } = room;
-  const shown = identifySocket(socket, room.authorities);
-  sockets.set(socket, shown);
+/** Connections are counted before anything is read from them. A full cluster evicts an unauthenticated connection for a new one. */
+function admitConnection(cluster: ServedCluster | undefined, socket: TLSSocket): void {
+  if (!cluster || socket.destroyed) return void socket.destroy();
+  const { sockets, unauthenticated, options } = cluster;
+  const presented = readClientCertificate(socket, cluster.authorities);
+  sockets.set(socket, presented);
   const leave = () => {
-    strangers.leave(socket);
+    unauthenticated.remove(socket);
     sockets.delete(socket);
   };
   socket.once('close', guarded('clusters.front.close', socket, leave));
-  if (shown.is !== 'good') strangers.enter(socket);
-  if (sockets.size <= served.most() || strangers.evict()) return;
+  if (presented.state !== 'valid') unauthenticated.add(socket);
+  if (sockets.size <= options.maxConnections() || unauthenticated.evict()) return;
   sockets.delete(socket);
   socket.destroy();
 }
 
-const identityOf = (shown: Shown) => (shown.is === 'good' ? shown.identity : undefined);
+const identityOf = (presented: PresentedCertificate) => (presented.state === 'valid' ? presented.identity : undefined);
 
-function answerRequest(room: Room, shown: Shown, request: IncomingMessage, response: ServerResponse): void {
-  // A connection may outlive the certificate that it showed.
-  if (!isGood(shown)) return void refuse(response, 401, 'Unauthorized', 'the client certificate is not of this cluster, or has expired');
+function answerRequest(cluster: ServedCluster, presented: PresentedCertificate, request: IncomingMessage, response: ServerResponse): void {
+  // A connection may outlive its certificate.
+  if (!isUsable(presented))
+    return void refuse(response, 401, 'Unauthorized', 'the client certificate is not of this cluster, or has expired');
   const socket = request.socket as TLSSocket;
-  const isKnown = !room.strangers.has(socket);
-  if (!isKnown) {
-    const end = room.strangers.begin(socket);
+  const isAuthenticated = !cluster.unauthenticated.has(socket);
+  if (!isAuthenticated) {
+    const end = cluster.unauthenticated.beginRequest(socket);
     if (!end)
       return void refuse(response, 429, 'TooManyRequests', 'too many requests without a login are under way; try again in a moment');
     response.once('close', guarded('clusters.front.answered', socket, end));
   }
-  noteProof(room, socket, shown, request, response);
-  room.served.serve(request, response, { identity: identityOf(shown), isKnown });
+  trackAuthentication(cluster, socket, presented, request, response);
+  cluster.options.serve(request, response, { identity: identityOf(presented), isAuthenticated });
 }
 
-/** A connection that the cluster agrees to talk on is known from then on. */
-function talkWith(room: Room, shown: Shown, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+/** A connection whose upgrade the cluster accepts (101) is authenticated from then on. */
+function answerUpgrade(
+  cluster: ServedCluster,
+  presented: PresentedCertificate,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
   const own = request.socket as TLSSocket;
-  const isKnown = !room.strangers.has(own);
-  if (!isKnown) {
-    const end = room.strangers.begin(own);
+  const isAuthenticated = !cluster.unauthenticated.has(own);
+  if (!isAuthenticated) {
+    const end = cluster.unauthenticated.beginRequest(own);
     if (!end) return void socket.destroy();
     socket.once('close', guarded('clusters.front.talked', socket, end));
     const { write } = socket;
     socket.write = ((first: Buffer | string, ...more: unknown[]) => {
       socket.write = write;
       if (String(first).startsWith('HTTP/1.1 101 ')) {
-        room.strangers.leave(own);
+        cluster.unauthenticated.remove(own);
         end();
       }
       return Reflect.apply(write, socket, [first, ...more]);
     }) as typeof write;
   }
-  room.served.talk?.(request, socket, head, { identity: identityOf(shown), isKnown });
+  cluster.options.upgrade?.(request, socket, head, { identity: identityOf(presented), isAuthenticated });
 }
 
-/** Whether a cluster took a request's token shows in the status of its answer, whichever driver serves it. A token that it does not take is 401;
- *  403 and 429 may be said before it is looked at. */
-const isProof = (status: number): boolean => status < 400 || status === 404 || status === 409;
+/** The response status shows whether the cluster accepted the token, whichever driver serves it. A refused token is 401; 403 and 429 may be sent
+ *  before the token is checked. */
+const provesToken = (status: number): boolean => status < 400 || status === 404 || status === 409;
 
-/** With two spaces Kubernetes reads an empty token, and takes its bearer for anonymous. */
+/** Exactly one space: with two, Kubernetes reads an empty token and treats the caller as anonymous. */
 const isBearer = /^Bearer \S+$/i;
 
-/** A connection is known once an answer proves it, and unknown again after 401. */
-function noteProof({ strangers, sockets }: Room, socket: TLSSocket, shown: Shown, request: IncomingMessage, response: ServerResponse) {
+/** A connection is authenticated once a response proves its token, and unauthenticated again after 401. */
+function trackAuthentication(
+  { unauthenticated, sockets }: ServedCluster,
+  socket: TLSSocket,
+  presented: PresentedCertificate,
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
   const { writeHead } = response;
   response.writeHead = ((status: number, ...more: unknown[]) => {
     if (sockets.has(socket)) {
-      if (status === 401 && !strangers.has(socket)) strangers.enter(socket);
-      else if (isProof(status) && (shown.is === 'good' || isBearer.test(request.headers.authorization ?? ''))) strangers.leave(socket);
+      if (status === 401 && !unauthenticated.has(socket)) unauthenticated.add(socket);
+      else if (provesToken(status) && (presented.state === 'valid' || isBearer.test(request.headers.authorization ?? '')))
+        unauthenticated.remove(socket);
     }
     return Reflect.apply(writeHead, response, [status, ...more]);
   }) as typeof writeHead;
 }
 
-const isGood = (shown: Shown): boolean => shown.is === 'nothing' || (shown.is === 'good' && shown.until >= wallClock());
+const isUsable = (presented: PresentedCertificate): boolean =>
+  presented.state === 'none' || (presented.state === 'valid' && presented.expiresAt >= wallClock());
 
-/** In Kubernetes' words. */
+/** Answers with a Kubernetes Status. */
 function refuse(response: ServerResponse, code: number, reason: string, message: string): void {
   const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code });
   const retry = code === 429 ? { 'retry-after': '1' } : {};
   response.writeHead(code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...retry }).end(body);
 }
 
-function cutSockets({ sockets }: Room, fingerprints: ReadonlySet<string>): void {
-  for (const [socket, shown] of sockets) if (shown.is === 'good' && fingerprints.has(shown.identity.fingerprint)) socket.destroy();
+function cutSockets({ sockets }: ServedCluster, fingerprints: ReadonlySet<string>): void {
+  for (const [socket, presented] of sockets)
+    if (presented.state === 'valid' && fingerprints.has(presented.identity.fingerprint)) socket.destroy();
 }
 
-function closeSockets({ sockets }: Room): void {
+function closeSockets({ sockets }: ServedCluster): void {
   for (const socket of sockets.keys()) socket.destroy();
 }
 
@@ -262,13 +293,13 @@ const portOf = (server: Server) => (server.address() as AddressInfo).port;
 interface FrontParts {
   log: Logger;
   addressOf: AddressOf;
-  /** Closes the connections of a listener whose callers do not read. */
+  /** Closes connections whose callers do not read. */
   connections: () => Connections;
-  /** Whether the event loop has much to do. */
+  /** Whether the event loop is overloaded. */
   isBusy: () => boolean;
 }
 
-/** Who may have how many connections is for the rooms to say. */
+/** Connection limits are enforced per cluster, not here. */
 const unbounded = {
   anonymousPerAddress: Number.POSITIVE_INFINITY,
   anonymousInAll: Number.POSITIVE_INFINITY,
@@ -293,18 +324,18 @@ export function makeFront(
   };
 }
 
-async function openOwnPort(served: Served, parts: FrontParts): Promise<Door> {
-  const room = makeRoom(served, parts.addressOf);
-  const server = await listen(served.listen, served.keys, () => room, parts);
+async function openOwnPort(served: ListenerOptions, parts: FrontParts): Promise<ClusterListener> {
+  const cluster = makeServedCluster(served, parts.addressOf);
+  const server = await listen(served.listen, served.keys, () => cluster, parts);
   return {
     port: portOf(server),
     renew(keys) {
-      renewRoom(room, keys);
+      renewKeys(cluster, keys);
       server.setSecureContext(contextOptions(keys));
     },
-    cut: (fingerprints) => cutSockets(room, fingerprints),
+    cut: (fingerprints) => cutSockets(cluster, fingerprints),
     async close() {
-      closeSockets(room);
+      closeSockets(cluster);
       await closeServer(server);
     },
   };
@@ -312,25 +343,25 @@ async function openOwnPort(served: Served, parts: FrontParts): Promise<Door> {
 
 /** Opened with the first cluster, closed with the process. */
 function makeSharedPort(parts: FrontParts) {
-  const rooms = new Map<string, Room>();
+  const clusters = new Map<string, ServedCluster>();
   let opening: Promise<Server> | undefined;
   return {
-    async open(served: Served, serverName: string): Promise<Door> {
-      const room = makeRoom(served, parts.addressOf);
-      rooms.set(serverName, room);
-      opening ??= listen(served.listen, undefined, (name) => rooms.get(name.toLowerCase()), parts);
+    async open(served: ListenerOptions, serverName: string): Promise<ClusterListener> {
+      const cluster = makeServedCluster(served, parts.addressOf);
+      clusters.set(serverName, cluster);
+      opening ??= listen(served.listen, undefined, (name) => clusters.get(name.toLowerCase()), parts);
       const server = await opening.catch((error) => {
         opening = undefined;
-        rooms.delete(serverName);
+        clusters.delete(serverName);
         throw error;
       });
       return {
         port: portOf(server),
-        renew: (keys) => renewRoom(room, keys),
-        cut: (fingerprints) => cutSockets(room, fingerprints),
+        renew: (keys) => renewKeys(cluster, keys),
+        cut: (fingerprints) => cutSockets(cluster, fingerprints),
         async close() {
-          if (rooms.get(serverName) === room) rooms.delete(serverName);
-          closeSockets(room);
+          if (clusters.get(serverName) === cluster) clusters.delete(serverName);
+          closeSockets(cluster);
         },
       };
     },

@@ -11,34 +11,34 @@ import { markKnown } from '../../../../kernel/http/connections.ts';
 import { type Plane, refuseInJson } from '../../../../kernel/http/plane.ts';
 import { exchangeRegistration } from '../../engine/exchange.ts';
 import type { RegistrationAccess } from '../../engine/join.ts';
-import type { Tenants } from '../../engine/tenants.ts';
+import type { TenantClusters } from '../../engine/tenant-clusters.ts';
 import { joinScript } from '../../rules/join-text.ts';
 
-// Where nodes come with a registration token: `/join.sh` for people and clouds, `POST /join/v1` for the script and for programs.
+// Nodes join here with a registration token: `/join.sh` is the script for people and clouds; `POST /join/v1` exchanges the token.
 
-export interface JoinDoor {
+export interface JoinPlaneOptions {
   app: App;
   principals: Principals;
-  tenants: Tenants;
+  tenants: TenantClusters;
 }
 
 const node: ReadonlySet<Kind> = new Set(['node']);
-/** Exchanges a minute for one registration token: a large cluster that starts at once gets in, a loop gone wild does not fill it. */
-const perMinute = 300;
+/** Per registration token: enough for a large cluster that starts at once, and a limit for a client that loops. */
+const exchangesPerMinute = 300;
 
 const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
 
-export const joinPlane = (door: JoinDoor): Plane => ({
+export const joinPlane = (options: JoinPlaneOptions): Plane => ({
   name: 'join',
   role: 'api',
   owns: (request) => request.url!.startsWith('/join') && (pathOf(request) === '/join.sh' || pathOf(request) === '/join/v1'),
   open: () => {
-    const authenticate = makeAuthentication(door);
+    const authenticate = makeAuthentication(options);
     return (request, response) => {
       if (pathOf(request) === '/join.sh') return sendScript(request, response);
       if (request.method !== 'POST')
         throw new Refusal(405, 'method_not_allowed', 'exchange a registration token with POST', { headers: { allow: 'POST' } });
-      return answerExchange(door, authenticate, request, response);
+      return answerExchange(options, authenticate, request, response);
     };
   },
   refuse: refuseInJson,
@@ -52,7 +52,7 @@ function sendScript(request: IncomingMessage, response: ServerResponse): void {
 }
 
 async function answerExchange(
-  { app, tenants }: JoinDoor,
+  { app, tenants }: JoinPlaneOptions,
   authenticate: (request: IncomingMessage) => Promise<Principal>,
   request: IncomingMessage,
   response: ServerResponse,
@@ -79,19 +79,19 @@ async function answerExchange(
     .end(body);
 }
 
-function makeAuthentication({ app, principals }: JoinDoor) {
+function makeAuthentication({ app, principals }: JoinPlaneOptions) {
   const attempts = makeAttempts(app);
-  const rate = rateLimit(perMinute);
+  const rate = rateLimit(exchangesPerMinute);
   return async (request: IncomingMessage): Promise<Principal> => {
     const key = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     if (key === undefined)
       throw new Refusal(401, 'unauthenticated', 'unauthenticated: send a registration token as `Authorization: Bearer qd_node_…`');
     const found = principals.find(key, node, (secret, lookup) => attempts.look(request, secret, lookup));
-    if (found === undefined) attempts.failed(request); // by its form, or remembered to be wrong
+    if (found === undefined) attempts.failed(request); // malformed, or cached as invalid
     const principal = await found;
     if (!principal)
       throw new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
-    markKnown(request); // many honest nodes may come from behind one address
+    markKnown(request); // many nodes may share one address
     const { allowed, resetSeconds } = rate.take(principal.id);
     if (!allowed) throw tooMany('too many nodes join with this registration token at once', resetSeconds);
     return principal;

@@ -1,8 +1,8 @@
 import { kineMiB, limitsOf } from './limits.ts';
 
-// Where the programs of a cluster are held apart from everything else, if the server may: cgroup v2, as the kernel's files tell it.
+// Limits of a cluster's programs by cgroup v2, and the text formats of the kernel's files.
 
-/** The directory of a process's own cgroup, from its `cgroup` and `mountinfo`; undefined: there is no cgroup v2, or it is out of sight. */
+/** The directory of a process's cgroup, from its `cgroup` and `mountinfo`; undefined: there is no cgroup v2, or it is not mounted here. */
 export function findOwnDirectory(cgroup: string, mountinfo: string): string | undefined {
   const path = /^0::(\/.*)$/m.exec(cgroup)?.[1];
   const mount = mountinfo.split('\n').find((line) => / - cgroup2 /.test(line));
@@ -15,57 +15,57 @@ export function findOwnDirectory(cgroup: string, mountinfo: string): string | un
   return whole;
 }
 
-/** Spaces and the like stand in mountinfo as octal numbers. */
+/** mountinfo writes spaces and the like as octal numbers. */
 const plainText = (text: string) => text.replaceAll(/\\([0-7]{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
 
-/** What the kernel must be able to bound. */
+/** The controllers that are needed. */
 export const controllers = ['memory', 'cpu'] as const;
 
-/** Of those, the ones that a list of the kernel's lacks. */
+/** The needed controllers that are missing from a list of the kernel's. */
 export const lackingOf = (list: string): string[] => controllers.filter((name) => !list.split(/\s+/).includes(name));
 
-/** What all programs of one cluster may take together. */
-export interface Walls {
-  /** From here on the kernel slows them down and takes back what it can. */
+/** Limits for all programs of one cluster together. */
+export interface CgroupLimits {
+  /** Above this the kernel throttles the programs and reclaims memory. */
   highMiB: number;
-  /** Here it ends one of them. */
+  /** At this the kernel kills one of them. */
   mostMiB: number;
-  /** Its share of the processors when others want them too: 100 is a small cluster's. */
+  /** The processor share under contention; 100 is a small cluster's. */
   weight: number;
 }
 
 const weights: Record<string, number> = { small: 100, medium: 200, large: 400 };
 
-/** Room for what Go keeps below for each program, for two sets of apiservers during a change, and a quarter more before anything is ended. */
-export function wallsOf(tier: string, replicas: number): Walls {
+/** The sum of the programs' GOMEMLIMITs, with two sets of apiservers as during a change; a quarter more before the kernel kills. */
+export function wallsOf(tier: string, replicas: number): CgroupLimits {
   const { apiserverMiB, controllerManagerMiB, schedulerMiB } = limitsOf(tier);
   const highMiB = kineMiB + 2 * replicas * apiserverMiB + controllerManagerMiB + schedulerMiB;
   return { highMiB, mostMiB: Math.ceil(highMiB * 1.25), weight: weights[tier] ?? 100 };
 }
 
-/** Both are kept to until the old apiservers have left: nobody is ended because a tier became smaller. */
-export const widerOf = (a: Walls, b: Walls): Walls => ({
+/** Used until the old apiservers have stopped, so that no program is killed because its tier shrinks. */
+export const widerOf = (a: CgroupLimits, b: CgroupLimits): CgroupLimits => ({
   highMiB: Math.max(a.highMiB, b.highMiB),
   mostMiB: Math.max(a.mostMiB, b.mostMiB),
   weight: Math.max(a.weight, b.weight),
 });
 
-/** The kernel's files that say so. */
-export const wallFiles = ['memory.max', 'memory.high', 'cpu.weight'] as const;
+/** The kernel's files for the limits. */
+export const limitFiles = ['memory.max', 'memory.high', 'cpu.weight'] as const;
 
 const mebibyte = 2 ** 20;
 
-export const filesOfWalls = ({ highMiB, mostMiB, weight }: Walls): [name: string, value: string][] => [
+export const filesOfWalls = ({ highMiB, mostMiB, weight }: CgroupLimits): [name: string, value: string][] => [
   ['memory.max', String(mostMiB * mebibyte)],
   ['memory.high', String(highMiB * mebibyte)],
   ['cpu.weight', String(weight)],
 ];
 
-/** The same, read. What a new cgroup has is no bound yet: `max`. */
-export function wallsIn([most, high, weight]: readonly string[]): Walls {
+/** Parses these files. A new cgroup has no limit yet (`max`), which reads as 0. */
+export function wallsIn([most, high, weight]: readonly string[]): CgroupLimits {
   const count = (text: string | undefined) => (/^\d+$/.test(text?.trim() ?? '') ? Number(text) : 0);
   return { highMiB: count(high) / mebibyte, mostMiB: count(most) / mebibyte, weight: count(weight) };
 }
 
-/** How many of its programs the kernel ended for their memory, from its `memory.events`. */
+/** The number of OOM kills in `memory.events`. */
 export const memoryKillsIn = (events: string): number => Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0);

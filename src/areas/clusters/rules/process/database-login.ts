@@ -1,12 +1,12 @@
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 
-/** As whom kine comes to our database. */
+/** kine's login at our database. */
 export interface DatabaseLogin {
   user: string;
   password: string;
 }
 
-/** The password follows from the key that seals the cluster's store: random, sealed with its other keys, and never changed. */
+/** The password is derived from the key that seals the cluster's store, which is random, stored sealed and never changes. */
 export const loginOf = (role: string, storeKey: string): DatabaseLogin => ({
   user: role,
   password: createHmac('sha256', Buffer.from(storeKey, 'base64')).update('quarterdeck: kine at PostgreSQL').digest('hex'),
@@ -14,7 +14,7 @@ export const loginOf = (role: string, storeKey: string): DatabaseLogin => ({
 
 const iterations = 4_096;
 
-/** What PostgreSQL keeps of a password (SCRAM, RFC 5803): whoever logs statements learns nothing from it. The same password gives the same. */
+/** The SCRAM verifier that PostgreSQL stores (RFC 5803): a statement log does not reveal the password. Deterministic. */
 export function verifierOf({ user, password }: DatabaseLogin): string {
   const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
   const salt = hmac(Buffer.from(password), user).subarray(0, 16);

@@ -6,18 +6,18 @@ export interface Pair {
   key: string;
 }
 
-/** What the programs of a cluster know each other by. Nothing of it is good at the cluster's own listener, or for a node. */
+/** Keys between the programs of a cluster. None of them is accepted for a node. */
 export interface InnerKeys {
-  /** Signs what the programs show each other. */
+  /** Signs the programs' certificates. */
   authority: Pair;
-  /** Signs what says of whom a request is: the server's front alone, and apiservers that speak for a caller. */
+  /** Signs the certificates that may set X-Remote headers: the front's, which apiservers also use for aggregated APIs. */
   frontAuthority: Pair;
   apiserver: Pair;
   front: Pair;
   admin: Pair;
   controllerManager: Pair;
   scheduler: Pair;
-  /** Of the cluster's authority: kubelets trust no other. */
+  /** Signed by the cluster's authority: kubelets trust no other. */
   kubeletClient: Pair;
   /** Seals Secrets in the store: 32 bytes in base64. It never changes. */
   storeKey: string;
@@ -27,7 +27,7 @@ export interface FileSource {
   ca: Pair;
   accountKey: string;
   inner: InnerKeys;
-  /** Where apiservers find the way out to nodes and webhooks. */
+  /** The egress proxy, by which apiservers reach nodes and webhooks. */
   egressSocket: string;
 }
 
@@ -56,7 +56,7 @@ export function filesOf({ ca, accountKey, inner, egressSocket }: FileSource): Re
   return files;
 }
 
-/** The same files have the same name, whoever writes them. */
+/** The same content has the same hash on every server. */
 export function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }
@@ -67,7 +67,7 @@ const sealingConfiguration = (secret: string) => ({
   resources: [{ resources: ['secrets'], providers: [{ secretbox: { keys: [{ name: 'first', secret }] } }, { identity: {} }] }],
 });
 
-/** Names of files are looked for beside the file itself; the server is named in the arguments. */
+/** File names are relative to the kubeconfig; the server's address is in the arguments. */
 const kubeconfigFor = (name: string) => ({
   apiVersion: 'v1',
   kind: 'Config',
@@ -77,7 +77,7 @@ const kubeconfigFor = (name: string) => ({
   'current-context': 'own',
 });
 
-/** Not a word of the store: an apiserver that is told how to dial it, even directly, cannot dial a unix socket any more. */
+/** Without an entry for etcd: with one, even a direct one, an apiserver can no longer dial a unix socket. */
 const egressConfiguration = (socket: string) => {
   const outward = { proxyProtocol: 'HTTPConnect', transport: { uds: { udsName: socket } } };
   return {

@@ -1,24 +1,23 @@
-/** Whom a certificate of the cluster names. */
-export interface Named {
+/** The subject of a client certificate. */
+export interface CertificateSubject {
   commonName: string;
   organizations: readonly string[];
   fingerprint: string;
 }
 
-/** Meant for the next program on the way alone: RFC 9110, 7.6.1. */
+/** Hop-by-hop headers: RFC 9110, 7.6.1. */
 const hopByHop = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
   ...['upgrade', 'http2-settings', 'expect'],
 ]);
 
-/** Where a request came from is ours to say, never the caller's. */
-const aboutCaller = /^(x-forwarded-|x-remote-|x-real-ip$|forwarded$|via$)/;
+/** Headers about the caller are set by the front, never by the caller. */
+const callerMetadata = /^(x-forwarded-|x-remote-|x-real-ip$|forwarded$|via$)/;
 
-/** Header names as programs may read them: some take an underscore for a hyphen. */
+/** Normalizes header names: some programs treat an underscore as a hyphen. */
 const plainName = (name: string) => name.toLowerCase().replaceAll('_', '-');
 
-/** Names that the connection's ends agreed on by naming them in `Connection`. A body's length is none: without it the body would be read as
- *  another request. */
+/** Headers named in `Connection`, which are hop-by-hop too. Content-Length is not: without it the body would be read as another request. */
 function namedByConnection(raw: readonly string[]): Set<string> {
   const named = new Set<string>();
   for (let n = 0; n < raw.length; n += 2)
@@ -27,35 +26,35 @@ function namedByConnection(raw: readonly string[]): Set<string> {
   return named;
 }
 
-/** How a request says where its body ends; read from the same headers as those that go on. */
+/** How a request frames its body; read from the same headers that are forwarded. */
 export function framingOf(raw: readonly string[]): 'chunks' | 'length' | 'none' {
   const names = new Set(raw.filter((_, n) => n % 2 === 0).map((name) => name.toLowerCase()));
   return names.has('transfer-encoding') ? 'chunks' : names.has('content-length') ? 'length' : 'none';
 }
 
-/** The headers of a request that has no body, whatever its caller said: an apiserver would wait for it, and take the next request for it. */
+/** Headers of a request without a body. A leftover Content-Length would make an apiserver read the next request as the body. */
 export function withoutBody(method: string, headers: readonly string[]): string[] {
   const kept = headers.filter((_, n) => headers[n - (n % 2)]!.toLowerCase() !== 'content-length');
   return method === 'GET' || method === 'HEAD' ? kept : [...kept, 'Content-Length', '0'];
 }
 
-/** The caller's headers, name and value in turn, as they may go on to an apiserver; undefined: they cannot. */
-export function onwardHeaders(raw: readonly string[], named: Named | undefined): string[] | undefined {
+/** The headers to forward to an apiserver, as alternating names and values. Undefined: the caller's name fits in no header. */
+export function requestHeaders(raw: readonly string[], named: CertificateSubject | undefined): string[] | undefined {
   const dropped = namedByConnection(raw);
   const onward: string[] = [];
   for (let n = 0; n < raw.length; n += 2) {
     const name = plainName(raw[n]!);
-    if (hopByHop.has(name) || dropped.has(name) || aboutCaller.test(name)) continue;
-    // A certificate says who it is; a token beside it would be a second answer.
+    if (hopByHop.has(name) || dropped.has(name) || callerMetadata.test(name)) continue;
+    // The certificate identifies the caller; a token beside it would be a second identity.
     if (named && name === 'authorization') continue;
     onward.push(raw[n]!, raw[n + 1]!);
   }
-  const spoken = named ? speakFor(named) : [];
+  const spoken = named ? identityHeaders(named) : [];
   return spoken && [...onward, ...spoken];
 }
 
-/** In the words of `--requestheader-…`; undefined: a name that no header can carry. */
-function speakFor({ commonName, organizations, fingerprint }: Named): string[] | undefined {
+/** The headers of `--requestheader-…`; undefined: a name that fits in no header. */
+function identityHeaders({ commonName, organizations, fingerprint }: CertificateSubject): string[] | undefined {
   if (commonName === '' || [commonName, ...organizations].some((text) => /\p{Cc}/u.test(text))) return undefined;
   return [
     ...['X-Remote-User', asHeader(commonName)],
@@ -64,14 +63,14 @@ function speakFor({ commonName, organizations, fingerprint }: Named): string[] |
   ];
 }
 
-/** Headers are bytes: UTF-8, one character for each. */
+/** Node writes headers as latin1, so UTF-8 bytes are mapped to one character each. */
 const asHeader = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** The group that every authorizer lets pass: only the house's own certificate names it, never one that the cluster signed. */
-export const masters = 'system:masters';
+/** The group with all rights. Only internal certificates may name it, never one that the cluster signed. */
+export const mastersGroup = 'system:masters';
 
-/** The answer's headers as they may go back. */
-export function backwardHeaders(raw: readonly string[]): string[] {
+/** The response headers to return. */
+export function responseHeaders(raw: readonly string[]): string[] {
   const dropped = namedByConnection(raw);
   const back: string[] = [];
   for (let n = 0; n < raw.length; n += 2) {
@@ -81,23 +80,27 @@ export function backwardHeaders(raw: readonly string[]): string[] {
   return back;
 }
 
-const talks = new Set(['exec', 'attach', 'portforward', 'proxy']);
+const streamingSubresources = new Set(['exec', 'attach', 'portforward', 'proxy']);
 
-/** As parts of a pod, a service or a node; a namespace may have any of these names. */
-function isTalkPath(path: string): boolean {
+/** Matches subresources of pods, services and nodes by position, because a namespace may have any of these names. */
+function isStreamingPath(path: string): boolean {
   const [root, api, version, kind, ...rest] = path.split('/', 9);
   if (root !== '' || api !== 'api' || version !== 'v1') return false;
-  if (kind === 'nodes') return Boolean(rest[0]) && talks.has(rest[1]!);
+  if (kind === 'nodes') return Boolean(rest[0]) && streamingSubresources.has(rest[1]!);
   const [namespace, resource, name, part] = rest;
   return (
-    kind === 'namespaces' && Boolean(namespace) && (resource === 'pods' || resource === 'services') && Boolean(name) && talks.has(part!)
+    kind === 'namespaces' &&
+    Boolean(namespace) &&
+    (resource === 'pods' || resource === 'services') &&
+    Boolean(name) &&
+    streamingSubresources.has(part!)
   );
 }
 
-/** Requests that stay open as long as somebody listens: they are counted among connections, not among what is under way. */
-export function isLong(method: string, url: string): boolean {
+/** Long-running requests: they count as connections, not as requests in flight. */
+export function isLongRunning(method: string, url: string): boolean {
   const [path = '', query = ''] = url.split('?', 2) as [string, string?];
-  if (isTalkPath(path)) return true;
+  if (isStreamingPath(path)) return true;
   if (method !== 'GET') return false;
   const asked = new URLSearchParams(query);
   const isYes = (value: string | null) => value !== null && ['1', 'true', 't', 'TRUE', 'True', 'T'].includes(value);
@@ -106,5 +109,5 @@ export function isLong(method: string, url: string): boolean {
   );
 }
 
-/** What may follow on a connection instead of HTTP. */
-export const isTalk = (upgrade: string | undefined): boolean => /^(websocket|spdy\/3\.1)$/i.test(upgrade ?? '');
+/** The protocols that a connection may upgrade to. */
+export const isUpgrade = (upgrade: string | undefined): boolean => /^(websocket|spdy\/3\.1)$/i.test(upgrade ?? '');

@@ -1,7 +1,7 @@
 import type { TierName } from '../tiers.ts';
 import { isTier, tierOf } from '../tiers.ts';
 
-/** What a tier gives the programs of one cluster. The memory is what Go's collector works to keep below, not a wall. */
+/** Resources of one cluster's programs by tier. The memory is GOMEMLIMIT, a soft limit for Go's collector. */
 export interface ProgramLimits {
   processors: number;
   apiserverMiB: number;
@@ -17,7 +17,7 @@ const programs: Record<TierName, Omit<ProgramLimits, 'inflight' | 'mutating'>> =
   large: { processors: 8, apiserverMiB: 8_192, controllerManagerMiB: 2_048, schedulerMiB: 1_024 },
 };
 
-/** The same for every tier, so that a change of tier does not restart it: every apiserver would lose its store for a moment. */
+/** The same for every tier, so that a change of tier does not restart kine, without which every apiserver loses its store for a moment. */
 export const kineMiB = 256;
 
 export function limitsOf(tier: string): ProgramLimits {

@@ -5,12 +5,12 @@ import { hashOf } from './files.ts';
 import { kineMiB, limitsOf, type ProgramLimits } from './limits.ts';
 
 export const kinds = ['kine', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
-export type Kind = (typeof kinds)[number];
+export type ProgramKind = (typeof kinds)[number];
 
-/** A program as it should run. Two with the same hash are the same: one that runs already is not started again. */
+/** A program as it should run. A running program with the same hash is not started again. */
 export interface WantedProgram {
-  kind: Kind;
-  /** Of its record and log; of two apiservers during a change each has its own. */
+  kind: ProgramKind;
+  /** Names the record; during a change old and new apiservers have different names. */
   name: string;
   log: string;
   program: string;
@@ -20,18 +20,18 @@ export interface WantedProgram {
   listens: boolean;
 }
 
-/** What the programs of a cluster are made from. */
+/** The inputs from which a cluster's programs are derived. */
 export interface Run {
   tier: string;
   replicas: number;
   endpoint: string;
-  /** The directory of the version's programs, and kine. */
+  /** The directory of the version's programs, and the path of kine. */
   binaries: { dir: string; kine: string };
   keysDir: string;
   kineSocket: string;
   /** PostgreSQL's address with the schema and password. */
   database: string;
-  /** Whom they run as, if that is another than the server is. */
+  /** The programs' uid, if it is not the server's. */
   user?: number | undefined;
 }
 
@@ -42,9 +42,9 @@ const requestHeaders = [
   '--requestheader-extra-headers-prefix=X-Remote-Extra-',
 ];
 
-type Made = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
+type ProgramSpec = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
 
-function want({ user }: Run, made: Made, index: number | undefined, listens: boolean): WantedProgram {
+function makeWanted({ user }: Run, made: ProgramSpec, index: number | undefined, listens: boolean): WantedProgram {
   const hash = hashOf([made.program, made.args(0), made.env, ...(user === undefined ? [] : [user])]);
   const log = index === undefined ? made.kind : `${made.kind}-${index}`;
   return { ...made, hash, listens, log, name: index === undefined ? made.kind : `${log}-${hash}` };
@@ -52,24 +52,24 @@ function want({ user }: Run, made: Made, index: number | undefined, listens: boo
 
 const goLimits = (processors: number, mebibytes: number) => ({ GOMAXPROCS: String(processors), GOMEMLIMIT: `${mebibytes}MiB` });
 
-/** Of the database, that a cluster has at once, and keeps. */
+/** Database connections that a cluster's kine opens and keeps. */
 const kineConnections = '3';
 
-/** The last version of etcd that an apiserver does not ask how far its watches are. kine says so up to a second late, and as long would every list
- *  wait that is to be no older than now, several of them before an apiserver is ready. Without that it asks kine for the list: a few milliseconds. */
-const withoutProgress = '3.5.12';
+/** The last etcd version whose watch progress an apiserver does not request. kine reports progress up to a second late, which would delay every
+ *  consistent list, several of them before an apiserver is ready. Without progress an apiserver lists from kine, in a few milliseconds. */
+const emulatedEtcdVersion = '3.5.12';
 
 export const wantKine = (run: Run): WantedProgram =>
-  want(
+  makeWanted(
     run,
     {
       kind: 'kine',
       program: run.binaries.kine,
       args: () => [
         ...['--listen-address', `unix://${run.kineSocket}`, '--metrics-bind-address', '0'],
-        // By itself it opens as many as there are requests, and closes all but two again.
+        // By default kine opens a connection per request and closes all but two again.
         ...['--datastore-max-open-connections', kineConnections, '--datastore-max-idle-connections', kineConnections],
-        ...['--emulated-etcd-version', withoutProgress],
+        ...['--emulated-etcd-version', emulatedEtcdVersion],
       ],
       env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: run.database },
     },
@@ -80,7 +80,7 @@ export const wantKine = (run: Run): WantedProgram =>
 export function wantApiservers(run: Run): WantedProgram[] {
   const limits = limitsOf(run.tier);
   return Array.from({ length: run.replicas }, (_, index) =>
-    want(
+    makeWanted(
       run,
       {
         kind: 'kube-apiserver',
@@ -115,7 +115,7 @@ function apiserverArguments({ endpoint, keysDir, kineSocket }: Run, limits: Prog
   ];
 }
 
-/** Nothing to listen on: whether it lives is seen by its process, and what it does by the objects. */
+/** Controllers listen on no port; their health is judged by their processes. */
 const controllerArguments = (keysDir: string, name: string, server: string) => [
   ...[`--kubeconfig=${join(keysDir, `${name}.kubeconfig`)}`, `--master=${server}`],
   ...['--leader-elect=true', '--secure-port=0', '--profiling=false'],
@@ -127,7 +127,7 @@ export function wantControllerManager(run: Run, server: string): WantedProgram {
   const at = (name: string) => join(keysDir, name);
   const args = [
     ...controllerArguments(keysDir, 'controller-manager', server),
-    // Requests for certificates are decided by our own approver alone.
+    // Certificate requests are decided by our own approver alone.
     ...['--controllers=*,-csrapproving', '--use-service-account-credentials=true'],
     ...[`--cluster-signing-cert-file=${at('cluster.crt')}`, `--cluster-signing-key-file=${at('cluster.key')}`],
     ...[`--cluster-signing-duration=${lifetimes.nodeCertificate}s`, `--root-ca-file=${at('cluster.crt')}`],
@@ -136,7 +136,7 @@ export function wantControllerManager(run: Run, server: string): WantedProgram {
   ];
   const program = join(binaries.dir, 'kube-controller-manager');
   const env = goLimits(limits.processors, limits.controllerManagerMiB);
-  return want(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
+  return makeWanted(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
 }
 
 export function wantScheduler(run: Run, server: string): WantedProgram {
@@ -144,8 +144,13 @@ export function wantScheduler(run: Run, server: string): WantedProgram {
   const limits = limitsOf(tier);
   const args = controllerArguments(keysDir, 'scheduler', server);
   const env = goLimits(limits.processors, limits.schedulerMiB);
-  return want(run, { kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env }, undefined, false);
+  return makeWanted(
+    run,
+    { kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env },
+    undefined,
+    false,
+  );
 }
 
-/** How long after its n-th early end in a row a program is started again. */
-export const pauseSeconds = (ends: number): number => (ends <= 1 ? 0 : Math.min(60, 2 ** (ends - 2)));
+/** The restart delay after the n-th consecutive early exit. */
+export const restartDelaySeconds = (ends: number): number => (ends <= 1 ? 0 : Math.min(60, 2 ** (ends - 2)));

@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { removeAccess } from '../../tasks.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
 
-test('a person’s client configuration ends with their right to one, and nobody else’s does', async (t) => {
+test('a user’s client configuration ends with the right to it; those of other users do not', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   await readyCluster(owner, { name: 'prod' });

@@ -55,7 +55,7 @@ const sharedLocks = `
   select count(*)::text as id from pg_locks l join pg_database d on d.oid = l.database
    where d.datname = current_database() and l.locktype = 'advisory' and l.mode = 'ShareLock' and l.granted`;
 
-test('a revocation holds for an embedded write that waits, and waits for one that was there before', async (t) => {
+test('a revocation applies to a waiting embedded write, and waits for one that started before', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   const race = await openRace(qd.connection);
@@ -106,7 +106,7 @@ test('a revocation holds for an embedded write that waits, and waits for one tha
     assert.equal(await kept('late-demoted'), false);
   });
 
-  await t.test('a write that was there before', async () => {
+  await t.test('a write that started before', async () => {
     const of = await fetch('before');
     await race.hold('select from clusters.object_space for update');
     const early = kube(of.way, 'POST', maps, configMap('early'));
@@ -121,7 +121,7 @@ test('a revocation holds for an embedded write that waits, and waits for one tha
   });
 });
 
-test('a client configuration that writes without pause keeps no revocation waiting', async (t) => {
+test('continuous writes of a client configuration do not delay a revocation', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   await readyCluster(owner, { name: 'prod' });

@@ -19,7 +19,7 @@ const openWatch = ({ server, ca, token }: Way, path: string) => {
   return { isOpen, ended };
 };
 
-test('a token’s client configurations end with it, at once, and nobody else’s do', async (t) => {
+test('a token’s client configurations end at once with it; those of other tokens do not', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   await readyCluster(owner, { name: 'prod' });
@@ -71,7 +71,7 @@ test('a token’s client configurations end with it, at once, and nobody else’
   assert.equal((await owner.delete(`/tokens/${token.id}`)).status, 204);
   await watch.ended; // the task was woken by the revocation, and its Secret is gone
 
-  // What stands for the tokens is removed, and forgotten when nobody can be fetching with one any more.
+  // The tokens' Secrets are deleted, and their rows too once no fetch with them can be running.
   await qd.clock.advance('2m');
   await qd.perform(removeAccess);
   const secrets = (await kube(own, 'GET', '/api/v1/namespaces/quarterdeck-system/secrets')).body.items;

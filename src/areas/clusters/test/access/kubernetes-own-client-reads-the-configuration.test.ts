@@ -4,7 +4,7 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { readyCluster } from '../support.ts';
 
-test('Kubernetes’ own client reads the configuration as it is, and is let in', async (t) => {
+test('Kubernetes’ own client accepts the configuration and authenticates', async (t) => {
   const { owner } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const config = new KubeConfig();

@@ -5,7 +5,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import * as store from '../../store/shards.ts';
 
-test('a cluster goes to a server that has its version, and its version is listed as expired when nobody has it', async (t) => {
+test('a cluster moves to a server that has its version; a version that no server has is listed as expired', async (t) => {
   const { owner, app } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_PUBLIC_URL: 'http://localhost' } });
   const [here, there] = [randomUUID(), randomUUID()];
   const touch = (id: string, versions: string[]) =>
@@ -15,7 +15,7 @@ test('a cluster goes to a server that has its version, and its version is listed
       store.claimClusters(tx, { limit: 10, lease: randomUUID(), leaseSeconds: 20, held: [], drivers: ['process'], versions }),
     );
   const markOf = async (id: string, versions: string[]) =>
-    (await app.db.read((tx) => store.marksOf(tx, [id], { versions, seconds: 20 })))[0]!;
+    (await app.db.read((tx) => store.workStatesOf(tx, [id], { versions, seconds: 20 })))[0]!;
   await touch(here, ['v1.35.8']);
   await touch(there, ['v1.35.8', 'v1.36.4']);
   const made = await owner.post('/clusters', { name: 'prod', tier: 'small', orchestratorVersion: 'v1.35.8' });
@@ -34,7 +34,7 @@ test('a cluster goes to a server that has its version, and its version is listed
   assert.equal(await app.db.write((tx) => store.releaseCluster(tx, claimed)), 1);
   assert.equal((await claim(['v1.36.4']))[0]?.id, claimed.id);
 
-  // Nobody has it any more: it stays where it is, is listed, and cannot be asked for.
+  // No server has it any more: the cluster stays with its holder, and the version is listed but not available.
   await touch(there, []);
   assert.equal((await markOf(claimed.id, ['v1.35.8'])).is_for_another, false);
   const { body } = await owner.get('/cluster-versions');

@@ -128,7 +128,7 @@ test('stand-ins of Kubernetes’ programs take the real flags, know who asks, ke
   const whoami = async (way: object) => kube({ server, ca: internal.certificate, ...way }, 'POST', review, {});
   assert.equal((await whoami(admin)).body.status.userInfo.username, 'admin');
   assert.equal((await whoami({})).status, 403);
-  assert.equal((await whoami(front)).status, 401, 'a front proxy that names nobody is nobody');
+  assert.equal((await whoami(front)).status, 401, 'a front proxy without a user header is unauthenticated');
   assert.equal((await whoami(cluster.sign({ commonName: 'system:node:a' }))).status, 401, 'another authority’s certificate');
 
   await kube(asAdmin, 'POST', '/api/v1/namespaces/default/serviceaccounts', {

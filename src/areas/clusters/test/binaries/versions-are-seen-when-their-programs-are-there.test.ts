@@ -12,7 +12,7 @@ interface Version {
   default: boolean;
 }
 
-test('versions are seen without a restart when their programs are there, also by a server that has none', async (t) => {
+test('installed versions are listed without a restart, also by a server that has none', async (t) => {
   const first = await quarterdeck(t);
   const bin = join(first.dataDir, 'clusters', 'bin');
   const ask = async ({ owner } = first): Promise<Version[]> => (await owner.get('/cluster-versions')).body.versions;

@@ -10,7 +10,7 @@ import { makeLoopWatch } from '../../../../kernel/fairness/index.ts';
 import { type GuardOptions, makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
 import { loopback, recorder, somewhere } from '../../../../kernel/guard/test/internet.ts';
 import { makeLog } from '../../../../kernel/log.ts';
-import { mostWays, startEgress } from '../../clients/process/egress.ts';
+import { maxTunnels, startEgress } from '../../clients/process/egress.ts';
 
 async function opened(t: TestContext, options: GuardOptions) {
   const { dir } = await scratch(t);
@@ -44,7 +44,7 @@ async function echo(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('an apiserver is given a way to public addresses, and bytes go both ways', async (t) => {
+test('an apiserver gets a tunnel to public addresses, and bytes go both ways', async (t) => {
   const port = await echo(t);
   const { connector, reached } = loopback(() => port);
   const { socket: path, egress } = await opened(t, { connector });
@@ -59,7 +59,7 @@ test('an apiserver is given a way to public addresses, and bytes go both ways', 
   assert.equal(existsSync(path), false);
 });
 
-test('what is not public is refused with a sentence in the status line, in every spelling', async (t) => {
+test('private targets are refused in every spelling, with the reason in the status line', async (t) => {
   const { connector, reached } = recorder();
   const { socket: path } = await opened(t, {
     connector,
@@ -97,7 +97,7 @@ test('what is not public is refused with a sentence in the status line, in every
   assert.deepEqual(reached, [], 'nothing was dialed');
 });
 
-test('a name is looked up once and dialed where it was judged; the operator opens networks for nodes alone', async (t) => {
+test('a name is resolved once and the judged address is dialed; the operator allows networks for nodes only', async (t) => {
   let times = 0;
   const { connector, reached } = recorder();
   const resolver = { resolve: async () => [{ address: times++ === 0 ? somewhere : '127.0.0.1' }] };
@@ -110,13 +110,13 @@ test('a name is looked up once and dialed where it was judged; the operator open
   assert.deepEqual(reached.slice(1), [{ address: '10.1.2.3', family: 4, port: 10_250 }]);
 });
 
-test('a cluster has so many ways at once, and one that is closed makes room', async (t) => {
+test('concurrent tunnels of a cluster are limited, and closing one frees its slot', async (t) => {
   const port = await echo(t);
   const { connector } = loopback(() => port);
   const { socket: path } = await opened(t, { connector });
   const all: Socket[] = [];
   t.after(() => all.forEach((socket) => void socket.destroy()));
-  for (let n = 0; n < mostWays; n++) all.push((await connect(path, `${somewhere}:443`)).socket);
+  for (let n = 0; n < maxTunnels; n++) all.push((await connect(path, `${somewhere}:443`)).socket);
   assert.match((await connect(path, `${somewhere}:443`)).line, /^HTTP\/1\.1 503 the cluster has 500 connections open already/);
   all.pop()!.destroy();
   await eventually(async () => {
@@ -126,7 +126,7 @@ test('a cluster has so many ways at once, and one that is closed makes room', as
   });
 });
 
-test('what the operator opened for uses in general is not open for apiservers of tenants', async (t) => {
+test('networks allowed for general uses are not allowed for apiservers', async (t) => {
   const port = await echo(t);
   const { socket: general } = await opened(t, { allow: parseAllow('127.0.0.0/8') });
   assert.match((await connect(general, `127.0.0.1:${port}`)).line, /^HTTP\/1\.1 403 .*use node/);

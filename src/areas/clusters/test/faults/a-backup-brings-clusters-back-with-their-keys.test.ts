@@ -12,7 +12,7 @@ import { migrationsOf } from '../../../../serve.ts';
 import { areas } from '../../../index.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
 
-test('a backup brings clusters back elsewhere, with their keys, nodes and what they have refused', async (t) => {
+test('a backup restores clusters on another server with their keys, nodes and refused certificates', async (t) => {
   const first = await quarterdeck(t);
   const made = await readyCluster(first.owner, { name: 'prod' });
   const admin = await adminOf(first.owner, 'prod');

@@ -8,7 +8,7 @@ import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch } from '../../../../../test/harness/process.ts';
 import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
 
-test('a port that another program has is passed over; one that a cluster had before is waited for, and its owner is told', async (t) => {
+test('a used port is skipped; a cluster’s own port is waited for, and the tenant sees the reason', async (t) => {
   const port = await freePort();
   const { connection, drop } = await freshDatabase();
   const { dir: dataDir } = await scratch(t);

@@ -8,7 +8,7 @@ import { startHere } from '../../../../../test/platform/start-here.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
 
-test('of two shard servers one is killed: its clusters are away, then answer at the same address; nothing is lost', async (t) => {
+test('after one of two shard servers is killed, its clusters answer at the same address with all data', async (t) => {
   const port = await freePort();
   const env = { QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${port}` };
   const api = await quarterdeck(t, { env: { ...env, QUARTERDECK_ROLES: 'api,worker' } });
@@ -16,7 +16,7 @@ test('of two shard servers one is killed: its clusters are away, then answer at 
   const { dir } = await scratch(t);
   const shared = { ...env, QUARTERDECK_DATABASE_URL: urlOf(api.connection), QUARTERDECK_PUBLIC_URL: api.url, QUARTERDECK_ROLES: 'shard' };
   const first = serverProcess(t, { dir, dataDir: api.dataDir, env: shared });
-  /** Those that nobody kills are in this process. */
+  /** Servers that are not killed run in this process. */
   const start = () => startHere(t, { dir, dataDir: api.dataDir, env: shared });
   await first.ready;
   assert.equal(await (await fetch(`${await first.ready}/readyz`)).text(), 'ready: shard\n');

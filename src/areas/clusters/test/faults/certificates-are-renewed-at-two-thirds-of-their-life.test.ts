@@ -18,7 +18,7 @@ const shownAt = ({ server, ca }: Way): Promise<X509Certificate> =>
     socket.on('error', reject);
   });
 
-test('certificates are renewed at two thirds of their life, and whoever trusts the cluster goes on trusting it', async (t) => {
+test('certificates are renewed at two thirds of their lifetime, and clients keep trusting the cluster', async (t) => {
   const qd = await quarterdeck(t);
   const { owner, clock, app } = qd;
   await readyCluster(owner, { name: 'prod' });

@@ -17,7 +17,7 @@ function forged(issuer: string, subject: { commonName: string; organizations: st
   return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
 
-test('a listener lets in only certificates of its own cluster', async (t) => {
+test('a listener accepts only certificates of its own cluster', async (t) => {
   const { owner } = await quarterdeck(t);
   await Promise.all([readyCluster(owner, { name: 'one' }), readyCluster(owner, { name: 'two' })]);
   const [one, two] = [await adminOf(owner, 'one'), await adminOf(owner, 'two')];
@@ -56,7 +56,7 @@ test('a listener lets in only certificates of its own cluster', async (t) => {
   assert.equal((await kube(one, 'GET', '/readyz')).status, 200);
 });
 
-test('with a domain all clusters share a port, and their names tell them apart', async (t) => {
+test('with a domain all clusters share a port and are selected by server name', async (t) => {
   const { owner } = await quarterdeck(t, { env: { QUARTERDECK_CLUSTER_DOMAIN: 'clusters.example.com' } });
   const made = [await readyCluster(owner, { name: 'one' }), await readyCluster(owner, { name: 'two' })];
   const [first, second] = made.map(({ endpoint }) => new URL(endpoint));
@@ -74,7 +74,7 @@ test('with a domain all clusters share a port, and their names tell them apart',
     assert.equal((await kube(foreign, 'GET', '/api/v1/namespaces')).status, 401, 'its token is of the other one');
     await assert.rejects(kube({ ...there, serverName: 'nobody.clusters.example.com' }, 'GET', '/readyz'));
   }
-  // Whoever names no cluster learns of none.
+  // A connection without a server name gets no certificate of any cluster.
   const socket = tlsConnect({ port: Number(first!.port), host: '127.0.0.1', rejectUnauthorized: false });
   const shown = await new Promise((resolve) =>
     socket.on('secureConnect', () => resolve(socket.getPeerCertificate().subjectaltname)).on('error', () => resolve(undefined)),

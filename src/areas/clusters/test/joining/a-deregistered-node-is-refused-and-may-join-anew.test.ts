@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster } from '../support.ts';
 
-test('a deregistered node is refused whatever it asks, stays gone, and may join anew', async (t) => {
+test('every request of a deregistered node is refused, and it may join again', async (t) => {
   const { owner } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod' });
   const admin = await adminOf(owner, 'prod');

@@ -71,7 +71,7 @@ test('a registration token admits nodes until it is disabled, expires or is revo
   assert.equal((await anonymous.get('/clusters/prod/registration-tokens')).status, 401);
 });
 
-test('a connection with a good registration token is known, one with a wrong token stays anonymous', async (t) => {
+test('a valid registration token authenticates its connection; a wrong one leaves it anonymous', async (t) => {
   const { owner, url } = await quarterdeck(t, { env: { QUARTERDECK_METRICS_TOKEN: 'scrape' } });
   await readyCluster(owner, { name: 'prod' });
   const { token } = (await owner.post('/clusters/prod/registration-tokens', { name: 'pool a' })).body;

@@ -48,7 +48,7 @@ test('of two nodes that join with one token at once, one joins and the other is 
   const stolen = await askCertificate(node, nodeKeys(nodeSubject('worker-2')));
   assert.ok('denied' in stolen, JSON.stringify(stolen));
 
-  // It serves under its own addresses, and under nobody else's.
+  // It gets a serving certificate for its own addresses only.
   const serving = { signer: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] };
   const own = await askCertificate(node, nodeKeys(nodeSubject('worker-1'), { ip: ['10.1.2.3'], dns: ['worker-1'] }), serving);
   assert.ok('certificate' in own, JSON.stringify(own));

@@ -69,7 +69,7 @@ test('a cluster is upgraded and resized through its gates', async (t) => {
   assert.ok(usage.body.datastore.keys > 10 && usage.body.datastore.usedBytes > 1000);
 });
 
-test('a change under way is in the way of another, which names it', async (t) => {
+test('a running change blocks another, whose refusal names it', async (t) => {
   const { owner, app } = await quarterdeck(t);
   await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.35.0+embedded' });
   // Another server has it from now on, and takes its time.
@@ -94,7 +94,7 @@ test('a change under way is in the way of another, which names it', async (t) =>
   }
 });
 
-test('a cluster without an endpoint says its phase, and past the quota there is none', async (t) => {
+test('without an endpoint the refusal names the phase; above the quota no cluster is created', async (t) => {
   const { owner } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api,worker' } });
   for (let n = 1; n <= 5; n++) assert.equal((await owner.post('/clusters', { name: `c${n}`, tier: 'small' })).status, 201);
   const sixth = await owner.post('/clusters', { name: 'c6', tier: 'small' });

@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
 
-test('a cluster is made, answers with a client configuration, and goes without a trace', async (t) => {
+test('a cluster is created, answers a client configuration, and is deleted without a trace', async (t) => {
   const { owner, app } = await quarterdeck(t);
   const made = await owner.post('/clusters', { name: 'prod', tier: 'small' });
   assert.equal(made.status, 201, JSON.stringify(made.body));

@@ -16,7 +16,7 @@ import { schemasOf, withPrograms } from './support.ts';
 const maps = '/api/v1/namespaces/default/configmaps';
 const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { odd: 'tab\t line\n back\\\\ é' } });
 
-test('a backup brings clusters of Kubernetes’ own programs back elsewhere, with their objects, and they go on from there', async (t) => {
+test('a backup restores process clusters with their objects on another server, and they run on', async (t) => {
   const first = await withPrograms(t);
   const made = await readyCluster(first.owner, { name: 'prod', orchestratorVersion: 'v1.36.4' });
   const admin = await adminOf(first.owner, 'prod');

@@ -57,7 +57,7 @@ test('a cluster of real programs is made, used and deleted, and leaves no proces
   assert.ok(datastore.usedBytes > 1_000 && datastore.keys > 10, JSON.stringify(datastore));
   assert.match(limitations.join(), /a network plugin, kube-proxy and the cluster’s DNS are yours/);
 
-  // And to whoever watches the installation.
+  // The metrics show it too.
   const metrics = await (await fetch(`${qd.url}/metrics`, { headers: { authorization: 'Bearer scrape' } })).text();
   const figureOf = (name: string, program: string) =>
     Number(

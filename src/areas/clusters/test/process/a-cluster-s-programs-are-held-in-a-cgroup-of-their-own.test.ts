@@ -11,7 +11,7 @@ import { clustersAlone, fakeBinaries, killProgram, pidsOf, recordsIn } from './s
 const fakeCgroups = import.meta.resolve('./fake-cgroups.ts');
 const mebibyte = 2 ** 20;
 
-test('where the server may, a cluster’s programs are in a cgroup with its tier’s bounds, over kills, changes and its end', async (t) => {
+test('with delegated cgroups, a cluster’s programs are in one with its tier’s limits, over kills, changes and deletion', async (t) => {
   const binaries = await fakeBinaries(t);
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const root = join(dir, 'cgroups');
@@ -34,8 +34,8 @@ test('where the server may, a cluster’s programs are in a cgroup with its tier
   const entered = async () => new Set((await read('cgroup.procs')).split('\n').map(Number));
   assert.deepEqual([await read('memory.max'), await read('memory.high')], [String(2_000 * mebibyte), String(1_600 * mebibyte)]);
   const programs = (await recordsIn(dataDir)).map(({ pid }) => pid).sort();
-  assert.deepEqual([...(await entered())].sort(), programs, 'all of them, and nobody else');
-  // The kernel wants nobody in a cgroup that has bounded ones below it.
+  assert.deepEqual([...(await entered())].sort(), programs, 'all of them, and no other process');
+  // A cgroup with limited children cannot hold processes itself.
   assert.match(await readFile(join(root, 'own', 'quarterdeck-server', 'cgroup.procs'), 'utf8'), new RegExp(`^${first.server.pid}$`, 'm'));
   assert.equal(await readFile(join(root, 'own', 'cgroup.subtree_control'), 'utf8'), '+memory +cpu');
 

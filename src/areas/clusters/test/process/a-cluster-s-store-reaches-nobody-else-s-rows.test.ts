@@ -24,13 +24,13 @@ async function askAs({ searchParams, username: user, pathname }: URL, password: 
 /** A role and its schema have one name. */
 const NamedRow = Type.Object({ owner: Type.String() });
 
-test('a cluster’s store reaches nobody else’s rows', async (t) => {
+test('a cluster’s store cannot read other tenants’ rows', async (t) => {
   const binaries = await fakeBinaries(t);
   const { dataDir } = await scratch(t, { isMigrated: true });
   const { owner, app, stop } = await withOwnPostgres(t, dataDir, await clustersAlone(binaries));
   for (const name of ['prod', 'test']) await readyCluster(owner, { name });
 
-  await t.test('a cluster’s store comes to the database as a role that has its own schema and nothing else', async () => {
+  await t.test('a cluster’s store logs in as a role with rights on its own schema only', async () => {
     const [one, other] = (await Promise.all((await pidsOf(dataDir, 'kine')).map(endpointOf))) as [URL, URL];
     const ask = (text: string) => askAs(one, one.password, text);
     assert.notEqual(one.username, other.username);
@@ -49,7 +49,7 @@ test('a cluster’s store reaches nobody else’s rows', async (t) => {
     await assert.rejects(ask('create temporary table big (a int)'), /permission denied to create temporary tables/);
   });
 
-  await t.test('a store from before is given to its role, and the role goes with the cluster', async () => {
+  await t.test('a store of an earlier release is given to its role, and the role is dropped with the cluster', async () => {
     const remove = async (name: string) => {
       await owner.delete(`/clusters/${name}`);
       await eventually(async () => (await owner.get(`/clusters/${name}`)).status === 404, { withinMs: 60_000 });

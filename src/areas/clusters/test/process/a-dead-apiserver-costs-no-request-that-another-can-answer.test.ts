@@ -9,8 +9,8 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { makeTarget } from '../../clients/process/dial.ts';
 import { makeInnerKeys } from '../../engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../engine/issue.ts';
-import { type Forwarding, forwardRequest } from '../../engine/process/forward.ts';
-import { makeTargets } from '../../engine/process/targets.ts';
+import { type ForwardContext, forwardRequest } from '../../engine/process/forward.ts';
+import { makeTargetPool } from '../../engine/process/target-pool.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
 import { askOften, maps } from './ask-often.ts';
 import { capacityOf, pidsOf, recordsIn, withPrograms } from './support.ts';
@@ -63,13 +63,13 @@ async function apiserver(t: TestContext) {
   };
 }
 
-test('what a dead apiserver has not answered or been sent goes to the next one', async (t) => {
+test('reads and unsent requests of a dead apiserver go to the next one', async (t) => {
   const [one, two] = [await apiserver(t), await apiserver(t)];
-  const targets = makeTargets();
+  const targets = makeTargetPool();
   targets.switchTo([one.target, two.target]);
   t.after(() => [one, two].map(({ target }) => targets.close(target)));
-  const forwarding: Forwarding = {
-    ...{ targets, inflight: () => 100, isRefused: () => false, capacity: capacityOf(0), underway: 0 },
+  const forwarding: ForwardContext = {
+    ...{ pool: targets, maxInflight: () => 100, isRefused: () => false, capacity: capacityOf(0), inflight: 0 },
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const near = http.createServer((request, response) => forwardRequest(forwarding, request, response, undefined));
@@ -83,7 +83,7 @@ test('what a dead apiserver has not answered or been sent goes to the next one',
   const ask = async (method: string, path: string) =>
     (await fetch(`http://127.0.0.1:${port}${path}`, { method, ...(method === 'GET' ? {} : { body: '{}' }) })).status;
 
-  await t.test('questions under way, and bodies that have not begun', async () => {
+  await t.test('reads in flight, and bodies that have not begun', async () => {
     const never = Promise.withResolvers<void>();
     one.hold(never.promise);
     const gets = Array.from({ length: 10 }, (_, n) => ask('GET', `/get/${n}`));
@@ -96,7 +96,7 @@ test('what a dead apiserver has not answered or been sent goes to the next one',
       socket.write(`POST /late/${n} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n`);
       return socket;
     });
-    await eventually(async () => one.heard.filter((each) => !each.includes('late')).length === 7 && forwarding.underway >= 11);
+    await eventually(async () => one.heard.filter((each) => !each.includes('late')).length === 7 && forwarding.inflight >= 11);
     one.kill();
     assert.deepEqual(await Promise.all(gets), Array(10).fill(200));
     const lost = (await Promise.all(posts)).filter(({ status }) => status !== 200);
@@ -115,26 +115,26 @@ test('what a dead apiserver has not answered or been sent goes to the next one',
     one.hold();
   });
 
-  await t.test('one that was started again gets requests once it says that it is ready', async () => {
+  await t.test('a restarted apiserver gets requests once it is ready', async () => {
     one.ready(false);
     await one.restart();
     one.heard.length = 0;
     for (let n = 0; n < 6; n++) assert.equal(await ask('POST', `/while/${n}`), 200);
     assert.deepEqual(one.heard, []);
     one.ready(true);
-    targets.takeBack(one.target);
+    targets.include(one.target);
     for (let n = 0; n < 4; n++) assert.equal(await ask('POST', `/after/${n}`), 200);
     assert.equal(one.heard.length, 2);
   });
 
-  await t.test('the only one is no exception', async () => {
+  await t.test('a single apiserver is handled the same', async () => {
     targets.switchTo([one.target]);
     one.kill();
     assert.equal(await ask('GET', '/nobody'), 503);
     one.ready(false);
     await one.restart();
     assert.equal(await ask('GET', '/unready'), 503, 'and not the 403 of a server without roles');
-    targets.takeBack(one.target);
+    targets.include(one.target);
     one.ready(true);
     assert.equal(await ask('GET', '/ready'), 200);
   });
@@ -148,7 +148,7 @@ const saysReady = (port: number): Promise<boolean> =>
     asked.end();
   });
 
-test('a killed apiserver of two costs no question, and nobody is told 403 by its successor', async (t) => {
+test('killing one of two apiservers fails no read, and its successor answers no 403', async (t) => {
   const { owner, dataDir, binaries } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod', replicas: 2 });
   const admin = await adminOf(owner, 'prod');

@@ -15,7 +15,7 @@ const isThere = (way: Way) =>
     () => false,
   );
 
-test('a server that was killed finds its clusters’ programs again and restarts none; one that stops ends them', async (t) => {
+test('a server adopts its programs after a kill and restarts none; a graceful stop stops them', async (t) => {
   const binaries = await fakeBinaries(t);
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = await clustersAlone(binaries);

@@ -10,7 +10,7 @@ import { pidsOf, schemasOf, withPrograms } from './support.ts';
 
 const ManyRow = Type.Object({ many: Type.Integer() });
 
-test('what kubeadm reads is put into a new cluster while its apiserver becomes ready; controllers wait until it is', async (t) => {
+test('kubeadm’s objects are created while a new apiserver becomes ready; controllers wait until it is', async (t) => {
   const { owner, app, dataDir, binaries } = await withPrograms(t);
   await misbehave(binaries, { 'kube-apiserver': { readyz500: true } });
   assert.equal((await owner.post('/clusters', { name: 'prod', tier: 'small' })).status, 201);

@@ -5,7 +5,7 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
 import { withPrograms } from './support.ts';
 
-test('a revoked token’s client configuration of a cluster of programs ends with it, and the person’s others do not', async (t) => {
+test('revoking a token invalidates its client configuration of a process cluster, and no other', async (t) => {
   const qd = await withPrograms(t);
   const { owner } = qd;
   await readyCluster(owner, { name: 'prod' });

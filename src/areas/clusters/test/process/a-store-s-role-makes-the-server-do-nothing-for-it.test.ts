@@ -7,10 +7,10 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { row } from '../../../../kernel/db/index.ts';
 import { findPki } from '../../engine/pki.ts';
-import { weighStore } from '../../engine/process/weigh.ts';
+import { measureStore } from '../../engine/process/store-size.ts';
 import { loginOf } from '../../rules/process/database-login.ts';
 import { clusterByName } from '../../store/clusters.ts';
-import { dropPortion, dropSchema, findLeftStores, schemaOf } from '../../store/kine.ts';
+import { dropBatch, dropSchema, findOrphanedStores, schemaOf } from '../../store/kine.ts';
 import { readyCluster } from '../support.ts';
 import { withPrograms } from './support.ts';
 
@@ -30,7 +30,7 @@ async function withThief(t: TestContext) {
     part.after(() => client.end().catch(() => {}));
     return client;
   };
-  const weigh = (after?: number) => weighStore(qd.app, { cluster: () => cluster, pki }, after);
+  const weigh = (after?: number) => measureStore(qd.app, { cluster: () => cluster, pki }, after);
   const isSuper = async () =>
     (
       await qd.app.db.read(
@@ -49,10 +49,10 @@ const grab = (name: string) => `
     return true;
   end $f$;`;
 
-test('a store’s role makes the server do nothing for it', async (t) => {
+test('a store’s role cannot run code as the server', async (t) => {
   const { owner, app, name, open, weigh, isSuper } = await withThief(t);
 
-  await t.test('what a role keeps beside its table counts, and so does a table that something else hides', async (part) => {
+  await t.test('objects besides the table count, and so does a table that is hidden by another object', async (part) => {
     const before = await weigh();
     const thief = await open(part);
     await thief.query(`create table ${name}.more as select repeat(md5(i::text), 30) as t from generate_series(1, 4000) i`);
@@ -67,7 +67,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine`);
   });
 
-  await t.test('whatever stands in the place of a cluster’s table runs with the rights of its role alone', async (part) => {
+  await t.test('a replacement of the cluster’s table runs with the rights of its role alone', async (part) => {
     const thief = await open(part);
     await thief.query(`${grab(name)}
       alter table ${name}.kine rename to kept;
@@ -76,7 +76,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
       await weigh(after).catch(() => {}); // a lie is not believed, and may be refused
       assert.equal(await isSuper(), false, 'the role has not become what the server is');
     }
-    // An index whose condition is worked out by whoever plans a statement on the table.
+    // An index whose condition the session evaluates that plans a statement on the table.
     await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine;
       create function ${name}.sly(int) returns boolean immutable language plpgsql as $f$ begin return ${name}.grab(); end $f$;
       create index sly on ${name}.kine (id) where ${name}.sly(1)`);
@@ -86,7 +86,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     }
   });
 
-  await t.test('a role has so many connections and so much room for sorting, and cannot give itself more', async (part) => {
+  await t.test('a role’s connections and temporary files are limited, and it cannot raise the limits', async (part) => {
     const first = await open(part);
     const { rows } = await first.query(
       `select rolconnlimit as most, current_setting('temp_file_limit') as room from pg_roles where rolname = current_user`,
@@ -103,7 +103,7 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     }, /too many connections for role/);
   });
 
-  await t.test('a role goes with its cluster, with all that it owns, and whoever is in with it is out', async (part) => {
+  await t.test('deletion drops the role with all that it owns and terminates its sessions', async (part) => {
     const thief = await eventually(() => open(part)); // those of before may not be gone yet
     const ended = new Promise((resolve) => thief.once('end', resolve));
     await thief.query(`select lo_create(0); grant usage on schema ${name} to public`);
@@ -111,11 +111,11 @@ test('a store’s role makes the server do nothing for it', async (t) => {
     await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
     await ended;
     assert.equal(await isSuper(), undefined, 'there is no such role');
-    assert.deepEqual(await app.db.read(findLeftStores), []);
+    assert.deepEqual(await app.db.read(findOrphanedStores), []);
   });
 });
 
-test('a role that owns more than can go at once goes in portions, and nobody comes in with it meanwhile', async (t) => {
+test('a role that owns too many objects is dropped in batches, and cannot log in meanwhile', async (t) => {
   // No shard: its sweep would do the same meanwhile.
   const { app } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const cluster = `cls_${randomBytes(8).toString('hex')}`;
@@ -139,10 +139,10 @@ test('a role that owns more than can go at once goes in portions, and nobody com
   // One after the other in transactions of their own: all together they need more locks than there are.
   for (let n = 0; n < 13; n++) await thief.query('select count(lo_create(0)) from generate_series(1, 1000)');
   assert.match((await app.db.write((tx) => dropSchema(tx, cluster))) ?? '', /out of shared memory/);
-  assert.deepEqual(await app.db.read(findLeftStores), [name]);
+  assert.deepEqual(await app.db.read(findOrphanedStores), [name]);
   let portions = 0;
   for (let why: string | undefined = 'it has not begun'; why !== undefined; portions++) {
-    why = await app.db.write((tx) => dropPortion(tx, name));
+    why = await app.db.write((tx) => dropBatch(tx, name));
     await assert.rejects(open(), /not permitted to log in|does not exist/);
     assert.ok(portions < 30, String(why));
   }

@@ -5,7 +5,7 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
 import { pidsOf, recordsIn, watchFrom, withPrograms } from './support.ts';
 
-test('an upgrade, a resize and another replica fail no request; watches end cleanly and go on', async (t) => {
+test('an upgrade, a resize and another replica fail no request; watches end cleanly and resume', async (t) => {
   const { owner, dataDir } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.35.8' });
   const admin = await adminOf(owner, 'prod');

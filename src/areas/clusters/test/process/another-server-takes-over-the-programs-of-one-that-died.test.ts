@@ -17,7 +17,7 @@ async function allRunning(dataDir: string, many: number): Promise<number[] | und
   return pids.length === many && recorded.join() === pids.join() ? pids : undefined;
 }
 
-test('a server that dies is replaced by another at the same address; when it comes back, what it left is ended', async (t) => {
+test('another server replaces one that died, at the same address; when that one returns, it stops its old programs', async (t) => {
   const binaries = await fakeBinaries(t);
   const port = await freePort();
   const env = { QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${port}`, QUARTERDECK_CLUSTER_BINARIES: binaries };
@@ -26,7 +26,7 @@ test('a server that dies is replaced by another at the same address; when it com
   const { dir } = await scratch(t);
   const shared = { ...env, QUARTERDECK_DATABASE_URL: urlOf(api.connection), QUARTERDECK_PUBLIC_URL: api.url, QUARTERDECK_ROLES: 'shard' };
   const [here, there] = [join(dir, 'here'), join(dir, 'there')];
-  await chmod(dir, 0o700); // as the database's socket: programs run as whoever can reach both
+  await chmod(dir, 0o700); // like the database's socket: programs run as a user that can reach both
   for (const data of [here, there]) {
     await mkdir(data, { mode: 0o711 });
     await copyFile(join(api.dataDir, 'secret.key'), join(data, 'secret.key'));

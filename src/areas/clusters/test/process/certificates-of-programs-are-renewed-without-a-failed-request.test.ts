@@ -6,7 +6,7 @@ import { renewCertificates } from '../../tasks.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
 import { pidsOf, recordsIn, withPrograms } from './support.ts';
 
-test('certificates between programs are renewed in time: new programs take over, nodes and people notice nothing', async (t) => {
+test('certificates between programs are renewed in time: new programs take over without a failed request', async (t) => {
   const qd = await withPrograms(t);
   const { owner, clock, dataDir } = qd;
   await readyCluster(owner, { name: 'prod' });

@@ -10,7 +10,7 @@ import { clustersAlone, fakeBinaries, type Recorded, recordsBelow, runOf, withOw
 
 const skip = process.getuid?.() === 0 ? false : 'only root runs programs as another user';
 
-/** What whoever broke out of a program could do. */
+/** What an attacker in a compromised program could do. */
 const as = (user: Owner, script: string) => execFileSync('sh', ['-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8', ...user });
 
 const ownerOf = async (pid: number): Promise<Owner> => {
@@ -31,7 +31,7 @@ function tryAll(user: Owner, scripts: readonly string[]): string[] {
   return as(user, each.join('\n')).split('--\n').slice(0, -1);
 }
 
-test('whoever breaks out of one cluster’s programs reaches neither another’s nor PostgreSQL; the user stays over restarts', {
+test('a compromised program of one cluster reaches neither another cluster nor PostgreSQL; the uid is stable', {
   skip,
 }, async (t) => {
   const binaries = await fakeBinaries(t);
@@ -47,7 +47,7 @@ test('whoever breaks out of one cluster’s programs reaches neither another’s
   const [ofOne, ofTwo] = [await recordsOf(one!), await recordsOf(two)];
   const [mallory, other] = [await userOf(ofOne), await userOf(ofTwo)];
   const postgres = (await postgresOf(dataDir))!;
-  assert.equal(new Set([0, mallory.uid, other.uid, (await ownerOf(postgres)).uid]).size, 4, 'nobody is anybody else');
+  assert.equal(new Set([0, mallory.uid, other.uid, (await ownerOf(postgres)).uid]).size, 4, 'all users differ');
 
   // Neither a signal, nor memory and environment, nor a key or a socket.
   const ofProcesses = [...ofTwo.map(({ pid }) => pid), postgres].flatMap((pid) => [

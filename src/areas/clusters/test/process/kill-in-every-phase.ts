@@ -56,7 +56,7 @@ export async function killWhileAllAreBusy(
   const kept = dirs['kept']!;
   const before = await pids(kept);
   const way = await adminOf(owner, changed);
-  // So that nobody is through before the kill.
+  // So that no operation finishes before the kill.
   await misbehave(binaries, { 'kube-apiserver': { heldStart: true } });
   assert.equal((await owner.post('/clusters', { name: made, tier: 'small' })).status, 201);
   assert.equal((await owner.patch(`/clusters/${changed}`, { tier: 'medium', replicas: 2 })).status, 200);

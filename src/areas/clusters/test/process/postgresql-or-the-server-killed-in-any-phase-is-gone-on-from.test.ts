@@ -6,7 +6,7 @@ import { clustersAlone, fakeBinaries, programsIn } from './support.ts';
 /** Twice what a test has otherwise: two kills, one after the other. */
 const timeout = 360_000;
 
-test('PostgreSQL, then the server, is killed while clusters are made, changed and deleted', { timeout }, async (t) => {
+test('clusters recover when PostgreSQL, then the server, is killed during creation, change and deletion', { timeout }, async (t) => {
   const binaries = await fakeBinaries(t);
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = await clustersAlone(binaries);

@@ -17,7 +17,7 @@ async function killAll(kind: string, dirs: string[]): Promise<void> {
 /** Twice what a test has otherwise: two kills, one after the other. */
 const timeout = 360_000;
 
-test('programs are killed while clusters are made, changed and deleted', { timeout }, async (t) => {
+test('clusters recover when programs are killed during creation, change and deletion', { timeout }, async (t) => {
   const { owner, dataDir, binaries } = await withPrograms(t);
   const stage: Stage = await stageClusters(owner, dataDir, binaries);
   for (const [n, kind] of ['kine', 'kube-apiserver'].entries())

@@ -9,7 +9,7 @@ import { moveClock } from '../../../../kernel/time.ts';
 import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
 import { programsIn, recordsBelow, runOf, withPrograms } from './support.ts';
 
-test('programs that crash, hang, do not end or find their port taken are mended, and said where people look', async (t) => {
+test('programs that crash, hang, do not exit or find their port taken are restarted, and tenants see the reason', async (t) => {
   const { owner, dataDir, binaries, app } = await withPrograms(t);
   const place = await runOf(dataDir);
 

@@ -7,7 +7,7 @@ import { run } from '../../../../kernel/db/index.ts';
 import { Sql } from '../../../../kernel/sql.ts';
 import { checkCapacity, makeCapacity } from '../../engine/process/capacity.ts';
 import { clusterByName } from '../../store/clusters.ts';
-import { schemaOf, weighKine } from '../../store/kine.ts';
+import { measureKine, schemaOf } from '../../store/kine.ts';
 import { adminOf, kube, untilReady } from '../support.ts';
 import { type WithPrograms, withPrograms } from './support.ts';
 
@@ -27,7 +27,7 @@ async function fill({ app, binaries, owner }: WithPrograms, name: string, mebiby
   return id;
 }
 
-test('what is written between two looks finds the store full', async (t) => {
+test('writes between two measurements are refused once the store is full', async (t) => {
   const qd = await withPrograms(t);
   const { owner, app } = qd;
   const id = await fill(qd, 'prod', 48);
@@ -43,12 +43,12 @@ test('what is written between two looks finds the store full', async (t) => {
     answers.filter((status) => ![201, 403, 429].includes(status)),
     [],
   );
-  const { bytes } = await app.db.read((tx) => weighKine(tx, id));
+  const { bytes } = await app.db.read((tx) => measureKine(tx, id));
   assert.ok(bytes > 63 * MiB && bytes <= 66 * MiB, `${bytes} bytes are kept`);
   assert.equal((await kube(admin, 'DELETE', `${maps}/m-0`)).status, 200);
 });
 
-test('however writes and looks meet, never more is kept than there is room for, and one', async () => {
+test('in any interleaving of writes and measurements, the store exceeds its limit by at most one write', async () => {
   const size = fc.integer({ min: 1, max: 40 });
   const step = fc.record({ bytes: size, beside: fc.array(size, { maxLength: 3 }), ends: fc.integer({ min: 0, max: 4 }) });
   await fc.assert(
@@ -61,11 +61,11 @@ test('however writes and looks meet, never more is kept than there is room for, 
         async (last = 0) => ({ bytes: sum(last), last: rows.length }),
       );
       const admit = async (bytes: number) => {
-        if (capacity.used() > 100) return;
-        const [isSure, ahead] = [!capacity.mayPass(100, bytes), capacity.pending()];
-        const one = { bytes, leave: capacity.enter({ kind: 'new', bytes }) };
+        if (capacity.usedBytes() > 100) return;
+        const [isSure, ahead] = [!capacity.mayExceed(100, bytes), capacity.pendingNewBytes()];
+        const one = { bytes, leave: capacity.reserve({ kind: 'new', bytes }) };
         try {
-          if (!isSure) await capacity.look().then(() => checkCapacity(capacity, { kind: 'new', bytes }, 100, ahead));
+          if (!isSure) await capacity.refresh().then(() => checkCapacity(capacity, { kind: 'new', bytes }, 100, ahead));
           under.push(one);
         } catch {
           one.leave();

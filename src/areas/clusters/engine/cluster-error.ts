@@ -1,0 +1,2 @@
+/** An error whose message is shown to the tenant. */
+export class ClusterError extends Error {}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isRunning, markOf } from '../../../../kernel/programs/process.ts';
+import { sweepOrphans, waitForSweep } from '../../engine/process/orphans.ts';
+import { readyCluster } from '../support.ts';
+import { programsIn, runOf, withPrograms } from './support.ts';
+
+test('a sweep spares clusters claimed since it began; a claim of a cluster being swept waits for the sweep', async (t) => {
+  const { owner, app, dataDir } = await withPrograms(t);
+  await readyCluster(owner, { name: 'prod' });
+  const run = await runOf(dataDir);
+  const [id] = await readdir(run);
+  // As a server left it that held the cluster under another lease.
+  const path = join(run, id!, 'holder.json');
+  const holder = JSON.parse(await readFile(path, 'utf8'));
+  await writeFile(path, JSON.stringify({ ...holder, lease: '00000000-0000-4000-8000-000000000000' }));
+  const before = await programsIn(dataDir);
+  assert.equal(before.length, 3);
+  let asked = 0;
+  await sweepOrphans(app, () => asked++ > 0);
+  assert.ok(asked > 1, 'it is asked again before anything is ended');
+  assert.deepEqual(await programsIn(dataDir), before);
+
+  // A program of a cluster that is gone, which takes its time to end.
+  const gone = join(run, 'cls_gone');
+  await mkdir(gone);
+  const slow = spawn('sh', ['-c', 'trap "sleep 0.5; exit" TERM; echo ready; while :; do sleep 0.1; done'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  t.after(() => slow.kill('SIGKILL'));
+  await once(slow.stdout, 'data');
+  const mark = (await markOf(slow.pid!))!;
+  await writeFile(join(gone, 'kine.record.json'), JSON.stringify({ ...mark, kind: 'kine', name: 'kine' }));
+  const sweep = sweepOrphans(app, (cluster) => cluster === id);
+  while (!(await isWaiting(waitForSweep(app.config.data, 'cls_gone')))) await new Promise(setImmediate);
+  assert.equal(await isRunning(mark), true);
+  await waitForSweep(app.config.data, 'cls_gone');
+  assert.equal(await isRunning(mark), false);
+  assert.ok(!(await readdir(run)).includes('cls_gone'));
+  await sweep;
+});
+
+/** Whether it is not over yet, when everything that is over has said so. */
+async function isWaiting(work: Promise<void>): Promise<boolean> {
+  let isOver = false;
+  void work.then(() => {
+    isOver = true;
+  });
+  await new Promise(setImmediate);
+  return !isOver;
+}
