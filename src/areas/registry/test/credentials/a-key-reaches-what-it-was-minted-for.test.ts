@@ -23,7 +23,7 @@ test('a key reaches what it was minted for, and nothing beside it', async (t) =>
   await t.test('lastUsedAt is written once a minute at most', async () => {
     const used = async () => (await owner.get(at)).body.keys[0].lastUsedAt as string | undefined;
     const note = async () => {
-      const marks = makeLastUsed(app, touchKeys, 3_600_000); // as another process would: none remembers what another one wrote
+      const marks = makeLastUsed(app, touchKeys, 3_600_000); // like another process, which has nothing cached
       marks.used(key.keyId);
       await marks.stop();
       return used();

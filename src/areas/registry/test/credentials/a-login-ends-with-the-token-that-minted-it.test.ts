@@ -69,7 +69,7 @@ test('a transfer under way ends with the token two generations above its login, 
   const pushed = await fetch(`${first.url}/v2/acme/app/blobs/uploads/?digest=${digest}`, { method: 'POST', headers, body: blob });
   assert.equal(pushed.status, 201);
 
-  // A download whose reader takes nothing until the token is gone, and then its time: half of it is still on our side.
+  // The reader stalls until the token is gone and then reads slowly: half of the download is still on the server.
   const cut = new Promise<'cut' | 'whole'>((resolve, reject) => {
     http
       .get(`${second.url}/v2/acme/app/blobs/${digest}`, { headers }, (response) => {

@@ -7,9 +7,9 @@ import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { attachedBy, nameInTags } from '../../rules/attachments.ts';
 import { mediaTypes } from '../../rules/manifest.ts';
-import { judge, type ManifestState, type Retention } from '../../rules/retention.ts';
+import { type ManifestState, planRetention, type Retention } from '../../rules/retention.ts';
 import { imageOf, indexOf, registryServer } from '../registry-server.ts';
-import { takeSteps } from '../steps.ts';
+import { takeSteps } from '../run-steps.ts';
 import { judgeOnServer, note, pushBlobs, put, rulesOf, shape } from './any-repository.ts';
 
 const { signal } = new AbortController();
@@ -95,12 +95,12 @@ test('for any repository the same images go as without signatures, and none of a
         const tags = manifests.flatMap((m) =>
           m.tags.map((name) => ({ name, digest: m.digest, updatedAt: m.createdAt, pulledAt: m.pulledAt })),
         );
-        const gone = takeSteps(judge(rulesOf(s), place, manifests, tags, new Set()));
+        const gone = takeSteps(planRetention(rulesOf(s), place, manifests, tags, new Set()));
         return { tags: gone.tags, images: gone.images.map((m) => m.digest) };
       };
       assert.deepEqual(verdict(all), verdict(images), 'no signature is counted, and none goes but with its image');
-      // Once an image is gone what referred to it is as an image without a tag: it goes as soon as it is old enough. What has a tag
-      // stays, and no rule takes that away.
+      // Once an image is gone, its untagged referrers count as untagged images and are removed at their age. Tagged referrers stay, and no
+      // rule removes them.
       const orphans = all.filter((m) => m.subject !== null && images.some((image) => image.digest === m.subject));
       const left = all.filter((m) => !images.includes(m));
       assert.deepEqual(
@@ -115,5 +115,5 @@ test('for any repository the same images go as without signatures, and none of a
   );
 });
 
-// Some repositories in every run; the campaign makes many.
+// A few repositories in every run; the campaign runs many.
 test('and so it is on a server, attachments of attachments and indexes included', (t) => judgeOnServer(t, 5));

@@ -27,7 +27,7 @@ test('the same image pushed again is new again to retention', async (t) => {
   await judge();
   assert.equal(await isHere('ci-1'), true, 'its tag was pushed four days ago');
   assert.equal(await isHere(loose.digest), true, 'and so was the image without one');
-  assert.equal(await isHere('ci-0'), false, 'what nobody pushed again is as old as it is');
+  assert.equal(await isHere('ci-0'), false, 'an image that was not pushed again keeps its age');
   await later(4);
   await judge();
   assert.deepEqual([await isHere('ci-1'), await isHere(loose.digest)], [false, false]);
