@@ -34,10 +34,10 @@ const usual = { pushed: 20, deleted: 8, collected: 20 };
  * and not deleted since must be complete, byte by byte; in the end nothing else is left. With two servers each request goes to either of
  * them, and both collect each other's content.
  */
-export async function stress(t: TestContext, ms: number, { servers: many = 1, least = usual }: Options = {}) {
+export async function stress(t: TestContext, ms: number, { servers: serverCount = 1, least = usual }: Options = {}) {
   const server = await registryServer(t, { settings: { gcDelaySeconds: 0 } });
   const { connection, dataDir } = server;
-  const second = many === 2 ? [await registryServer(t, { settings: { gcDelaySeconds: 0 }, connection, dataDir })] : [];
+  const second = serverCount === 2 ? [await registryServer(t, { settings: { gcDelaySeconds: 0 }, connection, dataDir })] : [];
   const servers = [server, ...second];
   const send: Send = (...request) => servers[randomInt(servers.length)]!.send(...request);
   const layers = Array.from({ length: 6 }, () => someBytes(2_000 + randomInt(100_000)));

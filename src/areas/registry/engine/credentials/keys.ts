@@ -72,8 +72,8 @@ export const revokeKeysJob: Job<{ registryId: string; ruleId: number }, unknown>
   async ({ db, org, signal, payload: { registryId, ruleId } }) => {
     for (let revoked = keysPerBatch; revoked === keysPerBatch; ) {
       signal.throwIfAborted();
-      const portion = () => db.write((tx) => keys.revokeKeysOfRule(tx, org!, { registryId, ruleId, limit: keysPerBatch }));
-      revoked = (await runAtQuarterLoad(signal, portion)).length;
+      const revokeBatch = () => db.write((tx) => keys.revokeKeysOfRule(tx, org!, { registryId, ruleId, limit: keysPerBatch }));
+      revoked = (await runAtQuarterLoad(signal, revokeBatch)).length;
     }
   },
 );

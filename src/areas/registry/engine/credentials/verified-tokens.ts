@@ -74,12 +74,12 @@ export function makeVerifiedTokens(caches: Caches): VerifiedTokens {
       const bytes = bytesOf(token);
       entries.set(token, { grant, bytes, staleAt: now + Math.min(maxAgeMs, ttlMs) });
       total += bytes;
-      for (const [name, most] of sharesOf(grant)) {
+      for (const [name, maxBytes] of sharesOf(grant)) {
         const share = shares.get(name) ?? { bytes: 0, tokens: new Set<string>() };
         shares.set(name, share);
         share.bytes += bytes;
         share.tokens.add(token);
-        while (share.bytes > most) forget(oldestOf(share.tokens));
+        while (share.bytes > maxBytes) forget(oldestOf(share.tokens));
       }
       while (total > maxCacheBytes.total) forget(oldestOf(entries.keys()));
       if (!dropSignal.peek('tokens')) void dropSignal.get('tokens', async () => ({ value: { tokens: true }, topics: [] }));

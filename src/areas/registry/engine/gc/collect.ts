@@ -12,13 +12,13 @@ import { removeNextBatch } from '../repository-removal.ts';
 import type { Engine } from '../settings.ts';
 
 // Garbage collection, concurrent with pushes and pulls. No lock is wider than one row.
-//   link     deleted when no image of its repository needs it and no client was told of it within the delay. A push holds the links of its
-//   manifest (FOR SHARE); the collector locks one link (FOR UPDATE); the second sees the result of the first. A purge does not wait for the
-//   delay: it deletes the link and leaves a promise.
-//   blob     deleted when no repository links it and no promise is left. A push that links a blob holds its row (FOR SHARE). The collector
-//   skips a locked blob, otherwise marks it dying, then deletes the object. A dying blob is invisible: the same content pushed again is a
-//   new row and object.
-//   removed repository   deleted in batches between the other steps (engine/repository-removal.ts).
+// - A link is deleted when no image of its repository needs it and no client was told of it within the delay. A push holds the links of its
+//   manifest (FOR SHARE), the collector locks one link (FOR UPDATE), and the second of the two sees the result of the first. A purge does
+//   not wait for the delay: it deletes the link and leaves a promise.
+// - A blob is deleted when no repository links it and no promise is left. A push that links a blob holds its row (FOR SHARE). The collector
+//   skips a locked blob. Otherwise it marks the blob dying and then deletes the object. A dying blob is invisible: the same content pushed
+//   again is a new row and object.
+// - A removed repository is deleted in batches between the other steps (engine/repository-removal.ts).
 // After a crash the queue entry is still there, and the next run continues. Every step may run twice.
 
 /** Queue entries reviewed after each purge batch. A purge of very many images may take minutes and must not delay other tenants' space. */

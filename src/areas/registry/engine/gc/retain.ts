@@ -81,18 +81,18 @@ const retainRepository = ({ engine, signal }: RetentionRun, governed: GovernedRe
 
 async function applyRetention(engine: Engine, signal: AbortSignal, governed: GovernedRepository, isOver: () => boolean) {
   const { db } = engine.app;
-  const judged = await planRepository(engine, governed, isOver);
-  if (!judged) return undefined;
-  let [tags, images, portions] = [0, 0, 0];
+  const plan = await planRepository(engine, governed, isOver);
+  if (!plan) return undefined;
+  let [tags, images, batches] = [0, 0, 0];
   // At least one batch, so that every evaluation makes progress.
-  const mayGoOn = () => !signal.aborted && (portions++ === 0 || !isOver());
-  for (let i = 0; i < judged.tags.length && mayGoOn(); i += tagsPerBatch)
-    tags += await runAtQuarterLoad(signal, () => db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsPerBatch))));
-  for (const loose of judged.images) {
-    if (!mayGoOn()) break;
-    images += await runAtQuarterLoad(signal, () => db.write((tx) => purgeUnkept(tx, engine, judged, loose)));
+  const mayContinue = () => !signal.aborted && (batches++ === 0 || !isOver());
+  for (let i = 0; i < plan.tags.length && mayContinue(); i += tagsPerBatch)
+    tags += await runAtQuarterLoad(signal, () => db.write((tx) => removeTags(tx, engine, plan, plan.tags.slice(i, i + tagsPerBatch))));
+  for (const image of plan.images) {
+    if (!mayContinue()) break;
+    images += await runAtQuarterLoad(signal, () => db.write((tx) => purgeUnkept(tx, engine, plan, image)));
   }
-  return { registry: judged.governed.slug, repository: judged.governed.name, tags, images };
+  return { registry: plan.governed.slug, repository: plan.governed.name, tags, images };
 }
 
 type GovernedRepository = NonNullable<Awaited<ReturnType<typeof governedRepository>>>;
@@ -146,9 +146,9 @@ type Row<Read extends (...given: never[]) => Promise<unknown[]>> = Awaited<Retur
 const isStillGoverned = async (tx: Tx, { governed }: RetentionPlan) =>
   isDeepStrictEqual(await governedRepository(tx, governed.id), governed);
 
-async function removeTags(tx: Tx, { app }: Engine, judged: RetentionPlan, tags: readonly string[]): Promise<number> {
-  if (!(await isStillGoverned(tx, judged))) return 0;
-  const { governed, states } = judged;
+async function removeTags(tx: Tx, { app }: Engine, plan: RetentionPlan, tags: readonly string[]): Promise<number> {
+  if (!(await isStillGoverned(tx, plan))) return 0;
+  const { governed, states } = plan;
   let removed = 0;
   for (const tag of tags) {
     const gone = await removeTag(tx, app.caches, governed, tag, states.get(tag));
@@ -160,14 +160,14 @@ async function removeTags(tx: Tx, { app }: Engine, judged: RetentionPlan, tags: 
 }
 
 /** Checked again under the lock: a tag, an index or the image of a signature may have appeared since. */
-async function purgeUnkept(tx: Tx, { app, settings }: Engine, judged: RetentionPlan, loose: ManifestState): Promise<number> {
-  if (!(await isStillGoverned(tx, judged))) return 0;
-  const { governed, held, removed } = judged;
-  const orphaned = loose.tags.filter((tag) => !removed.has(tag));
-  if (!(await lockUnlessKept(tx, governed.id, loose.digest, orphaned))) return 0;
-  if (!(await isUntouched(tx, governed.id, loose))) return 0;
-  const missed = imagesOf(loose).filter((image) => !held.has(image));
+async function purgeUnkept(tx: Tx, { app, settings }: Engine, plan: RetentionPlan, image: ManifestState): Promise<number> {
+  if (!(await isStillGoverned(tx, plan))) return 0;
+  const { governed, held, removed } = plan;
+  const orphaned = image.tags.filter((tag) => !removed.has(tag));
+  if (!(await lockUnlessKept(tx, governed.id, image.digest, orphaned))) return 0;
+  if (!(await isUntouched(tx, governed.id, image))) return 0;
+  const missed = imagesOf(image).filter((name) => !held.has(name));
   if (missed.length > 0 && (await imagesHeld(tx, governed.registry_id, missed)).length > 0) return 0;
-  const gone = await purgeManifest(tx, app.caches, governed, loose.digest, { delaySeconds: settings.gcDelaySeconds });
+  const gone = await purgeManifest(tx, app.caches, governed, image.digest, { delaySeconds: settings.gcDelaySeconds });
   return gone.digests.length + gone.pendingCount;
 }

@@ -70,7 +70,7 @@ interface RateMeter {
 function makeRateMeter({ windowMs, bytesPerSecond }: MinRate, now: () => number, { host }: Target): RateMeter {
   let waitedMs = 0;
   let bytes = 0;
-  const judge = () => {
+  const checkRate = () => {
     if (waitedMs < windowMs) return;
     if (bytes < (bytesPerSecond * windowMs) / 1000)
       throw new UpstreamUnavailable(`the upstream ${host} sent ${bytes} bytes in ${Math.round(waitedMs / 1000)} s, which is too slow`);
@@ -83,7 +83,7 @@ function makeRateMeter({ windowMs, bytesPerSecond }: MinRate, now: () => number,
       return await answer();
     } finally {
       waitedMs += now() - began;
-      judge();
+      checkRate();
     }
   };
   return {

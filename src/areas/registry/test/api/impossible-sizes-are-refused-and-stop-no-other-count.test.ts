@@ -7,7 +7,7 @@ import { weighManifests } from '../../engine/gc/weigh.ts';
 import { codeOf, digestOf, type Image, imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
 const { signal } = new AbortController();
-const most = Number.MAX_SAFE_INTEGER;
+const maxSize = Number.MAX_SAFE_INTEGER;
 
 /** An image with foreign layers of these sizes. */
 function foreign(base: Image, sizes: number[]): Image {
@@ -26,14 +26,14 @@ test('impossible sizes are refused and stop no other count', async (t) => {
   allow('bob', { other: { registryId: await registry('other', 60 * 1024 * 1024, 'org_other') } });
   const base = imageOf([]);
   await pushImage(send, 'acme/app', base.digest, base);
-  for (const sizes of [Array(2_000).fill(most), [most, 1]]) {
+  for (const sizes of [Array(2_000).fill(maxSize), [maxSize, 1]]) {
     const answer = await putManifest(send, 'acme/app', 'big', foreign(base, sizes));
     assert.deepEqual([answer.status, codeOf(answer)], [400, 'MANIFEST_INVALID']);
   }
 
   // Each image is valid, but an index of them exceeds the largest number that can be shown.
   const config = base.blobs[0]!.length;
-  const large = [1, 2].map(() => foreign(base, [most - config]));
+  const large = [1, 2].map(() => foreign(base, [maxSize - config]));
   const index = indexOf(large);
   assert.equal((await putManifest(send, 'acme/app', 'all', index)).status, 201);
   for (const image of large) assert.equal((await putManifest(send, 'acme/app', image.digest, image)).status, 201);
@@ -41,7 +41,7 @@ test('impossible sizes are refused and stop no other count', async (t) => {
   await app.db.write(
     (tx) => run(tx)`
       insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
-      select m.id, m.repository_id, 'sha256:' || lpad(m.id * 10000 + i || '', 64, '0'), ${most} from registry.manifest m, generate_series(1, 1000) i
+      select m.id, m.repository_id, 'sha256:' || lpad(m.id * 10000 + i || '', 64, '0'), ${maxSize} from registry.manifest m, generate_series(1, 1000) i
        where m.digest = any(${large.map((m) => m.digest)}::text[])`,
   );
   const child = imageOf([someBytes(5_000)]);
@@ -53,7 +53,7 @@ test('impossible sizes are refused and stop no other count', async (t) => {
     (tx) => rows(tx, Type.Object({ bytes: Type.Union([Type.Integer(), Type.Null()]) }))`
       select m.content_bytes as bytes from registry.manifest m join registry.tag t on t.manifest_id = m.id order by t.name`,
   );
-  assert.equal(counted[0]!.bytes, most);
+  assert.equal(counted[0]!.bytes, maxSize);
   assert.ok(counted[1]!.bytes! > 5_000);
 });
 

@@ -6,7 +6,7 @@ import { run } from '../../../../kernel/db/index.ts';
 import { basic } from '../credentials.ts';
 import { digestOf, imageOf, indexOf, pushImage, putManifest, type Send, sender } from '../registry-server.ts';
 
-const most = Number.MAX_SAFE_INTEGER;
+const maxSize = Number.MAX_SAFE_INTEGER;
 
 test('foreign layers of absurd size break no list', async (t) => {
   const { owner, url, app } = await quarterdeck(t);
@@ -22,7 +22,7 @@ test('foreign layers of absurd size break no list', async (t) => {
     const layer = {
       mediaType: 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip',
       digest: `sha256:${randomBytes(32).toString('hex')}`,
-      size: most - base.blobs[0]!.length,
+      size: maxSize - base.blobs[0]!.length,
       urls: ['https://layers.example/'],
     };
     const body = Buffer.from(JSON.stringify({ ...JSON.parse(base.body.toString()), layers: [layer] }));

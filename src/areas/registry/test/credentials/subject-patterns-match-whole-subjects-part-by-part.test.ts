@@ -44,7 +44,7 @@ test('hostile patterns and subjects take no time', () => {
   assert.ok(performance.now() - begun < 2_000);
 });
 
-test('with an issuer that everybody uses, the owner stands before any wildcard', () => {
+test('with a shared issuer, the owner stands before any wildcard', () => {
   const github = 'https://token.actions.githubusercontent.com';
   const good: [string, string][] = [
     [github, 'repo:acme/app:ref:refs/heads/main'],

@@ -95,7 +95,7 @@ test('a repository of several batches is gone at once, and its content batch by 
 
   await collect(engine, signal, app.log, 1);
   const before = await left(first);
-  assert.equal(before.rows, total - 2 * removalBatch.rows, 'a portion a transaction');
+  assert.equal(before.rows, total - 2 * removalBatch.rows, 'a batch a transaction');
   // A server that ended between two batches.
   const second = await registryServer(t, { connection, dataDir });
   await collect(second.engine, signal, second.app.log);

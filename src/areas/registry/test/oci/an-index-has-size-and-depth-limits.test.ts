@@ -90,5 +90,6 @@ async function oldData({ send, app }: TestRegistry) {
   const listed = await app.db.read((tx) => manifestsOf(tx, id, { limit: 100, after: null }));
   assert.equal(listed.length, 101);
   const { id: first } = (await app.db.read((tx) => manifestByDigest(tx, id, tops[0]!.digest)))!;
-  for (const most of [10, 1_001]) assert.equal((await app.db.read((tx) => manifestsUnder(tx, first, { most, depth: 5 }))).length, most);
+  for (const maxRows of [10, 1_001])
+    assert.equal((await app.db.read((tx) => manifestsUnder(tx, first, { maxRows, depth: 5 }))).length, maxRows);
 }

@@ -53,7 +53,7 @@ test('a tag belongs to an image when it names one, and stands for no image itsel
   for (const kind of ['.sig', '.att', '.sbom']) assert.equal(attachedBy(other + kind, image), other);
   assert.equal(attachedBy(other, index), other, 'a list of referrers');
   assert.equal(attachedBy(other, { ...index, listedSubjects: [] }), other, 'a list of referrers that are not here');
-  assert.equal(attachedBy(other, image), undefined, 'an image that somebody named so');
+  assert.equal(attachedBy(other, image), undefined, 'an image with such a tag');
   assert.equal(attachedBy(other, { ...index, listedSubjects: [''] }), undefined, 'an index of images that somebody named so');
   for (const own of [nameInTags(digest), `${nameInTags(digest)}.sig`]) assert.equal(attachedBy(own, index), undefined, 'its own digest');
   for (const ordinary of [`${other}.imgpkg`, `${other}0`, `x${other}.sig`, 'v1', 'sha256-abc.sig'])

@@ -64,6 +64,6 @@ test('a cached repository lists what its upstream has', async (t) => {
     assert.deepEqual(await list(tags), [image.digest.replace(':', '-'), 'v1']);
     const referrers = await pull(`up.test/team/app/referrers/${image.digest}`);
     assert.match(referrers.headers.get('warning')!, /only what is cached/);
-    assert.deepEqual(await digests(referrers), [sbom.digest], 'the one that somebody pulled');
+    assert.deepEqual(await digests(referrers), [sbom.digest], 'the one that a client pulled');
   });
 });
