@@ -15,7 +15,7 @@ export class IssuerUnreachable extends Error {
 
   constructor(issuer: string, cause: unknown) {
     super(`the issuer ${issuer} cannot be reached`, { cause });
-    this.name = 'IssuerAway';
+    this.name = 'IssuerUnreachable';
     this.issuer = issuer;
   }
 }

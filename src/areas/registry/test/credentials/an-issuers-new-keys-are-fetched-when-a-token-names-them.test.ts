@@ -39,7 +39,7 @@ test('an issuer’s new keys are fetched when a token names them, and not before
   time += 700_000;
   assert.equal(await verify(fresh), 'good', 'the keys from before, while it is down');
   time += 3_600_000;
-  assert.equal(await verify(fresh), 'IssuerAway', 'but not for ever');
+  assert.equal(await verify(fresh), 'IssuerUnreachable', 'but not for ever');
   issuer.behave('well');
   time += 11_000;
   assert.equal(await verify(fresh), 'good');
