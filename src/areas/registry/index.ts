@@ -1,7 +1,29 @@
+/*
+ * The container registry: OCI distribution API, token service, pull-through cache, garbage collection and retention.
+ *
+ * Folders. planes/oci (/v2) and planes/token (/token) listen. operations/ is the control API. engine/ holds every act, whichever side asks
+ * for it. store/ holds the SQL, one file per table or task. rules/ is pure: names, manifests, retention, wildcards. clients/ talks to
+ * upstreams and OIDC issuers.
+ *
+ * Data. registry → repository → manifest → tag. A blob row is one object in the storage and is shared by all repositories that link it
+ * (repository_blob). manifest_blob and manifest_child say what an image needs. The registry's row holds quota, used and reserved bytes.
+ *
+ * Push: upload (row, lease, reservation) → blob (object, row, link) → manifest (row, tags). Pull: content-cache.ts, then the storage.
+ * Removal: manifest → review of its links → unlinked blobs are marked dying → object deleted → row deleted (engine/gc/collect.ts).
+ *
+ * States of a blob: linked and needed; linked and unneeded (collected after the delay); promised (a purge took the link, but a running push
+ * was told of it); dying (invisible, its object is being deleted).
+ *
+ * Lock order: the credential first, then content (for a manifest: repository, links, manifest, children, tags), the registry's row last.
+ *
+ * Crash. Each step is one transaction that also writes the queue entry for the next step, so a restart continues from the entry. An object
+ * without a row is removed by the daily scrub; an upload can be continued or expires with its reservation.
+ */
+
 import { defineArea } from '../area.ts';
 import { deleteKeysJob, revokeKeysJob } from './engine/credentials/keys.ts';
 import { loadKey } from './engine/credentials/loader.ts';
-import { uncountJob } from './engine/uncount.ts';
+import { uncountJob } from './engine/recount-indexes.ts';
 import { openRegistry } from './open.ts';
 import { createRegistry } from './operations/create-registry.ts';
 import { createRegistryKey } from './operations/create-registry-key.ts';

@@ -4,7 +4,7 @@ import type { RegistryMetrics } from './engine/metrics.ts';
 import { queueFigures } from './store/queue.ts';
 import { usageOfAll } from './store/quota.ts';
 
-/** For /metrics: what was counted, and what the database knows when somebody asks. */
+/** For /metrics: the counters of this process, and gauges read from the database at scrape time. */
 export function registerMetrics(registry: Registry, { app, metrics }: { app: App; metrics: RegistryMetrics }) {
   for (const metric of Object.values(metrics)) registry.registerMetric(metric);
   const perRegistry = (name: string, help: string) => new Gauge({ name, help, labelNames: ['registry'], registers: [registry] });
@@ -29,7 +29,7 @@ export function registerMetrics(registry: Registry, { app, metrics }: { app: App
       const figures = await app.db
         .read(async (tx) => ({ usage: await usageOfAll(tx), queue: await queueFigures(tx) }))
         .catch(() => undefined);
-      if (!figures) return; // the database is away: the last figures stand
+      if (!figures) return; // the database is unavailable: the last values stay
       for (const gone of [this, quota, reserved]) gone.reset();
       for (const { slug, used_bytes, quota_bytes, reserved_bytes } of figures.usage) {
         this.set({ registry: slug }, used_bytes);

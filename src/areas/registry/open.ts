@@ -17,7 +17,7 @@ import { touchKeys } from './store/keys.ts';
 export interface OpenRegistry extends Engine {
   payment: Payment;
   oidc: Oidc;
-  /** The way to the upstreams: logins, tokens and who is away are remembered in it. */
+  /** Shared access to the upstreams: logins, tokens and cooldowns. */
   upstreams: Upstreams;
   metrics: RegistryMetrics;
 }
@@ -34,7 +34,7 @@ export function openRegistry({ app, principals, payment }: Host): Opened<OpenReg
   return {
     own,
     planes: [
-      ociPlane({ ...engine, metrics, authenticate: credentials.authenticate, cache: makePullThrough(upstreams) }),
+      ociPlane({ ...engine, metrics, authenticate: credentials.authenticate, pullThrough: makePullThrough(upstreams) }),
       tokenPlane(app, credentials),
     ],
     metrics: (registry) => registerMetrics(registry, own),

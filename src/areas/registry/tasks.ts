@@ -1,16 +1,16 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
 import { forgetOldKeys } from './engine/credentials/keys.ts';
 import { collect } from './engine/gc/collect.ts';
+import { expireUploads } from './engine/gc/expire-uploads.ts';
 import { keepFigures } from './engine/gc/figures.ts';
 import { retain } from './engine/gc/retain.ts';
 import { scrub } from './engine/gc/scrub.ts';
-import { expireUploads } from './engine/gc/uploads.ts';
 import { weighManifests } from './engine/gc/weigh.ts';
 import type { Engine } from './engine/settings.ts';
 import { weighTask } from './store/content.ts';
 import { collectTask } from './store/queue.ts';
 
-/** All of them may stop anywhere and be run again: each step is a transaction that looks before it acts. */
+/** Every task may stop anywhere and run again: each step is a transaction that checks before it acts. */
 export const tasks: Task<Engine>[] = [
   task(collectTask, { everySeconds: 30, deadlineSeconds: 600 }, ({ signal, log }, engine: Engine) => collect(engine, signal, log)),
   task('registry.expire-uploads', { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),

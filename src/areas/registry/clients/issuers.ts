@@ -4,23 +4,23 @@ import type { Guard, Timeouts } from '../../../kernel/guard/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { badIssuer } from '../rules/issuer.ts';
 
-// Issuers' keys, fetched through the guard, kept for a while, and fetched again early only when a token names a key that is not among
-// them, since that is what a rotation looks like. Somebody who makes up key ids cannot turn us against an issuer: one fetch in 30 s.
+// An issuer's keys are fetched through the guard and cached. They are fetched again early only when a token names an unknown key id, since
+// a rotation looks like that. A client that invents key ids causes at most one fetch in 30 s.
 
-/** The token is not good. Why is for the log: whoever sent it learns only that no rule matches. */
+/** The token is not valid. The reason goes to the log; the client learns only that no rule matches. */
 export class BadToken extends Error {}
 
-export class IssuerAway extends Error {
+export class IssuerUnreachable extends Error {
   readonly issuer: string;
 
   constructor(issuer: string, cause: unknown) {
     super(`the issuer ${issuer} cannot be reached`, { cause });
-    this.name = 'IssuerAway';
+    this.name = 'IssuerUnreachable';
     this.issuer = issuer;
   }
 }
 
-/** What a token says of its bearer. */
+/** The identity that a token claims. */
 export interface IdentityClaims {
   subject: string;
   audiences: string[];
@@ -33,7 +33,7 @@ export interface Issuers {
 
 type Keys = ReturnType<typeof createLocalJWKSet>;
 
-interface Known {
+interface IssuerKeys {
   keys: Keys | undefined;
   fetchedAt: number;
   triedAt: number;
@@ -41,9 +41,9 @@ interface Known {
   fetching: Promise<void> | undefined;
 }
 
-const times = { freshMs: 600_000, staleMs: 3_600_000, rotationMs: 30_000, failureMs: 10_000 };
+const keyTimes = { freshMs: 600_000, staleMs: 3_600_000, rotationMs: 30_000, failureMs: 10_000 };
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
-const patience: Timeouts = { connectMs: 3_000, headersMs: 5_000, idleMs: 3_000, totalMs: 5_000 };
+const fetchTimeouts: Timeouts = { connectMs: 3_000, headersMs: 5_000, idleMs: 3_000, totalMs: 5_000 };
 
 export interface IssuerParts {
   guard: Guard;
@@ -57,15 +57,15 @@ export interface IssuerParts {
 }
 
 export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
-  const known = new LRUCache<string, Known>({ max: 1_000 });
+  const known = new LRUCache<string, IssuerKeys>({ max: 1_000 });
   const keysOf = makeKeysOf(parts, known);
   return {
     verify: async (issuer, token) => {
       const { errors, jwtVerify } = await import('jose');
       for (const rotated of [false, true]) {
         const keys = await keysOf(issuer, rotated);
-        if (!keys) throw new IssuerAway(issuer, known.get(issuer)?.failure);
-        const currentDate = new Date(await clock()); // a clock that cannot be read says nothing of the token
+        if (!keys) throw new IssuerUnreachable(issuer, known.get(issuer)?.failure);
+        const currentDate = new Date(await clock()); // a failure to read the clock is not the token's fault
         try {
           const options = {
             issuer,
@@ -87,34 +87,34 @@ export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
   };
 }
 
-/** A clock may be so far off. */
+/** Tolerated clock difference. */
 const toleranceSeconds = 60;
-const mostAudiences = 100;
-/** Issuers of CI make tokens for minutes, or for a job. One that lives longer is a password in the wrong place. */
-const longestLifeSeconds = 86_400;
+const maxAudiences = 100;
+/** CI issuers sign tokens for minutes, or for one job. A token that lives longer is a password in the wrong place. */
+const maxLifetimeSeconds = 86_400;
 
-/** Whoever holds a token may use it until it ends: so it must not live long, nor come from the future to live longer. */
+/** A token can be used until it expires, so its lifetime is limited, and `iat` may not be in the future to extend it. */
 function refuseOddTimes({ iat = 0, exp = 0 }: JWTPayload, now: number) {
   if (iat > now + toleranceSeconds) throw new BadToken(`it was issued ${Math.round(iat - now)} s in the future`);
-  if (exp - iat > longestLifeSeconds) throw new BadToken(`it lives ${exp - iat} s, longer than a day`);
+  if (exp - iat > maxLifetimeSeconds) throw new BadToken(`it lives ${exp - iat} s, longer than a day`);
 }
 
-/** Whether text of a token can be compared with rules and written down: PostgreSQL takes neither NUL nor half of a surrogate pair. */
+/** Whether a claim can be compared with rules and stored. PostgreSQL accepts neither NUL nor half of a surrogate pair. */
 export const isClaimText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0') && value.isWellFormed();
 
 /** An issuer may sign any JSON, so a signature says nothing of a claim's type (RFC 7519, 4.1). */
 function readIdentity({ sub, aud }: JWTPayload): IdentityClaims {
-  const audiences: unknown[] = Array.isArray(aud) ? aud.slice(0, mostAudiences) : [aud];
+  const audiences: unknown[] = Array.isArray(aud) ? aud.slice(0, maxAudiences) : [aud];
   if (!isClaimText(sub)) throw new BadToken('its sub is no text');
   if (!audiences.every(isClaimText)) throw new BadToken('its aud is neither text nor a list of texts');
   return { subject: sub, audiences };
 }
 
-/** The issuer's keys, fetched when they are due and that is allowed. Undefined: there are none that are still good. */
-function makeKeysOf(parts: Omit<IssuerParts, 'clock'>, known: LRUCache<string, Known>) {
+/** The issuer's keys, fetched when they are stale and the fetch interval allows it. Undefined: no valid keys are known. */
+function makeKeysOf(parts: Omit<IssuerParts, 'clock'>, known: LRUCache<string, IssuerKeys>) {
   const { monotonic = () => performance.now() } = parts;
 
-  const refresh = (issuer: string, entry: Known) => {
+  const refresh = (issuer: string, entry: IssuerKeys) => {
     entry.fetching ??= (async () => {
       entry.triedAt = monotonic();
       try {
@@ -132,7 +132,7 @@ function makeKeysOf(parts: Omit<IssuerParts, 'clock'>, known: LRUCache<string, K
   };
 
   return async (issuer: string, rotated: boolean): Promise<Keys | undefined> => {
-    const entry: Known = known.get(issuer) ?? {
+    const entry: IssuerKeys = known.get(issuer) ?? {
       keys: undefined,
       fetchedAt: -Infinity,
       triedAt: -Infinity,
@@ -141,10 +141,10 @@ function makeKeysOf(parts: Omit<IssuerParts, 'clock'>, known: LRUCache<string, K
     };
     known.set(issuer, entry);
     const now = monotonic();
-    const wanted = now - entry.fetchedAt > (rotated ? times.rotationMs : times.freshMs);
-    const allowed = now - entry.triedAt > (entry.failure ? times.failureMs : times.rotationMs);
+    const wanted = now - entry.fetchedAt > (rotated ? keyTimes.rotationMs : keyTimes.freshMs);
+    const allowed = now - entry.triedAt > (entry.failure ? keyTimes.failureMs : keyTimes.rotationMs);
     if (entry.fetching || (wanted && allowed)) await refresh(issuer, entry);
-    if (!entry.keys || monotonic() - entry.fetchedAt > times.staleMs) return undefined;
+    if (!entry.keys || monotonic() - entry.fetchedAt > keyTimes.staleMs) return undefined;
     return entry.keys;
   };
 }
@@ -153,7 +153,7 @@ type Fetching = Pick<IssuerParts, 'guard' | 'mayBePlain' | 'timeouts'>;
 
 async function fetchKeys(parts: Fetching, issuer: string): Promise<Keys> {
   const discovered = await fetchObject(parts, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  // Discovery 4.3: a document that speaks for another issuer speaks for nobody.
+  // OpenID Connect Discovery 4.3: the document must name the issuer it was fetched from.
   if (discovered['issuer'] !== issuer) throw new Error(`the discovery document is of ${String(discovered['issuer']).slice(0, 200)}`);
   const address = discovered['jwks_uri'];
   if (typeof address !== 'string' || !URL.canParse(address)) throw new Error('the discovery document names no jwks_uri');
@@ -164,7 +164,7 @@ async function fetchKeys(parts: Fetching, issuer: string): Promise<Keys> {
   return (await import('jose')).createLocalJWKSet(found as unknown as JSONWebKeySet);
 }
 
-async function fetchObject({ guard, timeouts = patience }: Fetching, url: string): Promise<Record<string, unknown>> {
+async function fetchObject({ guard, timeouts = fetchTimeouts }: Fetching, url: string): Promise<Record<string, unknown>> {
   const answer = await guard.fetch('oidc', url, { timeouts, maxBodyBytes: 262_144, headers: { accept: 'application/json' } });
   if (answer.status !== 200) {
     answer.cancel();

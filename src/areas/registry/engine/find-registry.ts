@@ -5,17 +5,17 @@ import { otherSpelling } from '../rules/upstreams.ts';
 import * as store from '../store/registries.ts';
 import { type RepositoryRow, repositoryByName } from '../store/repositories.ts';
 
-/** The registry of the acting organization, once the caller may do to it what the operation does: 404 before 403. */
+/** A registry of the acting organization. 404 comes before 403: existence is checked before the caller's right. */
 export async function findRegistry(tx: Tx, ctx: Ctx, slug: string, find = store.registryBySlug): Promise<store.RegistryRow> {
   const registry = (await find(tx, ctx.org, slug)) ?? notFound('registry');
   ctx.require(registry.id);
   return registry;
 }
 
-/** The same for whoever makes something that belongs to it: it cannot be deleted before this transaction has ended. */
+/** For an operation that adds something to the registry: it cannot be deleted until the transaction ends. */
 export const shareRegistry = (tx: Tx, ctx: Ctx, slug: string) => findRegistry(tx, ctx, slug, store.shareRegistry);
 
-/** The same, for whoever changes or deletes it. */
+/** For an operation that changes or deletes the registry. */
 export const lockRegistry = (tx: Tx, ctx: Ctx, slug: string) => findRegistry(tx, ctx, slug, store.lockRegistry);
 
 export async function findRepository(tx: Tx, ctx: Ctx, slug: string, name: string): Promise<RepositoryRow> {

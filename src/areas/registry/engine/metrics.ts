@@ -1,16 +1,16 @@
 import { Counter, Gauge } from 'prom-client';
 import { QuickCounter } from '../../../kernel/http/quick-counter.ts';
 
-/** What the registry counts, from the first request on. */
+/** Counters of the registry, from the first request on. */
 export interface RegistryMetrics {
   pulls: QuickCounter<'registry'>;
   pushes: Counter<'registry'>;
   bytes: QuickCounter<'registry' | 'direction'>;
   refusals: Counter<'code'>;
-  /** What pullers got (`served`, `stale`, `missing`), and how often the upstream was `asked` for it or `away`. */
+  /** `served`, `stale` and `missing`: answers to clients. `asked` and `away`: requests to the upstream. */
   cacheManifests: Counter<'upstream' | 'result'>;
   cacheFills: Counter<'upstream' | 'result'>;
-  /** As the upstream says, for the login that was used last. */
+  /** As the upstream reports it for the login used last. */
   upstreamRemaining: Gauge<'upstream'>;
 }
 

@@ -7,32 +7,32 @@ import { boundedTo } from '../../../kernel/bounded-map.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal, unreachable } from '../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../kernel/guard/index.ts';
-import { BadToken, IssuerAway, type Issuers, isClaimText, makeIssuers } from '../clients/issuers.ts';
+import { BadToken, type Issuers, IssuerUnreachable, isClaimText, makeIssuers } from '../clients/issuers.ts';
 import { matchesSubject } from '../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
-import { hasAllJobKeys, mostJobKeys } from '../store/limits.ts';
-import { type CandidateRow, candidateSlice, candidates, isTrusted, shareRule } from '../store/rules.ts';
+import { isJobKeyLimitReached, maxJobKeysPerRegistry } from '../store/limits.ts';
+import { type CandidateRow, candidates, candidatesPerRead, isTrusted, shareRule } from '../store/rules.ts';
 import type { Clock } from './credentials/clock.ts';
 import type { ForeignLogin } from './credentials/index.ts';
 
-/** What a job is given for its ID token. */
-export interface Minted {
+/** The key that a CI job gets for its ID token. */
+export interface MintedKey {
   key: KeyRow;
   expiresIn: number;
 }
 
 export interface Oidc {
-  /** Mints a key with this hash, or refuses with 401; `mode` is what the job asks for. */
-  exchange(token: string, slug: string, keyHash: Buffer, mode?: Mode, requestId?: string): Promise<Minted>;
+  /** Mints a key with this hash, or refuses with 401. `mode`: the mode that the job asks for. */
+  exchange(token: string, slug: string, keyHash: Buffer, mode?: Mode, requestId?: string): Promise<MintedKey>;
   login: ForeignLogin;
   /** Whether an issuer at this address may speak plain http. */
   mayBePlain(host: string): boolean;
 }
 
 const lifetimeSeconds = 3600;
-const longestSubject = 2048;
-/** GitHub's have two kilobytes. A longer one is not even read. */
-const longestToken = 16_384;
+const maxSubjectLength = 2048;
+/** GitHub's tokens have two kilobytes. A longer token than this is not parsed. */
+const maxTokenLength = 16_384;
 
 const noRule = () =>
   new Refusal(
@@ -45,9 +45,9 @@ const refuse = (): never => {
   throw noRule();
 };
 
-/** Issuers' keys are remembered in it. */
+/** Caches the keys of issuers. */
 export function makeOidc(app: App, clock: Clock): Oidc {
-  // Beyond loopback and what the operator opened by its address, a token's issuer is only as good as its TLS.
+  // Plain http is accepted on loopback and at addresses that the operator allowed. Elsewhere an issuer is trusted by its TLS.
   const [allowed, nothing] = [parseAllow(app.config.allow_private_cidrs), parseAllow('')];
   const mayBePlain = (host: string) => decide(allowed, 'oidc', host).allowed && !decide(nothing, 'oidc', host).allowed;
   const issuers = makeIssuers({ guard: app.guard, log: app.log, clock, mayBePlain });
@@ -60,13 +60,15 @@ export function makeOidc(app: App, clock: Clock): Oidc {
   return { exchange, login: loginByToken(app, exchange, check), mayBePlain };
 }
 
-/** An ID token used as a password stands for one key: coming back with it within the hour finds that key again, also when the token
- *  itself is over by then (GitHub's lives 5 minutes, a build longer), and also when it was revoked. */
+/**
+ * An ID token used as a password stands for one key. A second login within the hour finds that key, even if the token has expired (GitHub's
+ * lives 5 minutes, a build longer) or the key was revoked.
+ */
 function loginByToken(app: App, exchange: Oidc['exchange'], check: (token: string) => Promise<void>): ForeignLogin {
   const seen = new LRUCache<string, true>(boundedTo(10_000));
   return {
-    takes: ({ username }) => username === 'oidc' || (username?.startsWith('oidc+') ?? false),
-    open: async ({ username = '', password }, asked) => {
+    handles: ({ username }) => username === 'oidc' || (username?.startsWith('oidc+') ?? false),
+    resolve: async ({ username = '', password }, asked) => {
       const slug = username.startsWith('oidc+') ? username.slice(5) : asked;
       try {
         if (slug === undefined) {
@@ -74,15 +76,15 @@ function loginByToken(app: App, exchange: Oidc['exchange'], check: (token: strin
           return 'nothing';
         }
         const keyHash = hash('sha256', `oidc ${slug} ${password}`, 'buffer');
-        const place = keyHash.toString('latin1');
+        const cacheKey = keyHash.toString('latin1');
         const known = () => app.db.read((tx) => keyByHash(tx, keyHash));
-        if (!seen.has(place) && !(await known())) {
-          // A client that asks twice at once mints one key: the slower insert finds the faster one's.
+        if (!seen.has(cacheKey) && !(await known())) {
+          // Of two concurrent requests one mints the key; the slower insert finds it.
           await exchange(password, slug, keyHash).catch(async (error) => {
             if (!(await known())) throw error;
           });
         }
-        seen.set(place, true);
+        seen.set(cacheKey, true);
         return keyHash;
       } catch (error) {
         if (error instanceof Refusal && error.status === 401) return undefined;
@@ -92,18 +94,20 @@ function loginByToken(app: App, exchange: Oidc['exchange'], check: (token: strin
   };
 }
 
-/** The claims of a token that its issuer signed. Throws 401 for whatever is wrong with it. */
+/** The claims of a token, verified with its issuer's keys. Throws 401 for an invalid token. */
 async function verifyToken(app: App, issuers: Issuers, issuer: string, token: string) {
   return issuers.verify(issuer, token).catch((error) => {
-    if (error instanceof IssuerAway) return unreachable(`${error.message}; try again in a moment`, { cause: error });
+    if (error instanceof IssuerUnreachable) return unreachable(`${error.message}; try again in a moment`, { cause: error });
     if (!(error instanceof BadToken)) throw error;
     app.log.info({ issuer, reason: error.message }, 'an OIDC token was refused');
     throw noRule();
   });
 }
 
-/** A login that names no registry reaches nothing, so that somebody here takes such tokens is enough: to hold it against the rules
- *  of every organization would cost all of them. */
+/**
+ * A login without a registry gets no rights, so it is enough that some rule trusts the issuer and audience. Matching the rules of every
+ * organization would be expensive.
+ */
 async function checkToken(app: App, issuers: Issuers, token: string): Promise<void> {
   const issuer = (await issuerOf(token)) ?? refuse();
   if (!(await app.db.read((tx) => isTrusted(tx, issuer, null)))) refuse();
@@ -111,20 +115,20 @@ async function checkToken(app: App, issuers: Issuers, token: string): Promise<vo
   if (!(await app.db.read((tx) => isTrusted(tx, issuer, audiences)))) refuse();
 }
 
-/** The rule of a registry that admits a token. Throws 401 for whatever is wrong with it. */
+/** The rule of a registry that admits a token. Throws 401 for an invalid token. */
 async function matchRule(app: App, issuers: Issuers, token: string, slug: string, mode: Mode | undefined) {
-  if (!isClaimText(slug)) refuse(); // a user name may hold any byte
+  if (!isClaimText(slug)) refuse(); // a user name may contain any byte
   const issuer = (await issuerOf(token)) ?? refuse();
   const sliceAfter = (after: number) => app.db.read((tx) => candidates(tx, issuer, slug, after));
-  // Rules first: nobody makes us fetch from an issuer that nobody here trusts.
+  // Rules are looked up first, so no client makes us fetch from an issuer that no rule trusts.
   let rules = await sliceAfter(0);
   const first = rules[0] ?? refuse();
   const { subject, audiences } = await verifyToken(app, issuers, issuer, token);
   const fits: CandidateRow[] = [];
-  for (; rules.length; rules = rules.length < candidateSlice ? [] : await sliceAfter(rules.at(-1)!.id))
+  for (; rules.length; rules = rules.length < candidatesPerRead ? [] : await sliceAfter(rules.at(-1)!.id))
     fits.push(
       ...rules.filter(
-        (r) => audiences.includes(r.audience) && subject.length <= longestSubject && matchesSubject(r.subject_pattern, subject),
+        (r) => audiences.includes(r.audience) && subject.length <= maxSubjectLength && matchesSubject(r.subject_pattern, subject),
       ),
     );
   const rule = bestOf(fits, mode);
@@ -132,10 +136,10 @@ async function matchRule(app: App, issuers: Issuers, token: string, slug: string
   return { rule: rule ?? refuse(), subject };
 }
 
-/** The cut may be in the middle of a surrogate pair. */
+/** The cut may split a surrogate pair. */
 const shorten = (text: string) => text.slice(0, 200).toWellFormed();
 
-/** A genuine token that no rule admits is a rule with a mistake in it: the organization reads it in its audit log. */
+/** A valid token without a matching rule usually means a wrong rule, so it is shown in the organization's audit log. */
 const auditRefused = (app: App, { org_id: org, registry_id: id }: CandidateRow, slug: string, subject: string, audiences: string[]) =>
   app.db.write((tx) =>
     audit(
@@ -147,7 +151,7 @@ const auditRefused = (app: App, { org_id: org, registry_id: id }: CandidateRow, 
     ),
   );
 
-interface Minting {
+interface KeyRequest {
   subject: string;
   slug: string;
   keyHash: Buffer;
@@ -155,10 +159,10 @@ interface Minting {
   requestId: string | undefined;
 }
 
-async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mode, requestId }: Minting): Promise<Minted> {
+async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mode, requestId }: KeyRequest): Promise<MintedKey> {
   if (!(await shareRule(tx, rule))) throw noRule();
-  if (await hasAllJobKeys(tx, rule.registry_id))
-    throw tooMany(`jobs have minted ${mostJobKeys} keys for the registry ${slug} within an hour, which is the most`, 60);
+  if (await isJobKeyLimitReached(tx, rule.registry_id))
+    throw tooMany(`jobs have minted ${maxJobKeysPerRegistry} keys for the registry ${slug} within an hour, which is the most`, 60);
   const key = await insertKey(tx, rule.org_id, {
     registryId: rule.registry_id,
     name: rule.name,
@@ -181,7 +185,7 @@ async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mod
   return { key, expiresIn: lifetimeSeconds };
 }
 
-/** What the job asks for, else the most; a wider rule may give less. Then the oldest. */
+/** A rule with the requested mode, else one with the widest mode; among these the oldest. */
 function bestOf(rules: CandidateRow[], mode: Mode | undefined): CandidateRow | undefined {
   const order: Mode[] = mode === 'pull' ? ['pull', 'readwrite'] : mode === 'readwrite' ? ['readwrite'] : ['readwrite', 'pull'];
   for (const wanted of order) {
@@ -192,8 +196,8 @@ function bestOf(rules: CandidateRow[], mode: Mode | undefined): CandidateRow | u
 }
 
 async function issuerOf(token: string): Promise<string | undefined> {
-  if (token.length > longestToken) return undefined;
-  const { decodeJwt } = await import('jose'); // fifty files, for those who come with such a token
+  if (token.length > maxTokenLength) return undefined;
+  const { decodeJwt } = await import('jose'); // fifty files, loaded on first use
   try {
     const { iss } = decodeJwt(token);
     return isClaimText(iss) && iss.length <= 2048 ? iss : undefined;

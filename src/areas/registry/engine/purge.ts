@@ -2,68 +2,82 @@ import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { immutableIn } from '../rules/immutable.ts';
-import { doom, nextTurn, takeDoomed } from '../store/doomed.ts';
+import { nextTurn, queueDoomed, takeDoomed } from '../store/doomed.ts';
 import { wasOnceTagged } from '../store/once-tagged.ts';
 import * as store from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
-import { bookGone, type GoneManifest } from './quota.ts';
-import { dropManifest, type Leaving, removeTag } from './removal.ts';
+import { bookRemovedManifests, type RemovedManifest } from './quota.ts';
+import { dropManifest, type RemovalDelay, removeTag } from './removal.ts';
 
-// An image goes with what is attached to it (signatures, SBOMs) and, of an index, with the children that nothing else keeps; all the
-// way down. What once had a tag of its own stays: somebody may still pull it by its digest. One transaction takes so many at most, however many there are: the rest is noted in it, and garbage collection goes on
-// with that, some at a time, each of which is asked again whether anything keeps it. What was pushed after the purge stays, however
-// long its portions take: a client that pushes the same image again sends what it lists first, and nothing keeps that yet.
+// A purge deletes an image, its attachments (signatures, SBOMs) and the children that nothing else keeps, recursively. A manifest that once
+// had a tag of its own stays: clients may still pull it by digest. One transaction deletes a limited number of manifests and records the
+// rest, which garbage collection deletes batch by batch, checking each again. Manifests pushed after the purge stay, however late their
+// batch runs: a client that pushes the same image again sends the children first, and nothing keeps them yet.
 
-/** A transaction takes at most so many manifests. */
-export const purgedAtOnce = 20;
+/** Manifests per transaction. */
+export const manifestsPerPurgeBatch = 20;
 
-export interface Purged {
-  /** What went. */
+export interface PurgeResult {
+  /** The deleted manifests. */
   digests: string[];
-  /** How many more are looked at in a moment. */
-  waiting: number;
-  /** What was listed or attached and stays, because it once had a tag. */
+  /** Manifests recorded for later batches. */
+  pendingCount: number;
+  /** Children and attachments that stay because they once had a tag. */
   kept: string[];
 }
 
-/** The manifest, and what goes with it. Whether it may go is the caller's. */
-export async function purgeManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<Purged> {
-  const purge = { ...leaving, turn: await nextTurn(tx) };
+/** Deletes a manifest and what belongs to it. The caller has checked that it may go. */
+export async function purgeManifest(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  delay: RemovalDelay,
+): Promise<PurgeResult> {
+  const purge = { ...delay, turn: await nextTurn(tx) };
   const dropped = await dropWithTags(tx, caches, repository, digest, purge);
-  return dropped ? purgeAll(tx, caches, repository, dropped, purge) : { digests: [], waiting: 0, kept: [] };
+  return dropped ? purgeCandidates(tx, caches, repository, dropped, purge) : { digests: [], pendingCount: 0, kept: [] };
 }
 
-/** Goes on with what purges have left, one portion of the organization that comes after this one. Returns whose that was, and how many it
- *  has looked at; undefined: there is nothing left. */
+/**
+ * Runs one recorded batch of the organization after `afterOrg`. Returns that organization and the number of manifests checked. Undefined:
+ * no batch is left.
+ */
 export async function purgeDoomed(
   tx: Tx,
   caches: Caches,
   afterOrg: string | null = null,
 ): Promise<{ org: string; looked: number } | undefined> {
-  const taken = await takeDoomed(tx, purgedAtOnce, afterOrg);
+  const taken = await takeDoomed(tx, manifestsPerPurgeBatch, afterOrg);
   if (!taken) return undefined;
-  if (taken.repository) await purgeAll(tx, caches, taken.repository, { gone: [], next: taken.digests }, taken.purge);
+  if (taken.repository) await purgeCandidates(tx, caches, taken.repository, { removed: [], candidates: taken.digests }, taken.purge);
   return { org: taken.org, looked: taken.digests.length };
 }
 
-/** How a purge was meant, also in its later portions. */
-interface Purge extends Leaving {
-  /** What was pushed after this one is not its. */
+/** The parameters of a purge, stored for its later batches. */
+interface PurgeRun extends RemovalDelay {
+  /** Manifests pushed after this turn stay. */
   turn: number;
 }
 
-interface Purging {
-  gone: GoneManifest[];
-  /** What may have to go as well. */
-  next: string[];
+interface PurgeProgress {
+  removed: RemovedManifest[];
+  /** Manifests to check next. */
+  candidates: string[];
 }
 
-async function purgeAll(tx: Tx, caches: Caches, repository: RepositoryRow, { gone, next }: Purging, purge: Purge): Promise<Purged> {
-  const waiting = [...new Set(next)];
+async function purgeCandidates(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  { removed, candidates }: PurgeProgress,
+  purge: PurgeRun,
+): Promise<PurgeResult> {
+  const pending = [...new Set(candidates)];
   const kept: string[] = [];
-  for (let looked = 0; looked < purgedAtOnce && waiting.length > 0; looked++) {
-    const digest = waiting.pop()!;
-    // What belongs to an image that is here stays while that does: an index of referrers may list it, or somebody pushed the image again.
+  for (let looked = 0; looked < manifestsPerPurgeBatch && pending.length > 0; looked++) {
+    const digest = pending.pop()!;
+    // An attachment stays while its image is in the repository: an index of referrers may list it, or the image was pushed again.
     if (!(await store.lockUnlessKept(tx, repository.id, digest)) || (await store.isWanted(tx, repository.id, digest, purge.turn))) continue;
     if (await wasOnceTagged(tx, repository.id, digest)) {
       kept.push(digest);
@@ -71,26 +85,31 @@ async function purgeAll(tx: Tx, caches: Caches, repository: RepositoryRow, { gon
     }
     const dropped = await dropWithTags(tx, caches, repository, digest, purge);
     if (!dropped) continue;
-    gone.push(...dropped.gone);
-    waiting.push(...dropped.next);
+    removed.push(...dropped.removed);
+    pending.push(...dropped.candidates);
   }
-  await doom(tx, repository, waiting, purge);
-  await bookGone(tx, repository.registry_id, gone);
-  return { digests: gone.map((m) => m.digest), waiting: waiting.length, kept };
+  await queueDoomed(tx, repository, pending, purge);
+  await bookRemovedManifests(tx, repository.registry_id, removed);
+  return { digests: removed.map((m) => m.digest), pendingCount: pending.length, kept };
 }
 
-/** One manifest, and what may have to go with it. Undefined: it is not there. */
-async function dropWithTags(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, purge: Purge): Promise<Purging | undefined> {
+/** Deletes one manifest. Returns the manifests to check next. Undefined: no such manifest. */
+async function dropWithTags(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  purge: PurgeRun,
+): Promise<PurgeProgress | undefined> {
   const children = await store.childrenOf(tx, repository.id, digest);
   const referrers = await store.referringTo(tx, repository.id, digest);
   const dropped = await dropManifest(tx, caches, repository, digest, purge);
   if (!dropped) return undefined;
   const detached = await removeAttachingTags(tx, caches, repository, digest, purge.turn);
-  return { gone: [dropped], next: [...children, ...referrers, ...detached] };
+  return { removed: [dropped], candidates: [...children, ...referrers, ...detached] };
 }
 
-/** Takes away the tags that attach something to this image, but for immutable ones and what was pushed since. Returns the digests they
- *  stood for. */
+/** Removes the tags that attach something to this image, except immutable tags and manifests pushed since. Returns their digests. */
 async function removeAttachingTags(tx: Tx, caches: Caches, repository: RepositoryRow, image: string, turn: number): Promise<string[]> {
   const isFixed = immutableIn(repository.immutable_tags, repository.name);
   const detached: string[] = [];

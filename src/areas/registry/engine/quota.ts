@@ -2,9 +2,9 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { addReserved, changeFigures, countDrift, lockQuota, type Quota, subtractReserved } from '../store/quota.ts';
 import { lockUnweighed, stillUnweighed, weigh } from '../store/weights.ts';
 
-// A registry may hold so many bytes: distinct ones of blobs, and what its manifests weigh in each repository. What an upload is about to
-// bring is reserved as it comes, so that a push which cannot fit is refused before it is sent. The registry's row is locked last in every transaction: whoever holds
-// it waits for nothing else.
+// A registry's quota covers the distinct bytes of its blobs and the weight of its manifests in each repository. Uploads reserve their bytes
+// in advance, so that a push that cannot fit is refused early. The registry's row is locked last in every transaction: its holder waits for
+// no other lock.
 
 export class OverQuota extends Error {
   readonly detail: { quotaBytes: number; usedBytes: number; reservedBytes: number; neededBytes: number };
@@ -18,14 +18,14 @@ export class OverQuota extends Error {
   }
 }
 
-export const freeOf = (q: Quota) => q.quota_bytes - q.used_bytes - q.reserved_bytes;
+export const freeBytes = (q: Quota) => q.quota_bytes - q.used_bytes - q.reserved_bytes;
 
-/** Up to `wanted` bytes, at least `least`, or OverQuota. Call it last in its transaction. */
-export async function reserveBytes(tx: Tx, registryId: string, wanted: number, least: number): Promise<number> {
+/** Reserves up to `wantedBytes`, at least `minBytes`, or throws OverQuota. Call it last in the transaction. */
+export async function reserveBytes(tx: Tx, registryId: string, wantedBytes: number, minBytes: number): Promise<number> {
   const quota = await lockQuota(tx, registryId);
-  if (!quota) return 0; // the registry is being deleted: its upload goes with it
-  const granted = Math.min(wanted, freeOf(quota));
-  if (granted < least) throw new OverQuota(quota, least);
+  if (!quota) return 0; // the registry is being deleted, and its uploads with it
+  const granted = Math.min(wantedBytes, freeBytes(quota));
+  if (granted < minBytes) throw new OverQuota(quota, minBytes);
   await addReserved(tx, registryId, granted);
   return granted;
 }
@@ -33,30 +33,30 @@ export async function reserveBytes(tx: Tx, registryId: string, wanted: number, l
 export const releaseBytes = (tx: Tx, registryId: string, bytes: number) =>
   bytes === 0 ? Promise.resolve(0) : subtractReserved(tx, registryId, bytes);
 
-/** Books what a transaction brought or took, under the row lock that makes `elsewhere` sure. Call it last. */
+/** Books added or removed bytes. The row lock makes the answer of `elsewhere` reliable. Call it last in the transaction. */
 export async function bookBytes(
   tx: Tx,
   registryId: string,
   change: { size: number; sign: 1 | -1; reserved?: number; elsewhere?: () => Promise<boolean> },
 ): Promise<void> {
-  const [quota, isElsewhere] = await Promise.all([lockQuota(tx, registryId), change.elsewhere?.()]); // one after the other, in one round trip
+  const [quota, isElsewhere] = await Promise.all([lockQuota(tx, registryId), change.elsewhere?.()]); // sequential in the database, in one round trip
   if (!quota) return;
   const { size, sign, reserved = 0 } = change;
   const used = isElsewhere ? 0 : size * sign;
-  if (used > 0 && freeOf(quota) + reserved < used) throw new OverQuota(quota, used);
+  if (used > 0 && freeBytes(quota) + reserved < used) throw new OverQuota(quota, used);
   if (used === 0 && reserved === 0) return;
   await changeFigures(tx, registryId, { used, reserved });
 }
 
-/** A manifest that went. Without a weight it is from before manifests had one. */
-export interface GoneManifest {
+/** A deleted manifest. `weight` null: stored by a release without weights. */
+export interface RemovedManifest {
   digest: string;
   size: number;
   weight: number | null;
 }
 
-/** Takes off what manifests weighed that this transaction has deleted. Call it last. */
-export async function bookGone(tx: Tx, registryId: string, gone: readonly GoneManifest[]): Promise<void> {
+/** Subtracts the manifests that this transaction deleted. Call it last. */
+export async function bookRemovedManifests(tx: Tx, registryId: string, gone: readonly RemovedManifest[]): Promise<void> {
   if (gone.length === 0 || !(await lockQuota(tx, registryId))) return;
   const before = new Map(gone.flatMap(({ digest, size, weight }) => (weight === null ? [[digest, size] as const] : [])));
   const held = before.size > 0 ? await stillUnweighed(tx, registryId, [...before.keys()]) : new Set();
@@ -65,10 +65,12 @@ export async function bookGone(tx: Tx, registryId: string, gone: readonly GoneMa
   await changeFigures(tx, registryId, { used: -(weights + sizes), reserved: 0 });
 }
 
-/** Weighs some manifests from before they had a weight, of one registry: what they were booked by goes when the last of a digest has
- *  one. Returns how many. It refuses nobody: what is too much now stands in the registry's figures. */
-export async function weighSome(tx: Tx, most: number): Promise<number> {
-  const locked = await lockUnweighed(tx, most);
+/**
+ * Weighs some manifests of one registry that were stored without a weight. The old booking (the size, once per digest) is removed with the
+ * last manifest of the digest. Returns how many were weighed. The result may exceed the quota.
+ */
+export async function weighBatch(tx: Tx, limit: number): Promise<number> {
+  const locked = await lockUnweighed(tx, limit);
   const registryId = locked[0]?.registry_id;
   if (registryId === undefined) return 0;
   const weighed = await weigh(
@@ -84,9 +86,11 @@ export async function weighSome(tx: Tx, most: number): Promise<number> {
   return weighed.length;
 }
 
-/** The truth by counting, for the task that keeps the running figures honest. Whoever books meanwhile moves both: only the difference
- *  is put right, and nobody waits while it is counted. */
-export async function recount(tx: Tx, registryId: string): Promise<boolean> {
+/**
+ * Corrects the running figures by counting. A booking made meanwhile changes both sides, so only the difference is applied and nothing is
+ * locked while counting.
+ */
+export async function correctDrift(tx: Tx, registryId: string): Promise<boolean> {
   const drift = await countDrift(tx, registryId);
   if (!drift || (drift.used === 0 && drift.reserved === 0)) return false;
   await changeFigures(tx, registryId, { used: drift.used, reserved: -drift.reserved });

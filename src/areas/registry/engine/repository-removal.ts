@@ -2,63 +2,66 @@ import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import { topics } from '../rules/topics.ts';
-import { collectTask, review } from '../store/queue.ts';
+import { collectTask, enqueueReview } from '../store/queue.ts';
 import { changeFigures, lockQuota } from '../store/quota.ts';
 import * as store from '../store/removed-repositories.ts';
-import { bookGone, type GoneManifest } from './quota.ts';
+import { bookRemovedManifests, type RemovedManifest } from './quota.ts';
 
-// How a whole repository goes, however much it holds. The request's transaction takes it out of its registry, so that no name, list or push
-// finds it, and removes the first portion. Garbage collection removes the others, one a transaction, and the row last. A crash leaves the
-// row with what is left; the next run of garbage collection goes on with it.
+// Removal of a whole repository of any size. The request's transaction detaches the repository from its registry, so no name, list or push
+// finds it, and deletes the first batch. Garbage collection deletes further batches, one per transaction, and the row last. After a crash
+// the row and the remaining content are still there, and the next run continues.
 
-/** One transaction removes so many rows, and manifests that weigh so much together. */
-export const portion = { rows: 500, manifestBytes: 4 * 1024 * 1024 };
+/** Limits of one transaction: rows, and the total weight of manifests. */
+export const removalBatch = { rows: 500, manifestBytes: 4 * 1024 * 1024 };
 
-/** A whole repository: manifests, tags, uploads and links. False: it is not there. */
+/** Removes a repository with its manifests, tags, uploads and links. False: no such repository. */
 export async function removeRepository(tx: Tx, caches: Caches, registryId: string, name: string): Promise<boolean> {
   const repository = await store.detachRepository(tx, registryId, name);
   if (!repository) return false;
   await caches.drop(tx, topics.repository(repository.id));
-  if (!(await removePortion(tx, repository))) wake(tx, collectTask);
+  if (!(await removeBatch(tx, repository))) wake(tx, collectTask);
   return true;
 }
 
-/** Goes on with a removed repository of the organization that comes after this one. Returns whose that was; undefined: none is left. */
-export async function removeRest(tx: Tx, afterOrg: string | null): Promise<string | undefined> {
+/** Deletes one batch of a removed repository, of the organization after `afterOrg`. Returns that organization. Undefined: none is left. */
+export async function removeNextBatch(tx: Tx, afterOrg: string | null): Promise<string | undefined> {
   const repository = await store.lockRemoved(tx, afterOrg);
-  if (repository) await removePortion(tx, repository);
+  if (repository) await removeBatch(tx, repository);
   return repository?.org_id;
 }
 
-/** True when the repository is gone with its row. Nobody stores anything in it any more: shareRepository keeps them out. */
-async function removePortion(tx: Tx, { id, removed_from: registryId }: store.RemovedRow): Promise<boolean> {
-  let room = portion.rows;
-  const some = async <T extends { length: number }>(remove: (tx: Tx, id: number, limit: number) => Promise<T>, none: T): Promise<T> => {
-    if (room === 0) return none;
-    const removed = await remove(tx, id, room);
-    room -= removed.length;
+/** True when the repository and its row are deleted. shareRepository keeps other transactions from adding to it. */
+async function removeBatch(tx: Tx, { id, removed_from: registryId }: store.RemovedRow): Promise<boolean> {
+  let rowsLeft = removalBatch.rows;
+  const removeUpTo = async <T extends { length: number }>(
+    remove: (tx: Tx, id: number, limit: number) => Promise<T>,
+    none: T,
+  ): Promise<T> => {
+    if (rowsLeft === 0) return none;
+    const removed = await remove(tx, id, rowsLeft);
+    rowsLeft -= removed.length;
     return removed;
   };
-  const uploads = await some(store.deleteUploads, []);
-  for (const remove of store.notes) await some(async (...of) => ({ length: await remove(...of) }), { length: 0 });
+  const uploads = await removeUpTo(store.deleteUploads, []);
+  for (const remove of store.uncountedRows) await removeUpTo(async (...of) => ({ length: await remove(...of) }), { length: 0 });
   let isCut = false;
-  const manifests = await some<GoneManifest[]>(async (_tx, _id, most) => {
-    const { gone, ...rest } = await store.deleteManifests(tx, id, { most, mostBytes: portion.manifestBytes });
+  const manifests = await removeUpTo<RemovedManifest[]>(async (_tx, _id, maxRows) => {
+    const { gone, ...rest } = await store.deleteManifests(tx, id, { maxRows, maxBytes: removalBatch.manifestBytes });
     isCut = rest.isCut;
     return gone;
   }, []);
-  const blobs = await some(store.deleteLinks, []);
-  // What was only promised goes as well: its entry in the queue waits for the end of a promise that nobody can redeem any more.
-  const promised = await some(store.deletePromises, []);
-  const isDone = room > 0 && !isCut;
+  const blobs = await removeUpTo(store.deleteLinks, []);
+  // Promises go as well: they cannot be redeemed any more, but the queue entry would wait for their end.
+  const promised = await removeUpTo(store.deletePromises, []);
+  const isDone = rowsLeft > 0 && !isCut;
   if (isDone) await store.deleteRepository(tx, id);
-  await review(tx, registryId, 'blob', [...new Set([...blobs, ...promised])].map(String), 0);
-  await bookGone(tx, registryId, manifests);
+  await enqueueReview(tx, registryId, 'blob', [...new Set([...blobs, ...promised])].map(String), 0);
+  await bookRemovedManifests(tx, registryId, manifests);
   await bookUnlinked(tx, registryId, { blobs, reserved: uploads.reduce((sum, upload) => sum + upload.reserved, 0) });
   return isDone;
 }
 
-/** Takes off the bytes of blobs whose links this transaction took, as far as the registry has no other, and what uploads had reserved. */
+/** Subtracts the blobs that no repository of the registry links any more, and the reservations of deleted uploads. */
 async function bookUnlinked(tx: Tx, registryId: string, { blobs, reserved }: { blobs: number[]; reserved: number }) {
   if ((blobs.length === 0 && reserved === 0) || !(await lockQuota(tx, registryId))) return;
   await changeFigures(tx, registryId, { used: -(await store.unlinkedBytes(tx, registryId, blobs)), reserved });

@@ -2,18 +2,18 @@ import type { App } from '../../../kernel/app.ts';
 import type { Config } from '../../../kernel/config.ts';
 
 export interface RegistrySettings {
-  /** How long a blob that no image needs stays after somebody was last told that it is here. */
+  /** How long an unneeded blob stays after a client was last told that it exists. */
   gcDelaySeconds: number;
-  /** How long an upload waits for its next byte's request. */
+  /** How long an upload can be continued after its last request. */
   uploadSeconds: number;
   maxManifestBytes: number;
-  /** A body in which nothing moves for so long is given up. */
+  /** A transfer without progress for this long is aborted. */
   idleMs: number;
-  /** An upstream that sends less than this, over each `windowMs` that a download waits for it, is given up. */
-  slowestUpstream: Pace;
+  /** An upstream slower than this, over each `windowMs` that a download waits for it, is given up. */
+  minUpstreamRate: MinRate;
 }
 
-export interface Pace {
+export interface MinRate {
   windowMs: number;
   bytesPerSecond: number;
 }
@@ -23,10 +23,10 @@ export const makeSettings = (config: Config): RegistrySettings => ({
   uploadSeconds: config.registry_upload_seconds,
   maxManifestBytes: 4 * 1024 * 1024,
   idleMs: 60_000,
-  slowestUpstream: { windowMs: 60_000, bytesPerSecond: 16 * 1024 },
+  minUpstreamRate: { windowMs: 60_000, bytesPerSecond: 16 * 1024 },
 });
 
-/** What every act on a registry leans on. */
+/** What every operation on a registry needs. */
 export interface Engine {
   app: App;
   settings: RegistrySettings;

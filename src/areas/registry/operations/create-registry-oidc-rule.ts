@@ -7,7 +7,7 @@ import { createRule } from '../engine/credentials/keys.ts';
 import { lockRegistry } from '../engine/find-registry.ts';
 import type { OpenRegistry } from '../open.ts';
 import { badIssuer } from '../rules/issuer.ts';
-import { strangersAllowed } from '../rules/subject-pattern.ts';
+import { overbroadPattern } from '../rules/subject-pattern.ts';
 import { tooManyWildcards } from '../rules/wildcards.ts';
 import { ruleView } from '../views/oidc-rule.ts';
 
@@ -16,7 +16,7 @@ export const createRegistryOidcRule = operation(registry.createRegistryOidcRule,
   const wrong = badIssuer(issuer, oidc.mayBePlain);
   if (wrong) invalid(wrong);
   ctx.app.guard.checkUrl('oidc', issuer);
-  const unfit = tooManyWildcards(subjectPattern) ?? strangersAllowed(issuer, subjectPattern);
+  const unfit = tooManyWildcards(subjectPattern) ?? overbroadPattern(issuer, subjectPattern);
   if (unfit) invalid(`subjectPattern: ${unfit}`);
   const prefixes = checkPrefixes(body.repoPrefixes);
 

@@ -12,7 +12,7 @@ export const createRegistry = operation(registry.createRegistry, async ({ ctx, b
   if (region !== ctx.app.config.region) invalid(`region ${region} does not exist here; the only one is ${ctx.app.config.region}`);
   if (isReserved(slug)) conflict(`the slug ${slug} is reserved; choose another one`);
 
-  // Before the transaction: a slow provider must not hold the locks that a revocation waits for.
+  // Before the transaction: a slow payment provider must not hold locks that a revocation waits for.
   if (!(await payment.active(ctx, ctx.principal.org))) paymentRequired('the organization has no active payment method; add one first');
 
   return ctx.write(async (tx) => {

@@ -8,9 +8,12 @@ import { findRepository } from '../engine/find-registry.ts';
 export const deleteRegistryManifest = operation(registry.deleteRegistryManifest, async ({ ctx, params, query }) =>
   ctx.write(async (tx) => {
     const repository = await findRepository(tx, ctx, params.slug, query.repo);
-    const { digests, waiting, kept } = await purgeImage(tx, ctx.app.caches, repository, query.digest);
+    const { digests, pendingCount, kept } = await purgeImage(tx, ctx.app.caches, repository, query.digest);
     if (!digests.length) notFound('image');
-    const more = { ...(waiting > 0 ? { attachedGoingNext: waiting } : {}), ...(kept.length > 0 ? { keptForOnceTagged: kept } : {}) };
+    const more = {
+      ...(pendingCount > 0 ? { attachedGoingNext: pendingCount } : {}),
+      ...(kept.length > 0 ? { keptForOnceTagged: kept } : {}),
+    };
     const detail = { repo: `${params.slug}/${query.repo}`, digests, ...more };
     await audit(tx, ctx, 'registry.image.delete', { id: repository.registry_id }, detail);
     return noContent();

@@ -23,7 +23,7 @@ export const revokeRegistryLogin = operation(registry.revokeRegistryLogin, async
   ),
 );
 
-/** To a person all their logins are their own; to a narrowed token those that it minted, or what it minted did. */
+/** A person owns all of their logins. A narrowed token owns those that it, or a token minted by it, has minted. */
 async function isOwn(tx: Tx, ctx: Ctx, login: LoginRow): Promise<boolean> {
   if (login.user_id !== ctx.user.id) return false;
   if (!ctx.principal.scopes.length) return true;

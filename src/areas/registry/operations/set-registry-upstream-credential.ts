@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { findRegistry, shareRegistry } from '../engine/find-registry.ts';
-import { setUpstreamLogin, tryLogin } from '../engine/upstream-credentials.ts';
+import { setUpstreamLogin, verifyLogin } from '../engine/upstream-credentials.ts';
 import type { OpenRegistry } from '../open.ts';
 import { upstreamAt } from '../rules/upstreams.ts';
 
@@ -14,7 +14,7 @@ export const setRegistryUpstreamCredential = operation(
     await ctx.read((tx) => findRegistry(tx, ctx, params.slug));
     const upstream =
       upstreamAt(app.config.registry_upstreams, params.host) ?? notFound('upstream; GET /api/v1/registry/upstreams lists them');
-    await tryLogin(upstreams.client, upstream, body);
+    await verifyLogin(upstreams.client, upstream, body);
 
     return ctx.write(async (tx) => {
       const found = await shareRegistry(tx, ctx, params.slug);

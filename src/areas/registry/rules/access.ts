@@ -1,4 +1,4 @@
-/** What a data-plane credential may reach: its registries by slug, each with a mode and perhaps some repositories only. */
+/** The reach of a data-plane credential in one registry: a mode, and optionally a list of repository prefixes. */
 export interface Reach {
   registryId: string;
   mode: 'pull' | 'readwrite';
@@ -11,22 +11,25 @@ export interface Access {
   org: string;
   label: string;
   registries: ReadonlyMap<string, Reach>;
-  /** What a bearer token was issued for; undefined with Basic, which carries the whole credential. */
+  /** The scopes of a bearer token; undefined with Basic, which has the rights of the whole credential. */
   scopes: ReadonlyMap<string, ReadonlySet<Action>> | undefined;
   /** Aborted when the credential may have been revoked. */
   signal: AbortSignal;
-  /** Looks the credential up anew without judging a bearer token's own end: a long transfer outlives a short token. */
-  again?: () => Access | undefined | Promise<Access | undefined>;
+  /** Loads the credential again without checking the bearer token's expiry: a long transfer outlives a short token. */
+  reload?: () => Access | undefined | Promise<Access | undefined>;
 }
 
 export type Action = 'pull' | 'push' | 'delete';
 
-/** What a key's prefix covers: whole path segments, so `team/app` is not `team/application`. A trailing slash means children only. */
+/**
+ * Whether a key's prefixes cover a repository. They match whole path segments: `team/app` is not `team/application`. A trailing slash means
+ * children only.
+ */
 export const covers = (prefixes: readonly string[], repository: string): boolean =>
   prefixes.length === 0 ||
   prefixes.some((p) => (p.endsWith('/') ? repository.startsWith(p) : repository === p || repository.startsWith(`${p}/`)));
 
-/** Whether the credential may do this to `<slug>/<repository>`; a bearer token also needs the scope it was issued for. */
+/** Whether the credential may do this in `<slug>/<repository>`. A bearer token also needs the scope. */
 export function may(access: Access, slug: string, repository: string, action: Action): boolean {
   const reach = access.registries.get(slug);
   if (!reach || !covers(reach.prefixes, repository)) return false;

@@ -1,12 +1,12 @@
 import { isIndex } from './manifest.ts';
 
-/** What is attached to an image, told by the types (or predicates) of what refers to it, and by the tags that older signers leave instead. */
+/** Counts of an image's attachments, by the types (or predicates) of its referrers and by the tags that older signers set. */
 export interface Attachments {
   signatures: number;
   sboms: number;
 }
 
-// A Sigstore bundle is a signature or any statement that was signed; its predicate, where it names one, says which.
+// A Sigstore bundle is a signature or a signed statement; its predicate, if any, tells which.
 const signature = /cosign\.artifact\.sig|cosign\.simplesigning|notary\.signature|sigstore\.bundle|sigstore\.dev\/cosign\/sign/;
 const sbom = /spdx|cyclonedx|syft|artifact\.sbom/;
 
@@ -17,30 +17,32 @@ export function attachmentsOf(referrerTypes: readonly string[], attachedTags: re
   };
 }
 
-// Signatures, attestations and SBOMs belong to an image in two ways: by their `subject`, or by a tag that names the image's digest.
-// cosign's tags end in .sig, .att and .sbom; the bare one is an index that lists referrers, for registries without that list.
+// Signatures, attestations and SBOMs belong to an image in two ways: by `subject`, or by a tag that names the image's digest. cosign's tags
+// end in .sig, .att and .sbom. The tag without an ending is an index of referrers, for registries without the referrers API.
 
 const attaching = /^(sha(?:256|512)-[a-f0-9]{64})(?:\.(?:sig|att|sbom))?$/;
 
-/** Whether a tag of this name may attach its manifest to an image. */
+/** Whether a tag with this name may attach its manifest to an image. */
 export const canAttach = (tag: string) => attaching.test(tag);
 
-/** How tags name a digest: `sha256-…`, cut to 64 digits as the specification has it. */
+/** A digest as tags write it: `sha256-…`, cut to 64 digits as the specification says. */
 export const nameInTags = (digest: string) => digest.replace(':', '-').slice(0, 'sha256-'.length + 64);
 
 /** The tags that attach something to an image. */
 export const attachingTags = (digest: string) => ['', '.sig', '.att', '.sbom'].map((kind) => `${nameInTags(digest)}${kind}`);
 
-/** What tells whether a tag attaches its manifest to an image. */
+/** The properties that decide whether a tag attaches its manifest to an image. */
 export interface Tagged {
   digest: string;
   mediaType: string;
-  /** The subjects of what an index lists, as far as that is in the repository; '' for what has none. */
+  /** The subjects of an index's children that are in the repository; '' for a child without a subject. */
   listedSubjects: readonly string[];
 }
 
-/** The image, as tags name it, that this tag attaches its manifest to, if anybody has it. Undefined: a tag as any other, such as an
- *  image's own digest, or the hash of the sources that an index was built from. */
+/**
+ * The image, in tag notation, to which this tag attaches its manifest. Undefined: an ordinary tag, such as the image's own digest, or the
+ * hash of the sources of an index.
+ */
 export function attachedBy(tag: string, manifest: Tagged): string | undefined {
   const image = attaching.exec(tag)?.[1];
   if (image === undefined || image === nameInTags(manifest.digest)) return undefined;
@@ -54,7 +56,7 @@ export interface Attachable extends Tagged {
   tags: readonly string[];
 }
 
-/** The images, as tags name them, that a manifest says it belongs to, whether or not they are here. */
+/** The images, in tag notation, that a manifest names as its own, whether or not the registry has them. */
 export const imagesOf = (m: Attachable): string[] => [
   ...(m.subject === null ? [] : [nameInTags(m.subject)]),
   ...m.tags.flatMap((tag) => attachedBy(tag, m) ?? []),

@@ -1,4 +1,4 @@
-/** The error codes of the OCI distribution specification, and TOOMANYREQUESTS and UNAVAILABLE, which clients know as well. */
+/** The error codes of the OCI distribution specification, and TOOMANYREQUESTS and UNAVAILABLE, which clients also know. */
 export type ErrorCode =
   | 'BLOB_UNKNOWN'
   | 'BLOB_UPLOAD_INVALID'
@@ -17,35 +17,38 @@ export type ErrorCode =
   | 'TOOMANYREQUESTS'
   | 'UNAVAILABLE';
 
-/** What a registry refuses, in the specification's words. Which HTTP status that is, planes/oci/errors.ts says. */
+/** A refusal with a code of the specification. planes/oci/errors.ts maps it to an HTTP status. */
 export class RegistryError extends Error {
   readonly code: ErrorCode;
   readonly detail: unknown;
-  /** After so many seconds it may work. */
-  readonly retrySeconds: number | undefined;
+  /** A retry may succeed after this many seconds. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, sentence: string, options: { detail?: unknown; retrySeconds?: number; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, sentence: string, options: { detail?: unknown; retryAfterSeconds?: number; cause?: unknown } = {}) {
     super(sentence, { cause: options.cause });
     this.name = 'RegistryError';
     this.code = code;
     this.detail = options.detail;
-    this.retrySeconds = options.retrySeconds;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }
 
-/** An upstream cannot help now: it is unreachable, fails or asks us to wait. It may later. */
-export class UpstreamAway extends Error {
-  /** It limits how often it is asked. */
-  readonly limited: boolean;
-  readonly retrySeconds: number;
-  /** The upstream answers, and only what was asked for is bad: everything else may be asked for. */
-  readonly isAlone: boolean;
+/** An upstream is unreachable, fails, or asks us to wait. A retry may succeed. */
+export class UpstreamUnavailable extends Error {
+  /** The upstream rate-limits us. */
+  readonly isRateLimited: boolean;
+  readonly retryAfterSeconds: number;
+  /** Only the requested item is bad; the upstream can be asked for other items. */
+  readonly affectsOneItem: boolean;
 
-  constructor(sentence: string, options: { limited?: boolean; retrySeconds?: number; isAlone?: boolean; cause?: unknown } = {}) {
+  constructor(
+    sentence: string,
+    options: { isRateLimited?: boolean; retryAfterSeconds?: number; affectsOneItem?: boolean; cause?: unknown } = {},
+  ) {
     super(sentence, { cause: options.cause });
-    this.name = 'UpstreamAway';
-    this.limited = options.limited ?? false;
-    this.isAlone = options.isAlone ?? false;
-    this.retrySeconds = Math.min(3600, Math.max(1, options.retrySeconds ?? 10));
+    this.name = 'UpstreamUnavailable';
+    this.isRateLimited = options.isRateLimited ?? false;
+    this.affectsOneItem = options.affectsOneItem ?? false;
+    this.retryAfterSeconds = Math.min(3600, Math.max(1, options.retryAfterSeconds ?? 10));
   }
 }

@@ -1,7 +1,9 @@
 import { compileGlob, type Matches } from './wildcards.ts';
 
-/** Which tags of a repository must neither move nor go. A pattern's `*` stands for any run of characters; with a colon it names
- *  repositories too: `v*`, `release-*`, `team/app:v*`. */
+/**
+ * A matcher for the immutable tags of a repository. `*` matches any run of characters. With a colon a pattern also names repositories:
+ * `v*`, `release-*`, `team/app:v*`.
+ */
 export function immutableIn(patterns: readonly string[], repository: string): Matches {
   const fixed = patterns.flatMap((pattern) => {
     const colon = pattern.indexOf(':');

@@ -1,4 +1,4 @@
-/** A sentence when this cannot be an issuer (OpenID Connect Discovery 1.0, 2): an https URL without query, fragment or login. */
+/** An error sentence if this cannot be an issuer (OpenID Connect Discovery 1.0, 2): an https URL without query, fragment or login. */
 export function badIssuer(issuer: string, mayBePlain: (host: string) => boolean): string | undefined {
   if (!URL.canParse(issuer)) return 'issuer must be a URL';
   const url = new URL(issuer);

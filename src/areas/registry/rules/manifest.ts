@@ -12,39 +12,43 @@ const indexes = new Set<string>([mediaTypes.ociIndex, mediaTypes.dockerList]);
 const known = new Set<string>(Object.values(mediaTypes));
 export const isIndex = (mediaType: string) => indexes.has(mediaType);
 
-/** How far an index may lead: so many manifests, each counted as often as it is listed, and so many levels below it. Whoever deletes
- *  or lists images walks along them, and a few kilobytes that lead to millions would keep everybody else waiting. */
-export const indexBounds = { manifests: 1_000, depth: 4 };
+/**
+ * Limits of an index: manifests below it, each counted as often as it is listed, and levels. Deleting and listing images walks them, and a
+ * few kilobytes that lead to millions of manifests would delay every other tenant.
+ */
+export const indexLimits = { manifests: 1_000, depth: 4 };
 
-export interface Needed {
+export interface ContentRef {
   digest: string;
   size: number;
 }
 
-/** What the registry must know of a manifest; its bytes are kept as they came. */
+/** The parsed properties of a manifest; its bytes are stored unchanged. */
 export interface Manifest {
   mediaType: string;
   artifactType: string | undefined;
   configType: string | undefined;
   subject: string | undefined;
   annotations: Record<string, string> | undefined;
-  /** Blobs that must be here, and layers that may be elsewhere (non-distributable). */
-  blobs: (Needed & { elsewhere: boolean })[];
-  children: Needed[];
+  /** Blobs that must be in the registry, and layers that may be elsewhere (non-distributable). */
+  blobs: (ContentRef & { elsewhere: boolean })[];
+  children: ContentRef[];
 }
 
-/** What a manifest's rows take in the database besides its bytes: its own row with its indexes, and one for each blob or manifest that
- *  it names. About what PostgreSQL needs for them, with the longer digests. */
+/**
+ * Database space of a manifest besides its bytes: its row with indexes, and a row for each blob or manifest that it names. Roughly what
+ * PostgreSQL uses, with long digests.
+ */
 export const rowBytes = { manifest: 1024, reference: 512 };
 
-/** What a manifest counts in the quota of its registry, in every repository in which it stands. Annotations are kept twice. */
+/** The weight of a manifest in the quota, counted in every repository that has it. Annotations are stored twice. */
 export const weightOf = ({ annotations, blobs, children }: Manifest, size: number): number =>
   size +
   (annotations ? Buffer.byteLength(JSON.stringify(annotations)) : 0) +
   rowBytes.manifest +
   rowBytes.reference * (blobs.length + children.length);
 
-/** A sentence for whoever pushed it. */
+/** An error sentence for the client that pushed the manifest. */
 export class ManifestInvalid extends Error {}
 
 const refuse = (sentence: string): never => {
@@ -54,8 +58,9 @@ const refuse = (sentence: string): never => {
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads a manifest of any type that registries take; how deep an index leads is seen when it is stored, since its
- *  children are manifests of their own. */
+/**
+ * Parses a manifest of any supported type. The depth of an index is checked when it is stored, since its children are separate manifests.
+ */
 export function parseManifest(body: Buffer, contentType: string | undefined): Manifest {
   const doc = jsonOf(body);
   if (doc['schemaVersion'] !== 2)
@@ -83,32 +88,31 @@ export function parseManifest(body: Buffer, contentType: string | undefined): Ma
   if (isIndex(mediaType)) {
     if (doc['config'] !== undefined || doc['layers'] !== undefined) refuse('an index has manifests, no config and no layers');
     manifest.children = unique(list(doc, 'manifests').map((d, i) => descriptor(d, `manifests[${i}]`)));
-    if (manifest.children.length > indexBounds.manifests)
-      refuse(`an index lists at most ${indexBounds.manifests} manifests, not ${manifest.children.length}; push several`);
-    return withinReason(manifest);
+    if (manifest.children.length > indexLimits.manifests)
+      refuse(`an index lists at most ${indexLimits.manifests} manifests, not ${manifest.children.length}; push several`);
+    return checkTotalSize(manifest);
   }
   if (mediaType === mediaTypes.ociArtifact) {
     manifest.blobs = unique(list(doc, 'blobs', []).map((d, i) => layer(d, `blobs[${i}]`)));
-    return withinReason(manifest);
+    return checkTotalSize(manifest);
   }
   if (doc['manifests'] !== undefined) refuse('an image has config and layers, no manifests');
   const config = descriptor(doc['config'], 'config');
   manifest.configType = optionalText(doc['config'] as Json, 'mediaType');
   manifest.blobs = unique([{ ...config, elsewhere: false }, ...list(doc, 'layers').map((d, i) => layer(d, `layers[${i}]`))]);
-  return withinReason(manifest);
+  return checkTotalSize(manifest);
 }
 
-/** What something is with all that it leads to is never shown as more: larger numbers are no longer exact. Data from before, and an index
- *  of several very large images, may come to more. */
-export const mostContentBytes = Number.MAX_SAFE_INTEGER;
+/** Cap on displayed content sizes: larger numbers are not exact. Old data, and an index of several very large images, may exceed it. */
+export const maxContentBytes = Number.MAX_SAFE_INTEGER;
 
-/** Sizes of layers that are elsewhere are whatever somebody wrote: together they must still be a number. */
-function withinReason(manifest: Manifest): Manifest {
+/** The sizes of foreign layers are claims of the client; their sum must still be an exact number. */
+function checkTotalSize(manifest: Manifest): Manifest {
   const sum = [...manifest.blobs, ...manifest.children].reduce((bytes, { size }) => bytes + size, 0);
-  return sum <= mostContentBytes ? manifest : refuse(`the sizes in the manifest come to more than ${mostContentBytes} bytes; correct them`);
+  return sum <= maxContentBytes ? manifest : refuse(`the sizes in the manifest come to more than ${maxContentBytes} bytes; correct them`);
 }
 
-/** What a listing of referrers shows: an image's own type, or that of its config when it has none; an index shows none. */
+/** The artifact type in a list of referrers: an image's own type, or that of its config. An index without a type has none. */
 export const artifactTypeOf = ({
   mediaType,
   artifactType,
@@ -129,7 +133,7 @@ function jsonOf(body: Buffer): Json {
   return isObject(doc) ? doc : refuse('the manifest is not a JSON object');
 }
 
-function descriptor(value: unknown, where: string): Needed {
+function descriptor(value: unknown, where: string): ContentRef {
   if (!isObject(value)) return refuse(`${where} must be a descriptor`);
   const { digest, size, mediaType } = value;
   if (typeof mediaType !== 'string' || !mediaType) refuse(`${where}.mediaType must be a text`);
@@ -139,7 +143,7 @@ function descriptor(value: unknown, where: string): Needed {
   return { digest, size };
 }
 
-function layer(value: unknown, where: string): Needed & { elsewhere: boolean } {
+function layer(value: unknown, where: string): ContentRef & { elsewhere: boolean } {
   const needed = descriptor(value, where);
   const { mediaType, urls } = value as { mediaType: string; urls?: unknown };
   const elsewhere = /\.nondistributable\.|\.foreign\./.test(mediaType) || (Array.isArray(urls) && urls.length > 0);
@@ -168,8 +172,8 @@ function annotationsOf(value: unknown): Record<string, string> | undefined {
 
 const hasControl = (text: string) => [...text].some((c) => c < ' ' || c === '\u007f');
 
-/** One entry a digest. A digest that is both distributable and not must be here. */
-function unique<T extends Needed & { elsewhere?: boolean }>(all: T[]): T[] {
+/** One entry per digest. A digest that is listed both as distributable and as foreign must be in the registry. */
+function unique<T extends ContentRef & { elsewhere?: boolean }>(all: T[]): T[] {
   const byDigest = new Map<string, T>();
   for (const needed of all) {
     const seen = byDigest.get(needed.digest);

@@ -1,4 +1,4 @@
-// The grammars of the OCI distribution specification, and the one path that every data-plane URL follows.
+// The grammars of the OCI distribution specification, and the path of every data-plane URL.
 
 const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const namePattern = new RegExp(`^${part}(?:/${part})*$`);
@@ -11,12 +11,12 @@ export type Algorithm = 'sha256' | 'sha512';
 export const isTag = (text: string) => tagPattern.test(text);
 export const isDigest = (text: string) => digestPattern.test(text);
 export const algorithmOf = (digest: string) => digest.slice(0, digest.indexOf(':')) as Algorithm;
-/** Meant as a digest, well-formed or not: no tag has a colon. */
+/** Meant as a digest, well-formed or not: a tag has no colon. */
 export const looksLikeDigest = (text: string) => text.includes(':') || algorithmPattern.test(text);
 
-/** Longer names than this do not fit clients' own limits (255 with the host), nor ours in SQL indexes. */
-const longestName = 255;
-export const isName = (name: string) => name.length <= longestName && namePattern.test(name);
+/** Longer names exceed the limits of clients (255 with the host) and of our SQL indexes. */
+const maxNameLength = 255;
+export const isName = (name: string) => name.length <= maxNameLength && namePattern.test(name);
 
 /** `<slug>/<repository…>`: the first segment is the registry, and at least one more follows. */
 export function splitName(name: string): { slug: string; repository: string } | undefined {
@@ -32,7 +32,7 @@ export type Route =
   | { kind: 'manifest'; name: string; reference: string }
   | { kind: 'blob' | 'referrers'; name: string; digest: string };
 
-/** A name may itself hold the words `blobs` or `manifests`, so a path is read from its end. Undefined: no path of ours. */
+/** A name may contain the words `blobs` or `manifests`, so a path is parsed from its end. Undefined: not a data-plane path. */
 export function routeOf(path: string): Route | undefined {
   if (path === '/v2' || path === '/v2/') return { kind: 'base' };
   if (path === '/v2/_catalog') return { kind: 'catalog' };

@@ -3,8 +3,10 @@ export interface Range {
   length: number;
 }
 
-/** RFC 9110 14.1: one byte range of a content of this size. Several ranges or another unit: undefined, which serves the whole.
- *  'unsatisfiable' also for a range that ends before it begins: the specification of registries wants 416 there. */
+/**
+ * One byte range (RFC 9110 14.1) of content of this size. Undefined for several ranges or another unit: the whole is served.
+ * 'unsatisfiable' also for a range that ends before it begins, since the OCI specification requires 416.
+ */
 export function rangeOf(header: string | undefined, size: number): Range | 'unsatisfiable' | undefined {
   const m = header === undefined ? null : /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim());
   if (!m || (m[1] === '' && m[2] === '')) return undefined;
@@ -17,7 +19,7 @@ export function rangeOf(header: string | undefined, size: number): Range | 'unsa
   return offset >= size || last < offset ? 'unsatisfiable' : { offset, length: last - offset + 1 };
 }
 
-/** `<start>-<end>` of a chunk, as the specification of registries writes Content-Range; some clients send RFC 9110's `bytes a-b/c`. */
+/** `<start>-<end>` of a chunk, the Content-Range of the OCI specification; some clients send RFC 9110's `bytes a-b/c`. */
 export function chunkOf(header: string | undefined): Range | 'malformed' | undefined {
   if (header === undefined) return undefined;
   const m = /^(?:bytes[ =])?(\d{1,15})-(\d{1,15})(?:\/(?:\d+|\*))?$/.exec(header.trim());

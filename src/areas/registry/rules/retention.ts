@@ -1,14 +1,14 @@
 import { forEachStep, type Steps } from '../../../kernel/steps.ts';
 import { type Attachable, attachedBy, imagesOf, nameInTags } from './attachments.ts';
 import { immutableIn } from './immutable.ts';
-import { knotsOf } from './knots.ts';
+import { stronglyConnected } from './strongly-connected.ts';
 import { compileGlob, type Matches } from './wildcards.ts';
 
-/** What a registry keeps. Nothing said, everything stays. */
+/** A registry's retention rules. Without rules everything stays. */
 export interface Retention {
-  /** Untagged images go so many days after they were pushed and last pulled. */
+  /** Days that an untagged image stays after its last push and its last pull. */
   untaggedDays?: number;
-  /** The first rule that fits a tag decides; a tag that no rule fits stays. */
+  /** The first rule that matches a tag decides; a tag without a matching rule stays. */
   rules?: RetentionRule[];
 }
 
@@ -16,32 +16,32 @@ export interface RetentionRule {
   /** Patterns with `*`; every repository, every tag, when absent. */
   repositories?: string;
   tags?: string;
-  /** The newest so many of a repository's tags under this rule stay … */
+  /** The newest tags of a repository under this rule that stay … */
   keepLast?: number;
-  /** … and those pushed or pulled within so many days. */
+  /** … and the days for which a pushed or pulled tag stays. */
   keepDays?: number;
 }
 
 export interface TagState {
   name: string;
-  /** When it was last pushed, and when its image was last pulled: both as the database writes them. */
+  /** The last push of the tag and the last pull of its image, as the database writes them. */
   updatedAt: string;
   pulledAt: string | null;
 }
 
 /** A manifest of the repository, with its tags. */
 export interface ManifestState extends Attachable {
-  /** What an index lists, whether or not it is in the repository. */
+  /** The digests that an index lists, whether or not they are in the repository. */
   children: readonly string[];
-  /** Fetched from an upstream: such images come and go by themselves. */
+  /** Fetched from an upstream: eviction handles such images. */
   cached: boolean;
-  /** When it was last pushed, also as what was here already. */
+  /** The last push, including a repeated push of the same manifest. */
   createdAt: string;
   pulledAt: string | null;
 }
 
-/** Where the rules are applied, and when. */
-export interface Place {
+/** The repository and the time for which the rules are evaluated. */
+export interface RetentionContext {
   repository: string;
   immutable: readonly string[];
   now: string;
@@ -50,18 +50,20 @@ export interface Place {
 const dayMs = 86_400_000;
 const isWithinDays = (at: string | null, days: number, now: string) => at !== null && Date.parse(now) - Date.parse(at) < days * dayMs;
 
-/** What is to go: tags by the rules, and images that no tag, no index and no other image keeps. Signatures and whatever else is
- *  attached to an image are not counted, stay while it stays, and go with it. A tag that names an image which nobody has (`elsewhere`:
- *  other repositories of the registry) attaches to nothing: it keeps its manifest, and no rule counts or removes it. In steps, for a
- *  repository may have very many. */
-export function* judge(
+/**
+ * Selects the tags that the rules remove, and the images that no tag, index or other image keeps. Attachments are not counted; they stay
+ * and go with their image. A tag that names an image which the registry does not have attaches to nothing: it keeps its manifest, and no
+ * rule counts or removes it. `elsewhere`: images in other repositories of the registry. A generator, because a repository may have very
+ * many manifests.
+ */
+export function* planRetention(
   retention: Retention,
-  { repository, immutable, now }: Place,
+  { repository, immutable, now }: RetentionContext,
   manifests: readonly ManifestState[],
   tags: readonly (TagState & { digest: string })[],
   elsewhere: ReadonlySet<string>,
 ): Steps<{ tags: string[]; images: ManifestState[] }> {
-  const { byDigest, groups, isAttached, isListed, isHeld } = yield* belonging(manifests, elsewhere);
+  const { byDigest, groups, isAttached, isListed, isHeld } = yield* findBelonging(manifests, elsewhere);
   const isImageTag = ({ name, digest }: { name: string; digest: string }) => {
     const m = byDigest.get(digest);
     return m !== undefined && !m.cached && attachedBy(name, m) === undefined && !(m.subject !== null && isAttached(m));
@@ -85,10 +87,11 @@ export function* judge(
   return { tags: gone, images };
 }
 
-/** Who belongs to whom in a repository: what an index lists to the index, what is attached to an image to the image. An index may be
- *  attached to the image that it lists, and signatures to each other: those keep nobody but together, so they are one group, and only
- *  what comes from outside of it counts. */
-function* belonging(manifests: readonly ManifestState[], elsewhere: ReadonlySet<string>) {
+/**
+ * Which manifest belongs to which: children to their index, attachments to their image. An index may be attached to an image that it lists,
+ * and signatures to each other. Such a cycle is one group, and only references from outside of the group keep it.
+ */
+function* findBelonging(manifests: readonly ManifestState[], elsewhere: ReadonlySet<string>) {
   const byDigest = new Map<string, ManifestState>();
   const byName = new Map<string, ManifestState>();
   const images = new Map<ManifestState, string[]>();
@@ -106,10 +109,10 @@ function* belonging(manifests: readonly ManifestState[], elsewhere: ReadonlySet<
   };
   yield* forEachStep(manifests, listedIn, 20); // an index may list a thousand
   const imagesHere = (m: ManifestState) => images.get(m)!.flatMap((image) => byName.get(image) ?? []);
-  const knots = yield* knotsOf(manifests, (m) => [...(parents.get(m) ?? []), ...imagesHere(m)]);
+  const components = yield* stronglyConnected(manifests, (m) => [...(parents.get(m) ?? []), ...imagesHere(m)]);
   const groups = new Map<number, ManifestState[]>();
-  yield* forEachStep(manifests, (m) => add(groups, knots.get(m)!, m));
-  const isOutside = (m: ManifestState) => (other: ManifestState) => knots.get(other) !== knots.get(m);
+  yield* forEachStep(manifests, (m) => add(groups, components.get(m)!, m));
+  const isOutside = (m: ManifestState) => (other: ManifestState) => components.get(other) !== components.get(m);
   return {
     byDigest,
     groups: [...groups.values()],
@@ -125,7 +128,7 @@ function add<K, V>(lists: Map<K, V[]>, key: K, value: V) {
   else lists.set(key, [value]);
 }
 
-/** The tags of one repository that are to go. */
+/** The tags of one repository that the rules remove. */
 export function* outdatedTags(
   retention: Retention,
   isFixed: Matches,
@@ -156,7 +159,7 @@ export function* outdatedTags(
   return gone.sort();
 }
 
-/** Whether an image without a tag is to go. */
+/** Whether an untagged image has outlived the rule. */
 export const isOutdatedUntagged = (retention: Retention, image: { createdAt: string; pulledAt: string | null }, now: string): boolean =>
   retention.untaggedDays !== undefined &&
   !isWithinDays(image.createdAt, retention.untaggedDays, now) &&

@@ -7,15 +7,15 @@ export interface Scope {
   actions: Action[];
 }
 
-/** How the right to list what one reaches stands in a token's scopes. */
+/** The key of the catalog scope in a token. */
 export const catalogScope = 'registry:catalog';
 
 const everything: readonly Action[] = ['pull', 'push', 'delete'];
 const isAction = (text: string): text is Action => (everything as readonly string[]).includes(text);
 
 /**
- * `type[(class)]:name:action[,action]*`, several parted by spaces. A name may hold a colon (`host:port/…`), so the type ends at the
- * first and the actions begin after the last. What we do not know (plugins, other actions) is left out, not refused.
+ * `type[(class)]:name:action[,action]*`, separated by spaces. A name may contain a colon (`host:port/…`), so the type ends at the first
+ * colon and the actions follow the last. Unknown types and actions are ignored.
  */
 export function parseScopes(texts: readonly string[]): Scope[] {
   const found = new Map<string, Scope>();
@@ -36,7 +36,9 @@ export function parseScopes(texts: readonly string[]): Scope[] {
   return [...found.values()];
 }
 
-/** Asking for more than one may is not an error: the token carries what is left, and the push that needs more is told so. */
+/**
+ * The subset of the requested scopes that the credential has. Asking for more is not an error; a push without the scope is refused later.
+ */
 export function granted(access: Pick<Access, 'registries'>, scopes: readonly Scope[]): Map<string, Set<Action>> {
   const whole = { ...access, scopes: undefined } as Access;
   const grants = new Map<string, Set<Action>>();
@@ -58,5 +60,5 @@ export const scopeText = (grants: ReadonlyMap<string, ReadonlySet<Action>>): str
     .map(([name, actions]) => (name === catalogScope ? `${catalogScope}:*` : `repository:${name}:${[...actions].join(',')}`))
     .join(' ');
 
-/** Which registry a request is about, as far as its scopes say. */
+/** The registry that a token request is about, by its scopes. */
 export const slugOf = (scopes: readonly Scope[]): string | undefined => scopes.find((s) => s.type === 'repository')?.name.split('/')[0];

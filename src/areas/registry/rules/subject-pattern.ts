@@ -1,6 +1,6 @@
 import { compileParts } from './wildcards.ts';
 
-/** A rule's pattern covers a whole subject. `*` stays inside one part of it (parts end at a colon), `**` crosses parts. */
+/** A rule's pattern must match the whole subject. `*` stays inside one part (parts end at a colon), `**` crosses parts. */
 export const matchesSubject = (pattern: string, subject: string): boolean => compileParts(pattern, ':')(subject);
 
 const repository = /^(?:repo|repository|job_workflow_ref):[^:/*]+\//;
@@ -10,7 +10,7 @@ interface Owner {
   test(pattern: string): boolean;
 }
 
-/** What an issuer that serves everybody says first of a subject, up to where it has named whose job it is. */
+/** Issuers with many tenants, and the prefix with which their subjects name the owner. */
 const sharedIssuers: Record<string, { owner: Owner; example: string }> = {
   'https://token.actions.githubusercontent.com': {
     owner: { test: (pattern) => repository.test(pattern) || owner.test(pattern) },
@@ -23,8 +23,8 @@ const sharedIssuers: Record<string, { owner: Owner; example: string }> = {
   'https://accounts.google.com': { owner: /^[^:*]+$/, example: '104567890123456789012' },
 };
 
-/** A sentence when the pattern would let strangers in: with an issuer that everybody uses, it must name the owner before any wildcard. */
-export function strangersAllowed(issuer: string, pattern: string): string | undefined {
+/** An error sentence if the pattern would admit strangers. With a shared issuer it must name the owner before any wildcard. */
+export function overbroadPattern(issuer: string, pattern: string): string | undefined {
   const shared = sharedIssuers[issuer.replace(/\/$/, '').toLowerCase()];
   if (shared)
     return shared.owner.test(pattern)

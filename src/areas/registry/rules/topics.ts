@@ -1,4 +1,4 @@
-// What the data plane remembers is forgotten by these words, in every process, in the transaction that makes it untrue.
+// Cache topics of the data plane. The transaction that changes something drops its topic in every process.
 export const topics = {
   registry: (id: string) => `registry ${id}`,
   repository: (id: number) => `repository ${id}`,

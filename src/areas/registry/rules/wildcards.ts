@@ -1,22 +1,20 @@
-// Patterns with wildcards, as customers write them: tags, repositories, subjects of CI jobs. None of them becomes a regular expression,
-// and none goes back over what it has read: a pattern that somebody made to be slow costs no more than any other.
+// Wildcard patterns of customers, for tags, repositories and CI subjects. They are not compiled to regular expressions and never backtrack,
+// so a hostile pattern costs no more than any other.
 
-/** More than these nobody needs, and each one costs whoever looks for a match. */
-export const mostWildcards = 16;
+/** Limit on the wildcards of a pattern, because each adds to the cost of matching. */
+export const maxWildcards = 16;
 
 const runs = /\*+/g;
 
-/** A sentence when a pattern has more wildcards than one may have. Several in a row are one. */
+/** An error sentence if a pattern has too many wildcards. Several in a row count as one. */
 export const tooManyWildcards = (pattern: string): string | undefined => {
   const count = pattern.match(runs)?.length ?? 0;
-  return count > mostWildcards
-    ? `a pattern has at most ${mostWildcards} wildcards, not ${count}; write several patterns instead`
-    : undefined;
+  return count > maxWildcards ? `a pattern has at most ${maxWildcards} wildcards, not ${count}; write several patterns instead` : undefined;
 };
 
 export type Matches = (text: string) => boolean;
 
-/** `*` stands for any run of characters. The pieces between are looked for from left to right, each once. */
+/** `*` matches any run of characters. The pieces between are searched from left to right, each once. */
 export function compileGlob(pattern: string): Matches {
   const pieces = pattern.split(runs);
   const first = pieces.shift()!;
@@ -35,8 +33,10 @@ export function compileGlob(pattern: string): Matches {
   };
 }
 
-/** `*` stays inside one part of a text (parts end at `separator`), `**` crosses them. All ways through the pattern are followed at
- *  once, one bit each: a text costs its length times the words that hold the pattern's bits. */
+/**
+ * `*` stays inside one part of a text (parts end at `separator`), `**` crosses parts. All states are followed at once, one bit each: the
+ * cost is the text's length times the number of 32-bit words.
+ */
 export function compileParts(pattern: string, separator: string): Matches {
   const steps = pattern.match(/\*+|[^*]/g) ?? [];
   const words = (steps.length >> 5) + 1;
@@ -58,7 +58,7 @@ export function compileParts(pattern: string, separator: string): Matches {
   const nothing = new Uint32Array(words);
   return (text) => {
     let [at, next] = [new Uint32Array(words), new Uint32Array(words)];
-    at[0] = wild[0]! & 1 ? 3 : 1; // a wildcard may also stand for nothing
+    at[0] = wild[0]! & 1 ? 3 : 1; // a wildcard may match nothing
     for (const char of text.split('')) {
       const takes = taking.get(char) ?? nothing;
       const stays = char === separator ? crossing : wild;
@@ -69,15 +69,15 @@ export function compileParts(pattern: string, separator: string): Matches {
   };
 }
 
-interface Moves {
-  /** Where this character leads one step on, and where it leaves us. */
+interface Transition {
+  /** States that advance with this character, and states that stay. */
   takes: Uint32Array;
   stays: Uint32Array;
   wild: Uint32Array;
 }
 
-/** One character further. False: no way leads on. No two wildcards are neighbours, so each is stepped over at most once. */
-function advance(at: Uint32Array, next: Uint32Array, { takes, stays, wild }: Moves): boolean {
+/** Consumes one character. False: no state is left. Wildcards are never adjacent, so each is skipped at most once. */
+function advance(at: Uint32Array, next: Uint32Array, { takes, stays, wild }: Transition): boolean {
   let [carried, entered, any] = [0, 0, 0];
   for (let w = 0; w < at.length; w++) {
     const moved = at[w]! & takes[w]!;

@@ -1,9 +1,9 @@
-/** What a registry asks for (RFC 9110, 11.6.1), as far as registries go: the first Bearer or Basic challenge. */
-export type Asked = { scheme: 'basic' } | { scheme: 'bearer'; realm: string; service: string | undefined; scope: string | undefined };
+/** A challenge of a registry (RFC 9110, 11.6.1): the first Bearer or Basic one. */
+export type Challenge = { scheme: 'basic' } | { scheme: 'bearer'; realm: string; service: string | undefined; scope: string | undefined };
 
 const parameter = /([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+))/gy;
 
-export function parseChallenge(header: string | undefined): Asked | undefined {
+export function parseChallenge(header: string | undefined): Challenge | undefined {
   if (header === undefined || header.length > 8192) return undefined;
   const bearer = /(?:^|,\s*)bearer\s+/i.exec(header);
   if (!bearer) return /(?:^|,\s*)basic\b/i.test(header) ? { scheme: 'basic' } : undefined;

@@ -6,24 +6,26 @@ import { notingChanges } from './figures.ts';
 export const BlobRow = Type.Object({ id: Type.Integer(), digest: Type.String(), size: Type.Integer(), storage_key: Type.String() });
 export type BlobRow = Static<typeof BlobRow>;
 
-/** What a repository's readers see under this digest. */
+/** The blob that clients of a repository see under this digest. */
 export const linkedBlob = (tx: Tx, repositoryId: number, digest: string) => row(tx, BlobRow)`
   select b.id, b.digest, b.size, b.storage_key
     from registry.blob b join registry.repository_blob l on l.blob_id = b.id
    where l.repository_id = ${repositoryId} and b.digest = ${digest} and b.state = 'live'`;
 
-/** Tells garbage collection that somebody relies on the link, who may push on it: it is not the cache's alone any more. False: it
- *  is gone. */
+/**
+ * Records that a client relies on the link and may base a push on it; the link no longer belongs to the cache alone. False: the link is
+ * gone.
+ */
 export const touchLink = async (tx: Tx, repositoryId: number, blobId: number) =>
   (await run(tx)`
     update registry.repository_blob set touched_at = kernel.now(), cached = false
      where repository_id = ${repositoryId} and blob_id = ${blobId}`) > 0;
 
-/** The one live copy, its row shared: garbage collection cannot begin to delete it before this transaction has ended. */
+/** The live copy, with its row locked FOR SHARE: garbage collection cannot delete it until this transaction ends. */
 export const shareBlob = (tx: Tx, digest: string) => row(tx, BlobRow)`
   select id, digest, size, storage_key from registry.blob where digest = ${digest} and state = 'live' for share`;
 
-/** The id stands in the storage key, so it is needed before the row can be written. */
+/** The id is part of the storage key, so it is needed before the row is inserted. */
 export const nextBlobId = async (tx: Tx): Promise<number> =>
   (await row(tx, Type.Object({ id: Type.Integer() }))`select nextval(pg_get_serial_sequence('registry.blob', 'id')) as id`)!.id;
 
@@ -34,8 +36,9 @@ export const insertBlob = (tx: Tx, blob: BlobRow) => row(tx, BlobRow)`
   on conflict (digest) where state = 'live' do nothing
   returning id, digest, size, storage_key`;
 
-/** Links a blob whose row is shared. `cached`: an upstream sent it; what somebody pushed before or pushes later stays pushed. True when the
- *  repository did not have it. */
+/**
+ * Links a blob whose row is locked. `cached`: an upstream sent it; a link that was or is pushed stays pushed. True when the link is new.
+ */
 export const linkBlob = async (tx: Tx, repositoryId: number, registryId: string, blobId: number, cached = false) =>
   (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
     with linked as (
@@ -47,7 +50,7 @@ export const linkBlob = async (tx: Tx, repositoryId: number, registryId: string,
     ), ${notingChanges(sql`select l.repository_id, b.size, 0 from linked l join registry.blob b on b.id = l.blob_id where l.fresh`)}
     select fresh from linked`)!.fresh;
 
-/** Whether another repository of the registry links the blob too. Only sure under the registry's row lock. */
+/** Whether another repository of the registry links the blob. Reliable only under the registry's row lock. */
 export const linkedElsewhere = async (tx: Tx, registryId: string, repositoryId: number, blobId: number) =>
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
     select exists (select from registry.repository_blob
@@ -55,7 +58,7 @@ export const linkedElsewhere = async (tx: Tx, registryId: string, repositoryId: 
 
 const SourceRow = Type.Object({ repository: Type.String(), registry_id: Type.String() });
 
-/** Repositories of these registries that hold the digest: where an anonymous mount may come from. */
+/** Repositories of these registries that hold the digest: sources for a mount without a named source. */
 export const holdersOf = (tx: Tx, digest: string, registryIds: string[]) => rows(tx, SourceRow)`
   select r.name as repository, r.registry_id
     from registry.blob b join registry.repository_blob l on l.blob_id = b.id join registry.repository r on r.id = l.repository_id
@@ -64,7 +67,7 @@ export const holdersOf = (tx: Tx, digest: string, registryIds: string[]) => rows
 
 const HeldRow = Type.Object({ digest: Type.String() });
 
-/** Which of these the repository links; their rows are shared, so that garbage collection waits for this transaction. */
+/** The subset of these digests that the repository links. The links are locked FOR SHARE, so that garbage collection waits. */
 export const shareLinks = (tx: Tx, repositoryId: number, digests: string[]) => rows(tx, HeldRow)`
   select b.digest from registry.repository_blob l join registry.blob b on b.id = l.blob_id and b.state = 'live'
    where l.repository_id = ${repositoryId} and b.digest = any(${digests}::text[])
@@ -86,7 +89,7 @@ const LinkRow = Type.Object({
 });
 export type LinkRow = Static<typeof LinkRow>;
 
-/** A link, locked against whoever wants to rely on it. `due`: nobody touched it for so long. */
+/** A link, locked FOR UPDATE. `due`: it was not touched within the delay. */
 export const lockLink = (tx: Tx, repositoryId: number, blobId: number, delaySeconds: number) => row(tx, LinkRow)`
   select l.repository_id, l.blob_id, l.registry_id, b.digest, b.size, l.cached,
          l.touched_at + make_interval(secs => ${delaySeconds}) as due_at,
@@ -101,7 +104,7 @@ export const deleteLink = (tx: Tx, repositoryId: number, blobId: number) => run(
 
 const StoredRow = Type.Object({ id: Type.Integer(), storage_key: Type.String() });
 
-/** What a backup must hold. A dying one may be gone already, and nobody sees it any more. */
+/** The objects that a backup must contain. Dying blobs are invisible and may already be deleted. */
 export async function* liveKeys(tx: Tx): AsyncGenerator<string> {
   for (let last = 0; ; ) {
     const some = await rows(tx, StoredRow)`

@@ -2,42 +2,42 @@ import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { indexBounds, mostContentBytes } from '../rules/manifest.ts';
+import { indexLimits, maxContentBytes } from '../rules/manifest.ts';
 
-// What an image is with its layers, and an index with all that it leads to, each manifest and each layer once, however many of its
-// images share it; of an index from before there were bounds, as far as those reach.
+// The content size of an image with its layers, or of an index with everything below it. Each manifest and layer counts once. Old indexes
+// that exceed the limits are counted as far as the limits reach.
 
-/** The task that counts what is not counted. */
+/** The task that counts uncounted manifests. */
 export const weighTask = channelNamed('registry.weigh');
 
-/** Of a manifest `m`. The rows are counted as they are found, so indexes that list each other's children cost no more than others. */
+/** Of a manifest `m`. Rows are limited as they are found, so indexes that list each other's children cost no more than others. */
 const contentBytes = sql`(
   with recursive listed (id, depth) as (
     select m.id, 0
     union all
     select o.id, l.depth + 1 from listed l
       join registry.manifest_child c on c.parent_id = l.id
-      join registry.manifest o on o.repository_id = c.repository_id and o.digest = c.digest where l.depth < ${indexBounds.depth}
+      join registry.manifest o on o.repository_id = c.repository_id and o.digest = c.digest where l.depth < ${indexLimits.depth}
   ), part as (
-    select distinct id from (select id from listed limit ${indexBounds.manifests + 1}) nearest
+    select distinct id from (select id from listed limit ${indexLimits.manifests + 1}) nearest
   )
   select least((select sum(o.size) from part p join registry.manifest o on o.id = p.id)
              + (select coalesce(sum(d.size), 0)::numeric
                   from (select distinct b.digest, b.size from part p join registry.manifest_blob b on b.manifest_id = p.id) d),
-               ${mostContentBytes}::numeric))::bigint`;
+               ${maxContentBytes}::numeric))::bigint`;
 
-/** Counts these anew. */
+/** Counts these manifests. */
 export const countContent = (tx: Tx, ids: number[]) => run(tx)`
   update registry.manifest m set content_bytes = ${contentBytes} where m.id = any(${ids}::bigint[])`;
 
-/** Indexes that one transaction counts anew. */
-export const uncountedAtOnce = 100;
+/** Indexes that one transaction marks for recounting. */
+export const indexesPerBatch = 100;
 
 const ListedRow = Type.Object({ listed: Type.Integer(), uncounted: Type.Integer() });
 
 /**
- * Something that indexes list came or went: they, and what lists them, are counted anew in a moment. Not those that somebody holds:
- * whoever pushes an index counts it. False: there may be more of them than this took.
+ * After a child was added or deleted: marks its indexes, and those above, for recounting. Locked rows are skipped, because the push that
+ * holds one counts it. False: there may be more indexes.
  */
 export async function uncountIndexes(tx: Tx, repositoryId: number, digest: string): Promise<boolean> {
   const { listed, uncounted } = (await row(tx, ListedRow)`
@@ -45,9 +45,9 @@ export async function uncountIndexes(tx: Tx, repositoryId: number, digest: strin
     select parent_id, 1 from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
     union all
     select c.parent_id, l.depth + 1 from listing l join registry.manifest o on o.id = l.id
-      join registry.manifest_child c on c.repository_id = o.repository_id and c.digest = o.digest where l.depth < ${indexBounds.depth}
+      join registry.manifest_child c on c.repository_id = o.repository_id and c.digest = o.digest where l.depth < ${indexLimits.depth}
   ), slice as materialized (
-    select id from listing limit ${uncountedAtOnce}
+    select id from listing limit ${indexesPerBatch}
   ), uncounted as (
     update registry.manifest set content_bytes = null
      where id in (
@@ -57,16 +57,16 @@ export async function uncountIndexes(tx: Tx, repositoryId: number, digest: strin
   )
   select (select count(*) from slice)::int as listed, (select count(*) from uncounted)::int as uncounted`)!;
   if (uncounted > 0) wake(tx, weighTask);
-  return listed < uncountedAtOnce;
+  return listed < indexesPerBatch;
 }
 
 const ListerRow = Type.Object({ id: Type.Integer(), digest: Type.String(), is_listed: Type.Boolean() });
 
-/** Indexes that list a manifest, some after this one, and whether others list them. */
+/** Indexes that list a manifest, a batch after this id, and whether other indexes list them. */
 export const listersAfter = (tx: Tx, repositoryId: number, digest: string, after: number) => rows(tx, ListerRow)`
   select p.id, p.digest, exists (select from registry.manifest_child o where o.repository_id = c.repository_id and o.digest = p.digest) as is_listed
     from registry.manifest_child c join registry.manifest p on p.id = c.parent_id
-   where c.repository_id = ${repositoryId} and c.digest = ${digest} and c.parent_id > ${after} order by c.parent_id limit ${uncountedAtOnce}`;
+   where c.repository_id = ${repositoryId} and c.digest = ${digest} and c.parent_id > ${after} order by c.parent_id limit ${indexesPerBatch}`;
 
 export async function uncount(tx: Tx, ids: number[]): Promise<void> {
   const uncounted = await run(tx)`
@@ -78,13 +78,13 @@ export async function uncount(tx: Tx, ids: number[]): Promise<void> {
 
 const IdRow = Type.Object({ id: Type.Integer() });
 
-/** Some that are not counted, after this one. */
+/** A batch of uncounted manifests after this id. */
 export const uncountedAfter = async (tx: Tx, after: number, limit: number) =>
   (await rows(tx, IdRow)`select id from registry.manifest where content_bytes is null and id > ${after} order by id limit ${limit}`).map(
     (m) => m.id,
   );
 
-/** Those of them that still are not counted and nobody holds, locked. */
+/** Those that are still uncounted and not locked by another transaction. */
 export const lockUncounted = async (tx: Tx, ids: number[]) =>
   (
     await rows(tx, IdRow)`

@@ -10,12 +10,12 @@ interface Purge {
   turn: number;
 }
 
-/** A place in the order of pushes and purges, after all that were given before. */
+/** The next number in the common order of pushes and purges. */
 export const nextTurn = async (tx: Tx) =>
   (await row(tx, Type.Object({ turn: Type.Integer() }))`select nextval('registry.turn') as turn`)!.turn;
 
-/** Notes what a purge has yet to look at. */
-export async function doom(tx: Tx, repository: RepositoryRow, digests: string[], { delaySeconds, graceSeconds, turn }: Purge) {
+/** Records the manifests that a purge has yet to check. */
+export async function queueDoomed(tx: Tx, repository: RepositoryRow, digests: string[], { delaySeconds, graceSeconds, turn }: Purge) {
   if (digests.length === 0) return;
   await run(tx)`
     insert into registry.doomed_manifest as d (org_id, repository_id, digest, delay_seconds, grace_seconds, turn)
@@ -34,14 +34,16 @@ const DoomedRow = Type.Object({
   turn: Type.Integer(),
 });
 
-/** The first of the next organization after this one, or of the first of all. */
+/** The first row of the next organization after this one, or of the first organization. */
 const lockFirst = (tx: Tx, afterOrg: string | null) => row(tx, DoomedRow)`
   select org_id, repository_id, delay_seconds, grace_seconds, turn from registry.doomed_manifest
    where ${afterOrg}::text is null or org_id > ${afterOrg}
    order by org_id, repository_id, turn, digest limit 1 for update skip locked`;
 
-/** Some of them, of one repository and purge, taken off the list; of the organization whose turn it is after `afterOrg`. Those that another server has in hand are not waited for.
- *  `repository` undefined: it is being removed, with all that it holds. */
+/**
+ * Takes a batch of one repository and purge off the list, of the organization after `afterOrg`. Rows that another server holds are skipped.
+ * `repository` undefined: it is being removed with its content.
+ */
 export async function takeDoomed(tx: Tx, limit: number, afterOrg: string | null) {
   const first = (await lockFirst(tx, afterOrg)) ?? (afterOrg === null ? undefined : await lockFirst(tx, null));
   if (!first) return undefined;

@@ -2,11 +2,13 @@ import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { RepositoryRow } from './repositories.ts';
 
-// What a registry holds of its upstreams' images: it can be fetched again, so it goes before anything is refused. What somebody pushed
-// never does, wherever it is: a repository may have been a cache before, or become one later.
+// Cached images can be fetched again, so they are evicted before a push is refused. Pushed images are never evicted, even if their
+// repository was or becomes a cache.
 
-/** Bytes that would be free if nothing cached were here. What was pushed as well would stay, and what a removed repository links goes
- *  without us. */
+/**
+ * Bytes that evicting all unused cached images would free. Images that were also pushed stay. Links of removed repositories are deleted by
+ * their own task.
+ */
 export const evictableBytes = async (tx: Tx, registryId: string, unusedSeconds: number) =>
   (await row(tx, Type.Object({ bytes: Type.Integer() }))`
     with cached as (select id from registry.repository where registry_id = ${registryId} and upstream_host is not null),
@@ -26,7 +28,7 @@ export const evictableBytes = async (tx: Tx, registryId: string, unusedSeconds: 
 
 const CandidateRow = Type.Object({ ...RepositoryRow.properties, digest: Type.String() });
 
-/** The cached image that nobody has pulled for the longest time. */
+/** The least recently pulled cached image. */
 export const leastUsed = (tx: Tx, registryId: string, unusedSeconds: number) => row(tx, CandidateRow)`
   select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags, m.digest
     from registry.manifest m join registry.repository r on r.id = m.repository_id join registry.registry g on g.id = r.registry_id
@@ -34,12 +36,12 @@ export const leastUsed = (tx: Tx, registryId: string, unusedSeconds: number) => 
      and coalesce(m.pulled_at, m.created_at) <= kernel.now() - make_interval(secs => ${unusedSeconds})
    order by coalesce(m.pulled_at, m.created_at), m.id limit 1`;
 
-/** Whether it is still the cache's alone; then it is locked, and a push of it waits. */
+/** True if the manifest still belongs to the cache alone; then it is locked, and a push of it waits. */
 export const lockCached = async (tx: Tx, repositoryId: number, digest: string) =>
   (await run(tx)`select from registry.manifest where repository_id = ${repositoryId} and digest = ${digest} and cached for update`) > 0;
 
-/** Fetched layers that no image of their repository needs, or needs no more. */
-export const looseLinks = (tx: Tx, registryId: string, limit: number) => rows(
+/** Fetched layers that no image of their repository needs. */
+export const unneededLinks = (tx: Tx, registryId: string, limit: number) => rows(
   tx,
   Type.Object({ repository_id: Type.Integer(), blob_id: Type.Integer() }),
 )`

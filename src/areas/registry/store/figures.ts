@@ -2,10 +2,10 @@ import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 
-// What a repository holds: bytes and tags, for lists. Every change is a row of its own (a row of the repository would be locked by whoever
-// pushes, and before others that they need), and a task adds the rows to the repository's figures.
+// Bytes and tags of a repository, for lists. Each change inserts a row, and a task adds the rows to the repository's figures. Updating the
+// repository's row directly would lock it during every push, and out of lock order.
 
-/** Part of a statement: notes what it changes about repositories. `changes` selects repository_id, bytes, tags. */
+/** A CTE that records changes of repositories. `changes` selects repository_id, bytes, tags. */
 export const notingChanges = (changes: Sql): Sql =>
   sql`noted as (insert into registry.repository_change (repository_id, bytes, tags) ${changes})`;
 
@@ -14,14 +14,14 @@ const linkedBytes = sql`(select coalesce(sum(b.size), 0) from registry.repositor
 const countedTags = sql`(select count(*) from registry.tag t where t.repository_id = r.id)`;
 const pending = (column: Sql) => sql`(select coalesce(sum(c.${column}), 0) from registry.repository_change c where c.repository_id = r.id)`;
 
-/** Of a repository `r`, as a list shows it. One that is not counted yet is counted by whoever asks. */
+/** Of a repository `r`. A repository without figures is counted by the query. */
 export const sizeOfRepository = sql`(case when r.size_bytes is null then ${manifestBytes} + ${linkedBytes} else r.size_bytes + ${pending(sql`bytes`)} end)::bigint`;
 export const tagsOfRepository = sql`(case when r.tag_count is null then ${countedTags} else r.tag_count + ${pending(sql`tags`)} end)::int`;
 
-/** Whoever adds up and whoever counts come one after the other: each must see all that the other has done. */
+/** Serializes adding and counting: each must see the other's complete result. */
 const lockFigures = (tx: Tx) => run(tx)`select pg_advisory_xact_lock(hashtextextended('registry figures', 0))`;
 
-/** Adds some of what was noted to the figures of its repositories. Returns how many notes those were. */
+/** Adds some recorded changes to the figures of repositories. Returns how many. */
 export async function addChanges(tx: Tx, limit: number): Promise<number> {
   await lockFigures(tx);
   return (await row(tx, Type.Object({ taken: Type.Integer() }))`
@@ -39,7 +39,7 @@ export async function addChanges(tx: Tx, limit: number): Promise<number> {
 
 const IdRow = Type.Object({ id: Type.Integer() });
 
-/** Repositories after this one; `uncounted`: only those that nobody has counted yet. */
+/** Repositories after this id; `uncounted`: only those without figures. */
 export const repositoriesAfter = async (tx: Tx, after: number, limit: number, uncounted: boolean): Promise<number[]> =>
   (
     await (uncounted
@@ -50,7 +50,7 @@ export const repositoriesAfter = async (tx: Tx, after: number, limit: number, un
       : rows(tx, IdRow)`select id from registry.repository where removed_from is null and id > ${after} order by id limit ${limit}`)
   ).map((r) => r.id);
 
-/** Counts one anew. What is noted and not added yet is in the count, so it is taken off. True when the figures were others. */
+/** Counts a repository. Recorded changes that are not added yet are in the count, so they are subtracted. True when the figures changed. */
 export async function countRepository(tx: Tx, id: number): Promise<boolean> {
   await lockFigures(tx);
   return (

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Pagination } from '../../../kernel/pagination.ts';
-import { mostContentBytes } from '../rules/manifest.ts';
+import { maxContentBytes } from '../rules/manifest.ts';
 import { sizeOfRepository, tagsOfRepository } from './figures.ts';
 
-// Lists of what a registry holds, for people and programs; the data plane has ways of its own.
+// Lists for the control API; the data plane has its own queries.
 
 const RepositoryListRow = Type.Object({
   name: Type.String(),
@@ -14,7 +14,7 @@ const RepositoryListRow = Type.Object({
 });
 export type RepositoryListRow = Static<typeof RepositoryListRow>;
 
-/** What each holds was counted when it was pushed. */
+/** Reads the figures that pushes and deletions maintain. */
 export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Pagination) => rows(tx, RepositoryListRow)`
   select r.name, r.created_at,
          ${tagsOfRepository} as tag_count, ${sizeOfRepository} as size_bytes
@@ -43,17 +43,16 @@ const ManifestListRow = Type.Object({
 });
 export type ManifestListRow = Static<typeof ManifestListRow>;
 
-/** Of one image so many referrers are looked at: they may be as many as one likes. */
-export const mostReferrers = 100;
+/** Referrers counted per image: an image may have any number. */
+export const maxReferrersShown = 100;
 
-/** Newest first. What an image or an index is with all that it leads to was counted when it was pushed; until that is done anew, its
- *  own bytes are shown. */
+/** Newest first. The content size was counted at the push; while it is unknown, the manifest's own size is shown. */
 export const manifestsOf = (tx: Tx, repositoryId: number, slice: { limit: number; after: number | null }) => rows(tx, ManifestListRow)`
-  select p.id, p.digest, p.media_type, p.created_at, least(coalesce(p.content_bytes, p.size), ${mostContentBytes}::bigint) as size_bytes,
+  select p.id, p.digest, p.media_type, p.created_at, least(coalesce(p.content_bytes, p.size), ${maxContentBytes}::bigint) as size_bytes,
          array(select t.name from registry.tag t where t.manifest_id = p.id order by t.name)::text[] as tags,
          array(select coalesce(m.predicate_type, m.artifact_type, m.config_type, '')
                  from registry.manifest m where m.repository_id = ${repositoryId} and m.subject = p.digest
-                order by m.id limit ${mostReferrers}) as referrer_types,
+                order by m.id limit ${maxReferrersShown}) as referrer_types,
          array(select t.name from registry.tag t
                 where t.repository_id = ${repositoryId} and t.name = any(array[replace(p.digest, ':', '-') || '.sig', replace(p.digest, ':', '-') || '.sbom']))::text[] as attached_tags
     from (select id, digest, media_type, created_at, size, content_bytes from registry.manifest

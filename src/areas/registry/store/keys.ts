@@ -20,20 +20,20 @@ const KeyRow = Type.Object({
 export type KeyRow = Static<typeof KeyRow>;
 const columns = sql`key_id, name, mode, prefixes, minted_via, created_at, expires_at, last_used_at, revoked_at`;
 
-/** Days for which a key that is over stays listed. */
+/** Days for which an expired or revoked key stays in the list. */
 const listedDays = 90;
-const over = sql`least(expires_at, revoked_at) < (select kernel.now()) - make_interval(days => ${listedDays})`;
+const isLongExpired = sql`least(expires_at, revoked_at) < (select kernel.now()) - make_interval(days => ${listedDays})`;
 
-/** Of keys that have ended, or that jobs have minted, so many are listed. */
-const mostListed = 1_000;
-const byHand = sql`minted_via = 'manual' and revoked_at is null`;
+/** Limit on listed keys that are expired, revoked or minted by jobs. */
+const maxListedKeys = 1_000;
+const isActiveManual = sql`minted_via = 'manual' and revoked_at is null`;
 
-/** All that somebody minted and that still open something, and the newest of the others. */
+/** All active manual keys, and the newest of the others. */
 export const keysOf = (tx: Tx, org: string, registryId: string) => rows(tx, KeyRow)`
-  (select ${columns} from registry.registry_key where org_id = ${org} and registry_id = ${registryId} and ${byHand})
+  (select ${columns} from registry.registry_key where org_id = ${org} and registry_id = ${registryId} and ${isActiveManual})
   union all
   (select ${columns} from registry.registry_key
-    where org_id = ${org} and registry_id = ${registryId} and not (${byHand}) and (${over}) is not true order by key_id desc limit ${mostListed})
+    where org_id = ${org} and registry_id = ${registryId} and not (${isActiveManual}) and (${isLongExpired}) is not true order by key_id desc limit ${maxListedKeys})
   order by key_id desc`;
 
 export interface NewKey {
@@ -57,14 +57,14 @@ export const insertKey = (tx: Tx, org: string, k: NewKey) => row(tx, KeyRow)`
 
 const RevokedRow = Type.Object({ key_id: Type.String(), name: Type.String() });
 
-/** Undefined: unknown, revoked before, or over already. */
+/** Undefined: unknown, revoked or expired. */
 export const revokeKey = (tx: Tx, org: string, registryId: string, keyId: string) => row(tx, RevokedRow)`
   update registry.registry_key set revoked_at = kernel.now()
    where org_id = ${org} and registry_id = ${registryId} and key_id = ${keyId} and revoked_at is null
      and (expires_at is null or expires_at > kernel.now())
   returning key_id, name`;
 
-/** Some keys that a rule minted and that are not over. */
+/** Revokes a batch of a rule's keys that are neither revoked nor expired. */
 export const revokeKeysOfRule = (
   tx: Tx,
   org: string,
@@ -90,9 +90,9 @@ const LoadedRow = Type.Object({
   reach: Type.Array(Type.Object({ slug: Type.String(), registryId: Type.String(), mode: ModeRow, prefixes: Type.Array(Type.String()) })),
 });
 
-export type KeyBehind = Static<typeof LoadedRow>;
+export type LoadedKey = Static<typeof LoadedRow>;
 
-/** Everything a data-plane credential may reach, in one statement. */
+/** The complete reach of a data-plane credential, in one statement. */
 export const keyByHash = (tx: Tx, hash: Buffer) => row(tx, LoadedRow)`
   select k.key_id, k.org_id, k.user_id, k.minted_by, k.rule_id, k.name, k.minted_via,
          k.revoked_at is not null or (k.rule_id is not null and not exists (select from registry.oidc_rule o where o.id = k.rule_id)) as revoked,
@@ -102,26 +102,26 @@ export const keyByHash = (tx: Tx, hash: Buffer) => row(tx, LoadedRow)`
                     where g.org_id = k.org_id and (g.id = k.registry_id or s.key_id is not null)), '[]') as reach
     from registry.registry_key k where k.hash = ${hash}`;
 
-/** All at once every few seconds, in one order, and never more than once a minute for a key. */
+/** Written in batches every few seconds, in key order against deadlocks, at most once a minute per key. */
 export const touchKeys = (tx: Tx, keyIds: readonly string[]) => run(tx)`
   with due as (select key_id from registry.registry_key
                 where key_id = any(${keyIds}::text[]) and (last_used_at is null or last_used_at <= kernel.now() - interval '1 minute')
                 order by key_id for update)
   update registry.registry_key k set last_used_at = kernel.now() from due where k.key_id = due.key_id`;
 
-const forgetSome = (tx: Tx, which: Sql, limit: number) => run(tx)`
+const deleteKeysWhere = (tx: Tx, which: Sql, limit: number) => run(tx)`
   delete from registry.registry_key where key_id in (
     select key_id from registry.registry_key where ${which} order by least(expires_at, revoked_at) limit ${limit} for update skip locked)`;
 
-/** Some keys that have been listed for long enough. */
+/** Deletes a batch of keys that have left the list. */
 export const forgetListedKeys = (tx: Tx, limit: number) =>
-  forgetSome(tx, sql`(expires_at is not null or revoked_at is not null) and ${over}`, limit);
+  deleteKeysWhere(tx, sql`(expires_at is not null or revoked_at is not null) and ${isLongExpired}`, limit);
 
-/** Some logins, which no list shows, a day after their hour. */
+/** Deletes a batch of logins a day after they expired; no list shows logins. */
 export const forgetLogins = (tx: Tx, limit: number) =>
-  forgetSome(tx, sql`minted_via = 'login' and least(expires_at, revoked_at) < (select kernel.now()) - interval '1 day'`, limit);
+  deleteKeysWhere(tx, sql`minted_via = 'login' and least(expires_at, revoked_at) < (select kernel.now()) - interval '1 day'`, limit);
 
-/** Some keys of a registry that is gone; then some of what logins were minted for in it. Returns how many rows went. */
+/** Deletes a batch of a deleted registry's keys, then of its login scopes. Returns the number of rows. */
 export async function deleteKeysOf(tx: Tx, registryId: string, limit: number): Promise<number> {
   const keys = await run(tx)`
     delete from registry.registry_key where key_id = any(array(

@@ -10,7 +10,7 @@ export interface NewLogin {
   mintedBy: string;
   hash: Buffer;
   expiresIn: number;
-  /** When that token ends. */
+  /** When that token expires. */
   notAfter: string;
   scope: readonly { registryId: string; mode: Mode }[];
 }
@@ -36,7 +36,7 @@ const LoginRow = Type.Object({
 
 export type LoginRow = Static<typeof LoginRow>;
 
-/** A login that still opens something. */
+/** A login that is neither revoked nor expired, locked. */
 export const lockLogin = (tx: Tx, org: string, keyId: string) => row(tx, LoginRow)`
   select k.key_id, k.user_id, k.minted_by, array(select registry_id from registry.login_scope s where s.key_id = k.key_id) as registries
     from registry.registry_key k

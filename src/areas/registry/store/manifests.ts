@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { type Manifest, mostContentBytes, weightOf } from '../rules/manifest.ts';
+import { type Manifest, maxContentBytes, weightOf } from '../rules/manifest.ts';
 import { notingChanges } from './figures.ts';
 
 const MetaRow = Type.Object({
@@ -9,7 +9,7 @@ const MetaRow = Type.Object({
   digest: Type.String(),
   media_type: Type.String(),
   size: Type.Integer(),
-  /** Fetched from an upstream, and pushed by nobody. */
+  /** Fetched from an upstream and never pushed. */
   cached: Type.Boolean(),
 });
 export type MetaRow = Static<typeof MetaRow>;
@@ -22,35 +22,39 @@ export const manifestByTag = (tx: Tx, repositoryId: number, tag: string) => row(
     from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and t.name = ${tag}`;
 
-/** By digest, not by row: a manifest that was deleted and pushed again is the same one to whoever remembers it. */
+/** By digest, not by row: a cached reference stays valid when a manifest is deleted and pushed again. */
 export const bodyOf = async (tx: Tx, repositoryId: number, digest: string): Promise<Buffer | undefined> =>
   (
     await row(tx, Type.Object({ body: Type.Unsafe<Buffer>({}) }))`
     select body from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`
   )?.body;
 
-/** A URI, if it is one that can be stored. */
+/** The predicate type, if it is a URI that can be stored. */
 const predicateOf = ({ annotations }: Manifest): string | null =>
   /^[!-~]{1,255}$/.exec(annotations?.['dev.sigstore.bundle.predicateType'] ?? '')?.[0] ?? null;
 
-/** Of a manifest `m`: the cache brought it, and nobody has pushed it since. Where data is older than `cached`, nobody can tell whether
- *  somebody relies on what the cache brought: it never makes room, and no rule takes it either. */
+/**
+ * Of a manifest `m`: fetched by the cache and not pushed since. For data older than the column `cached` this cannot be known, so such
+ * manifests are neither evicted nor removed by retention.
+ */
 export const isFetched = sql`(m.cached or m.pushed_by is not distinct from 'cache')`;
 
-/** An index is counted once it is known what it leads to. */
+/** An index is counted after it is stored, when its children are known. */
 const contentOf = ({ blobs, children }: Manifest, size: number): number | null =>
   children.length > 0
     ? null
     : Math.min(
-        mostContentBytes,
+        maxContentBytes,
         blobs.reduce((sum, blob) => sum + blob.size, size),
       );
 
 const IdRow = Type.Object({ id: Type.Integer() });
 const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });
 
-/** The manifest's row, locked. `fresh`: it was not there; `mediaType`: what the bytes are here, as whoever brought them first has
- *  said. One that was fetched and is pushed now is nobody's cache any more, and no purge from before takes it; its age begins anew. */
+/**
+ * Inserts or locks the manifest's row. `fresh`: it is new. `mediaType`: the type of its first push. A pushed manifest no longer belongs to
+ * the cache, is safe from earlier purges, and its age starts again.
+ */
 export async function putManifest(
   tx: Tx,
   m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest; cached: boolean },
@@ -66,7 +70,7 @@ export async function putManifest(
       returning id, repository_id, size), ${notingChanges(sql`select repository_id, size, 0 from fresh`)}
       select id from fresh`;
     if (fresh) {
-      await putNeeds(tx, fresh.id, m.repositoryId, parsed);
+      await insertReferences(tx, fresh.id, m.repositoryId, parsed);
       return { ...fresh, fresh: true, mediaType: parsed.mediaType, weight };
     }
     const known = await row(tx, KnownRow)`
@@ -75,13 +79,13 @@ export async function putManifest(
              pushed_at = case when ${m.cached} then m.pushed_at else kernel.now() end,
              pushed_by = case when ${isFetched} and not ${m.cached} then ${m.pushedBy} else m.pushed_by end
        where m.repository_id = ${m.repositoryId} and m.digest = ${m.digest} returning m.id, m.media_type`;
-    if (!known) continue; // deleted this moment
+    if (!known) continue; // deleted a moment ago
     return { id: known.id, fresh: false, mediaType: known.media_type, weight };
   }
 }
 
-/** What garbage collection must leave to the image. */
-const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }: Manifest) =>
+/** The blobs and children that garbage collection must keep for the image. */
+const insertReferences = (tx: Tx, id: number, repositoryId: number, { blobs, children }: Manifest) =>
   Promise.all([
     run(tx)`
       insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
@@ -91,17 +95,18 @@ const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }:
       select ${id}, ${repositoryId}, * from unnest(${children.map((c) => c.digest)}::text[], ${children.map((c) => c.size)}::bigint[])`,
   ]);
 
-/** Of a manifest `m`: the subjects of what it lists, as rules/attachments.ts needs them. */
+/** Of a manifest `m`: the subjects of its children, for rules/attachments.ts. */
 export const listedSubjects = sql`
   array(select distinct coalesce(listed.subject, '') from registry.manifest_child c
           join registry.manifest listed on listed.repository_id = c.repository_id and listed.digest = c.digest where c.parent_id = m.id)::text[]`;
 
 const LedToRow = Type.Object({ id: Type.Union([Type.Integer(), Type.Null()]), depth: Type.Integer() });
 
-/** What an index leads to, level by level, each as often as it is listed; `id` is null for what is not here (yet). Not one more than
- *  `most` is looked at, and nothing below `depth`: the rows are counted as they are found, so indexes that list each other's children
- *  over and over cost no more than others. */
-export const ledTo = (tx: Tx, indexId: number, { most, depth }: { most: number; depth: number }) => rows(tx, LedToRow)`
+/**
+ * The manifests below an index, level by level, each as often as it is listed. `id` null: not in the repository. At most `maxRows` rows and
+ * `depth` levels are read, so indexes that list each other's children repeatedly cost no more than others.
+ */
+export const manifestsUnder = (tx: Tx, indexId: number, { maxRows, depth }: { maxRows: number; depth: number }) => rows(tx, LedToRow)`
   with recursive listed (id, depth) as (
     select m.id, 1 from registry.manifest_child c
       left join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where c.parent_id = ${indexId}
@@ -109,13 +114,13 @@ export const ledTo = (tx: Tx, indexId: number, { most, depth }: { most: number; 
     select m.id, l.depth + 1 from listed l join registry.manifest_child c on c.parent_id = l.id
       left join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where l.depth < ${depth}
   )
-  select id, depth from listed limit ${most}`;
+  select id, depth from listed limit ${maxRows}`;
 
-/** Keeps what an index lists until it is stored and tagged: whoever would delete one of these waits, and then sees the index. */
+/** Locks the children of an index until it is stored and tagged: a deletion of a child waits and then sees the index. */
 export const shareListed = (tx: Tx, ids: number[]) => run(tx)`
   select from registry.manifest where id = any(${ids}::bigint[]) order by digest for key share`;
 
-/** What a pushed index lists stays with it, also what the cache had fetched: it is whose the index is. */
+/** The children of a pushed index belong to its pusher, including those that the cache fetched. */
 export const keepListed = (tx: Tx, ids: number[], pushedBy: string) => run(tx)`
   update registry.manifest m set cached = false, pushed_by = ${pushedBy} where m.id = any(${ids}::bigint[]) and ${isFetched}`;
 
@@ -128,18 +133,20 @@ const ListingRow = Type.Object({
 
 const LeadingRow = Type.Object({ id: Type.Integer(), depth: Type.Integer() });
 
-/** The indexes that lead to this manifest, the nearest first, within the same bounds as `ledTo`. Sure once the manifest is locked. */
-export const indexesLeadingTo = (tx: Tx, repositoryId: number, digest: string, { most, depth }: { most: number; depth: number }) => rows(
-  tx,
-  LeadingRow,
-)`
+/** The indexes above this manifest, nearest first, with the same limits as `manifestsUnder`. Reliable once the manifest is locked. */
+export const indexesLeadingTo = (
+  tx: Tx,
+  repositoryId: number,
+  digest: string,
+  { maxRows, depth }: { maxRows: number; depth: number },
+) => rows(tx, LeadingRow)`
   with recursive listing (id, depth) as (
     select parent_id, 1 from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
     union all
     select c.parent_id, l.depth + 1 from listing l join registry.manifest m on m.id = l.id
       join registry.manifest_child c on c.repository_id = m.repository_id and c.digest = m.digest where l.depth < ${depth}
   )
-  select id, depth from listing limit ${most}`;
+  select id, depth from listing limit ${maxRows}`;
 
 /** The tags of these indexes. */
 export const tagsListing = (tx: Tx, indexIds: number[]) => rows(tx, ListingRow)`
@@ -157,26 +164,26 @@ const ReferrerRow = Type.Object({
   more: Type.Boolean(),
 });
 
-/** So many of them, or as many as have `mostBytes` together: their annotations may be as large as they are. At least one. */
+/** A page of at most `maxRows` referrers and `maxBytes` together, since annotations may be large. At least one. */
 export const referrersOf = (
   tx: Tx,
   { repositoryId, subject, after }: { repositoryId: number; subject: string; after: number },
-  { most, mostBytes }: { most: number; mostBytes: number },
+  { maxRows, maxBytes }: { maxRows: number; maxBytes: number },
 ) => rows(tx, ReferrerRow)`
   with listed as (
     select id, row_number() over (order by id) as place, sum(size) over (order by id) as bytes, lead(id) over (order by id) is not null as more
       from (select id, size from registry.manifest
-             where repository_id = ${repositoryId} and subject = ${subject} and id > ${after} order by id limit ${most + 1}) m
+             where repository_id = ${repositoryId} and subject = ${subject} and id > ${after} order by id limit ${maxRows + 1}) m
   )
   select m.id, m.digest, m.media_type, m.size, m.artifact_type, m.config_type, m.annotations, l.more
     from listed l join registry.manifest m on m.id = l.id
-   where l.place <= ${most} and (l.place = 1 or l.bytes <= ${mostBytes}) order by m.id`;
+   where l.place <= ${maxRows} and (l.place = 1 or l.bytes <= ${maxBytes}) order by m.id`;
 
-/** Marks pulls for retention and people, at most every so often for one manifest. */
+/** Records pulls, for retention and for lists. */
 export const markPulled = (tx: Tx, ids: number[]) =>
   run(tx)`
     update registry.manifest set pulled_at = kernel.now()
-     where id in (select id from registry.manifest where id = any(${ids}::bigint[]) order by id for no key update)`; // two wait for each other in one order
+     where id in (select id from registry.manifest where id = any(${ids}::bigint[]) order by id for no key update)`; // ordered by id, against deadlocks
 
 const TagRow = Type.Object({ name: Type.String() });
 
@@ -189,11 +196,11 @@ export const tagNames = async (tx: Tx, repositoryId: number, after: string, limi
 const MovedRow = Type.Object({
   manifest_id: Type.Integer(),
   digest: Type.String(),
-  /** The cache set it, and nobody has pushed it since. */
+  /** The cache set the tag, and no client has pushed it since. */
   fetched: Type.Boolean(),
 });
 
-/** What the tag points to; the tag is locked. Undefined also for one that somebody moved while we waited for it. */
+/** The manifest of a tag, with the tag locked. Undefined also if the tag moved while the lock was awaited. */
 export const lockTag = (tx: Tx, repositoryId: number, name: string) => row(tx, MovedRow)`
   select t.manifest_id, m.digest,
          m.cached or exists (select from registry.cache_entry e
@@ -201,7 +208,7 @@ export const lockTag = (tx: Tx, repositoryId: number, name: string) => row(tx, M
     from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and t.name = ${name} for update of t`;
 
-/** False: the tag is there by now. */
+/** False: another transaction has inserted the tag. */
 export const insertTag = async (tx: Tx, repositoryId: number, name: string, manifestId: number) =>
   (await run(tx)`
     with made as (
@@ -213,11 +220,11 @@ export const insertTag = async (tx: Tx, repositoryId: number, name: string, mani
 export const moveTag = (tx: Tx, repositoryId: number, name: string, manifestId: number) => run(tx)`
   update registry.tag set manifest_id = ${manifestId}, updated_at = kernel.now() where repository_id = ${repositoryId} and name = ${name}`;
 
-/** Somebody pushed what the tag stands for already: its age begins anew. */
+/** The tag's manifest was pushed again: the tag's age starts again. */
 export const renewTag = (tx: Tx, repositoryId: number, name: string) => run(tx)`
   update registry.tag set updated_at = kernel.now() where repository_id = ${repositoryId} and name = ${name}`;
 
-/** The tags that stand for this manifest. */
+/** The tags of this manifest. */
 export const tagsOf = async (tx: Tx, repositoryId: number, digest: string) =>
   (
     await rows(tx, TagRow)`

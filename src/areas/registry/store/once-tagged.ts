@@ -3,10 +3,10 @@ import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { canAttach } from '../rules/attachments.ts';
 import type { RepositoryRow } from './repositories.ts';
 
-// Which manifests had a tag that somebody took away or moved on. What was never tagged is reached by its index or image alone, and goes
-// with it; what somebody once named may still be pulled by its digest.
+// Manifests that lost a tag by deletion or by a move. A manifest that never had a tag is reachable only through its index or image and goes
+// with it. One that had a tag may still be pulled by digest.
 
-/** Notes that a manifest has lost this tag. One that attaches it to an image names no image of its own. */
+/** Records that a manifest lost this tag. A tag that only attaches it to an image does not count. */
 export async function noteOnceTagged(tx: Tx, repository: RepositoryRow, tag: string, digest: string): Promise<void> {
   if (canAttach(tag)) return;
   await run(tx)`
@@ -18,6 +18,6 @@ export const wasOnceTagged = async (tx: Tx, repositoryId: number, digest: string
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
     select exists (select from registry.once_tagged where repository_id = ${repositoryId} and digest = ${digest}) as yes`)!.yes;
 
-/** After the manifest itself: its last tag may have moved on a moment ago. */
+/** After deleting the manifest: its last tag may have moved a moment ago. */
 export const forgetOnceTagged = (tx: Tx, repositoryId: number, digest: string) =>
   run(tx)`delete from registry.once_tagged where repository_id = ${repositoryId} and digest = ${digest}`;

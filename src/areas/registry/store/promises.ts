@@ -1,13 +1,15 @@
 import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { BlobRow, type LinkRow } from './blobs.ts';
-import { review } from './queue.ts';
+import { enqueueReview } from './queue.ts';
 
-// A client that was told that a layer is here may be about to push an image that needs it. A purge frees the room at once, and leaves
-// a promise in place of the link: the bytes stay, unseen and uncounted, and the image's own transaction links them again.
+// A client that was told that a layer exists may be about to push an image that needs it. A purge frees the quota at once and replaces the
+// link by a promise: the bytes stay, invisible and uncounted, and the push of the image links them again.
 
-/** Until then the blob stays for whoever was told of it. A registry is promised as much as its quota at most: otherwise pushing and
- *  purging again and again would fill the disk without counting. */
+/**
+ * Keeps the blob until `until` for clients that were told of it. Promises of a registry are limited by its quota; otherwise repeated pushes
+ * and purges would fill the disk uncounted.
+ */
 export const promiseBlob = (tx: Tx, link: LinkRow, until: string) => run(tx)`
   insert into registry.promised_blob (repository_id, blob_id, registry_id, until)
   select ${link.repository_id}, ${link.blob_id}, g.id, ${until}::timestamptz from registry.registry g
@@ -17,7 +19,7 @@ export const promiseBlob = (tx: Tx, link: LinkRow, until: string) => run(tx)`
                                              and (p.repository_id, p.blob_id) <> (${link.repository_id}, ${link.blob_id}))
   on conflict (repository_id, blob_id) do update set until = greatest(promised_blob.until, excluded.until)`;
 
-/** Takes what is promised of these digests: the rows of the blobs are shared, as for a link. */
+/** Redeems the promises for these digests. The blobs' rows are locked FOR SHARE. */
 export async function redeemPromises(tx: Tx, repositoryId: number, digests: string[]) {
   const held = await rows(tx, BlobRow)`
     select b.id, b.digest, b.size, b.storage_key from registry.promised_blob p join registry.blob b on b.id = p.blob_id and b.state = 'live'
@@ -28,16 +30,16 @@ export async function redeemPromises(tx: Tx, repositoryId: number, digests: stri
   return held;
 }
 
-/** The repository links the blob again, and the link says from now on how long it stays. */
+/** The repository links the blob again; from now on the link decides how long it stays. */
 export const fulfilPromise = (tx: Tx, repositoryId: number, blobId: number) =>
   run(tx)`delete from registry.promised_blob where repository_id = ${repositoryId} and blob_id = ${blobId}`;
 
-/** Somebody wants the digest gone: nobody gets it back here, and garbage collection looks at it now instead of then. */
+/** A client deletes the digest: its promises end, and garbage collection reviews the blob now. */
 export async function withdrawPromise(tx: Tx, { id, registry_id }: { id: number; registry_id: string }, digest: string) {
   const withdrawn = await rows(tx, Type.Object({ blob_id: Type.Integer() }))`
     delete from registry.promised_blob p using registry.blob b
      where p.repository_id = ${id} and b.id = p.blob_id and b.digest = ${digest} returning p.blob_id`;
-  await review(
+  await enqueueReview(
     tx,
     registry_id,
     'blob',
@@ -48,7 +50,7 @@ export async function withdrawPromise(tx: Tx, { id, registry_id }: { id: number;
 
 const UntilRow = Type.Object({ until: Type.String() });
 
-/** Until when somebody may still come for the blob, which is locked; promises that have run out are forgotten. */
+/** The end of the latest promise of a blob, which the caller has locked. Expired promises are deleted. */
 export async function promisedUntil(tx: Tx, blobId: number): Promise<string | undefined> {
   await run(tx)`delete from registry.promised_blob where blob_id = ${blobId} and until <= kernel.now()`;
   return (await rows(tx, UntilRow)`select until from registry.promised_blob where blob_id = ${blobId} order by until desc limit 1`)[0]

@@ -2,14 +2,16 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 
-/** The task that works the queue off. */
+/** The task that processes the queue. */
 export const collectTask = channelNamed('registry.collect');
 
 export const linkRef = (repositoryId: number, blobId: number) => `${repositoryId}/${blobId}`;
 
-/** Has garbage collection look at these of a registry (null: nobody's), once they are due. Looking early costs nothing: it asks again whether anybody needs them.
- *  `graceSeconds` 0: a link does not wait for those who were told of it lately, they get a promise. */
-export async function review(
+/**
+ * Queues a review by garbage collection after a delay. `registryId` null: without an organization. An early review is harmless, because the
+ * review checks again. `graceSeconds` 0: a recently touched link is replaced by a promise instead of waiting.
+ */
+export async function enqueueReview(
   tx: Tx,
   registryId: string | null,
   kind: 'link' | 'blob',
@@ -36,8 +38,10 @@ export type QueuedRow = Static<typeof QueuedRow>;
 
 const OrgRow = Type.Object({ org_id: Type.String() });
 
-/** Organizations with something that is due, from the one after this on, and then from the first. Each is one step through the index,
- *  however much it has in the queue. */
+/**
+ * Organizations with due entries, starting after this one and wrapping around. One index step per organization, however many entries it
+ * has.
+ */
 export async function orgsWithDue(tx: Tx, after: string | null, limit: number): Promise<string[]> {
   const some = async (from: string | null) =>
     (
@@ -56,31 +60,30 @@ export async function orgsWithDue(tx: Tx, after: string | null, limit: number): 
   return later.length > 0 || after === null ? later : some(null);
 }
 
-/** The next due entry of an organization that nobody else looks at, locked until this transaction ends. */
+/** The next due entry of an organization that no other transaction holds, locked. */
 export const nextDue = (tx: Tx, org: string) => row(tx, QueuedRow)`
   select kind, ref, grace_seconds from registry.gc_queue where org_id = ${org} and review_after <= (select kernel.now())
    order by review_after limit 1 for update skip locked`;
 
-/** Takes an entry off the queue. */
 export const dequeue = (tx: Tx, { kind, ref }: QueuedRow) => run(tx)`delete from registry.gc_queue where kind = ${kind} and ref = ${ref}`;
 
 export const postpone = (tx: Tx, { kind, ref }: QueuedRow, until: string) =>
   run(tx)`update registry.gc_queue set review_after = ${until}::timestamptz where kind = ${kind} and ref = ${ref}`;
 
-/** Somebody is at work on what it names. */
-export const lookLater = (tx: Tx, { kind, ref }: QueuedRow) =>
+/** Another transaction works on the row of this entry. */
+export const postponeBusy = (tx: Tx, { kind, ref }: QueuedRow) =>
   run(tx)`update registry.gc_queue set review_after = kernel.now() + interval '30 seconds' where kind = ${kind} and ref = ${ref}`;
 
-/** After a failure the entry comes back later and later, up to an hour. */
+/** After a failure the entry comes back with exponential backoff, up to an hour. */
 export const backOff = (tx: Tx, { kind, ref }: Pick<QueuedRow, 'kind' | 'ref'>) => run(tx)`
   update registry.gc_queue
      set tries = tries + 1, review_after = kernel.now() + make_interval(secs => least(3600, 5 * power(2, least(tries, 10))))
    where kind = ${kind} and ref = ${ref}`;
 
-const LateRow = Type.Object({ waiting: Type.Integer(), oldest_seconds: Type.Number() });
+const BacklogRow = Type.Object({ waiting: Type.Integer(), oldest_seconds: Type.Number() });
 export const queueFigures = async (tx: Tx) =>
   (
-    await rows(tx, LateRow)`
+    await rows(tx, BacklogRow)`
     select count(*) as waiting, coalesce(extract(epoch from kernel.now() - min(review_after)), 0)::float8 as oldest_seconds
       from registry.gc_queue where review_after <= kernel.now()`
   )[0]!;

@@ -7,7 +7,7 @@ export type Quota = Static<typeof QuotaRow>;
 export const quotaOf = (tx: Tx, registryId: string) => row(tx, QuotaRow)`
   select quota_bytes, used_bytes, reserved_bytes from registry.registry where id = ${registryId}`;
 
-/** The figures of a registry, with its row locked: nobody else changes them before this transaction has ended. */
+/** The figures of a registry, with its row locked. */
 export const lockQuota = (tx: Tx, registryId: string) => row(tx, QuotaRow)`
   select quota_bytes, used_bytes, reserved_bytes from registry.registry where id = ${registryId} for no key update`;
 
@@ -17,13 +17,15 @@ export const addReserved = (tx: Tx, registryId: string, bytes: number) =>
 export const subtractReserved = (tx: Tx, registryId: string, bytes: number) =>
   run(tx)`update registry.registry set reserved_bytes = greatest(0, reserved_bytes - ${bytes}) where id = ${registryId}`;
 
-/** `used` is added, `reserved` is given back. */
+/** `used` is added, `reserved` is released. */
 export const changeFigures = (tx: Tx, registryId: string, { used, reserved }: { used: number; reserved: number }) => run(tx)`
     update registry.registry set used_bytes = greatest(0, used_bytes + ${used}), reserved_bytes = greatest(0, reserved_bytes - ${reserved})
      where id = ${registryId}`;
 
-/** How far the figures are from what counting gives: one statement, so it sees both as of one moment, and needs no lock.
- *  What is left of removed repositories counts until its portion goes. */
+/**
+ * The difference between counting and the stored figures. One statement sees both at the same moment and needs no lock. The content of
+ * removed repositories counts until its batch is deleted.
+ */
 export const countDrift = (tx: Tx, registryId: string) => row(tx, Type.Object({ used: Type.Integer(), reserved: Type.Integer() }))`
     select (select coalesce(sum(b.size), 0) from registry.blob b
              where b.id in (select blob_id from registry.repository_blob where registry_id = ${registryId}))::bigint
@@ -38,5 +40,5 @@ export const countDrift = (tx: Tx, registryId: string) => row(tx, Type.Object({ 
 
 const UsageRow = Type.Object({ slug: Type.String(), ...QuotaRow.properties });
 
-/** Every registry's figures, for whoever watches the installation. */
+/** The figures of all registries, for the metrics. */
 export const usageOfAll = (tx: Tx) => rows(tx, UsageRow)`select slug, used_bytes, quota_bytes, reserved_bytes from registry.registry`;

@@ -24,7 +24,7 @@ export const registriesOf = (tx: Tx, org: string, visible: Visible) => rows(tx, 
 export const registryBySlug = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
   select ${columns} from registry.registry where org_id = ${org} and slug = ${slug}`;
 
-/** For whoever makes something that belongs to the registry: it cannot be deleted meanwhile. */
+/** For transactions that add something to the registry: it cannot be deleted meanwhile. */
 export const shareRegistry = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
   select ${columns} from registry.registry where org_id = ${org} and slug = ${slug} for key share`;
 
@@ -41,7 +41,7 @@ export interface NewRegistry {
   quotaBytes: number;
 }
 
-/** Undefined: the slug is taken, by whichever organization. */
+/** Undefined: another registry, of any organization, has the slug. */
 export const insertRegistry = (tx: Tx, org: string, r: NewRegistry) => row(tx, RegistryRow)`
   insert into registry.registry (org_id, id, slug, display_name, region, quota_bytes, created_at)
   values (${org}, kernel.new_id('reg'), ${r.slug}, ${r.displayName}, ${r.region}, ${r.quotaBytes}, kernel.now())

@@ -21,7 +21,7 @@ export const blobsNeededBy = async (tx: Tx, repositoryId: number, digest: string
 
 const GoneRow = Type.Object({ digest: Type.String(), size: Type.Integer(), weight: Type.Union([Type.Integer(), Type.Null()]) });
 
-/** The manifest's row, and its tags with it. Undefined: it is not there. */
+/** Deletes the manifest's row with its tags. Undefined: no such manifest. */
 export const deleteManifest = (tx: Tx, repositoryId: number, digest: string) => row(tx, GoneRow)`
     with gone as (
       delete from registry.manifest m where m.repository_id = ${repositoryId} and m.digest = ${digest}
@@ -29,7 +29,7 @@ export const deleteManifest = (tx: Tx, repositoryId: number, digest: string) => 
     ), ${notingChanges(sql`select repository_id, -size, -tags from gone`)}
     select digest, size, weight from gone`;
 
-/** `seen`: only while it is still that one, which nobody has pushed since. */
+/** `seen`: deletes the tag only if it has not been pushed since it was read. */
 export const deleteTag = (tx: Tx, repositoryId: number, name: string, seen: { manifestId: number; updatedAt: string } | null) => row(
   tx,
   DigestRow,
@@ -42,12 +42,14 @@ export const deleteTag = (tx: Tx, repositoryId: number, name: string, seen: { ma
     ), ${notingChanges(sql`select repository_id, 0, -1 from gone`)}
     select digest from gone`;
 
-/** Locks the manifest: whoever pushes it, tags it or lists it waits. What keeps it is asked by a later statement, which sees what
- *  those have done that came before. */
+/**
+ * Locks the manifest against pushes, tags and indexes. A later statement checks what keeps it and sees the transactions that committed
+ * before the lock.
+ */
 export const lockManifest = (tx: Tx, repositoryId: number, digest: string) =>
   run(tx)`select from registry.manifest where repository_id = ${repositoryId} and digest = ${digest} for update`;
 
-/** An index that still lists the manifest, if any. Sure once the manifest is locked. */
+/** An index that lists the manifest, if any. Reliable once the manifest is locked. */
 export const parentOf = async (tx: Tx, repositoryId: number, digest: string): Promise<string | undefined> =>
   (
     await row(tx, DigestRow)`
@@ -55,7 +57,7 @@ export const parentOf = async (tx: Tx, repositoryId: number, digest: string): Pr
      where c.repository_id = ${repositoryId} and c.digest = ${digest} limit 1`
   )?.digest;
 
-/** Whether a tag (but for these) or an index keeps the manifest, which is locked from then on. */
+/** Locks the manifest. False: a tag, except for `butFor`, or an index keeps it. */
 export async function lockUnlessKept(tx: Tx, repositoryId: number, digest: string, butFor: readonly string[] = []): Promise<boolean> {
   const [, kept] = await Promise.all([
     lockManifest(tx, repositoryId, digest),
@@ -67,8 +69,7 @@ export async function lockUnlessKept(tx: Tx, repositoryId: number, digest: strin
   return !kept!.yes;
 }
 
-/** Whether the repository has the image that a manifest refers to, or somebody has pushed the manifest since this turn. Sure once it is
- *  locked. */
+/** Whether the repository has the manifest's subject, or the manifest was pushed after this turn. Reliable once the manifest is locked. */
 export const isWanted = async (tx: Tx, repositoryId: number, digest: string, turn: number) =>
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
     select exists (select from registry.manifest m
@@ -84,8 +85,7 @@ const TaggedRow = Type.Object({
   listedSubjects: Type.Array(Type.String()),
 });
 
-/** The tags that may attach something to this image, by their names, of what nobody has pushed since this turn; rules/attachments.ts
- *  says which of them do. */
+/** Tags whose names may attach something to this image, of manifests not pushed since this turn. rules/attachments.ts decides which do. */
 export const tagsNaming = (tx: Tx, repositoryId: number, image: string, turn: number) => rows(tx, TaggedRow)`
     select t.name, m.digest, m.media_type as "mediaType", ${listedSubjects} as "listedSubjects" from registry.tag t join registry.manifest m on m.id = t.manifest_id
      where t.repository_id = ${repositoryId} and t.name = any(${attachingTags(image)}::text[])
@@ -93,7 +93,7 @@ export const tagsNaming = (tx: Tx, repositoryId: number, image: string, turn: nu
 
 const digestsIn = (found: { digest: string }[]) => found.map((m) => m.digest);
 
-/** What an index lists. */
+/** The children of an index. */
 export const childrenOf = async (tx: Tx, repositoryId: number, digest: string) =>
   digestsIn(
     await rows(tx, DigestRow)`
@@ -101,7 +101,7 @@ export const childrenOf = async (tx: Tx, repositoryId: number, digest: string) =
        where m.repository_id = ${repositoryId} and m.digest = ${digest} order by c.digest`,
   );
 
-/** What refers to a manifest as its subject. */
+/** The manifests whose subject is this one. */
 export const referringTo = async (tx: Tx, repositoryId: number, digest: string) =>
   digestsIn(
     await rows(tx, DigestRow)`

@@ -13,14 +13,14 @@ export const RepositoryRow = Type.Object({
 });
 export type RepositoryRow = Static<typeof RepositoryRow>;
 
-/** `other`: another name of the same, under which a cache may stand instead. */
+/** `other`: the second name of a cached official image. */
 export const repositoryByName = (tx: Tx, registryId: string, name: string, other: string | null = null) => row(tx, RepositoryRow)`
   select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags
     from registry.repository r join registry.registry g on g.id = r.registry_id
    where r.registry_id = ${registryId} and (r.name = ${name} or (r.name = ${other} and r.upstream_host is not null))
    order by r.name = ${name} desc limit 1`;
 
-/** The repository, made when it is not there: the first push is what creates one. Undefined when the registry is gone. */
+/** The repository; a first push creates it. Undefined: the registry is gone. */
 export async function ensureRepository(
   tx: Tx,
   { registryId, name, upstreamHost = null }: { registryId: string; name: string; upstreamHost?: string | null },
@@ -37,14 +37,14 @@ export async function ensureRepository(
 const IdRow = Type.Object({ id: Type.Integer() });
 const NameRow = Type.Object({ slug: Type.String(), name: Type.String() });
 
-/** A slice of the repositories that hold something, in the order of `<slug>/<name>`. */
+/** A page of repositories with content, in the order of `<slug>/<name>`. */
 export const catalogOf = (tx: Tx, registryId: string, after: string, limit: number) => rows(tx, NameRow)`
   select g.slug, r.name from registry.repository r join registry.registry g on g.id = r.registry_id
    where r.registry_id = ${registryId} and r.name > ${after}
      and exists (select from registry.manifest m where m.repository_id = r.id)
    order by r.name limit ${limit}`;
 
-/** Repositories in which nothing is left and nothing is under way: an upload that was given up makes no ghost. */
+/** Deletes repositories without content and without running uploads, such as those of abandoned pushes. */
 export async function dropEmptyRepositories(tx: Tx, olderThanSeconds: number): Promise<number[]> {
   const empty = sql`not exists (select from registry.manifest m where m.repository_id = r.id)
      and not exists (select from registry.repository_blob b where b.repository_id = r.id)
@@ -54,7 +54,7 @@ export async function dropEmptyRepositories(tx: Tx, olderThanSeconds: number): P
     select r.id from registry.repository r
      where r.removed_from is null and r.created_at < kernel.now() - make_interval(secs => ${olderThanSeconds}) and ${empty}
      order by r.id for update skip locked`;
-  // Asked once more now that they are locked: what came before the lock was not seen by the statement that took it.
+  // Checked again after locking: the statement that took the lock does not see rows committed just before.
   const gone = await rows(tx, IdRow)`
     delete from registry.repository r where r.id = any(${old.map((r) => r.id)}::bigint[]) and ${empty} returning r.id`;
   return gone.map((r) => r.id);

@@ -6,7 +6,7 @@ import { RepositoryRow } from './repositories.ts';
 
 const GovernedRow = Type.Object({ ...RepositoryRow.properties, retention: Type.Unsafe<Retention>({}) });
 
-/** Repositories of registries that keep not everything. What is only cached looks after itself. */
+/** Repositories of registries with retention rules. Repositories with only cached images are left to eviction. */
 export const governedRepositories = async (tx: Tx, after: number, limit: number) =>
   (
     await rows(tx, Type.Object({ id: Type.Integer() }))`
@@ -16,14 +16,14 @@ export const governedRepositories = async (tx: Tx, after: number, limit: number)
      order by r.id limit ${limit}`
   ).map((r) => r.id);
 
-/** One of them with its rules, for the transaction that decides. */
+/** A repository with its rules, read again by each transaction that removes something. */
 export const governedRepository = (tx: Tx, id: number) => row(tx, GovernedRow)`
   select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags, g.retention
     from registry.repository r join registry.registry g on g.id = r.registry_id where r.id = ${id}`;
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 
-/** Some of its tags, by name. */
+/** A batch of its tags, by name. */
 export const tagStates = (tx: Tx, repositoryId: number, after: string, limit: number) => rows(
   tx,
   Type.Object({ name: Type.String(), digest: Type.String(), manifestId: Type.Integer(), updatedAt: Type.String(), pulledAt: Nullable }),
@@ -31,7 +31,7 @@ export const tagStates = (tx: Tx, repositoryId: number, after: string, limit: nu
   select t.name, m.digest, t.manifest_id as "manifestId", t.updated_at as "updatedAt", m.pulled_at as "pulledAt"
     from registry.tag t join registry.manifest m on m.id = t.manifest_id where t.repository_id = ${repositoryId} and t.name > ${after} order by t.name limit ${limit}`;
 
-/** Some of its manifests, as they came. */
+/** A batch of its manifests, by id. */
 export const manifestStates = (tx: Tx, repositoryId: number, after: number, limit: number) => rows(
   tx,
   Type.Object({
@@ -53,15 +53,17 @@ export const manifestStates = (tx: Tx, repositoryId: number, after: number, limi
          array(select t.name from registry.tag t where t.manifest_id = m.id order by t.name)::text[] as tags
     from registry.manifest m where m.repository_id = ${repositoryId} and m.id > ${after} order by m.id limit ${limit}`;
 
-/** Whether nobody has pushed it anew or pulled it since it was read. */
+/** Whether the manifest has been neither pushed nor pulled since it was read. */
 export const isUntouched = async (tx: Tx, repositoryId: number, seen: { digest: string; createdAt: string; pulledAt: string | null }) =>
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
     select exists (select from registry.manifest
                     where repository_id = ${repositoryId} and digest = ${seen.digest} and coalesce(pushed_at, created_at) = ${seen.createdAt}::timestamptz
                       and pulled_at is not distinct from ${seen.pulledAt}::timestamptz) as yes`)!.yes;
 
-/** Which of these images, as tags name them (`sha256-…`), any repository of the registry has. A longer digest was cut, so its
- *  beginning decides. One look into the index for each: with a join PostgreSQL would compare every name with every manifest. */
+/**
+ * Which of these images (in tag notation, `sha256-…`) any repository of the registry has. A long digest is cut in tags, so its prefix
+ * decides. A lateral index lookup per name: with a join PostgreSQL would compare every name with every manifest.
+ */
 export const imagesHeld = async (tx: Tx, registryId: string, names: string[]) =>
   (
     await rows(tx, Type.Object({ name: Type.String() }))`

@@ -39,24 +39,25 @@ export const deleteRule = (tx: Tx, org: string, registryId: string, id: number) 
 const CandidateRow = Type.Object({ ...RuleRow.properties, org_id: Type.String(), registry_id: Type.String() });
 export type CandidateRow = Static<typeof CandidateRow>;
 
-/** So many are looked at before others have their turn. */
-export const candidateSlice = 100;
+/** Rules compared per read; other work runs between two reads. */
+export const candidatesPerRead = 100;
 
-/** Rules of a registry that an issuer's token might match, a slice after this id. */
+/** A batch of a registry's rules for an issuer, after this id. */
 export const candidates = (tx: Tx, issuer: string, slug: string, after: number) => rows(tx, CandidateRow)`
   select o.id, o.name, o.issuer, o.audience, o.subject_pattern, o.mode, o.prefixes, o.created_at, o.org_id, o.registry_id
     from registry.oidc_rule o join registry.registry g on g.id = o.registry_id
    where o.issuer = ${issuer} and o.id > ${after} and g.slug = ${slug}
-   order by o.id limit ${candidateSlice}`;
+   order by o.id limit ${candidatesPerRead}`;
 
-/** Whether any rule here is for tokens of this issuer; and, where they are given, for one of these audiences. */
+/** Whether any rule trusts this issuer and, if given, one of these audiences. */
 export const isTrusted = async (tx: Tx, issuer: string, audiences: string[] | null) =>
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
     select exists (select from registry.oidc_rule
                     where issuer = ${issuer} and (${audiences}::text[] is null or audience = any(${audiences}::text[]))) as yes`)!.yes;
 
-/** The rule still stands, and cannot be deleted before this transaction has ended: no key outlives its rule unseen.
- *  The registry first, as whoever deletes it goes. */
+/**
+ * Locks the rule until the transaction ends, so that no key outlives its rule. The registry is locked first, in the order of its deletion.
+ */
 export async function shareRule(tx: Tx, { id, registry_id }: Pick<CandidateRow, 'id' | 'registry_id'>): Promise<boolean> {
   await run(tx)`select 1 from registry.registry where id = ${registry_id} for key share`;
   return (await run(tx)`select 1 from registry.oidc_rule where id = ${id} for share`) > 0;

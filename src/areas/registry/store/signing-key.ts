@@ -3,7 +3,7 @@ import { row, run, type Tx } from '../../../kernel/db/index.ts';
 
 const SealedRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
 
-/** Several processes may bring a first key at once; whoever comes first, all use the same one. */
+/** Several processes may generate the first key concurrently; the first insert wins and all use it. */
 export async function signingKey(tx: Tx, fresh: () => Buffer): Promise<Buffer> {
   const find = () => row(tx, SealedRow)`select sealed from registry.signing_key where id = 1`;
   const found = await find();

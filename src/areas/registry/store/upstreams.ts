@@ -21,7 +21,7 @@ export const sealedCredential = (tx: Tx, registryId: string, host: string) => ro
 
 const CheckRow = Type.Object({ digest: Type.Union([Type.String(), Type.Null()]), age_seconds: Type.Number(), missing: Type.Boolean() });
 
-/** What this installation last heard from the upstream about a tag, and how long ago. */
+/** The last result of checking a tag at the upstream, and its age. */
 export const lastCheck = (tx: Tx, repositoryId: number, tag: string) => row(tx, CheckRow)`
   select digest, extract(epoch from kernel.now() - checked_at)::float8 as age_seconds, coalesce(missing_until > kernel.now(), false) as missing
     from registry.cache_entry where repository_id = ${repositoryId} and tag = ${tag}`;
@@ -30,17 +30,17 @@ export const noteChecked = (tx: Tx, repositoryId: number, tag: string, digest: s
   insert into registry.cache_entry (repository_id, tag, digest, checked_at) values (${repositoryId}, ${tag}, ${digest}, kernel.now())
   on conflict (repository_id, tag) do update set digest = excluded.digest, checked_at = excluded.checked_at, missing_until = null`;
 
-/** Somebody pushed the tag: from now on it is theirs. */
+/** A client pushed the tag: it no longer belongs to the cache. */
 export const forgetChecked = (tx: Tx, repositoryId: number, tag: string) =>
   run(tx)`delete from registry.cache_entry where repository_id = ${repositoryId} and tag = ${tag}`;
 
-/** Only of a tag that was here: names that never existed leave no rows, however many are asked for. */
+/** Updates only known tags: names that never existed leave no rows. */
 export const noteMissing = (tx: Tx, repositoryId: number, tag: string, seconds: number) => run(tx)`
   update registry.cache_entry set digest = null, checked_at = kernel.now(), missing_until = kernel.now() + make_interval(secs => ${seconds})
    where repository_id = ${repositoryId} and tag = ${tag}`;
 
-/** How large the images of a repository say that a blob is. */
-export const promisedSize = async (tx: Tx, repositoryId: number, digest: string) =>
+/** The size of a blob according to the repository's images. */
+export const declaredSize = async (tx: Tx, repositoryId: number, digest: string) =>
   (
     await row(tx, Type.Object({ size: Type.Integer() }))`
     select size from registry.manifest_blob where repository_id = ${repositoryId} and digest = ${digest} limit 1`

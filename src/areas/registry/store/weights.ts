@@ -2,12 +2,12 @@ import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import { rowBytes } from '../rules/manifest.ts';
 
-// Manifests from before they had a weight are booked by their size, once for each digest of a registry. They are weighed some at a time.
+// Manifests stored by a release without weights are booked by their size, once per digest and registry. They are weighed in batches.
 
 const WeighedRow = Type.Object({ id: Type.Integer(), digest: Type.String(), size: Type.Integer(), weight: Type.Integer() });
 export type WeighedRow = Static<typeof WeighedRow>;
 
-/** Some of them, all of one registry, locked. What somebody else holds is left for the next time. */
+/** A batch of one registry, locked. Rows that another transaction holds are left for the next run. */
 export const lockUnweighed = (tx: Tx, limit: number) => rows(tx, Type.Object({ id: Type.Integer(), registry_id: Type.String() }))`
   select m.id, r.registry_id from registry.manifest m join registry.repository r on r.id = m.repository_id
    where m.weight is null
@@ -15,7 +15,7 @@ export const lockUnweighed = (tx: Tx, limit: number) => rows(tx, Type.Object({ i
                            where first.weight is null and o.removed_from is null order by first.id limit 1)
    order by m.id limit ${limit} for no key update of m skip locked`;
 
-/** As rules/manifest.ts weighs what is pushed. */
+/** The same formula as in rules/manifest.ts. */
 export const weigh = (tx: Tx, ids: number[]) => rows(tx, WeighedRow)`
   update registry.manifest m
      set weight = m.size + coalesce(octet_length(m.annotations::text), 0) + ${rowBytes.manifest}
@@ -24,7 +24,7 @@ export const weigh = (tx: Tx, ids: number[]) => rows(tx, WeighedRow)`
    where m.id = any(${ids}::bigint[]) and m.weight is null
   returning m.id, m.digest, m.size, m.weight`;
 
-/** Which of these digests a manifest of the registry without a weight still stands for. Only sure under the registry's row lock. */
+/** The digests that an unweighed manifest of the registry still has. Reliable only under the registry's row lock. */
 export const stillUnweighed = async (tx: Tx, registryId: string, digests: string[]) =>
   new Set(
     (

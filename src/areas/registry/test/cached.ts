@@ -14,7 +14,7 @@ export interface Cached extends Quarterdeck {
   bytes(path: string, init?: RequestInit): Promise<Buffer>;
 }
 
-/** A server whose catalog has one upstream, `up.test`, and `docker.io` at the same place; and somebody who pulls through it. */
+/** A server with the upstreams `up.test` and `docker.io`, both at the same fake; and a client that pulls through it. */
 export async function cached(t: TestContext, env: Record<string, string> = {}): Promise<Cached> {
   const upstream = await upstreamRegistry(t);
   const qd = await quarterdeck(t, {

@@ -1,17 +1,17 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Storage } from '../../../kernel/storage/index.ts';
 
-/** Where a process dies, as suddenly as by kill -9: around a step of the storage or a transaction, at its nth time. */
+/** Where a process dies, as suddenly as by kill -9: around the nth storage step or transaction. */
 export interface CrashPoint {
   /** In answers to clients, or in garbage collection. */
   who: 'serve' | 'collect';
   what: 'commit' | 'remove' | 'chunk' | 'transaction';
-  /** A transaction `before` has done its work and not committed; `after` it has, and nobody knows yet. */
+  /** `before`: the transaction's work is done but not committed. `after`: it is committed, but no caller knows yet. */
   when: 'before' | 'after';
   nth: number;
 }
 
-/** Every step between which something could be lost. */
+/** Every step after which a crash could lose something. */
 export const crashPoints: Omit<CrashPoint, 'nth'>[] = [
   { who: 'serve', what: 'chunk', when: 'after' },
   { who: 'serve', what: 'commit', when: 'before' },
@@ -26,7 +26,7 @@ export const crashPoints: Omit<CrashPoint, 'nth'>[] = [
   { who: 'collect', what: 'transaction', when: 'after' },
 ];
 
-/** The same application, until its time has come. */
+/** The application, wrapped to die at the given point. */
 export function mortal(app: App, who: CrashPoint['who'], point: CrashPoint | undefined): App {
   if (point?.who !== who) return { ...app };
   let left = point.nth;

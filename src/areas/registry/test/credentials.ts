@@ -1,4 +1,4 @@
-/** What tests of the data plane's credentials share: a client's side of the token service. */
+/** The client's side of the token service, shared by the tests of credentials. */
 
 export const basic = (username: string, password: string) => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 

@@ -23,23 +23,25 @@ const repositories = ['acme/one', 'acme/two', 'acme/three'];
 
 interface Options {
   servers?: 1 | 2;
-  /** What must have happened for there to be something to judge. */
+  /** Minimum activity for a meaningful result. */
   least?: { pushed: number; deleted: number; collected: number };
 }
 
 const usual = { pushed: 20, deleted: 8, collected: 20 };
 
-/** Many clients push, pull and delete images that share layers while garbage collection runs without any delay. Whatever manifest
- *  was answered 201 and not deleted since must be whole, byte by byte; and in the end nothing else is left. With two servers each
- *  request goes to either of them, and both collect what the other one stores. */
-export async function stress(t: TestContext, ms: number, { servers: many = 1, least = usual }: Options = {}) {
+/**
+ * Many clients push, pull and delete images that share layers while garbage collection runs without delay. A manifest that was answered 201
+ * and not deleted since must be complete, byte by byte; in the end nothing else is left. With two servers each request goes to either of
+ * them, and both collect each other's content.
+ */
+export async function stress(t: TestContext, ms: number, { servers: serverCount = 1, least = usual }: Options = {}) {
   const server = await registryServer(t, { settings: { gcDelaySeconds: 0 } });
   const { connection, dataDir } = server;
-  const second = many === 2 ? [await registryServer(t, { settings: { gcDelaySeconds: 0 }, connection, dataDir })] : [];
+  const second = serverCount === 2 ? [await registryServer(t, { settings: { gcDelaySeconds: 0 }, connection, dataDir })] : [];
   const servers = [server, ...second];
   const send: Send = (...request) => servers[randomInt(servers.length)]!.send(...request);
   const layers = Array.from({ length: 6 }, () => someBytes(2_000 + randomInt(100_000)));
-  /** Images that stand, by repository and digest; one whose push or delete is under way is not among them. */
+  /** Existing images by repository and digest, without those being pushed or deleted. */
   const standing = new Map<string, Image>();
   const busy = new Set<string>();
   const stop = new AbortController();
@@ -47,7 +49,7 @@ export async function stress(t: TestContext, ms: number, { servers: many = 1, le
   let pushMs = 50;
   const end = performance.now() + ms;
   const isEnough = () => counts.pushed >= least.pushed && counts.deleted >= least.deleted && counts.collected >= least.collected;
-  // A slow machine gets longer, so that there is something to judge.
+  // A slow machine gets more time.
   const isOver = () => performance.now() > end && (performance.now() > end + 60_000 || isEnough());
 
   const pushOne = async () => {
@@ -65,7 +67,7 @@ export async function stress(t: TestContext, ms: number, { servers: many = 1, le
         const put = await putManifest(send, name, image.digest, image);
         pushMs = 0.8 * pushMs + 0.2 * (performance.now() - began);
         if (put.status === 201) break;
-        // With no delay at all a layer may be collected between its push and its image: then, and only then, it is pushed again.
+        // Without a delay a layer may be collected between its push and its image. Only then it is pushed again.
         assert.equal(codeOf(put), 'MANIFEST_BLOB_UNKNOWN', put.body.toString());
         counts.again++;
         if (performance.now() > end + 90_000) assert.fail('an image could not be pushed at all');
@@ -114,13 +116,13 @@ export async function stress(t: TestContext, ms: number, { servers: many = 1, le
   const client = async (act: () => Promise<void>) => {
     while (!isOver()) {
       await act();
-      await sleep(2); // an act with nothing to do must not keep the others from acting
+      await sleep(2); // an idle client must not slow down the others
     }
   };
   const collectors = servers.map(async ({ app, engine }) => {
     while (!stop.signal.aborted) {
       counts.collected += await collect(engine, stop.signal, app.log, 50);
-      // Collectors that never rest would leave no push the time to end: on average one ends between two rounds.
+      // Continuous collection would let no push finish: on average one finishes between two rounds.
       await sleep(randomInt(Math.ceil(2 * servers.length * pushMs) + 1));
     }
   });
@@ -149,9 +151,9 @@ async function bring(send: Send, name: string, blob: Buffer) {
   await pushBlob(send, name, blob);
 }
 
-/** When the dust has settled: the quota's figures are what counting gives, and the storage holds exactly the live blobs. */
+/** At the end: the quota's figures equal the count, and the storage holds exactly the live blobs. */
 async function everythingAddsUp({ app, engine }: TestRegistry, standing: Map<string, Image>) {
-  // What was put off, because a push was under way or the storage was busy, is looked at now.
+  // Postponed entries (running push, busy storage) are due now.
   do await app.db.write((tx) => run(tx)`update registry.gc_queue set review_after = kernel.now()`);
   while ((await collect(engine, new AbortController().signal, app.log)) > 0);
   const needed = new Map([...standing.values()].flatMap((image) => image.blobs.map((b) => [digestOf(b), b.length] as const)));

@@ -14,18 +14,20 @@ import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import { rows } from '../../../kernel/db/index.ts';
 import { moveClock } from '../../../kernel/time.ts';
 import { collect } from '../engine/gc/collect.ts';
+import { expireUploads } from '../engine/gc/expire-uploads.ts';
 import { scrub } from '../engine/gc/scrub.ts';
-import { expireUploads } from '../engine/gc/uploads.ts';
 import { makeRegistryMetrics } from '../engine/metrics.ts';
 import { makePullThrough, makeUpstreams } from '../engine/pull-through/index.ts';
-import { recount } from '../engine/quota.ts';
+import { correctDrift } from '../engine/quota.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { digestOf, type Image, imageOf, pushBlob, putManifest, registryServer, type Send, sender, someBytes } from './registry-server.ts';
 
 const repositories = ['acme/one', 'acme/two'];
 
-/** Servers that die where they are told, one after another on the same store, while clients push, delete and pull through the cache,
- *  and garbage collection runs without any delay. In the end whatever was acknowledged is there byte by byte, and nothing else. */
+/**
+ * Servers on one store are killed one after another at the given points, while clients push, delete and pull through the cache and garbage
+ * collection runs without delay. In the end all acknowledged content is there byte by byte, and nothing else.
+ */
 export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
   const { connection, drop } = await freshDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'qdr-'));
@@ -38,7 +40,7 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
     world.cached.push({ ...upstream.image('team/app', `v${world.cached.length}`, fresh), bytes: fresh });
   };
 
-  // Something that must survive all of it, and something to delete from the first moment on.
+  // Content that must survive, and content to delete from the beginning.
   const before = await registryServer(t, { connection, dataDir });
   for (let i = 0; i < 8; i++) await pushOne(before.send, world);
   await before.stop();
@@ -59,7 +61,7 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
       waited = true;
       child.kill('SIGKILL');
     }, 30_000);
-    // A server that died, or is too busy, answers nothing; anything else that goes wrong is a finding.
+    // A killed or busy server does not answer; any other failure is a finding.
     const client = async (act: () => Promise<void>) => {
       while (alive)
         await act().catch((error) => {
@@ -109,7 +111,7 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
   });
   const verify = async () => {
     for (const [key, image] of world.standing) await whole(send, key, image);
-    // Unanswered: it is there or it is not, but nothing in between.
+    // Unanswered: the content exists completely or not at all.
     for (const [key, image] of world.doubtful)
       if ((await send('GET', `/v2/${key.replace('@', '/manifests/')}`)).status === 200) await whole(send, key, image);
   };
@@ -136,7 +138,7 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
     for await (const chunk of (await app.storage.open(storage_key))!.stream) hash.update(chunk);
     assert.equal(`sha256:${hash.digest('hex')}`, digest);
   }
-  assert.equal(await app.db.write((tx) => recount(tx, 'reg_acme')), false, 'the figures of the quota are right');
+  assert.equal(await app.db.write((tx) => correctDrift(tx, 'reg_acme')), false, 'the figures of the quota are right');
   await stop();
   await drop();
   await rm(dataDir, { recursive: true, force: true });
@@ -144,9 +146,9 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
 
 interface World {
   layers: Buffer[];
-  /** Acknowledged, and not deleted since; by `<repository>@<digest>`. */
+  /** Acknowledged and not deleted since, by `<repository>@<digest>`. */
   standing: Map<string, Image>;
-  /** A push or delete of theirs was never answered. */
+  /** Content with an unanswered push or delete. */
   doubtful: Map<string, Image>;
   busy: Set<string>;
   cached: (Cached & { bytes: Buffer[] })[];
@@ -167,7 +169,7 @@ async function pushOne(send: Send, { layers, standing, doubtful, busy }: World) 
     }
     const put = await putManifest(send, name, image.digest, image);
     if (put.status === 201) break;
-    // With no delay a layer may be collected before its image comes.
+    // Without a delay a layer may be collected before its image arrives.
     assert.equal(put.status, 404, put.body.toString());
   }
   doubtful.delete(key);
@@ -175,7 +177,7 @@ async function pushOne(send: Send, { layers, standing, doubtful, busy }: World) 
   busy.delete(key);
 }
 
-/** Two uploads of the same content at once: one of them stores it, and the other's copy is removed. */
+/** Two concurrent uploads of the same content: one stores it, and the other's copy is removed. */
 async function pushTwins(send: Send) {
   const bytes = someBytes(4_000);
   await Promise.all(repositories.map((name) => pushBlob(send, name, bytes)));

@@ -16,8 +16,8 @@ import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
 import { makeRegistryMetrics } from '../engine/metrics.ts';
 import type { PullThrough } from '../engine/pull-through/types.ts';
+import { uncountJob } from '../engine/recount-indexes.ts';
 import { type Engine, makeSettings, type RegistrySettings } from '../engine/settings.ts';
-import { uncountJob } from '../engine/uncount.ts';
 import { registerMetrics } from '../metrics.ts';
 import { ociPlane } from '../planes/oci/index.ts';
 import type { Access, Reach } from '../rules/access.ts';
@@ -25,8 +25,8 @@ import { tasks } from '../tasks.ts';
 
 after(stopOwnServer);
 
-// The data plane on a real server with a real PostgreSQL, and credentials made up by the test: `Bearer <name>` is whoever the test
-// has given that name.
+// The data plane on a real server with a real PostgreSQL, and credentials made up by the test: `Bearer <name>` is the caller that the test
+// registered under that name.
 
 export interface Answer {
   status: number;
@@ -53,12 +53,12 @@ export interface Options {
 export interface TestRegistry {
   url: string;
   app: App;
-  /** What the acts of this server lean on; a test may change its settings. */
+  /** The engine of this server; a test may change its settings. */
   engine: Engine;
   connection: Connection;
   dataDir: string;
   send: Send;
-  /** Everything in the registry `acme`, unless the test says otherwise. */
+  /** Full access to the registry `acme`, unless the test says otherwise. */
   access: Map<string, Access>;
   registry(slug: string, quotaBytes?: number, org?: string): Promise<string>;
   allow(name: string, registries: Record<string, Partial<Reach> & { registryId: string }>, scopes?: Access['scopes']): AbortController;
@@ -89,7 +89,7 @@ export async function registryServer(t: TestContext, options: Options = {}): Pro
       const metrics = makeRegistryMetrics();
       return {
         own,
-        planes: [ociPlane({ ...own, authenticate, cache: options.cache?.(own), metrics })],
+        planes: [ociPlane({ ...own, authenticate, pullThrough: options.cache?.(own), metrics })],
         metrics: (registry) => registerMetrics(registry, { app, metrics }),
       };
     },

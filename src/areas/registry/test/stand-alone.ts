@@ -1,5 +1,5 @@
-// The data plane alone, open to anybody on loopback: for conformance suites, clients and benches while they are being written.
-// Prints its address; ends with its input, or where QUARTERDECK_TEST_CRASH says. With it garbage collection runs without any delay.
+// The data plane alone, open to every client on loopback: for conformance suites, client tests and benches.
+// Prints its address. Ends with its input, or at the point that QUARTERDECK_TEST_CRASH names; then garbage collection has no delay.
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ import { type CrashPoint, mortal } from './crash-points.ts';
 const dataDir = process.env['QUARTERDECK_DATA'] ?? (await mkdtemp(join(tmpdir(), 'qdr-')));
 const given = process.env['QUARTERDECK_TEST_CONNECTION'];
 const postgres = given ? { connection: JSON.parse(given), stop: async () => {} } : await keepPostgres({ dataDir: join(dataDir, 'pg') });
-/** On a database that somebody has made and migrated the registry is all that is loaded: those who kill servers start many. */
+/** On a migrated database only the registry is loaded: tests that kill servers start many. */
 const others = given ? [] : (await import('../../index.ts')).areas.filter((a) => a.name !== 'registry');
 const crash = process.env['QUARTERDECK_TEST_CRASH'];
 const point = crash === undefined ? undefined : (JSON.parse(crash) as CrashPoint | null);
@@ -49,7 +49,7 @@ const running = await serve({
         const own = engineOf(mortal(app, 'serve', point ?? undefined));
         const metrics = makeRegistryMetrics();
         const cache = makePullThrough(makeUpstreams(own, metrics));
-        return { own, planes: [ociPlane({ ...own, authenticate: () => access, cache, metrics })] };
+        return { own, planes: [ociPlane({ ...own, authenticate: () => access, pullThrough: cache, metrics })] };
       },
       tasks: point === undefined ? tasks : [],
     }),
@@ -77,7 +77,7 @@ process.stdin.once('end', async () => {
   process.exit(0);
 });
 
-/** Where servers die, garbage collection has no delay. */
+/** A server that is to be killed collects without delay. */
 function engineOf(app: App): Engine {
   const settings = makeSettings(app.config);
   return { app, settings: point === undefined ? settings : { ...settings, gcDelaySeconds: 0 } };
@@ -87,6 +87,6 @@ async function collectAlways(engine: Engine) {
   const { signal } = new AbortController();
   for (;;) {
     await collect(engine, signal, engine.app.log, 20).catch(() => {});
-    await setTimeout(randomInt(60)); // some pushes must be able to end between two rounds
+    await setTimeout(randomInt(60)); // some pushes must finish between two rounds
   }
 }

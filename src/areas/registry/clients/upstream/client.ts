@@ -5,38 +5,38 @@ import type { Guard, GuardResponse, Timeouts } from '../../../../kernel/guard/in
 import type { Upstream } from '../../rules/upstreams.ts';
 import { parseChallenge } from '../../rules/www-authenticate.ts';
 import { answerChallenge, type Login } from './login.ts';
-import { refuseAway, short, unlessUnreachable } from './refuse.ts';
+import { shortTimeouts, throwIfUnavailable, throwIfUnreachable } from './unavailable.ts';
 
-/** One repository of one upstream, as one registry of ours sees it. */
+/** One repository of one upstream, as one of our registries sees it. */
 export interface Target extends Upstream {
   registryId: string;
   path: string;
 }
 
-export interface Ask {
+export interface UpstreamRequest {
   method: 'GET' | 'HEAD';
   /** Below /v2/<path>/. */
-  what: string;
+  resource: string;
   headers?: Record<string, string>;
   maxBodyBytes?: number;
   timeouts?: Timeouts;
-  /** 0: a redirect is an answer, too. */
+  /** 0: a redirect is returned as the answer. */
   maxRedirects?: number;
   signal?: AbortSignal | undefined;
 }
 
 export interface UpstreamClient {
-  /** The answer when the upstream has one to give (2xx, 3xx, 4xx, and 501 to a HEAD); UpstreamAway for 429, 5xx and silence. */
-  ask(target: Target, ask: Ask): Promise<GuardResponse>;
-  /** Whether the upstream takes this login. */
-  takes(upstream: Upstream, login: Login): Promise<boolean>;
+  /** Resolves for 2xx, 3xx, 4xx, and 501 to a HEAD. Throws UpstreamUnavailable for 429, 5xx and timeouts. */
+  request(target: Target, ask: UpstreamRequest): Promise<GuardResponse>;
+  /** Whether the upstream accepts this login. */
+  acceptsLogin(upstream: Upstream, login: Login): Promise<boolean>;
 }
 
 export interface UpstreamClientParts {
   guard: Guard;
-  /** What the registry logs in with there; undefined: as anybody. */
+  /** The registry's login at this upstream; undefined: anonymous. */
   loginFor(target: Target): Promise<Login | undefined>;
-  /** Called when an upstream says how many more pulls it allows. */
+  /** Called when an upstream reports how many pulls it still allows. */
   onRemaining(host: string, pulls: number): void;
 }
 
@@ -46,43 +46,43 @@ export function makeUpstreamClient({ guard, loginFor, onRemaining }: UpstreamCli
   const send = async (
     { host, endpoint }: Upstream,
     path: string,
-    ask: Omit<Ask, 'what'>,
+    request: Omit<UpstreamRequest, 'resource'>,
     authorization: string | undefined,
   ): Promise<GuardResponse> => {
     const asking = guard.fetch('upstream', endpoint + path, {
-      method: ask.method,
-      headers: { ...ask.headers, ...(authorization ? { authorization } : {}) },
-      maxRedirects: ask.maxRedirects ?? 5, // the guard takes Authorization along to the same origin only
+      method: request.method,
+      headers: { ...request.headers, ...(authorization ? { authorization } : {}) },
+      maxRedirects: request.maxRedirects ?? 5, // the guard forwards Authorization to the same origin only
       decompress: false,
-      maxBodyBytes: ask.maxBodyBytes ?? 8 * 1024 * 1024,
-      timeouts: ask.timeouts ?? short,
-      ...(ask.signal ? { signal: ask.signal } : {}),
+      maxBodyBytes: request.maxBodyBytes ?? 8 * 1024 * 1024,
+      timeouts: request.timeouts ?? shortTimeouts,
+      ...(request.signal ? { signal: request.signal } : {}),
     });
-    const answer = await unlessUnreachable(`the upstream ${host}`, asking);
+    const answer = await throwIfUnreachable(`the upstream ${host}`, asking);
     // Docker Hub: `ratelimit-remaining: 76;w=21600`
     const remaining = /^(\d{1,9})(?:;|$)/.exec(String(answer.headers['ratelimit-remaining'] ?? ''))?.[1];
     if (remaining) onRemaining(host, Number(remaining));
-    // 501 to a HEAD is about the method, and a GET may be answered.
-    return ask.method === 'HEAD' && answer.status === 501 ? answer : refuseAway(host, answer);
+    // 501 to a HEAD concerns the method; a GET may still be answered.
+    return request.method === 'HEAD' && answer.status === 501 ? answer : throwIfUnavailable(host, answer);
   };
 
   return {
-    ask: async (target, { what, ...ask }) => {
+    request: async (target, { resource, ...request }) => {
       const login = await loginFor(target);
       const scope = `repository:${target.path}:pull`;
-      const who = login ? hash('sha256', `${login.username}:${login.password}`, 'base64') : 'anybody';
-      const place = `${target.registryId} ${target.host} ${who} ${scope}`;
-      const path = `/v2/${target.path}/${what}`;
-      const first = await send(target, path, ask, tokens.get(place));
+      const loginHash = login ? hash('sha256', `${login.username}:${login.password}`, 'base64') : 'anybody';
+      const tokenKey = `${target.registryId} ${target.host} ${loginHash} ${scope}`;
+      const path = `/v2/${target.path}/${resource}`;
+      const first = await send(target, path, request, tokens.get(tokenKey));
       if (first.status !== 401) return first;
       first.cancel();
       const challenge = parseChallenge(first.headers['www-authenticate']);
       const authorization = await answerChallenge(guard, target, challenge, scope, login);
       if (!authorization) return first;
-      tokens.set(place, authorization.value, { ttl: Math.max(1, Math.min(3600, authorization.seconds) - 30) * 1000 });
-      return send(target, path, ask, authorization.value);
+      tokens.set(tokenKey, authorization.value, { ttl: Math.max(1, Math.min(3600, authorization.seconds) - 30) * 1000 });
+      return send(target, path, request, authorization.value);
     },
-    takes: async (upstream, login) => {
+    acceptsLogin: async (upstream, login) => {
       const open = await send(upstream, '/v2/', { method: 'GET' }, undefined);
       open.cancel();
       const asked = open.status === 401 ? parseChallenge(open.headers['www-authenticate']) : ({ scheme: 'basic' } as const);

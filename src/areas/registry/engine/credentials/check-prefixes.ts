@@ -1,7 +1,7 @@
 import { invalid } from '../../../../kernel/errors.ts';
 import { badPrefix } from '../../rules/prefixes.ts';
 
-/** The prefixes of a key, each once; 400 for one that no repository's name can begin with. */
+/** The distinct prefixes of a key. Answers 400 for a prefix that cannot begin a repository name. */
 export function checkPrefixes(given: readonly string[] = []): string[] {
   const wrong = badPrefix(given);
   if (wrong !== undefined)

@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import { now } from '../../../../kernel/time.ts';
 
-/** The product's time in milliseconds, read from the database now and then and carried on by the monotonic clock in between. */
+/** The database's time in milliseconds, read every 30 s and extrapolated with the monotonic clock. */
 export type Clock = () => Promise<number>;
 
 export function makeClock(app: App): Clock {

@@ -8,45 +8,47 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access } from '../../rules/access.ts';
 import { basicLogin, bearerToken, type Login } from '../../rules/authorization.ts';
-import { type Bearers, type Grant, makeBearers } from './bearer.ts';
+import { type BearerTokens, type Grant, makeBearerTokens } from './bearer-tokens.ts';
 import type { Clock } from './clock.ts';
-import type { Held } from './loader.ts';
+import type { CredentialAccess } from './loader.ts';
 
-/** What the caller of a request may reach. */
+/** The rights of a request's caller. */
 export interface CallerAccess extends Access {
-  again?: () => CallerAccess | undefined | Promise<CallerAccess | undefined>;
-  /** The same, read in the transaction that changes something: until that ends, the credential cannot be revoked. Undefined: it was. */
-  within?: (tx: Tx) => Promise<Access | undefined>;
+  reload?: () => CallerAccess | undefined | Promise<CallerAccess | undefined>;
+  /**
+   * The access as the current transaction sees it; the credential cannot be revoked until that transaction ends. Undefined: it was revoked.
+   */
+  reloadInTransaction?: (tx: Tx) => Promise<Access | undefined>;
 }
 
-/** Begins a transaction that changes something: throws if the credential may not do that any more. */
-export type Allow = (tx: Tx) => Promise<unknown>;
+/** The first call of a transaction that changes something. Throws if the credential no longer has the right. */
+export type CheckPermission = (tx: Tx) => Promise<unknown>;
 
-/** Who is asking on /v2. Undefined: nobody we know, which is answered with a challenge. */
+/** The caller of a /v2 request. Undefined: unknown caller, answered with a challenge. */
 export type Authenticate = (request: IncomingMessage) => CallerAccess | undefined | Promise<CallerAccess | undefined>;
 
-/** A login that names no key of ours: `oidc` or `oidc+<slug>` with an ID token as password. */
+/** A login with an ID token as password: the user name is `oidc` or `oidc+<slug>`. */
 export interface ForeignLogin {
-  takes(login: Login): boolean;
-  /** The hash of the key it opens; 'nothing' for a good token that was not asked for a registry; undefined for a bad one. */
-  open(login: Login, slug: string | undefined): Promise<Buffer | 'nothing' | undefined>;
+  handles(login: Login): boolean;
+  /** The hash of the key for this login. 'nothing': a valid token, and no registry was named. Undefined: an invalid token. */
+  resolve(login: Login, slug: string | undefined): Promise<Buffer | 'nothing' | undefined>;
 }
 
 export interface Credentials {
   authenticate: Authenticate;
-  /** Undefined: wrong, unknown, expired or revoked. Refused with 429 once the request's address has had too many of these. */
-  login(request: IncomingMessage, login: Login, slug: string | undefined): Promise<Opened | undefined>;
-  bearers: Bearers;
+  /** Undefined: wrong, unknown, expired or revoked. Answers 429 when the client's address has had too many failed logins. */
+  login(request: IncomingMessage, login: Login, slug: string | undefined): Promise<LoginResult | undefined>;
+  bearers: BearerTokens;
 }
 
-export interface Opened {
+export interface LoginResult {
   hash: Buffer | undefined;
-  access: Held;
+  access: CredentialAccess;
 }
 
 const registryKeys: ReadonlySet<Kind> = new Set(['reg']);
-const nothing: Held = { keyId: 'oidc', org: '', label: 'oidc', registries: new Map() };
-const never = new AbortController().signal;
+const emptyAccess: CredentialAccess = { keyId: 'oidc', org: '', label: 'oidc', registries: new Map() };
+const neverAborted = new AbortController().signal;
 
 export interface CredentialParts {
   app: App;
@@ -57,7 +59,7 @@ export interface CredentialParts {
 }
 
 export function makeCredentials({ app, principals, clock, lastUsed, foreign }: CredentialParts): Credentials {
-  const bearers = makeBearers(app, clock);
+  const bearers = makeBearerTokens(app, clock);
   const attempts = makeAttempts(app, (seconds) => tooMany('too many failed logins from this address', seconds));
   const accessOf = makeAccessOf(principals, lastUsed);
 
@@ -67,7 +69,7 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
   };
 
   const byGrant = (grant: Grant | undefined) => {
-    if (!grant?.hash) return grant && { ...nothing, scopes: grant.scopes, signal: never };
+    if (!grant?.hash) return grant && { ...emptyAccess, scopes: grant.scopes, signal: neverAborted };
     const access = byHash(grant.hash, grant.scopes);
     const same = (found: CallerAccess | undefined) => (found?.keyId === grant.keyId ? found : undefined);
     return access instanceof Promise ? access.then(same) : same(access);
@@ -77,11 +79,11 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
 
   const withLogin = async (request: IncomingMessage, given: Login): Promise<CallerAccess | undefined> => {
     const opened = await login(request, given, slugOfPath(request.url ?? ''));
-    if (!opened?.hash) return opened && { ...opened.access, scopes: undefined, signal: never };
+    if (!opened?.hash) return opened && { ...opened.access, scopes: undefined, signal: neverAborted };
     return byHash(opened.hash, undefined);
   };
 
-  /** A key itself may be the bearer: that is what the answer of an OIDC exchange (RFC 8693) is good for. */
+  /** A key is accepted as a bearer token: the answer of an OIDC exchange (RFC 8693) is such a key. */
   const withKey = (request: IncomingMessage, key: string) => {
     const hash = hashKey(key);
     const found = principals.findByHash('reg', hash, asking(attempts, request));
@@ -109,21 +111,21 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
 
 type AccessOf = (principal: Principal | undefined, hash: Buffer, scopes: Access['scopes']) => CallerAccess | undefined;
 
-/** What a principal may reach; a long transfer can ask for it anew. */
+/** The access of a principal, which a long transfer can reload. */
 function makeAccessOf(principals: Principals, lastUsed: LastUsed): AccessOf {
   const accessOf: AccessOf = (principal, hash, scopes) => {
     if (!principal) return undefined;
     lastUsed.used(principal.id);
-    const again = () => {
+    const reload = () => {
       const found = principals.findByHash('reg', hash);
       return found instanceof Promise ? found.then((p) => accessOf(p, hash, scopes)) : accessOf(found, hash, scopes);
     };
     const { signal } = principal;
-    const within = async (tx: Tx) => {
+    const reloadInTransaction = async (tx: Tx) => {
       const found = await reloadShared(tx, principal);
-      return found && { ...(found.access as Held), scopes, signal };
+      return found && { ...(found.access as CredentialAccess), scopes, signal };
     };
-    return { ...(principal.access as Held), scopes, signal, again, within };
+    return { ...(principal.access as CredentialAccess), scopes, signal, reload, reloadInTransaction };
   };
   return accessOf;
 }
@@ -141,29 +143,29 @@ const makeLogin =
   ({ principals, lastUsed, foreign, attempts }: LoginParts): Credentials['login'] =>
   async (request, given, slug) => {
     const { username, password } = given;
-    if (foreign.takes(given))
-      return attempts.look(request, hashText(`${username} ${slug} ${password}`), () => openForeign(principals, foreign, given, slug));
+    if (foreign.handles(given))
+      return attempts.look(request, hashText(`${username} ${slug} ${password}`), () => resolveForeign(principals, foreign, given, slug));
     const looked = principals.find(password, registryKeys, asking(attempts, request));
     const principal = looked instanceof Promise ? await looked : looked;
     if (!principal || (username !== undefined && username !== principal.id)) {
-      if (principal || !(looked instanceof Promise)) attempts.failed(request); // a lookup that found nothing was counted before
+      if (principal || !(looked instanceof Promise)) attempts.failed(request); // a lookup without a result has already been counted
       return undefined;
     }
     lastUsed.used(principal.id);
-    return { hash: hashKey(password), access: principal.access as Held };
+    return { hash: hashKey(password), access: principal.access as CredentialAccess };
   };
 
-async function openForeign(
+async function resolveForeign(
   principals: Principals,
   foreign: ForeignLogin,
   given: Login,
   slug: string | undefined,
-): Promise<Opened | undefined> {
-  const hash = await foreign.open(given, slug);
+): Promise<LoginResult | undefined> {
+  const hash = await foreign.resolve(given, slug);
   if (hash === undefined) return undefined;
-  if (hash === 'nothing') return { hash: undefined, access: nothing };
+  if (hash === 'nothing') return { hash: undefined, access: emptyAccess };
   const principal = await principals.findByHash('reg', hash);
-  return principal && { hash, access: principal.access as Held };
+  return principal && { hash, access: principal.access as CredentialAccess };
 }
 
 /** `/v2/<slug>/…` */

@@ -3,23 +3,23 @@ import { loadTokenById, rightsOf } from '../../../../identity/rights.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access, Reach } from '../../rules/access.ts';
 import { topics as contentTopics } from '../../rules/topics.ts';
-import { type KeyBehind, keyByHash } from '../../store/keys.ts';
+import { keyByHash, type LoadedKey } from '../../store/keys.ts';
 import { ruleTopic } from './keys.ts';
 
-/** What the principal cache keeps of a data-plane credential; a request adds what its bearer token was issued for. */
-export type Held = Omit<Access, 'scopes' | 'signal' | 'again'>;
+/** The cached rights of a data-plane credential. A request adds the scopes of its bearer token. */
+export type CredentialAccess = Omit<Access, 'scopes' | 'signal' | 'reload'>;
 
-/** Keys reach one registry. A login reaches what it was minted for, as far and as long as the token that minted it still does. */
+/** A key reaches one registry. A login reaches its scope, limited by the current rights of the token that minted it. */
 export const loadKey: Loader = async (tx, hash) => {
   const key = await keyByHash(tx, hash);
   if (!key) return undefined;
-  const { rights, ttlMs, topics: dropOn } = key.minted_via === 'login' ? await loginBounds(tx, key) : keyBounds;
+  const { rights, ttlMs, topics: dropOn } = key.minted_via === 'login' ? await loginRights(tx, key) : keyRights;
   const registries = new Map<string, Reach>();
   for (const { slug, registryId, mode, prefixes } of key.reach) {
     if (!rights(registryId, 'pull')) continue;
     registries.set(slug, { registryId, mode: mode === 'readwrite' && rights(registryId, 'readwrite') ? 'readwrite' : 'pull', prefixes });
   }
-  const held: Held = { keyId: key.key_id, org: key.org_id, label: key.name, registries };
+  const held: CredentialAccess = { keyId: key.key_id, org: key.org_id, label: key.name, registries };
   return {
     ttlMs: Math.min(key.ttl_ms ?? ttlMs, ttlMs),
     topics: [
@@ -45,18 +45,18 @@ export const loadKey: Loader = async (tx, hash) => {
   };
 };
 
-/** What a credential's rights follow from besides itself, how long that holds, and what drops it. */
-interface Bounds {
+/** The rights that limit a credential, how long they are valid, and the topics that drop them. */
+interface RightsSource {
   rights: (registryId: string, mode: Reach['mode']) => boolean;
   ttlMs: number;
   topics: string[];
 }
 
-const keyBounds: Bounds = { rights: () => true, ttlMs: Number.POSITIVE_INFINITY, topics: [] };
+const keyRights: RightsSource = { rights: () => true, ttlMs: Number.POSITIVE_INFINITY, topics: [] };
 
-async function loginBounds(tx: Tx, { org_id, user_id, minted_by }: KeyBehind): Promise<Bounds> {
+async function loginRights(tx: Tx, { org_id, user_id, minted_by }: LoadedKey): Promise<RightsSource> {
   const minter = minted_by === null ? undefined : await loadTokenById(tx, org_id, minted_by);
-  // A login from before logins knew their token hangs on the person alone.
+  // Logins of an older release do not name their token; the person's rights apply.
   const grants = minted_by !== null ? minter?.principal?.grants : user_id !== null ? await rightsOf(tx, org_id, user_id) : undefined;
   return {
     rights: (registryId, mode) => {

@@ -5,47 +5,51 @@ import { runAtQuarterLoad } from '../../../../kernel/yielding.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';
 import { promiseBlob, promisedUntil } from '../../store/promises.ts';
-import { backOff, dequeue, lookLater, nextDue, orgsWithDue, postpone, type QueuedRow } from '../../store/queue.ts';
+import { backOff, dequeue, nextDue, orgsWithDue, postpone, postponeBusy, type QueuedRow } from '../../store/queue.ts';
 import { purgeDoomed } from '../purge.ts';
 import { unlinkBlob } from '../removal.ts';
-import { removeRest } from '../repository-removal.ts';
+import { removeNextBatch } from '../repository-removal.ts';
 import type { Engine } from '../settings.ts';
 
-// Garbage collection while everybody pushes and pulls. No lock is wider than one row:
-//   a link    goes when no image of its repository needs it and nobody was told of it lately. Whoever stores a manifest holds the
-//             links it needs (FOR SHARE), we lock the one we look at (FOR UPDATE), and whoever comes second sees the other's work.
-//             A purge does not wait for those who were told of it lately: the link goes, and a promise stays in its place.
-//   a blob    goes when no repository links it and nobody has a promise of it. Whoever links it holds the row (FOR SHARE); we lock
-//             it, unless somebody has it, mark it dying, and only then delete its object. A dying blob is not found any more: the same content pushed again is a new row and object.
-//   a removed repository goes in portions between the others (engine/repository-removal.ts).
-// A crash leaves the queue's entry, and the next run goes on from there: every step may be done twice.
+// Garbage collection, concurrent with pushes and pulls. No lock is wider than one row.
+// - A link is deleted when no image of its repository needs it and no client was told of it within the delay. A push holds the links of its
+//   manifest (FOR SHARE), the collector locks one link (FOR UPDATE), and the second of the two sees the result of the first. A purge does
+//   not wait for the delay: it deletes the link and leaves a promise.
+// - A blob is deleted when no repository links it and no promise is left. A push that links a blob holds its row (FOR SHARE). The collector
+//   skips a locked blob. Otherwise it marks the blob dying and then deletes the object. A dying blob is invisible: the same content pushed
+//   again is a new row and object.
+// - A removed repository is deleted in batches between the other steps (engine/repository-removal.ts).
+// After a crash the queue entry is still there, and the next run continues. Every step may run twice.
 
-/** After each portion of a purge so many entries of the queue have their turn: a purge of very many images, which may take minutes, keeps
- *  nobody else from getting their room back. */
-const reviewedBetween = 20;
+/** Queue entries reviewed after each purge batch. A purge of very many images may take minutes and must not delay other tenants' space. */
+const reviewsPerRound = 20;
 
-/** Works off what is due, and what purges and removals of repositories have left, in turns. Returns how many entries that were; a portion of
- *  a removed repository counts as one. */
-export async function collect(engine: Engine, signal: AbortSignal, log: Logger, most = Number.POSITIVE_INFINITY): Promise<number> {
+/**
+ * Processes due queue entries, purge batches and removed repositories in turns. Returns the number of entries; a batch of a removed
+ * repository counts as one.
+ */
+export async function collect(engine: Engine, signal: AbortSignal, log: Logger, maxEntries = Number.POSITIVE_INFINITY): Promise<number> {
   const { db, caches } = engine.app;
   let worked = 0;
   let lastOrg: string | null = null;
   let lastReviewed: string | null = null;
   let lastRemoved: string | null | undefined = null;
-  while (worked < most && !signal.aborted) {
+  while (worked < maxEntries && !signal.aborted) {
     const purged: Awaited<ReturnType<typeof purgeDoomed>> = await runAtQuarterLoad(signal, () =>
       db.write((tx) => purgeDoomed(tx, caches, lastOrg)),
     );
     if (lastRemoved !== undefined) {
       const removing: string | null = lastRemoved;
-      lastRemoved = await runAtQuarterLoad(signal, () => db.write((tx) => removeRest(tx, removing))).catch((error) => {
+      lastRemoved = await runAtQuarterLoad(signal, () => db.write((tx) => removeNextBatch(tx, removing))).catch((error) => {
         log.warn({ err: error }, 'a portion of a removed repository could not be deleted; trying again later');
         return undefined;
       });
     }
     const removed = lastRemoved === undefined ? 0 : 1;
-    const orgs: string[] = await db.read((tx) => orgsWithDue(tx, lastReviewed, reviewedBetween));
-    const reviewed = await runAtQuarterLoad(signal, () => reviewSome(engine, signal, log, orgs, Math.min(reviewedBetween, most - worked)));
+    const orgs: string[] = await db.read((tx) => orgsWithDue(tx, lastReviewed, reviewsPerRound));
+    const reviewed = await runAtQuarterLoad(signal, () =>
+      reviewBatch(engine, signal, log, orgs, Math.min(reviewsPerRound, maxEntries - worked)),
+    );
     if (!purged && removed + reviewed.count === 0) break;
     worked += (purged?.looked ?? 0) + removed + reviewed.count;
     lastOrg = purged?.org ?? null;
@@ -54,12 +58,12 @@ export async function collect(engine: Engine, signal: AbortSignal, log: Logger, 
   return worked;
 }
 
-/** One of each of these organizations in turn, as long as they have any. How many there were, up to `most`, and whose the last was. */
-async function reviewSome(engine: Engine, signal: AbortSignal, log: Logger, orgs: readonly string[], most: number) {
+/** Reviews entries of these organizations, round-robin, up to `maxEntries`. Returns the number and the last organization. */
+async function reviewBatch(engine: Engine, signal: AbortSignal, log: Logger, orgs: readonly string[], maxEntries: number) {
   let count = 0;
   let last: string | null = null;
   const waiting = [...orgs];
-  for (let org = waiting.shift(); org !== undefined && count < most && !signal.aborted; org = waiting.shift()) {
+  for (let org = waiting.shift(); org !== undefined && count < maxEntries && !signal.aborted; org = waiting.shift()) {
     const whose = org;
     const step = await engine.app.db.write((tx) => reviewNext(tx, engine, whose));
     if (!step) continue;
@@ -71,36 +75,36 @@ async function reviewSome(engine: Engine, signal: AbortSignal, log: Logger, orgs
   return { count, last };
 }
 
-interface Step {
+interface ReviewStep {
   entry: QueuedRow;
-  /** The object of a blob that is dying now. */
+  /** The object of a blob that was just marked dying. */
   remove?: { id: number; key: string };
 }
 
-async function reviewNext(tx: Tx, engine: Engine, org: string): Promise<Step | undefined> {
+async function reviewNext(tx: Tx, engine: Engine, org: string): Promise<ReviewStep | undefined> {
   const entry = await nextDue(tx, org);
   if (!entry) return undefined;
   return entry.kind === 'link' ? reviewLink(tx, engine, entry) : reviewBlob(tx, entry);
 }
 
-async function reviewLink(tx: Tx, { app, settings }: Engine, entry: QueuedRow): Promise<Step> {
+async function reviewLink(tx: Tx, { app, settings }: Engine, entry: QueuedRow): Promise<ReviewStep> {
   const [repositoryId, blobId] = entry.ref.split('/').map(Number) as [number, number];
   const link = await lockLink(tx, repositoryId, blobId, settings.gcDelaySeconds);
   if (!link || (await isReferenced(tx, repositoryId, link.digest))) await dequeue(tx, entry);
   else if (!link.due && entry.grace_seconds === null) await postpone(tx, entry, link.due_at);
   else {
     await dequeue(tx, entry);
-    // Nobody pushes on what only the cache has.
+    // Pushes do not rely on links that only the cache has, so these need no promise.
     if (!link.due && !link.cached) await promiseBlob(tx, link, link.due_at);
     await unlinkBlob(tx, app.caches, link);
   }
   return { entry };
 }
 
-async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
+async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<ReviewStep> {
   const blob = await lockBlob(tx, Number(entry.ref));
   if (blob === 'in use') {
-    await lookLater(tx, entry);
+    await postponeBusy(tx, entry);
     return { entry };
   }
   const promised = blob?.state === 'live' ? await promisedUntil(tx, blob.id) : undefined;
@@ -113,7 +117,7 @@ async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
     return { entry };
   }
   await markDying(tx, blob.id);
-  // Comes back by itself should this process end before the object is gone.
+  // The entry comes back if this process ends before the object is deleted.
   await backOff(tx, entry);
   return { entry, remove: { id: blob.id, key: blob.storage_key } };
 }
@@ -121,9 +125,9 @@ async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
 async function removeObject({ app }: Engine, entry: QueuedRow, { id, key }: { id: number; key: string }, log: Logger) {
   try {
     await app.db.write(async (tx) => {
-      if (!(await mayRemoveStored(tx))) return; // a backup may be about to copy it; the entry comes back
+      if (!(await mayRemoveStored(tx))) return; // a running backup may be about to copy it; the entry comes back
       await app.storage.remove(key);
-      await dequeue(tx, entry); // first, as whoever reviews it has it
+      await dequeue(tx, entry); // before the blob's row: the same lock order as a review
       await deleteDying(tx, id);
     });
   } catch (error) {

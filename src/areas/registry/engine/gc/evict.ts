@@ -1,45 +1,47 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
-import { evictableBytes, leastUsed, lockCached, looseLinks } from '../../store/eviction.ts';
+import { evictableBytes, leastUsed, lockCached, unneededLinks } from '../../store/eviction.ts';
 import { quotaOf } from '../../store/quota.ts';
-import { freeOf, OverQuota } from '../quota.ts';
-import { leavingAtOnce, removeManifest, unlinkBlob } from '../removal.ts';
+import { freeBytes, OverQuota } from '../quota.ts';
+import { removeManifest, unlinkBlob, withoutDelay } from '../removal.ts';
 
-const batch = 100;
+const linksPerBatch = 100;
 
-/** What the cache itself brings replaces only images that nobody uses: a large image must not push out its own first layers. */
-export const settledSeconds = 3_600;
+/** A cache fill evicts only images unused for this long: a large image must not evict its own first layers. */
+export const fillEvictsUnusedForSeconds = 3_600;
 
-/** Does something that may find the registry full; then cached images that nobody pulled for `unusedSeconds` make room, the least
- *  recently used first, and it is done again. When even all of them would not be enough none goes, and OverQuota stands. */
-export async function withRoom<T>(app: App, registryId: string, act: () => Promise<T>, unusedSeconds = 0): Promise<T> {
-  for (let tries = 0; ; tries++) {
+/**
+ * Runs `act`. On OverQuota, cached images unused for `unusedSeconds` are evicted, least recently used first, and `act` runs again. If
+ * evicting all of them would not be enough, none is evicted and OverQuota is thrown.
+ */
+export async function withEviction<T>(app: App, registryId: string, act: () => Promise<T>, unusedSeconds = 0): Promise<T> {
+  for (let attempts = 0; ; attempts++) {
     try {
       return await act();
     } catch (error) {
-      // Others push as well, and may take the room that was just made.
-      if (!(error instanceof OverQuota) || tries >= 5) throw error;
+      // A concurrent push may take the freed bytes, so this is tried several times.
+      if (!(error instanceof OverQuota) || attempts >= 5) throw error;
       if (!(await evict(app, registryId, error.detail.neededBytes, unusedSeconds))) throw error;
     }
   }
 }
 
-/** True when `needed` bytes are free now. Safe to stop anywhere: what an image leaves behind is garbage collection's as well. */
+/** True when `needed` bytes are free. Safe to stop anywhere: garbage collection also handles the remains of an image. */
 export async function evict(app: App, registryId: string, needed: number, unusedSeconds = 0): Promise<boolean> {
   const { db, caches } = app;
   const hasRoom = async () => {
     const quota = await db.read((tx) => quotaOf(tx, registryId));
-    return quota !== undefined && freeOf(quota) >= needed;
+    return quota !== undefined && freeBytes(quota) >= needed;
   };
   const before = await db.read((tx) => quotaOf(tx, registryId));
-  if (!before || freeOf(before) + (await db.read((tx) => evictableBytes(tx, registryId, unusedSeconds))) < needed) return false;
+  if (!before || freeBytes(before) + (await db.read((tx) => evictableBytes(tx, registryId, unusedSeconds))) < needed) return false;
 
-  // Each link in a transaction of its own: the registry's row is locked last, and a second link would come after it. One that garbage
-  // collection took meanwhile made room as well: it counts, or the next image would go for nothing.
+  // One transaction per link: the registry's row is locked last, so a second link cannot follow in the same transaction. A link that
+  // garbage collection removed meanwhile also counts; otherwise one image too many would be evicted.
   const dropLinks = async () => {
     let dropped = 0;
-    for (const { repository_id, blob_id } of await db.read((tx) => looseLinks(tx, registryId, batch))) {
+    for (const { repository_id, blob_id } of await db.read((tx) => unneededLinks(tx, registryId, linksPerBatch))) {
       await db.write(async (tx) => {
         const link = await lockLink(tx, repository_id, blob_id, 0);
         if (link && (!link.cached || (await isReferenced(tx, repository_id, link.digest)))) return;
@@ -55,12 +57,12 @@ export async function evict(app: App, registryId: string, needed: number, unused
     const oldest = await db.read((tx) => leastUsed(tx, registryId, unusedSeconds));
     if (!oldest) break;
     const { digest, ...repository } = oldest;
-    // Asked again under its lock: somebody may have pushed it since.
+    // Checked again under the lock: the image may have been pushed since.
     const drop = async (tx: Tx) =>
-      (await lockCached(tx, repository.id, digest)) && removeManifest(tx, caches, repository, digest, leavingAtOnce);
+      (await lockCached(tx, repository.id, digest)) && removeManifest(tx, caches, repository, digest, withoutDelay);
     if (await db.write(drop)) images++;
   }
   if (images > 0)
-    app.log.info({ registry: registryId, images, needed }, 'cached images made room; they are fetched again when somebody pulls them');
+    app.log.info({ registry: registryId, images, needed }, 'cached images were evicted; they are fetched again on the next pull');
   return hasRoom();
 }

@@ -1,21 +1,21 @@
 import type { App } from '../../../../kernel/app.ts';
 import { addChanges, countRepository, repositoriesAfter } from '../../store/figures.ts';
 
-/** Notes that one transaction adds up. */
-const changesAtOnce = 5_000;
+/** Change rows that one transaction adds up. */
+const changesPerBatch = 5_000;
 
-/** Adds what pushes and deletions changed to the figures of repositories, and counts those that nobody has counted, one by one. */
+/** Adds the changes of pushes and deletions to the figures of repositories, and counts repositories without figures, one by one. */
 export async function keepFigures(app: App, signal: AbortSignal): Promise<number> {
   let worked = 0;
   while (!signal.aborted) {
-    const added = await app.db.write((tx) => addChanges(tx, changesAtOnce));
+    const added = await app.db.write((tx) => addChanges(tx, changesPerBatch));
     worked += added;
-    if (added < changesAtOnce) break;
+    if (added < changesPerBatch) break;
   }
   return worked + (await countRepositories(app, signal, true));
 }
 
-/** All of them, or only those that nobody has counted yet. Returns how many have other figures now. */
+/** Counts all repositories, or only those without figures. Returns how many figures changed. */
 export async function countRepositories(app: App, signal: AbortSignal, uncounted: boolean): Promise<number> {
   let changed = 0;
   for (let after = 0; !signal.aborted; ) {

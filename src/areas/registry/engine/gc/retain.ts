@@ -6,7 +6,7 @@ import { forEachStep } from '../../../../kernel/steps.ts';
 import { now } from '../../../../kernel/time.ts';
 import { runAtQuarterLoad, runYielding } from '../../../../kernel/yielding.ts';
 import { imagesOf, nameInTags } from '../../rules/attachments.ts';
-import { judge, type ManifestState } from '../../rules/retention.ts';
+import { type ManifestState, planRetention } from '../../rules/retention.ts';
 import { noteOnceTagged } from '../../store/once-tagged.ts';
 import { lockUnlessKept } from '../../store/removal.ts';
 import { governedRepositories, governedRepository, imagesHeld, isUntouched, manifestStates, tagStates } from '../../store/retention.ts';
@@ -14,19 +14,23 @@ import { purgeManifest } from '../purge.ts';
 import { removeTag } from '../removal.ts';
 import type { Engine } from '../settings.ts';
 
-const tagsAtOnce = 100;
-/** So long an organization's repositories are worked on before those of the others have their turn: it may have very many images, and it
- *  rests while it takes much of the event loop. */
-const turnMs = 120_000;
+const tagsPerBatch = 100;
+/**
+ * The time that one organization's repositories get before the next organization has its turn. An organization may have very many images,
+ * and its work is throttled when it uses much of the event loop.
+ */
+const orgTurnMs = 120_000;
 
-/** Applies each registry's rules, one repository at a time. A repository that fails is tried again at the next run, and keeps nobody
- *  else's from its rules; nor does one that takes long, which goes on after the others. */
+/**
+ * Applies each registry's rules, one repository at a time. A repository that fails is retried at the next run; a slow one continues after
+ * the others. Neither delays other organizations.
+ */
 export async function retain(engine: Engine, signal: AbortSignal, log: Logger, now = () => performance.now()): Promise<void> {
   let left = await retainAll({ engine, signal, log, now }, everyGoverned(engine));
   while (left.length > 0 && !signal.aborted) left = await retainAll({ engine, signal, log, now }, left);
 }
 
-interface Retaining {
+interface RetentionRun {
   engine: Engine;
   signal: AbortSignal;
   log: Logger;
@@ -43,8 +47,8 @@ async function* everyGoverned({ app: { db } }: Engine): AsyncGenerator<number> {
   }
 }
 
-/** Each organization for its turn; returns the repositories of which something may be left. */
-async function retainAll(retaining: Retaining, repositories: AsyncIterable<number> | Iterable<number>): Promise<number[]> {
+/** One pass over the repositories. Returns those that are not finished. */
+async function retainAll(retaining: RetentionRun, repositories: AsyncIterable<number> | Iterable<number>): Promise<number[]> {
   const { signal, log, now } = retaining;
   const spent = new Map<string, number>();
   const left: number[] = [];
@@ -55,8 +59,8 @@ async function retainAll(retaining: Retaining, repositories: AsyncIterable<numbe
       if (!governed) continue;
       const { org_id: org } = governed;
       const began = now() - (spent.get(org) ?? 0);
-      const isOver = () => signal.aborted || now() - began >= turnMs;
-      const gone = isOver() ? undefined : await retainIn(retaining, governed, isOver);
+      const isOver = () => signal.aborted || now() - began >= orgTurnMs;
+      const gone = isOver() ? undefined : await retainRepository(retaining, governed, isOver);
       spent.set(org, now() - began);
       if (!gone || isOver()) left.push(id);
       if (gone && gone.tags + gone.images > 0) log.info(gone, 'retention removed images');
@@ -67,55 +71,57 @@ async function retainAll(retaining: Retaining, repositories: AsyncIterable<numbe
   return left;
 }
 
-/** At the cost of its organization. Judges the repository as a whole; then every image goes in a transaction of its own, and tags some at a time: whoever pushes waits
- *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. After each it rests for
- *  longer than that took: very many of them leave the machine to those who wait for an answer. */
-const retainIn = ({ engine, signal }: Retaining, governed: Governed, isOver: () => boolean) =>
-  runFor({ org: governed.org_id, operation: 'registry.retain' }, () => retainFor(engine, signal, governed, isOver), engine.app.watch);
+/**
+ * Runs on behalf of the organization. The repository is evaluated as a whole. Then each image is purged in a transaction of its own, and
+ * tags are removed in batches, because a push waits for the registry's row, which a purge holds. Each transaction checks again, so
+ * manifests pushed meanwhile stay. Each is followed by a pause longer than itself.
+ */
+const retainRepository = ({ engine, signal }: RetentionRun, governed: GovernedRepository, isOver: () => boolean) =>
+  runFor({ org: governed.org_id, operation: 'registry.retain' }, () => applyRetention(engine, signal, governed, isOver), engine.app.watch);
 
-async function retainFor(engine: Engine, signal: AbortSignal, governed: Governed, isOver: () => boolean) {
+async function applyRetention(engine: Engine, signal: AbortSignal, governed: GovernedRepository, isOver: () => boolean) {
   const { db } = engine.app;
-  const judged = await judgeRepository(engine, governed, isOver);
-  if (!judged) return undefined;
-  let [tags, images, portions] = [0, 0, 0];
-  // One at least: what was judged must come to something.
-  const mayGoOn = () => !signal.aborted && (portions++ === 0 || !isOver());
-  for (let i = 0; i < judged.tags.length && mayGoOn(); i += tagsAtOnce)
-    tags += await runAtQuarterLoad(signal, () => db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsAtOnce))));
-  for (const loose of judged.images) {
-    if (!mayGoOn()) break;
-    images += await runAtQuarterLoad(signal, () => db.write((tx) => purgeLoose(tx, engine, judged, loose)));
+  const plan = await planRepository(engine, governed, isOver);
+  if (!plan) return undefined;
+  let [tags, images, batches] = [0, 0, 0];
+  // At least one batch, so that every evaluation makes progress.
+  const mayContinue = () => !signal.aborted && (batches++ === 0 || !isOver());
+  for (let i = 0; i < plan.tags.length && mayContinue(); i += tagsPerBatch)
+    tags += await runAtQuarterLoad(signal, () => db.write((tx) => removeTags(tx, engine, plan, plan.tags.slice(i, i + tagsPerBatch))));
+  for (const image of plan.images) {
+    if (!mayContinue()) break;
+    images += await runAtQuarterLoad(signal, () => db.write((tx) => purgeUnkept(tx, engine, plan, image)));
   }
-  return { registry: judged.governed.slug, repository: judged.governed.name, tags, images };
+  return { registry: plan.governed.slug, repository: plan.governed.name, tags, images };
 }
 
-type Governed = NonNullable<Awaited<ReturnType<typeof governedRepository>>>;
-type Judged = NonNullable<Awaited<ReturnType<typeof judgeRepository>>>;
+type GovernedRepository = NonNullable<Awaited<ReturnType<typeof governedRepository>>>;
+type RetentionPlan = NonNullable<Awaited<ReturnType<typeof planRepository>>>;
 
-/** So many rows are read at once, and names asked for: a repository may have very many. */
-const rowsAtOnce = 1_000;
+/** Rows per read, and names per lookup: a repository may have very many. */
+const rowsPerRead = 1_000;
 
-/** Reads some rows after the other, each portion in a transaction of its own. Whatever goes is asked about again. */
-async function readInPortions<R>(read: (after: R | undefined) => Promise<R[]>, isOver: () => boolean): Promise<R[]> {
+/** Reads rows in batches, each in a transaction of its own. Every removal checks its row again. */
+async function readInBatches<R>(read: (after: R | undefined) => Promise<R[]>, isOver: () => boolean): Promise<R[]> {
   const all: R[] = [];
   for (;;) {
     const some = await read(all.at(-1));
     for (const one of some) all.push(one);
-    if (some.length < rowsAtOnce || isOver()) return all;
+    if (some.length < rowsPerRead || isOver()) return all;
   }
 }
 
-/** Undefined: its organization's turn was over before all of it was read. */
-async function judgeRepository({ app: { db } }: Engine, governed: Governed, isOver: () => boolean) {
+/** Undefined: the organization's turn ended before everything was read. */
+async function planRepository({ app: { db } }: Engine, governed: GovernedRepository, isOver: () => boolean) {
   const { id } = governed;
   const at = await db.read(now);
-  const place = { repository: governed.name, immutable: governed.immutable_tags, now: at };
-  const manifests = await readInPortions(
-    (last: Row<typeof manifestStates> | undefined) => db.read((tx) => manifestStates(tx, id, last?.id ?? 0, rowsAtOnce)),
+  const context = { repository: governed.name, immutable: governed.immutable_tags, now: at };
+  const manifests = await readInBatches(
+    (last: Row<typeof manifestStates> | undefined) => db.read((tx) => manifestStates(tx, id, last?.id ?? 0, rowsPerRead)),
     isOver,
   );
-  const states = await readInPortions(
-    (last: Row<typeof tagStates> | undefined) => db.read((tx) => tagStates(tx, id, last?.name ?? '', rowsAtOnce)),
+  const states = await readInBatches(
+    (last: Row<typeof tagStates> | undefined) => db.read((tx) => tagStates(tx, id, last?.name ?? '', rowsPerRead)),
     isOver,
   );
   if (isOver()) return undefined;
@@ -129,19 +135,20 @@ async function judgeRepository({ app: { db } }: Engine, governed: Governed, isOv
   );
   const held = new Set<string>();
   const names = [...named];
-  for (let i = 0; i < names.length; i += rowsAtOnce)
-    for (const name of await db.read((tx) => imagesHeld(tx, governed.registry_id, names.slice(i, i + rowsAtOnce)))) held.add(name);
-  const gone = await runYielding(judge(governed.retention, place, manifests, states, held.difference(here)));
+  for (let i = 0; i < names.length; i += rowsPerRead)
+    for (const name of await db.read((tx) => imagesHeld(tx, governed.registry_id, names.slice(i, i + rowsPerRead)))) held.add(name);
+  const gone = await runYielding(planRetention(governed.retention, context, manifests, states, held.difference(here)));
   return { ...gone, governed, held, removed: new Set(gone.tags), states: new Map(states.map((t) => [t.name, t])) };
 }
 type Row<Read extends (...given: never[]) => Promise<unknown[]>> = Awaited<ReturnType<Read>>[number];
 
-/** Rules that were changed since are for the next run. */
-const isGovernedStill = async (tx: Tx, { governed }: Judged) => isDeepStrictEqual(await governedRepository(tx, governed.id), governed);
+/** If the rules changed since the evaluation, the next run applies the new ones. */
+const isStillGoverned = async (tx: Tx, { governed }: RetentionPlan) =>
+  isDeepStrictEqual(await governedRepository(tx, governed.id), governed);
 
-async function removeTags(tx: Tx, { app }: Engine, judged: Judged, tags: readonly string[]): Promise<number> {
-  if (!(await isGovernedStill(tx, judged))) return 0;
-  const { governed, states } = judged;
+async function removeTags(tx: Tx, { app }: Engine, plan: RetentionPlan, tags: readonly string[]): Promise<number> {
+  if (!(await isStillGoverned(tx, plan))) return 0;
+  const { governed, states } = plan;
   let removed = 0;
   for (const tag of tags) {
     const gone = await removeTag(tx, app.caches, governed, tag, states.get(tag));
@@ -152,15 +159,15 @@ async function removeTags(tx: Tx, { app }: Engine, judged: Judged, tags: readonl
   return removed;
 }
 
-/** Asked again under its lock: a tag, an index or the image of a signature may have come since. */
-async function purgeLoose(tx: Tx, { app, settings }: Engine, judged: Judged, loose: ManifestState): Promise<number> {
-  if (!(await isGovernedStill(tx, judged))) return 0;
-  const { governed, held, removed } = judged;
-  const orphaned = loose.tags.filter((tag) => !removed.has(tag));
-  if (!(await lockUnlessKept(tx, governed.id, loose.digest, orphaned))) return 0;
-  if (!(await isUntouched(tx, governed.id, loose))) return 0;
-  const missed = imagesOf(loose).filter((image) => !held.has(image));
+/** Checked again under the lock: a tag, an index or the image of a signature may have appeared since. */
+async function purgeUnkept(tx: Tx, { app, settings }: Engine, plan: RetentionPlan, image: ManifestState): Promise<number> {
+  if (!(await isStillGoverned(tx, plan))) return 0;
+  const { governed, held, removed } = plan;
+  const orphaned = image.tags.filter((tag) => !removed.has(tag));
+  if (!(await lockUnlessKept(tx, governed.id, image.digest, orphaned))) return 0;
+  if (!(await isUntouched(tx, governed.id, image))) return 0;
+  const missed = imagesOf(image).filter((name) => !held.has(name));
   if (missed.length > 0 && (await imagesHeld(tx, governed.registry_id, missed)).length > 0) return 0;
-  const gone = await purgeManifest(tx, app.caches, governed, loose.digest, { delaySeconds: settings.gcDelaySeconds });
-  return gone.digests.length + gone.waiting;
+  const gone = await purgeManifest(tx, app.caches, governed, image.digest, { delaySeconds: settings.gcDelaySeconds });
+  return gone.digests.length + gone.pendingCount;
 }

@@ -5,26 +5,26 @@ import { now } from '../../../../kernel/time.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { knownBlobIds, lostBlobs, registryIds, sampleBlobs } from '../../store/collect.ts';
-import { review } from '../../store/queue.ts';
+import { enqueueReview } from '../../store/queue.ts';
 import { dropEmptyRepositories } from '../../store/repositories.ts';
-import { recount } from '../quota.ts';
+import { correctDrift } from '../quota.ts';
 import type { Engine } from '../settings.ts';
 import { countRepositories } from './figures.ts';
 
 const daySeconds = 86_400;
-const batch = 500;
-const sample = { count: 10, largest: 256 * 1024 * 1024 };
+const orphanBatchSize = 500;
+const sample = { count: 10, maxBytes: 256 * 1024 * 1024 };
 
-/** Compares what is stored with what the tables say, both ways, slowly. */
+/** Compares the storage with the tables in both directions. */
 export async function scrub({ app, settings }: Engine, signal: AbortSignal, log: Logger): Promise<void> {
-  // Nothing that an upload still waits for is old enough, however long the operator lets it wait.
+  // Older than any upload that may still be continued, whatever lifetime the operator has set.
   const oldSeconds = daySeconds + Math.max(daySeconds, settings.uploadSeconds);
   const since = new Date(Date.parse(await app.db.read(now)) - oldSeconds * 1000);
   const swept = await app.storage.sweep(since);
   const orphans = await removeOrphans(app, since, signal);
   await app.db.write(async (tx) => {
     const lost = await lostBlobs(tx, 2 * daySeconds);
-    await review(
+    await enqueueReview(
       tx,
       null,
       'blob',
@@ -35,16 +35,16 @@ export async function scrub({ app, settings }: Engine, signal: AbortSignal, log:
   });
   for (const id of await app.db.read(registryIds)) {
     if (signal.aborted) return;
-    if (await app.db.write((tx) => recount(tx, id)))
+    if (await app.db.write((tx) => correctDrift(tx, id)))
       log.warn({ registry: id }, 'the figures of a registry were wrong and have been counted anew');
   }
   const wrong = await countRepositories(app, signal, false);
   if (wrong > 0) log.warn({ repositories: wrong }, 'the figures of repositories were wrong and have been counted anew');
-  const bad = await verifySome(app, signal, log);
+  const bad = await verifySample(app, signal, log);
   if (swept + orphans + bad > 0) log.info({ swept, orphans, bad }, 'scrubbed the registry');
 }
 
-/** Objects whose row never came: a crash between the two. Young ones may still get theirs. */
+/** Objects without a row, left by a crash between the two. A young object may still get its row. */
 async function removeOrphans(app: App, since: Date, signal: AbortSignal): Promise<number> {
   let removed = 0;
   let waiting: { id: number; key: string }[] = [];
@@ -68,17 +68,17 @@ async function removeOrphans(app: App, since: Date, signal: AbortSignal): Promis
       const id = /^sha(?:256|512)\/[0-9a-f]{2}\/[0-9a-f]+\.(\d+)$/.exec(key)?.[1];
       if (id === undefined || modifiedAt >= since) continue;
       waiting.push({ id: Number(id), key });
-      if (waiting.length >= batch) await settle();
+      if (waiting.length >= orphanBatchSize) await settle();
     }
   }
   await settle();
   return removed;
 }
 
-/** Reads a few blobs back. What a disk has forgotten should be learnt from a log line, not from a pull. */
-async function verifySome(app: App, signal: AbortSignal, log: Logger): Promise<number> {
+/** Reads a few blobs back, so that damage on the disk is found by a log line before a pull finds it. */
+async function verifySample(app: App, signal: AbortSignal, log: Logger): Promise<number> {
   let bad = 0;
-  for (const blob of await app.db.read((tx) => sampleBlobs(tx, sample.count, sample.largest))) {
+  for (const blob of await app.db.read((tx) => sampleBlobs(tx, sample.count, sample.maxBytes))) {
     if (signal.aborted) break;
     const opened = await app.storage.open(blob.storage_key);
     const hash = createHash(algorithmOf(blob.digest));

@@ -2,19 +2,21 @@ import type { App } from '../../../../kernel/app.ts';
 import { isTemporary } from '../../../../kernel/http/temporary-failure.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { countContent, lockUncounted, uncountedAfter } from '../../store/content.ts';
-import { weighSome } from '../quota.ts';
+import { weighBatch } from '../quota.ts';
 
-/** What one transaction takes: a few manifests to weigh, and fewer to count, since each may lead to a thousand. */
-const atOnce = { weighed: 100, counted: 20 };
+/** Manifests per transaction. Counting takes fewer, since an index may lead to a thousand manifests. */
+const batchSize = { weigh: 100, count: 20 };
 
-/** Counts what images and indexes are with all that they lead to where that is not known any more, and weighs what is from before
- *  manifests had a weight; some at a time: whoever pushes waits for none of it for long. */
+/**
+ * Counts images and indexes whose content size is unknown, and weighs manifests of older releases. In batches, so that a push waits only
+ * briefly.
+ */
 export async function weighManifests(app: App, signal: AbortSignal, log: Logger): Promise<number> {
   let worked = 0;
-  // From the beginning again while there is something: an index may be uncounted behind the place where this one is.
+  // Repeated until nothing is left: an index may become uncounted behind the current position.
   for (let counted = await countPass(app, signal, log); counted > 0; counted = await countPass(app, signal, log)) worked += counted;
   while (!signal.aborted) {
-    const weighed = await app.db.write((tx) => weighSome(tx, atOnce.weighed));
+    const weighed = await app.db.write((tx) => weighBatch(tx, batchSize.weigh));
     if (weighed === 0) break;
     worked += weighed;
   }
@@ -24,17 +26,17 @@ export async function weighManifests(app: App, signal: AbortSignal, log: Logger)
 async function countPass(app: App, signal: AbortSignal, log: Logger): Promise<number> {
   let counted = 0;
   for (let after = 0; !signal.aborted; ) {
-    const ids = await app.db.read((tx) => uncountedAfter(tx, after, atOnce.counted));
+    const ids = await app.db.read((tx) => uncountedAfter(tx, after, batchSize.count));
     const last = ids.at(-1);
     if (last === undefined) break;
-    counted += await countThese(app, log, ids);
+    counted += await countBatch(app, log, ids);
     after = last;
   }
   return counted;
 }
 
-/** One that cannot be counted is left as it is, and keeps no other from it: then each has a transaction of its own. */
-async function countThese(app: App, log: Logger, ids: number[]): Promise<number> {
+/** If a batch fails, each manifest is counted in a transaction of its own, and one that cannot be counted is skipped. */
+async function countBatch(app: App, log: Logger, ids: number[]): Promise<number> {
   try {
     return await app.db.write(async (tx) => {
       const locked = await lockUncounted(tx, ids);
@@ -49,6 +51,6 @@ async function countThese(app: App, log: Logger, ids: number[]): Promise<number>
     }
   }
   let counted = 0;
-  for (const id of ids) counted += await countThese(app, log, [id]);
+  for (const id of ids) counted += await countBatch(app, log, [id]);
   return counted;
 }

@@ -1,33 +1,33 @@
 import { createHash } from 'node:crypto';
 import { releaseBuffer } from '../../../../kernel/release-buffer.ts';
 import type { Target } from '../../clients/upstream/client.ts';
-import { UpstreamAway } from '../../rules/errors.ts';
+import { UpstreamUnavailable } from '../../rules/errors.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import type { Hashes } from '../push/hashes.ts';
 import { commitBlob } from '../push/store-blob.ts';
-import { contentOf, type Demand, type Wanted } from './content.ts';
-import type { FillRoom } from './room.ts';
+import { type BlobDownload, downloadBlob, type ReaderDemand } from './download.ts';
+import type { FillReservation } from './fill-reservation.ts';
 import type { Spool } from './spool.ts';
 import type { Upstreams } from './types.ts';
 
-/** One blob on its way from an upstream. */
-export interface Fill extends Wanted {
+/** A blob being fetched into the cache. */
+export interface Fill extends BlobDownload {
   repository: RepositoryRow;
-  /** Where its readers are. */
+  /** The file that its readers follow. */
   spool: Spool;
-  room: FillRoom;
-  demand: Demand;
+  reservation: FillReservation;
+  demand: ReaderDemand;
 }
 
-/** Passes a blob on to its readers, and keeps it. Both have their room. */
+/** Sends a blob to its readers and stores it. Both copies are reserved. */
 export async function fillCache(upstreams: Upstreams, fill: Fill): Promise<void> {
   const { app } = upstreams;
-  const { repository, target, digest, size, spool, room } = fill;
-  const { uploadId } = room;
+  const { repository, target, digest, size, spool, reservation } = fill;
+  const { uploadId } = reservation;
   const hash = createHash(algorithmOf(digest));
-  async function* passing(): AsyncGenerator<Buffer> {
-    for await (const chunk of contentOf(upstreams.client, fill, fill.demand, upstreams.settings.slowestUpstream)) {
+  async function* tee(): AsyncGenerator<Buffer> {
+    for await (const chunk of downloadBlob(upstreams.client, fill, fill.demand, upstreams.settings.minUpstreamRate)) {
       const rest = app.watch.takeTurn();
       if (rest) await rest;
       hash.update(chunk);
@@ -37,7 +37,7 @@ export async function fillCache(upstreams: Upstreams, fill: Fill): Promise<void>
     }
   }
   try {
-    await app.storage.append(uploadId, 0, passing());
+    await app.storage.append(uploadId, 0, tee());
     const seen = `${algorithmOf(digest)}:${hash.digest('hex')}`;
     if (seen !== digest) throw wrongContent(target, seen, digest);
     spool.finish();
@@ -46,27 +46,29 @@ export async function fillCache(upstreams: Upstreams, fill: Fill): Promise<void>
     await app.storage.abort(uploadId).catch(() => {});
     throw error;
   } finally {
-    await room.releaseStored();
+    await reservation.releaseStorage();
   }
 }
 
 const wrongContent = ({ host }: Target, seen: string, digest: string) =>
-  new UpstreamAway(`the upstream ${host} sent content with the digest ${seen} for ${digest}`);
+  new UpstreamUnavailable(`the upstream ${host} sent content with the digest ${seen} for ${digest}`);
 
-/** Passes a range of a blob on to one reader as it comes, and keeps nothing: the registry has no room for it. What comes last is held
- *  back until the digest is proven, if that is in the range. */
-export async function* passOn(
+/**
+ * Sends a range of a blob to one reader and stores nothing, because the quota has no space for it. The last chunk is held back until the
+ * digest is verified, if the range includes the end.
+ */
+export async function* passThrough(
   upstreams: Upstreams,
-  wanted: Wanted,
+  download: BlobDownload,
   range: { offset: number; length: number },
-  demand: Demand,
+  demand: ReaderDemand,
 ): AsyncGenerator<Buffer> {
-  const { target, digest, size } = wanted;
+  const { target, digest, size } = download;
   const hash = createHash(algorithmOf(digest));
   const end = range.offset + range.length;
   let at = 0;
   let last: Buffer | undefined;
-  for await (const chunk of contentOf(upstreams.client, wanted, demand, upstreams.settings.slowestUpstream)) {
+  for await (const chunk of downloadBlob(upstreams.client, download, demand, upstreams.settings.minUpstreamRate)) {
     const rest = upstreams.app.watch.takeTurn();
     if (rest) await rest;
     hash.update(chunk);
@@ -83,7 +85,7 @@ export async function* passOn(
   if (last) yield last;
 }
 
-/** The whole content was hashed on its way. */
+/** The content was hashed while it was downloaded. */
 const alreadyHashed = (digest: string): Hashes => ({
   begin: () => {},
   through: (_id, _offset, body) => body,

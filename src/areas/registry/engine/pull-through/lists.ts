@@ -1,116 +1,116 @@
 import type { Target } from '../../clients/upstream/client.ts';
-import { UpstreamAway } from '../../rules/errors.ts';
+import { UpstreamUnavailable } from '../../rules/errors.ts';
 import { mediaTypes } from '../../rules/manifest.ts';
 import { isDigest, isTag } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { bodyOf, manifestByTag } from '../../store/manifests.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
-import type { FreshManifest } from './manifests.ts';
-import type { Descriptor, ReferrerSlice, TagSlice, Upstreams } from './types.ts';
+import type { RefreshManifest } from './manifests.ts';
+import type { Descriptor, ReferrerPage, TagPage, Upstreams } from './types.ts';
 
-// What a cached repository lists is what its upstream has, not the few images that somebody happened to pull. Slices are the upstream's:
-// whatever its Link says comes back to it unchanged.
+// A cached repository lists the content of its upstream, not only the images pulled so far. Pagination is the upstream's: the query of its
+// Link is sent back unchanged.
 
 export interface UpstreamLists {
   /** Undefined: the upstream does not know the repository. */
-  tags(repository: RepositoryRow, target: Target, query: URLSearchParams): Promise<TagSlice | undefined>;
-  referrers(repository: RepositoryRow, target: Target, digest: string, query: URLSearchParams): Promise<ReferrerSlice>;
+  tags(repository: RepositoryRow, target: Target, query: URLSearchParams): Promise<TagPage | undefined>;
+  referrers(repository: RepositoryRow, target: Target, digest: string, query: URLSearchParams): Promise<ReferrerPage>;
 }
 
 const freshMs = 30_000;
 const maxBodyBytes = 8 * 1024 * 1024;
-const longestQuery = 2_000;
+const maxQueryLength = 2_000;
 
-export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: FreshManifest): UpstreamLists {
-  const remembered = app.caches.make<{ slice: ListSlice | 'none' }>({
+export function makeUpstreamLists({ app, client, cooldown }: Upstreams, refresh: RefreshManifest): UpstreamLists {
+  const remembered = app.caches.make<{ page: ListPage | 'none' }>({
     ttlMs: freshMs,
-    bytes: { of: ({ slice }) => bytesOf(slice), most: 32 * 1024 * 1024 },
+    bytes: { of: ({ page }) => bytesOf(page), most: 32 * 1024 * 1024 },
   });
 
-  /** One slice of a list, or `none` for 404. */
+  /** One page of a list, or `none` for 404. */
   const ask = async (
     repository: RepositoryRow,
     target: Target,
-    what: string,
+    resource: string,
     query: URLSearchParams,
     accept: string,
-  ): Promise<ListSlice | 'none'> => {
+  ): Promise<ListPage | 'none'> => {
     const search = query.size ? `?${query}` : '';
-    if (search.length > longestQuery) return 'none';
-    const found = await remembered.get(`${repository.id} ${what}${search}`, async () => {
-      const slice = await away.asking(target, what, async () => {
-        const answer = await client.ask(target, { method: 'GET', what: what + search, headers: { accept }, maxBodyBytes });
+    if (search.length > maxQueryLength) return 'none';
+    const found = await remembered.get(`${repository.id} ${resource}${search}`, async () => {
+      const page = await cooldown.run(target, resource, async () => {
+        const answer = await client.request(target, { method: 'GET', resource: resource + search, headers: { accept }, maxBodyBytes });
         if (answer.status !== 200) {
           answer.cancel();
           if (answer.status === 404) return 'none' as const;
-          throw new NoList(`the upstream ${target.host} answered ${answer.status} for a list`);
+          throw new ListRefused(`the upstream ${target.host} answered ${answer.status} for a list`);
         }
         const body = await answer.bytes().catch((error) => {
-          throw new UpstreamAway(`the upstream ${target.host} did not send the whole list`, { isAlone: true, cause: error });
+          throw new UpstreamUnavailable(`the upstream ${target.host} did not send the whole list`, { affectsOneItem: true, cause: error });
         });
-        return { size: body.length, value: parsed(body, target), next: nextOf(answer.headers['link']) };
+        return { size: body.length, value: parseJson(body, target), next: nextOf(answer.headers['link']) };
       });
-      return { value: { slice }, topics: [topics.repository(repository.id)] };
+      return { value: { page }, topics: [topics.repository(repository.id)] };
     });
-    return found!.slice;
+    return found!.page;
   };
 
-  /** Of an upstream without the referrers API: clients keep an index under a tag that is made of the digest. */
-  const tagged = async (repository: RepositoryRow, target: Target, digest: string): Promise<ReferrerSlice> => {
+  /** For upstreams without the referrers API: clients store an index under a tag derived from the digest. */
+  const tagged = async (repository: RepositoryRow, target: Target, digest: string): Promise<ReferrerPage> => {
     const [algorithm, hex] = digest.split(':') as [string, string];
     const tag = `${algorithm}-${hex.slice(0, 64)}`;
-    if ((await fresh(repository, target, tag)).missing) return { manifests: [] };
+    if ((await refresh(repository, target, tag)).missing) return { manifests: [] };
     const body = await app.db.read(async (tx) => {
       const manifest = await manifestByTag(tx, repository.id, tag);
       return manifest && bodyOf(tx, repository.id, manifest.digest);
     });
-    return { manifests: body ? descriptorsIn(parsed(body, target)) : [] };
+    return { manifests: body ? descriptorsIn(parseJson(body, target)) : [] };
   };
 
   return {
     tags: async (repository, target, query) => {
-      const slice = await ask(repository, target, 'tags/list', query, 'application/json');
-      if (slice === 'none') return undefined;
-      const { tags } = slice.value as { tags?: unknown };
+      const page = await ask(repository, target, 'tags/list', query, 'application/json');
+      if (page === 'none') return undefined;
+      const { tags } = page.value as { tags?: unknown };
       return {
         tags: Array.isArray(tags) ? tags.filter((t): t is string => typeof t === 'string' && isTag(t)) : [],
-        ...(slice.next ? { next: slice.next } : {}),
+        ...(page.next ? { next: page.next } : {}),
       };
     },
     referrers: async (repository, target, digest, query) => {
-      const slice = await ask(repository, target, `referrers/${digest}`, query, mediaTypes.ociIndex);
-      if (slice === 'none') return tagged(repository, target, digest);
-      return { manifests: descriptorsIn(slice.value), ...(slice.next ? { next: slice.next } : {}) };
+      const page = await ask(repository, target, `referrers/${digest}`, query, mediaTypes.ociIndex);
+      if (page === 'none') return tagged(repository, target, digest);
+      return { manifests: descriptorsIn(page.value), ...(page.next ? { next: page.next } : {}) };
     },
   };
 }
 
-/** The upstream answers, but not with this list: some give theirs to nobody. It is not away for that. */
-export class NoList extends Error {}
+/** The upstream answers but refuses this list, as some always do. It does not count as unavailable. */
+export class ListRefused extends Error {}
 
-interface ListSlice {
+interface ListPage {
   size: number;
   value: object;
   next: URLSearchParams | undefined;
 }
 
-const bytesOf = (slice: ListSlice | 'none') => (slice === 'none' ? 100 : slice.size);
+const bytesOf = (page: ListPage | 'none') => (page === 'none' ? 100 : page.size);
 
-function parsed(body: Buffer, { host }: Target): object {
+function parseJson(body: Buffer, { host }: Target): object {
   try {
     const value: unknown = JSON.parse(body.toString());
     if (typeof value === 'object' && value !== null) return value;
   } catch {}
-  throw new UpstreamAway(`the upstream ${host} sent a list that is not JSON`, { isAlone: true });
+  throw new UpstreamUnavailable(`the upstream ${host} sent a list that is not JSON`, { affectsOneItem: true });
 }
 
-/** Node takes 16 KiB of headers in all. */
-const longestLink = 16_384;
+/** Node accepts 16 KiB of headers in total. */
+const maxLinkLength = 16_384;
 
 /** RFC 8288, as registries write it: `</v2/…?n=…&last=…>; rel="next"`. */
 function nextOf(link: string | string[] | undefined): URLSearchParams | undefined {
   for (const piece of String(link ?? '')
-    .slice(0, longestLink)
+    .slice(0, maxLinkLength)
     .split('<')
     .slice(1)) {
     const [target = '', parameters = ''] = piece.split('>', 2);

@@ -3,30 +3,30 @@ import { mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * A file that grows at one end while many read it. It has no name any more once it is open, so a crash leaves nothing behind.
- * The last byte is given out only by `finish`: nobody ever gets the whole of something that turned out to be wrong.
+ * A file that is written at its end while several readers follow. It is unlinked once open, so a crash leaves nothing behind. The last byte
+ * is released by `finish` only: no reader gets a complete copy of wrong content.
  */
 export interface Spool {
   write(chunk: Buffer): Promise<void>;
-  /** Everything is here and is what it should be. */
+  /** The content is complete and verified. */
   finish(): void;
-  /** Nothing more comes. What is whole stays so: its readers do not care what became of it elsewhere. */
+  /** No more bytes come. After `finish` it does nothing: a complete file stays readable even if storing the blob failed. */
   fail(error: unknown): void;
   /** `leaving`: aborted when the reader leaves; a reader that waits for bytes would not notice otherwise. */
   read(range?: { offset: number; length: number }, leaving?: AbortSignal): AsyncGenerator<Buffer>;
-  /** True: it was read, and no reader is left. */
+  /** True: there were readers, and all have left. */
   isAbandoned(): boolean;
-  /** The writer lets go; the file goes with its last reader. */
+  /** The writer is done; the file is closed with its last reader. */
   release(): Promise<void>;
 }
 
-/** As the small buffers of a pull: a reader that stops reading holds two of them. */
+/** The size of a pull's small buffers: a stalled reader holds two of them. */
 const readBytes = 64 * 1024;
 
 export interface SpoolEvents {
-  /** Called once neither writer nor reader uses the file any more. */
+  /** Called once neither the writer nor a reader uses the file. */
   closed?: () => void;
-  /** Called with the number of readers whenever one comes or leaves. */
+  /** Called with the number of readers whenever it changes. */
   readers?: (count: number) => void;
 }
 

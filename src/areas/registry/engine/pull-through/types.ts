@@ -1,24 +1,24 @@
 import type { Readable } from 'node:stream';
-import type { Away } from '../../clients/upstream/away.ts';
 import type { UpstreamClient } from '../../clients/upstream/client.ts';
+import type { UpstreamCooldown } from '../../clients/upstream/cooldown.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import type { RegistryMetrics } from '../metrics.ts';
 import type { Engine } from '../settings.ts';
 
-/** The way to the upstreams, made once: logins, tokens and who is away are remembered in it. */
+/** Shared access to the upstreams: client, logins, tokens and cooldowns. Made once per process. */
 export interface Upstreams extends Engine {
   client: UpstreamClient;
-  away: Away;
+  cooldown: UpstreamCooldown;
   metrics: RegistryMetrics;
-  /** Whose files what is being fetched is in. */
+  /** The node whose disk holds the bytes of running fetches. */
   node: () => Promise<string>;
 }
 
-/** Bytes that are still on their way from an upstream, or have just arrived. */
+/** A blob that is being fetched, or was just fetched. */
 export interface ReadableSource {
-  /** Of the whole blob. */
+  /** Size of the whole blob in bytes. */
   size: number;
-  /** Bytes from `offset` on, at most `length` of them; may be called once. */
+  /** At most `length` bytes from `offset`; may be called once. */
   open(range?: { offset: number; length: number }): Promise<Readable>;
 }
 
@@ -29,37 +29,39 @@ export interface Descriptor {
   artifactType?: string;
 }
 
-/** `next`: the query of the slice after this one, in the upstream's own words. */
-export interface TagSlice {
+/** `next`: the query of the next page, as the upstream wrote it. */
+export interface TagPage {
   tags: string[];
   next?: URLSearchParams;
 }
-export interface ReferrerSlice {
+export interface ReferrerPage {
   manifests: Descriptor[];
   next?: URLSearchParams;
 }
 
-/** The upstream cannot say: what is here must do, with this word to the client. */
-export interface Unheard {
+/** The upstream gave no list: the local content is listed, with this warning to the client. */
+export interface UpstreamWarning {
   warning: string;
 }
 
-/** Repositories below `<slug>/<catalog host>/…` that are filled from an upstream when somebody pulls. */
+/** Repositories below `<slug>/<catalog host>/…` that are filled from an upstream when a client pulls. */
 export interface PullThrough {
-  /** The catalog host that a repository's name (without the slug) begins with; undefined for an ordinary one. */
+  /** The catalog host that a repository's name (without the slug) begins with; undefined for an ordinary repository. */
   hostOf(repositoryName: string): string | undefined;
-  /** The repository's row, made when the upstream is known and the row is not there yet; throws a RegistryError otherwise. */
+  /** The repository's row, created if the upstream is in the catalog; throws a RegistryError otherwise. */
   repository(slug: string, registryId: string, name: string): Promise<RepositoryRow>;
-  /** After this the local tables hold what the upstream has, or what is left of it; throws a RegistryError when there is nothing. */
+  /** Afterwards the tables hold the upstream's manifest, or the last known copy. Throws a RegistryError when there is none. */
   manifest(repository: RepositoryRow, reference: string): Promise<{ warning?: string } | undefined>;
-  /** Links a blob that an image of the repository names and another repository of the registry has, from which the caller may pull.
-   *  False: there is none, and the upstream must be asked. */
-  linkHere(repository: RepositoryRow, digest: string, mayPull: (repository: string) => boolean): Promise<boolean>;
-  /** For a blob that the repository does not link yet. Undefined: the upstream has none either. After a whole fill it is linked. */
+  /**
+   * Links a blob that an image of the repository names, if another repository of the registry has it and the caller may pull there. False:
+   * the upstream must be asked.
+   */
+  linkHeldBlob(repository: RepositoryRow, digest: string, mayPull: (repository: string) => boolean): Promise<boolean>;
+  /** A blob that the repository does not link yet. Undefined: the upstream does not have it. It is linked after a complete fetch. */
   blob(repository: RepositoryRow, digest: string): Promise<ReadableSource | undefined>;
-  /** How large such a blob is, without fetching it. Undefined: the upstream has none either. */
+  /** The size of such a blob, without fetching it. Undefined: the upstream does not have it. */
   blobSize(repository: RepositoryRow, digest: string): Promise<number | undefined>;
-  /** What the upstream lists; undefined when it knows no such repository, or is no longer in the catalog. */
-  tags(repository: RepositoryRow, query: URLSearchParams): Promise<TagSlice | Unheard | undefined>;
-  referrers(repository: RepositoryRow, digest: string, query: URLSearchParams): Promise<ReferrerSlice | Unheard | undefined>;
+  /** The upstream's list. Undefined: unknown repository, or the upstream is no longer in the catalog. */
+  tags(repository: RepositoryRow, query: URLSearchParams): Promise<TagPage | UpstreamWarning | undefined>;
+  referrers(repository: RepositoryRow, digest: string, query: URLSearchParams): Promise<ReferrerPage | UpstreamWarning | undefined>;
 }

@@ -4,41 +4,48 @@ import type { Caches } from '../../../../kernel/cache.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { RegistryError } from '../../rules/errors.ts';
 import { isImmutable } from '../../rules/immutable.ts';
-import { indexBounds, type Manifest } from '../../rules/manifest.ts';
+import { indexLimits, type Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { type BlobRow, linkBlob, linkedElsewhere, shareLinks } from '../../store/blobs.ts';
 import { countContent } from '../../store/content.ts';
-import { insertTag, keepListed, ledTo, lockTag, moveTag, putManifest, renewTag, shareListed } from '../../store/manifests.ts';
+import { insertTag, keepListed, lockTag, manifestsUnder, moveTag, putManifest, renewTag, shareListed } from '../../store/manifests.ts';
 import { noteOnceTagged } from '../../store/once-tagged.ts';
 import { redeemPromises } from '../../store/promises.ts';
 import { shareRepository } from '../../store/removed-repositories.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import { forgetChecked } from '../../store/upstreams.ts';
-import type { Allow } from '../credentials/index.ts';
-import { withRoom } from '../gc/evict.ts';
+import type { CheckPermission } from '../credentials/index.ts';
+import { withEviction } from '../gc/evict.ts';
 import { bookBytes } from '../quota.ts';
-import { recountIndexes } from '../uncount.ts';
-import { patiently } from './patience.ts';
+import { recountIndexes } from '../recount-indexes.ts';
+import { retryWhileUnavailable } from './database-retry.ts';
 
-export interface Pushed {
+export interface PushedManifest {
   repository: RepositoryRow;
   digest: string;
   body: Buffer;
   parsed: Manifest;
   tags: readonly string[];
   by: string;
-  /** Fetched from an upstream: its layers come when somebody pulls them, and it takes no tag away from what was pushed. */
+  /** Fetched from an upstream: its layers are fetched on demand, and it takes no tag from a pushed image. */
   cached?: boolean;
 }
 
 export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${createHash(algorithm).update(body).digest('hex')}`;
 
-/** A manifest that somebody pushes: its repository is made when it is not there, and cached images make room. Undefined: the registry
- *  is gone. */
-export const pushManifest = (app: App, place: { registryId: string; name: string }, pushed: Omit<Pushed, 'repository'>, allow: Allow) =>
-  withRoom(app, place.registryId, () =>
-    patiently(() =>
+/**
+ * Stores a pushed manifest. Creates the repository if needed and evicts cached images if the quota is full. Undefined: the registry is
+ * gone.
+ */
+export const pushManifest = (
+  app: App,
+  place: { registryId: string; name: string },
+  pushed: Omit<PushedManifest, 'repository'>,
+  allow: CheckPermission,
+) =>
+  withEviction(app, place.registryId, () =>
+    retryWhileUnavailable(() =>
       app.db.write(async (tx) => {
         const [, repository] = await Promise.all([allow(tx), ensureRepository(tx, place)]);
         if (repository) await storeManifest(tx, app.caches, { ...pushed, repository });
@@ -47,15 +54,15 @@ export const pushManifest = (app: App, place: { registryId: string; name: string
     ),
   );
 
-/** Stores a manifest and moves its tags. Locks in this order: repository, links, manifest, what it lists, tags by name, the registry's row. */
-export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
+/** Stores a manifest and moves its tags. Lock order: repository, links, manifest, children, tags by name, the registry's row. */
+export async function storeManifest(tx: Tx, caches: Caches, pushed: PushedManifest): Promise<{ id: number }> {
   const { repository, digest, body, parsed, by, cached = false } = pushed;
   const [, linked] = await Promise.all([shareRepository(tx, repository.id), cached ? [] : requireBlobs(tx, repository, parsed)]);
   const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed, cached };
   const { id, fresh, mediaType, weight } = await putManifest(tx, put);
   if (!cached) {
     refuseRetyped(mediaType, parsed);
-    if (parsed.children.length > 0) await keepWhatIsListed(tx, repository, id, by);
+    if (parsed.children.length > 0) await keepListedManifests(tx, repository, id, by);
   }
   if (parsed.children.length > 0) await countContent(tx, [id]);
   if (fresh) await recountIndexes(tx, repository, digest);
@@ -73,10 +80,10 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
   return { id };
 }
 
-/** What the index leads to stays for it, and is the cache's no more. */
-async function keepWhatIsListed(tx: Tx, repository: RepositoryRow, indexId: number, by: string) {
-  const { manifests, depth } = indexBounds;
-  const listed = await ledTo(tx, indexId, { most: manifests + 1, depth: depth + 1 });
+/** The children of a pushed index stay with it and no longer belong to the cache. */
+async function keepListedManifests(tx: Tx, repository: RepositoryRow, indexId: number, by: string) {
+  const { manifests, depth } = indexLimits;
+  const listed = await manifestsUnder(tx, indexId, { maxRows: manifests + 1, depth: depth + 1 });
   if (listed.length > manifests)
     throw new RegistryError(
       'MANIFEST_INVALID',
@@ -89,8 +96,10 @@ async function keepWhatIsListed(tx: Tx, repository: RepositoryRow, indexId: numb
   if (repository.upstream_host !== null) await keepListed(tx, ids, by);
 }
 
-/** Bytes that name no type of their own are for ever what they were pushed as: another type would change what stands under every tag
- *  and digest they have, however immutable. */
+/**
+ * A manifest without a mediaType keeps the type of its first push. Another type would change the content of every tag and digest, even
+ * immutable ones.
+ */
 function refuseRetyped(mediaType: string, parsed: Manifest) {
   if (mediaType !== parsed.mediaType)
     throw new RegistryError(
@@ -99,7 +108,7 @@ function refuseRetyped(mediaType: string, parsed: Manifest) {
     );
 }
 
-/** Two first pushes of a tag both find nothing: the second to insert it looks again, and judges what the first has made. */
+/** Of two concurrent first pushes of a tag, the second to insert it reads again and sees the first one's row. */
 async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: string, { id, cached }: { id: number; cached: boolean }) {
   if (!cached && repository.upstream_host !== null) await forgetChecked(tx, repository.id, tag);
   for (;;) {
@@ -122,7 +131,7 @@ async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: st
   }
 }
 
-/** Shares the links of what the image needs. What was promised to a push is linked again: those are returned, to be booked last. */
+/** Locks the links of the image's blobs (FOR SHARE). Promised blobs are linked again and returned; the caller books them last. */
 async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest): Promise<BlobRow[]> {
   const held = new Set(
     (

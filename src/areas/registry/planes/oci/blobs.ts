@@ -7,15 +7,23 @@ import { isDigest } from '../../rules/names.ts';
 import { rangeOf } from '../../rules/range.ts';
 import type { BlobRow } from '../../store/blobs.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
-import { allow, type Call, knownRepository, type Place, permit, refuseCached, repositoryAt } from './call.ts';
+import { watchAccess } from './access-watch.ts';
 import { OciError } from './errors.ts';
-import { makeSmallBlob } from './remembered.ts';
+import { makeSmallBlob } from './memory-answers.ts';
+import {
+  type Call,
+  checkPermission,
+  knownRepository,
+  type RepositoryAddress,
+  refuseCached,
+  repositoryAt,
+  requireAccess,
+} from './request.ts';
 import { sendStream } from './send.ts';
-import { watchAccess } from './watch.ts';
 
-/** Configs and signatures: small, and asked for again and again. */
-const smallest = 64 * 1024;
-/** Whoever is sent to the storage goes there at once; a longer life would only help who finds the address in a log. */
+/** Configs and signatures: small and requested often, so they are kept in memory. */
+const smallBlobMaxBytes = 64 * 1024;
+/** A client follows the redirect at once. A longer lifetime would only help a reader of logs. */
 const presignedSeconds = 30;
 
 const blobUnknown = (digest: string): never => {
@@ -27,25 +35,27 @@ const checkDigest = (digest: string) => {
 };
 
 export async function getBlob(call: Call, name: string, digest: string): Promise<void> {
-  const place = permit(call.plane, call.access, name, ['pull']);
+  const address = requireAccess(call.plane, call.access, name, ['pull']);
   checkDigest(digest);
-  const repository = await knownRepository(call, place);
+  const repository = await knownRepository(call, address);
   const head = call.method === 'HEAD';
-  // Nobody pushes to what caches an upstream, so there nobody relies on the answer.
-  const relies = head && !call.plane.cache?.hostOf(place.repository);
-  const blob = relies ? await call.plane.places.relyOn(repository, digest) : await call.plane.places.blob(repository, digest);
-  if (!blob) return fromUpstream(call, place, repository, digest);
-  await answerBlob(call, place, repository, blob);
+  // Clients cannot push to a cache, so a HEAD there needs no touch.
+  const relies = head && !call.plane.pullThrough?.hostOf(address.repository);
+  const blob = relies
+    ? await call.plane.contentCache.touchBlob(repository, digest)
+    : await call.plane.contentCache.blob(repository, digest);
+  if (!blob) return fromUpstream(call, address, repository, digest);
+  await answerBlob(call, address, repository, blob);
 }
 
-async function answerBlob(call: Call, place: Place, repository: RepositoryRow, blob: BlobRow): Promise<void> {
-  if (!prepare(call, blob.size, blob.digest)) return;
+async function answerBlob(call: Call, address: RepositoryAddress, repository: RepositoryRow, blob: BlobRow): Promise<void> {
+  if (!setBlobHeaders(call, blob.size, blob.digest)) return;
   if (call.method === 'HEAD') return void call.response.end();
-  await sendBlob(call, place, repository, blob);
+  await sendBlob(call, address, repository, blob);
 }
 
-/** Headers and status for a content of this size. False: the answer has been sent already. */
-function prepare({ request, response }: Call, size: number, digest: string): boolean {
+/** Sets headers and status for a blob of this size. False: the answer is already sent. */
+function setBlobHeaders({ request, response }: Call, size: number, digest: string): boolean {
   response.setHeader('Docker-Content-Digest', digest);
   response.setHeader('ETag', `"${digest}"`);
   response.setHeader('Cache-Control', 'max-age=31536000, immutable');
@@ -73,35 +83,34 @@ function prepare({ request, response }: Call, size: number, digest: string): boo
   return true;
 }
 
-/** A refusal must not look like the content, which may be kept for a year. */
-async function orUnprepared<T>(call: Call, work: Promise<T>): Promise<T> {
+/** An error must not carry the blob's headers: they allow caching for a year. */
+async function clearHeadersOnError<T>(call: Call, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (!call.response.headersSent) unprepare(call);
+    if (!call.response.headersSent) clearBlobHeaders(call);
     throw error;
   }
 }
 
-/** There is no such content after all, or not now. */
-function unprepare({ response }: Call) {
+function clearBlobHeaders({ response }: Call) {
   for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest'])
     response.removeHeader(header);
 }
 
-async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blob: BlobRow): Promise<void> {
+async function sendBlob(call: Call, address: RepositoryAddress, repository: RepositoryRow, blob: BlobRow): Promise<void> {
   const { plane, request, response } = call;
   const { storage } = plane.app;
   const asked = rangeOf(request.headers.range, blob.size);
   const range = asked === 'unsatisfiable' ? undefined : asked;
-  const count = (bytes: number) => plane.metrics.bytes.series(place.slug, 'out').count(bytes);
+  const count = (bytes: number) => plane.metrics.bytes.series(address.slug, 'out').count(bytes);
 
-  const remembered = plane.small.get(blob.digest)?.bytes;
+  const remembered = plane.smallBlobs.get(blob.digest)?.bytes;
   if (remembered) {
     response.end(range ? remembered.subarray(range.offset, range.offset + range.length) : remembered);
     return count(range?.length ?? blob.size);
   }
-  if (blob.size > smallest && plane.app.config.s3_redirect === 'on') {
+  if (blob.size > smallBlobMaxBytes && plane.app.config.s3_redirect === 'on') {
     const elsewhere = await storage.presign(blob.storage_key, presignedSeconds, { contentType: 'application/octet-stream' });
     if (elsewhere) {
       for (const header of ['Content-Length', 'Content-Range', 'Cache-Control']) response.removeHeader(header);
@@ -112,34 +121,34 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
       return count(range?.length ?? blob.size);
     }
   }
-  if (blob.size > smallest && (await leaveToProxy(call, blob))) return count(range?.length ?? blob.size);
-  const whole = blob.size <= smallest;
-  const opened = await orUnprepared(call, storage.open(blob.storage_key, whole ? undefined : range));
+  if (blob.size > smallBlobMaxBytes && (await sendByProxy(call, blob))) return count(range?.length ?? blob.size);
+  const whole = blob.size <= smallBlobMaxBytes;
+  const opened = await clearHeadersOnError(call, storage.open(blob.storage_key, whole ? undefined : range));
   if (!opened) {
-    // Deleted since we remembered it, and perhaps pushed again by way of another process, whose word has not reached us yet; or it
-    // was never there, and then the operator must know.
-    const now = await plane.places.blobAnew(repository, blob.digest);
-    if (now && now.storage_key !== blob.storage_key) return sendBlob(call, place, repository, now);
+    // The cached row is outdated: the blob was deleted, and perhaps pushed again through another process. If the row is unchanged, the
+    // object is lost and the operator must know.
+    const now = await plane.contentCache.reloadBlob(repository, blob.digest);
+    if (now && now.storage_key !== blob.storage_key) return sendBlob(call, address, repository, now);
     if (now) plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
-    unprepare(call);
+    clearBlobHeaders(call);
     return blobUnknown(blob.digest);
   }
   if (whole) {
     const bytes = await gather(opened.stream);
-    if (bytes.length === blob.size) plane.small.set(blob.digest, makeSmallBlob(blob.digest, bytes));
+    if (bytes.length === blob.size) plane.smallBlobs.set(blob.digest, makeSmallBlob(blob.digest, bytes));
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {
     const reader = { response, org: call.access.org, buffers: plane.buffers, watch: plane.app.watch };
-    await orUnprepared(
+    await clearHeadersOnError(
       call,
-      whileAllowed(call, place, () => sendStream(opened.stream, opened.length, reader)),
+      whileAllowed(call, address, () => sendStream(opened.stream, opened.length, reader)),
     );
   }
   count(opened.length);
 }
 
-/** Where the operator's nginx can read our files, it sends them itself, and the range that was asked for. */
-async function leaveToProxy({ plane, request, response }: Call, blob: BlobRow): Promise<boolean> {
+/** nginx sends the file itself, including the requested range, if the operator configured it. */
+async function sendByProxy({ plane, request, response }: Call, blob: BlobRow): Promise<boolean> {
   const { config, peers, storage } = plane.app;
   if (!config.accel_redirect || config.storage || !peers.isProxied(request) || !(await storage.stat(blob.storage_key))) return false;
   response.removeHeader('Content-Range');
@@ -150,8 +159,8 @@ async function leaveToProxy({ plane, request, response }: Call, blob: BlobRow): 
   return true;
 }
 
-/** A long transfer ends when nothing moves any more, or when the credential is revoked. */
-async function whileAllowed(call: Call, { slug, repository }: Place, send: () => Promise<void>): Promise<void> {
+/** Aborts a transfer without progress, or when the credential is revoked. */
+async function whileAllowed(call: Call, { slug, repository }: RepositoryAddress, send: () => Promise<void>): Promise<void> {
   const { response, plane } = call;
   const cut = () => void response.destroy();
   const unwatch = watchAccess(call, (access) => may({ ...access, scopes: undefined }, slug, repository, 'pull'), cut);
@@ -164,38 +173,40 @@ async function whileAllowed(call: Call, { slug, repository }: Place, send: () =>
   });
 }
 
-async function fromUpstream(call: Call, place: Place, repository: RepositoryRow, digest: string): Promise<void> {
-  const cache = repository.upstream_host ? call.plane.cache : undefined;
-  if (await cache?.linkHere(repository, digest, (name) => may({ ...call.access, scopes: undefined }, place.slug, name, 'pull'))) {
-    const blob = await call.plane.places.blob(repository, digest);
-    if (blob) return answerBlob(call, place, repository, blob);
+async function fromUpstream(call: Call, address: RepositoryAddress, repository: RepositoryRow, digest: string): Promise<void> {
+  const pullThrough = repository.upstream_host ? call.plane.pullThrough : undefined;
+  if (
+    await pullThrough?.linkHeldBlob(repository, digest, (name) => may({ ...call.access, scopes: undefined }, address.slug, name, 'pull'))
+  ) {
+    const blob = await call.plane.contentCache.blob(repository, digest);
+    if (blob) return answerBlob(call, address, repository, blob);
   }
   if (call.method === 'HEAD') {
-    const size = (await cache?.blobSize(repository, digest)) ?? blobUnknown(digest);
-    return prepare(call, size, digest) ? void call.response.end() : undefined;
+    const size = (await pullThrough?.blobSize(repository, digest)) ?? blobUnknown(digest);
+    return setBlobHeaders(call, size, digest) ? void call.response.end() : undefined;
   }
-  const source: ReadableSource | undefined = await cache?.blob(repository, digest);
+  const source: ReadableSource | undefined = await pullThrough?.blob(repository, digest);
   if (!source) return blobUnknown(digest);
-  if (!prepare(call, source.size, digest)) return;
+  if (!setBlobHeaders(call, source.size, digest)) return;
   const range = rangeOf(call.request.headers.range, source.size);
-  const stream = await orUnprepared(call, source.open(typeof range === 'object' ? range : undefined));
+  const stream = await clearHeadersOnError(call, source.open(typeof range === 'object' ? range : undefined));
   const length = typeof range === 'object' ? range.length : source.size;
   const { response, access, plane } = call;
-  await whileAllowed(call, place, () =>
+  await whileAllowed(call, address, () =>
     sendStream(stream, length, { response, org: access.org, buffers: plane.buffers, watch: plane.app.watch }),
   );
-  plane.metrics.bytes.series(place.slug, 'out').count(length);
+  plane.metrics.bytes.series(address.slug, 'out').count(length);
 }
 
 export async function deleteBlob(call: Call, name: string, digest: string): Promise<void> {
   const { plane, response } = call;
-  const place = permit(plane, call.access, name, ['delete']);
+  const address = requireAccess(plane, call.access, name, ['delete']);
   checkDigest(digest);
-  refuseCached(call, place);
-  const repository = (await repositoryAt(call, place)) ?? blobUnknown(digest);
+  refuseCached(call, address);
+  const repository = (await repositoryAt(call, address)) ?? blobUnknown(digest);
   const { db, caches } = plane.app;
   const gone = await db.write(async (tx) => {
-    await allow(call, name, ['delete'])(tx);
+    await checkPermission(call, name, ['delete'])(tx);
     return deletion.deleteBlob(tx, caches, repository, digest);
   });
   if (!gone) blobUnknown(digest);

@@ -7,7 +7,7 @@ import { isTemporary, refuseTemporarily } from '../../../../kernel/http/temporar
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { ImmutableTag } from '../../engine/deletion.ts';
 import { OverQuota } from '../../engine/quota.ts';
-import { type ErrorCode, RegistryError, UpstreamAway } from '../../rules/errors.ts';
+import { type ErrorCode, RegistryError, UpstreamUnavailable } from '../../rules/errors.ts';
 import { ManifestInvalid } from '../../rules/manifest.ts';
 
 const statuses: Record<ErrorCode, number> = {
@@ -29,11 +29,11 @@ const statuses: Record<ErrorCode, number> = {
   UNAVAILABLE: 503,
 };
 
-/** How clients tell a registry from any other server. */
+/** The header by which clients recognize a registry. */
 export const apiVersion = ['Docker-Distribution-Api-Version', 'registry/2.0'] as const;
 export const setApiVersion = (response: ServerResponse) => response.setHeader(...apiVersion);
 
-/** A refusal in the words that registry clients understand. */
+/** An error with a code of the OCI specification. */
 export class OciError extends Refusal {
   declare readonly code: ErrorCode;
   readonly detail: unknown;
@@ -53,20 +53,20 @@ const codes: Record<number, ErrorCode> = { 401: 'UNAUTHORIZED', 403: 'DENIED', 4
 const retryAfter = (seconds: number) => ({ 'Retry-After': String(Math.ceil(seconds)) });
 const soon = retryAfter(2);
 
-/** What went wrong, in the protocol's words. Undefined: nobody foresaw it. */
+/** Maps an error to the protocol. Undefined: an unexpected error. */
 export function asOciError(error: unknown): OciError | undefined {
   if (error instanceof OciError) return error;
   if (error instanceof RegistryError)
     return new OciError(error.code, error.message, {
       detail: error.detail,
       cause: error,
-      ...(error.retrySeconds === undefined ? {} : { headers: retryAfter(error.retrySeconds) }),
+      ...(error.retryAfterSeconds === undefined ? {} : { headers: retryAfter(error.retryAfterSeconds) }),
     });
   // 429 stays 429, so that clients wait.
-  if (error instanceof UpstreamAway)
-    return new OciError(error.limited ? 'TOOMANYREQUESTS' : 'UNAVAILABLE', error.message, {
-      status: error.limited ? 429 : 502,
-      headers: retryAfter(error.retrySeconds),
+  if (error instanceof UpstreamUnavailable)
+    return new OciError(error.isRateLimited ? 'TOOMANYREQUESTS' : 'UNAVAILABLE', error.message, {
+      status: error.isRateLimited ? 429 : 502,
+      headers: retryAfter(error.retryAfterSeconds),
       cause: error,
       isTold: true,
     });
@@ -90,7 +90,7 @@ export function asOciError(error: unknown): OciError | undefined {
   return undefined;
 }
 
-/** Says no in the words of the distribution specification. */
+/** Sends an error as the distribution specification defines it. */
 export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown) {
   const error = asOciError(thrown) ?? new OciError('UNAVAILABLE', refusalFor(thrown, request).message, { cause: thrown });
   const body = JSON.stringify({
@@ -101,7 +101,7 @@ export function sendError(request: IncomingMessage, response: ServerResponse, th
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(body));
-  // A body that nobody reads on would keep the connection waiting: whoever still sends it is told that this answer is the last.
+  // The rest of the body is not read, so the client is told that the connection closes.
   if (!request.complete && hasBody(request)) response.setHeader('Connection', 'close');
   if (request.method === 'HEAD') response.end();
   else endAfterBody(request, response, body);

@@ -1,33 +1,50 @@
+/*
+ * The OCI data plane, /v2.
+ *
+ * Actors. Clients (docker, containerd, skopeo, …) with a bearer token, a key or Basic. Handlers live in manifests.ts, blobs.ts, uploads.ts
+ * and lists.ts; they parse the protocol and call engine/. errors.ts maps every error to the codes of the specification.
+ *
+ * Flow of a request: parse the route (a name may contain any word, so from the end) → authenticate → memory-answers.ts if the answer is in
+ * memory → take a turn on the event loop (a busy tenant is delayed) → authenticate again if it was delayed → handler. Lists also take a
+ * request slot of their organization.
+ *
+ * A pull is sent by send.ts with two buffers. A push is read by receive.ts chunk by chunk; write-leases.ts in engine/push lets one process
+ * write to an upload. access-watch.ts ends a transfer whose credential is revoked, and every transaction checks the right again.
+ *
+ * Crash. This folder keeps no durable state: memory caches are refilled, running hashes are replaced by reading the content back, and
+ * clients continue an upload at the offset that GET reports.
+ */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { rememberNode } from '../../../../kernel/data/node.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
 import { type Plane, setFrameHeaders } from '../../../../kernel/http/plane.ts';
+import { makeContentCache } from '../../engine/content-cache.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
-import { makePlaces } from '../../engine/places.ts';
 import { makePullMarks } from '../../engine/pull-marks.ts';
 import type { PullThrough } from '../../engine/pull-through/types.ts';
+import { retryWhileUnavailable } from '../../engine/push/database-retry.ts';
 import { makeHashes } from '../../engine/push/hashes.ts';
-import { makeWriteLeases } from '../../engine/push/leases.ts';
-import { patiently } from '../../engine/push/patience.ts';
+import { makeWriteLeases } from '../../engine/push/write-leases.ts';
 import type { Engine } from '../../engine/settings.ts';
 import type { Access, Action } from '../../rules/access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
-import { type Call, type DataPlane, noQuery, scopeOf } from './call.ts';
 import { challenge } from './challenge.ts';
 import { asOciError, OciError, sendError, setApiVersion } from './errors.ts';
 import { listCatalog, listReferrers, listTags } from './lists.ts';
 import { deleteManifest, getManifest, putManifest } from './manifests.ts';
-import { sendRemembered } from './remembered.ts';
+import { sendFromMemory } from './memory-answers.ts';
+import { type Call, type DataPlane, noQuery, scopeOf } from './request.ts';
 import { makeBuffers } from './send.ts';
 import { appendChunk, cancelUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts';
 
 export interface OciParts extends Engine {
   authenticate: Authenticate;
-  cache?: PullThrough | undefined;
+  pullThrough?: PullThrough | undefined;
   metrics: RegistryMetrics;
 }
 
@@ -42,7 +59,7 @@ export const ociPlane = (parts: OciParts): Plane => ({
       try {
         return answerRequest(plane, request, response);
       } catch (error) {
-        throw asTold(error);
+        throw toOciError(error);
       }
     };
   },
@@ -51,49 +68,49 @@ export const ociPlane = (parts: OciParts): Plane => ({
   writesFrameHeaders: true,
 });
 
-/** What the frame is given says by itself whether anybody foresaw it. */
-const asTold = (error: unknown) => asOciError(error) ?? error;
+/** Errors with a known cause become OciErrors; the HTTP server treats all others as unexpected. */
+const toOciError = (error: unknown) => asOciError(error) ?? error;
 
-function makeDataPlane({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane {
+function makeDataPlane({ app, settings, authenticate, pullThrough, metrics }: OciParts): DataPlane {
   const hashes = makeHashes();
   return {
     app,
     settings,
     authenticate,
-    cache,
-    places: makePlaces({ app, settings }),
+    pullThrough,
+    contentCache: makeContentCache({ app, settings }),
     hashes,
     leases: makeWriteLeases({ app, settings }, hashes),
     metrics,
     buffers: makeBuffers(),
-    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length + 1_000 }),
+    smallBlobs: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length + 1_000 }),
     node: rememberNode(app),
-    pulled: makePullMarks(app),
+    markPulled: makePullMarks(app),
   };
 }
 
-/** They cost the database most, and wait for nobody's bytes nor for an upstream while they have a turn. */
-const lists: ReadonlySet<Route['kind']> = new Set(['tags', 'referrers', 'catalog']);
+/** Lists are the most expensive queries. While they hold a request slot they wait neither for a body nor for an upstream. */
+const listRoutes: ReadonlySet<Route['kind']> = new Set(['tags', 'referrers', 'catalog']);
 
-/** What a request asks for, as far as its first line tells. */
-interface Asked {
+/** A request as parsed from its first line. */
+interface ParsedRequest {
   plane: DataPlane;
   request: IncomingMessage;
   response: ServerResponse;
   method: string;
   query: URLSearchParams;
   route: Route | undefined;
-  /** Whose content it is, where a mirror was asked for it. */
+  /** The upstream host, when a client uses the registry as a mirror. */
   namespace?: string;
 }
 
-function readAsked(plane: DataPlane, request: IncomingMessage, response: ServerResponse): Asked {
+function parseRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): ParsedRequest {
   const { url = '', method = 'GET' } = request;
   const mark = url.indexOf('?');
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
   const route = routeOf(mark < 0 ? url : url.slice(0, mark));
-  const asked = { plane, request, response, method, query, route };
-  return query === noQuery ? asked : { ...asked, ...mirrored(plane, route, method, query) };
+  const parsed = { plane, request, response, method, query, route };
+  return query === noQuery ? parsed : { ...parsed, ...mirrored(plane, route, method, query) };
 }
 
 type Found = ReturnType<Authenticate>;
@@ -102,20 +119,21 @@ type Turn = Promise<void> | undefined;
 const contextOf = ({ org }: Access, { kind }: Route) => ({ org, operation: `oci ${kind}` });
 
 function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-  const asked = readAsked(plane, request, response);
-  const { route, method, query } = asked;
-  // A client in the middle of a push waits for a database that is away for a moment, or for its turn; all others may simply ask again.
-  const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
-  if (!route || !found || found instanceof Promise) return answerSlowly(asked, found);
+  const parsed = parseRequest(plane, request, response);
+  const { route, method, query } = parsed;
+  // A push in progress waits for an unavailable or busy database; other clients may repeat their request.
+  const found =
+    route && isPush(route, method) ? retryWhileUnavailable(async () => plane.authenticate(request)) : plane.authenticate(request);
+  if (!route || !found || found instanceof Promise) return answerAsync(parsed, found);
   markKnown(request);
   const rest = plane.app.watch.takeTurn(contextOf(found, route));
-  if (!rest && sendRemembered({ plane, request, response, method, query, access: found }, route)) return;
-  return answerSlowly(asked, found, { rest });
+  if (!rest && sendFromMemory({ plane, request, response, method, query, access: found }, route)) return;
+  return answerAsync(parsed, found, { rest });
 }
 
-/** `turn`: what to wait for first, where that was asked already. */
-async function answerSlowly(asked: Asked, found: Found, turn?: { rest: Turn }): Promise<void> {
-  const { plane, request, response, method, query, route, namespace } = asked;
+/** `turn`: the throttle delay, if the caller has already taken its turn. */
+async function answerAsync(parsed: ParsedRequest, found: Found, turn?: { rest: Turn }): Promise<void> {
+  const { plane, request, response, method, query, route, namespace } = parsed;
   setFrameHeaders(request, response);
   setApiVersion(response);
   if (namespace) response.setHeader('OCI-Namespace', namespace);
@@ -129,27 +147,27 @@ async function answerSlowly(asked: Asked, found: Found, turn?: { rest: Turn }): 
     const { rest } = turn ?? { rest: watch.takeTurn(context) };
     if (rest) {
       await rest;
-      access = await plane.authenticate(request); // it may have been revoked meanwhile
+      access = await plane.authenticate(request); // the credential may have been revoked meanwhile
       if (!access) throw challenge(plane.app, wantedScope(route, method, query));
     }
     const call = { plane, request, response, method, query, access };
     const answer = () => handle(call, route);
     const answerFor = () => runFor(context, answer, watch);
-    await (lists.has(route.kind) ? requests.run(`${access.org} lists`, answerFor) : answerFor());
+    await (listRoutes.has(route.kind) ? requests.run(`${access.org} lists`, answerFor) : answerFor());
   } catch (error) {
-    throw asTold(error);
+    throw toOciError(error);
   }
 }
 
 const isPush = ({ kind }: Route, method: string) => kind === 'upload' || kind === 'uploads' || (kind === 'manifest' && method === 'PUT');
 
-/** containerd asks a mirror for `<slug>/library/alpine` and says in `ns` whose that is; the mirror says in OCI-Namespace that it knows. */
+/** containerd asks a mirror for `<slug>/library/alpine` and names the upstream in `ns`. The mirror confirms it in OCI-Namespace. */
 function mirrored(plane: DataPlane, route: Route | undefined, method: string, query: URLSearchParams) {
   const host = query.get('ns');
   if (!host || !route || !('name' in route) || (method !== 'GET' && method !== 'HEAD')) return undefined;
   const parts = splitName(route.name);
   const name = parts && (parts.repository.startsWith(`${host}/`) ? parts.repository : `${host}/${parts.repository}`);
-  if (!name || plane.cache?.hostOf(name) !== host) return undefined;
+  if (!name || plane.pullThrough?.hostOf(name) !== host) return undefined;
   return { namespace: host, route: { ...route, name: `${parts.slug}/${name}` } };
 }
 
@@ -192,7 +210,7 @@ async function unsupported({ method }: Call): Promise<never> {
   throw new OciError('UNSUPPORTED', `${method} is not supported here`);
 }
 
-/** What a token must be for: a mount also pulls from its source. A name that cannot exist is nothing to ask a token for. */
+/** The scope for a challenge. A mount also pulls from its source. An invalid name gets no scope. */
 function wantedScope(route: Route, method: string, query: URLSearchParams): string | undefined {
   if (route.kind === 'catalog') return 'registry:catalog:*';
   if (route.kind === 'base' || !isName(route.name)) return undefined;

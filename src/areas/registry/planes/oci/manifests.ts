@@ -1,20 +1,20 @@
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import * as deletion from '../../engine/deletion.ts';
-import { patiently } from '../../engine/push/patience.ts';
+import { retryWhileUnavailable } from '../../engine/push/database-retry.ts';
 import { digestOf, pushManifest } from '../../engine/push/store-manifest.ts';
 import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { allow, type Call, knownRepository, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
+import { type Call, checkPermission, knownRepository, refuseCached, requireAccess, scopeOf, unknownName } from './request.ts';
 
 const manifestUnknown = (reference: string): never => {
   throw new OciError('MANIFEST_UNKNOWN', `the repository has no manifest ${reference}`);
 };
 
-/** For what is pushed or deleted. One that is only asked for, and cannot exist, is 404 like any other that does not exist. */
+/** For pushes and deletions. A GET of an invalid reference is a plain 404. */
 function checkReference(reference: string) {
   if (looksLikeDigest(reference)) {
     if (!isDigest(reference)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
@@ -24,16 +24,16 @@ function checkReference(reference: string) {
 
 export async function getManifest(call: Call, name: string, reference: string): Promise<void> {
   const { plane, request, response } = call;
-  const place = permit(plane, call.access, name, ['pull']);
+  const address = requireAccess(plane, call.access, name, ['pull']);
   if (!isDigest(reference) && !isTag(reference)) manifestUnknown(reference.slice(0, 200));
-  const repository = await knownRepository(call, place);
+  const repository = await knownRepository(call, address);
   const head = call.method === 'HEAD';
   const find = async () => {
-    const filled = repository.upstream_host ? await plane.cache?.manifest(repository, reference) : undefined;
+    const filled = repository.upstream_host ? await plane.pullThrough?.manifest(repository, reference) : undefined;
     if (filled?.warning) response.setHeader('Warning', `299 - "${filled.warning}"`);
-    return plane.places.manifest(repository, reference);
+    return plane.contentCache.manifest(repository, reference);
   };
-  // A cached image may make room for another between the two: the upstream still has it.
+  // A cached image may be evicted between the two steps; the upstream still has it, so it is fetched again.
   const manifest = (await find()) ?? (repository.upstream_host ? await find() : undefined) ?? manifestUnknown(reference);
   response.setHeader('Docker-Content-Digest', manifest.digest);
   response.setHeader('ETag', `"${manifest.digest}"`);
@@ -46,16 +46,16 @@ export async function getManifest(call: Call, name: string, reference: string): 
   response.setHeader('Content-Type', manifest.media_type);
   response.setHeader('Content-Length', manifest.size);
   if (head) return void response.end();
-  const body = (await plane.places.body(repository, manifest)) ?? manifestUnknown(reference);
-  plane.metrics.pulls.series(place.slug).count();
-  plane.pulled(manifest.id);
+  const body = (await plane.contentCache.body(repository, manifest)) ?? manifestUnknown(reference);
+  plane.metrics.pulls.series(address.slug).count();
+  plane.markPulled(manifest.id);
   response.end(body);
 }
 
 export async function putManifest(call: Call, name: string, reference: string): Promise<void> {
   const { plane, request, response, query, access } = call;
-  const place = permit(plane, access, name, ['push']);
-  refuseCached(call, place);
+  const address = requireAccess(plane, access, name, ['push']);
+  refuseCached(call, address);
   checkReference(reference);
   const extra = query.getAll('tag');
   for (const tag of extra)
@@ -79,10 +79,10 @@ export async function putManifest(call: Call, name: string, reference: string): 
   const parsed = parseManifest(body, request.headers['content-type']);
 
   const tags = byDigest ? extra : [reference, ...extra];
-  const target = { registryId: place.registryId, name: place.repository };
+  const target = { registryId: address.registryId, name: address.repository };
   const pushed = { digest, body, parsed, tags, by: access.keyId };
   const repository =
-    (await held.holdWhile(() => pushManifest(plane.app, target, pushed, allow(call, name, ['push'])))) ?? unknownName(place);
+    (await held.holdWhile(() => pushManifest(plane.app, target, pushed, checkPermission(call, name, ['push'])))) ?? unknownName(address);
   plane.metrics.pushes.inc({ registry: repository.slug });
   response.statusCode = 201;
   response.setHeader('Location', `/v2/${name}/manifests/${byDigest || extra.length > 0 ? digest : reference}`);
@@ -93,27 +93,30 @@ export async function putManifest(call: Call, name: string, reference: string): 
   response.end();
 }
 
-/** A body may take minutes to come, and the credential may be revoked meanwhile. A bearer token's own end is not judged anew. */
+/** A body may take minutes to arrive, and the credential may be revoked meanwhile. The expiry of a bearer token is not checked again. */
 async function permitStill({ plane, request, access }: Call, name: string) {
-  const current = await patiently(async () => (access.again ? access.again() : plane.authenticate(request)));
+  const current = await retryWhileUnavailable(async () => (access.reload ? access.reload() : plane.authenticate(request)));
   if (!current) throw challenge(plane.app, scopeOf(name, ['pull', 'push']));
-  permit(plane, current, name, ['push']);
+  requireAccess(plane, current, name, ['push']);
 }
 
-/** By digest the manifest goes with its tags; by tag only the tag goes. */
+/** By digest: deletes the manifest with its tags. By tag: deletes only the tag. */
 export async function deleteManifest(call: Call, name: string, reference: string): Promise<void> {
   const { plane, response, access } = call;
   const { db, caches } = plane.app;
-  const place = permit(plane, access, name, ['delete']);
+  const address = requireAccess(plane, access, name, ['delete']);
   checkReference(reference);
-  refuseCached(call, place);
+  refuseCached(call, address);
   await db.write(async (tx) => {
-    // Not as it is remembered: a rule that was made this moment holds.
-    const [, found] = await Promise.all([allow(call, name, ['delete'])(tx), repositoryByName(tx, place.registryId, place.repository)]);
+    // Read from the database and not from the cache: a rule changed a moment ago already applies.
+    const [, found] = await Promise.all([
+      checkPermission(call, name, ['delete'])(tx),
+      repositoryByName(tx, address.registryId, address.repository),
+    ]);
     const repository = found ?? manifestUnknown(reference);
-    const leaving = { delaySeconds: plane.settings.gcDelaySeconds };
+    const delay = { delaySeconds: plane.settings.gcDelaySeconds };
     const gone = isDigest(reference)
-      ? await deletion.deleteManifest(tx, caches, repository, reference, leaving)
+      ? await deletion.deleteManifest(tx, caches, repository, reference, delay)
       : await deletion.deleteTag(tx, caches, repository, reference);
     if (!gone) manifestUnknown(reference);
   });

@@ -1,28 +1,33 @@
 import type { IncomingMessage } from 'node:http';
 import { chunksOfBody } from '../../../../kernel/http/body.ts';
-import type { WriteLease } from '../../engine/push/leases.ts';
 import { receiveBytes } from '../../engine/push/uploads.ts';
+import type { WriteLease } from '../../engine/push/write-leases.ts';
 import { may } from '../../rules/access.ts';
 import type { UploadRow } from '../../store/uploads.ts';
-import type { Call, Place } from './call.ts';
+import { watchAccess } from './access-watch.ts';
 import { OciError } from './errors.ts';
-import { watchAccess } from './watch.ts';
+import type { Call, RepositoryAddress } from './request.ts';
 
-/** What is known of the bytes to come. */
-interface Coming {
+/** The body of an upload request. */
+interface UploadBody {
   offset: number;
-  /** They are all of a content that is here already, and has so many. */
-  held?: number | undefined;
-  /** The right to write to the upload; none where nobody else knows of it. */
+  /** The size of this content in the registry, if it has it and the body is all of it. */
+  heldBytes?: number | undefined;
+  /** The right to write to the upload; not needed for an upload whose id no other request knows. */
   lease?: WriteLease | undefined;
 }
 
-/** Takes the request's bytes into an upload. Returns the new offset. */
-export async function receive(call: Call, place: Place, upload: UploadRow, { offset, held, lease }: Coming): Promise<number> {
+/** Appends the request's body to an upload. Returns the new offset. */
+export async function receive(
+  call: Call,
+  address: RepositoryAddress,
+  upload: UploadRow,
+  { offset, heldBytes, lease }: UploadBody,
+): Promise<number> {
   const { plane, request } = call;
-  const incoming = { body: watched(call, place), offset, declared: contentLength(request), held, mayWrite: lease?.mayWrite };
+  const incoming = { body: watched(call, address), offset, declared: contentLength(request), heldBytes, mayWrite: lease?.mayWrite };
   const reached = await receiveBytes(plane, plane.hashes, upload, incoming);
-  plane.metrics.bytes.series(place.slug, 'in').count(reached - offset);
+  plane.metrics.bytes.series(address.slug, 'in').count(reached - offset);
   return reached;
 }
 
@@ -31,13 +36,13 @@ export function contentLength(request: IncomingMessage): number | undefined {
   return given === undefined ? undefined : Number(given);
 }
 
-/** The request's bytes while they move, and while whoever sends them may. Each chunk is good until the next one is asked for. */
-async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
+/** The body's chunks, while bytes arrive and the caller has the right to push. A chunk is valid until the next one is requested. */
+async function* watched(call: Call, address: RepositoryAddress): AsyncGenerator<Buffer> {
   const { plane, request } = call;
   let revoked = false;
   const unwatch = watchAccess(
     call,
-    (access) => may({ ...access, scopes: undefined }, place.slug, place.repository, 'push'),
+    (access) => may({ ...access, scopes: undefined }, address.slug, address.repository, 'push'),
     () => {
       revoked = true;
       request.destroy();
@@ -45,7 +50,7 @@ async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
   );
   request.setTimeout(plane.settings.idleMs, () => request.destroy());
   try {
-    // Whoever is refused in the middle is still told why: the connection outlives our reading.
+    // The connection outlives our reading, so a client that is refused in the middle still gets the error.
     for await (const chunk of chunksOfBody(request)) {
       const rest = plane.app.watch.takeTurn();
       if (rest) await rest;

@@ -8,20 +8,27 @@ import { readFairly } from '../../../../kernel/storage/index.ts';
 
 const KiB = 1024;
 
-/** A transfer reads into two buffers in turn. Small ones are everybody's; large ones, which cost a fast reader half the CPU, are few, and
- *  each organization has its share of them. */
-export const bufferBounds = { small: 64 * KiB, large: 1024 * KiB, organization: 16 * 1024 * KiB, all: 64 * 1024 * KiB };
+/**
+ * A transfer alternates between two buffers. Every transfer has small ones. Large ones halve the CPU cost of a fast reader; they are
+ * limited per organization and in total.
+ */
+export const bufferLimits = {
+  smallBytes: 64 * KiB,
+  largeBytes: 1024 * KiB,
+  organizationBytes: 16 * 1024 * KiB,
+  totalBytes: 64 * 1024 * KiB,
+};
 
-/** Bytes in a millisecond: whoever takes as many is a fast reader. */
-const fastRate = 2 * KiB;
+/** A reader of at least this many bytes per millisecond counts as fast. */
+const fastBytesPerMs = 2 * KiB;
 
-/** Large buffers for one organization at a time, and never more than all of them may have. */
+/** Pool of large buffers, limited per organization and in total. */
 export interface Buffers {
-  /** Undefined: this organization has its share, or all are taken. */
+  /** Undefined: the organization's limit or the total limit is reached. */
   borrowLarge(org: string): Buffer | undefined;
-  /** `reusable`: nobody reads or sends it any more. */
+  /** `reusable`: no read or write uses it any more. */
   giveBack(org: string, buffer: Buffer, reusable: boolean): void;
-  /** What is lent, in bytes. */
+  /** Bytes currently lent. */
   lent(): number;
 }
 
@@ -37,10 +44,10 @@ export function makeBuffers(): Buffers {
   };
   return {
     borrowLarge: (org) => {
-      const { large, organization, all } = bufferBounds;
-      if (total + large > all || (lent.get(org) ?? 0) + large > organization) return undefined;
-      change(org, large);
-      return spare.pop() ?? Buffer.allocUnsafeSlow(large);
+      const { largeBytes, organizationBytes, totalBytes } = bufferLimits;
+      if (total + largeBytes > totalBytes || (lent.get(org) ?? 0) + largeBytes > organizationBytes) return undefined;
+      change(org, largeBytes);
+      return spare.pop() ?? Buffer.allocUnsafeSlow(largeBytes);
     },
     giveBack: (org, buffer, reusable) => {
       change(org, -buffer.length);
@@ -50,7 +57,7 @@ export function makeBuffers(): Buffers {
   };
 }
 
-/** Who reads, and where large buffers come from. */
+/** The client's response, and the pool for large buffers. */
 export interface Reader {
   response: ServerResponse;
   org: string;
@@ -58,21 +65,23 @@ export interface Reader {
   watch: LoopWatch;
 }
 
-/** Sends a stream's bytes. A file is read into two buffers in turn, one filling while the other is being sent: half the CPU of a pipe.
- *  Whatever else (the cache's spool, S3, an upstream) goes out in pieces of a small buffer's size, one at a time, while the next is read. */
+/**
+ * Sends a stream. A file is read into two buffers alternately, one filling while the other is sent: half the CPU of a pipe. Other sources
+ * (the spool, S3, an upstream) are sent in pieces of a small buffer's size while the next is read.
+ */
 export async function sendStream(stream: Readable, length: number, reader: Reader): Promise<void> {
   const { fd, start } = stream as fs.ReadStream & { fd?: number; start?: number };
   const { response } = reader;
   try {
     if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number') await sendPieces(stream, reader);
-    else await sendInTurns({ fd, start: start ?? 0, length }, reader);
+    else await sendDoubleBuffered({ fd, start: start ?? 0, length }, reader);
   } finally {
     stream.destroy(); // closes the file, or the connection
   }
   response.end();
 }
 
-/** Rejects when the caller leaves. */
+/** Rejects when the client disconnects. */
 function untilGone(response: ServerResponse): Promise<never> {
   const gone = new Promise<never>((_, reject) => {
     const leave = guarded('registry.oci.send.leave', response, () => reject(new CallerGone()));
@@ -83,32 +92,32 @@ function untilGone(response: ServerResponse): Promise<never> {
   return gone;
 }
 
-/** A slow reader holds one piece that is being sent, and what the stream has read ahead. */
+/** A slow reader holds one piece being sent, and the stream's read-ahead. */
 async function sendPieces(stream: Readable, { response, watch }: Reader): Promise<void> {
   const gone = untilGone(response);
-  // One that waits for its source, such as a spool that is being filled, is told when nobody waits for it any more.
+  // A stream that waits for its source, such as a spool being filled, is destroyed when the client disconnects.
   response.once('close', () => stream.destroy());
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>)
-      for (let at = 0; at < chunk.length; at += bufferBounds.small) {
+      for (let at = 0; at < chunk.length; at += bufferLimits.smallBytes) {
         const rest = watch.takeTurn();
         if (rest) await rest;
-        await Promise.race([write(response, chunk.subarray(at, at + bufferBounds.small)), gone]);
+        await Promise.race([write(response, chunk.subarray(at, at + bufferLimits.smallBytes)), gone]);
       }
   } catch (error) {
     if (response.destroyed) throw new CallerGone();
-    response.destroy(); // what came so far must not look whole
+    response.destroy(); // the client must not take a partial body for a complete one
     throw error;
   }
 }
 
-/** Whoever begins, or has become slow, has small buffers; one that takes them quickly gets large ones while there are some. */
-async function sendInTurns(
+/** A transfer starts with small buffers. A fast reader gets large ones while the pool has some; a reader that becomes slow loses them. */
+async function sendDoubleBuffered(
   { fd, start, length }: { fd: number; start: number; length: number },
   { response, org, buffers, watch }: Reader,
 ) {
   const gone = untilGone(response);
-  const turns = [makeTurn(buffers, org), makeTurn(buffers, org)];
+  const turns = [makeTransferBuffer(buffers, org), makeTransferBuffer(buffers, org)];
   let sending = Promise.resolve(0);
   let reading: Promise<number> | undefined;
   let whole = false;
@@ -118,13 +127,13 @@ async function sendInTurns(
       const buffer = turns[turn]!.bufferFor(length - at, fast);
       const from = at;
       reading = readFairly(async () => {
-        if (response.destroyed) throw new CallerGone(); // while it waited
+        if (response.destroyed) throw new CallerGone(); // the client left while this waited
         return read(fd, buffer, Math.min(buffer.length, length - from), start + from);
       });
       const count = await reading;
       reading = undefined;
       if (count === 0) throw new Error('a stored blob is shorter than its row says');
-      fast = (await Promise.race([sending, gone])) >= fastRate;
+      fast = (await Promise.race([sending, gone])) >= fastBytesPerMs;
       const rest = watch.takeTurn();
       if (rest) await rest;
       sending = write(response, count === buffer.length ? buffer : buffer.subarray(0, count));
@@ -134,14 +143,14 @@ async function sendInTurns(
     await Promise.race([sending, gone]);
     whole = true;
   } finally {
-    await reading?.catch(() => {}); // a buffer and a file that are being read from stay until that has ended
-    // A caller that left may have bytes of ours in the middle of a write: those buffers are nobody's any more.
+    await reading?.catch(() => {}); // the buffer and the file stay until the read has ended
+    // After a disconnect a write may still use the buffers, so they are not reused.
     for (const turn of turns) turn.end(whole);
   }
 }
 
-/** One of a transfer's two buffers: small or large, as the reader deserves, and changed only while nobody reads or sends it. */
-function makeTurn(buffers: Buffers, org: string) {
+/** One of a transfer's two buffers, small or large. It changes only while no read or write uses it. */
+function makeTransferBuffer(buffers: Buffers, org: string) {
   let small: Buffer | undefined;
   let large: Buffer | undefined;
   const dropLarge = () => {
@@ -151,12 +160,12 @@ function makeTurn(buffers: Buffers, org: string) {
   return {
     bufferFor: (left: number, fast: boolean): Buffer => {
       if (!fast) dropLarge();
-      else if (left > bufferBounds.small) large ??= buffers.borrowLarge(org);
+      else if (left > bufferLimits.smallBytes) large ??= buffers.borrowLarge(org);
       if (large) {
         small = undefined;
         return large;
       }
-      small ??= Buffer.allocUnsafeSlow(Math.min(bufferBounds.small, left));
+      small ??= Buffer.allocUnsafeSlow(Math.min(bufferLimits.smallBytes, left));
       return small;
     },
     end: (whole: boolean) => {
@@ -171,7 +180,7 @@ const read = (fd: number, buffer: Buffer, length: number, position: number) =>
     fs.read(fd, buffer, 0, length, position, (error, count) => (error ? reject(error) : resolve(count))),
   );
 
-/** How many bytes were taken in a millisecond. A write fails for one reason, that the caller left, and may say so before `close` does. */
+/** Resolves with the rate in bytes per millisecond. A write fails only because the client left, and may report it before `close`. */
 const write = (response: ServerResponse, bytes: Buffer) =>
   new Promise<number>((resolve, reject) => {
     const begun = performance.now();

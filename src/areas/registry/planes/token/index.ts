@@ -9,10 +9,10 @@ import { granted, parseScopes, scopeText, slugOf } from '../../rules/scope.ts';
 
 // The token service of the distribution project: GET with Basic (docker, skopeo, podman), POST as an OAuth 2.0 form (containerd).
 
-interface Asked {
+interface TokenRequest {
   login: Login | undefined;
   scopes: string[];
-  /** Whether the client wants something to come back with, instead of the password. */
+  /** Whether the client wants a refresh token instead of storing the password. */
   offline: boolean;
 }
 
@@ -26,7 +26,7 @@ export const tokenPlane = (app: App, credentials: Credentials): Plane => ({
 });
 
 async function answerRequest(app: App, request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
-  const { login, scopes: texts, offline } = await readAsked(app, request, response);
+  const { login, scopes: texts, offline } = await readTokenRequest(app, request, response);
   const scopes = parseScopes(texts);
   const opened = login && (await credentials.login(request, login, slugOf(scopes)));
   if (!opened)
@@ -42,7 +42,7 @@ async function answerRequest(app: App, request: IncomingMessage, response: Serve
     scope: scopeText(grants),
     expires_in: issued.expiresIn,
     issued_at: issued.issuedAt,
-    // What one comes back with is the credential itself: it ends, and is revoked, like any other use of it.
+    // The refresh token is the credential itself, so it expires and is revoked with it.
     ...(offline && opened.hash && !isForeign(login!) ? { refresh_token: login!.password } : {}),
   });
 }
@@ -51,7 +51,7 @@ const isForeign = ({ username = '' }: Login) => username === 'oidc' || username.
 const wrongLogin = 'the user name and password are wrong, expired or revoked; mint a new registry key or log in again';
 const noLogin = 'log in first: every registry here needs a login, also for pulling';
 
-async function readAsked(app: App, request: IncomingMessage, response: ServerResponse): Promise<Asked> {
+async function readTokenRequest(app: App, request: IncomingMessage, response: ServerResponse): Promise<TokenRequest> {
   if (request.method === 'GET') {
     const query = new URL(request.url!, 'http://here').searchParams;
     return {
@@ -87,7 +87,7 @@ function send(response: ServerResponse, status: number, body: unknown, headers: 
   response.end(text);
 }
 
-/** GET clients read `errors`, OAuth clients `error` and `error_description`: each finds its own. */
+/** GET clients read `errors`; OAuth clients read `error` and `error_description`. */
 function sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown) {
   const refusal = refusalFor(error, request);
   const oauth = refusal.status === 401 ? 'invalid_grant' : refusal.status === 400 ? refusal.code : 'temporarily_unavailable';

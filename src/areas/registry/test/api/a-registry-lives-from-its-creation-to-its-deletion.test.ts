@@ -21,7 +21,7 @@ test('a registry lives from its creation to its deletion', async (t) => {
     'newest first',
   );
 
-  await t.test('what cannot be', async () => {
+  await t.test('invalid requests are refused', async () => {
     const refused: [unknown, number][] = [
       [{ slug: 'acme' }, 409],
       ...['v2', 'token', 'library', 'oidc', 'metrics'].map((slug): [unknown, number] => [{ slug }, slug.length < 3 ? 400 : 409]),
@@ -84,7 +84,7 @@ test('a registry lives from its creation to its deletion', async (t) => {
     assert.deepEqual((await owner.get(at)).body.rules, [second, first]);
   });
 
-  await t.test('it goes when it is empty', async () => {
+  await t.test('it is deleted when it is empty', async () => {
     await app.db.write(
       (tx) => run(tx)`
       insert into registry.repository (org_id, registry_id, name, created_at) select org_id, id, 'left', kernel.now() from registry.registry where slug = 'acme'`,

@@ -6,9 +6,9 @@ import { run } from '../../../../kernel/db/index.ts';
 import { basic } from '../credentials.ts';
 import { digestOf, imageOf, indexOf, pushImage, putManifest, type Send, sender } from '../registry-server.ts';
 
-const most = Number.MAX_SAFE_INTEGER;
+const maxSize = Number.MAX_SAFE_INTEGER;
 
-test('layers that are elsewhere and of absurd size break no list', async (t) => {
+test('foreign layers of absurd size break no list', async (t) => {
   const { owner, url, app } = await quarterdeck(t);
   const at = '/registry/registries/acme';
   await owner.post('/registry/registries', { slug: 'acme' });
@@ -22,7 +22,7 @@ test('layers that are elsewhere and of absurd size break no list', async (t) => 
     const layer = {
       mediaType: 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip',
       digest: `sha256:${randomBytes(32).toString('hex')}`,
-      size: most - base.blobs[0]!.length,
+      size: maxSize - base.blobs[0]!.length,
       urls: ['https://layers.example/'],
     };
     const body = Buffer.from(JSON.stringify({ ...JSON.parse(base.body.toString()), layers: [layer] }));
@@ -47,7 +47,7 @@ test('layers that are elsewhere and of absurd size break no list', async (t) => 
     assert.ok(whole.body.usedBytes < 100_000);
   };
   await lists();
-  // As data from before may have it: more than the driver can read as a number.
+  // Old data may have it: more than the driver can read as a number.
   await app.db.write((tx) => run(tx)`update registry.manifest set content_bytes = 9223372036854775807 where content_bytes is not null`);
   await lists();
 });

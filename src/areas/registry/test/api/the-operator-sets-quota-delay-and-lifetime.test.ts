@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { readConfig } from '../../../../kernel/config.ts';
 import { collect } from '../../engine/gc/collect.ts';
-import { expireUploads } from '../../engine/gc/uploads.ts';
+import { expireUploads } from '../../engine/gc/expire-uploads.ts';
 import { cached } from '../cached.ts';
 import { digestOf } from '../registry-server.ts';
 
@@ -36,6 +36,6 @@ test('the operator sets the quota of new registries, the delay of garbage collec
   await collect(engine, signal, app.log);
   assert.ok(!(await isThere(blob)));
 
-  // A delay of nothing would collect layers while their image is still being pushed.
+  // Without a delay, layers would be collected while their image is still being pushed.
   assert.throws(() => readConfig({ QUARTERDECK_REGISTRY_GC_DELAY_SECONDS: '0' }, '/nonexistent'), /REGISTRY_GC_DELAY_SECONDS is wrong/);
 });

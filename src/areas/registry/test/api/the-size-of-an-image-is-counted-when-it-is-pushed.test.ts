@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { weighManifests } from '../../engine/gc/weigh.ts';
-import { manifestsOf, mostReferrers } from '../../store/images.ts';
+import { manifestsOf, maxReferrersShown } from '../../store/images.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import { imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
@@ -32,7 +32,7 @@ test('the size of an image is counted when it is pushed, and lists only read it'
   };
   await check(of, 'at the push');
 
-  // A child that comes later, or goes: the indexes that lead to it are counted anew.
+  // A child that is added later, or deleted: the indexes above it are recounted.
   await pushImage(send, 'acme/app', late.digest, late);
   const { signal } = new AbortController();
   assert.equal(await weighManifests(app, signal, app.log), 2);
@@ -42,20 +42,20 @@ test('the size of an image is counted when it is pushed, and lists only read it'
   assert.equal(await weighManifests(app, signal, app.log), 2);
   await check(of, 'without it');
 
-  // What is from before is counted by the task.
+  // The task counts old data.
   await app.db.write((tx) => run(tx)`update registry.manifest set content_bytes = null`);
   assert.equal(await weighManifests(app, signal, app.log), 4);
   await check(of, 'counted later');
 
-  // And nothing of it is looked for by the list.
+  // The list reads no children or layers.
   await app.db.write((tx) => run(tx)`delete from registry.manifest_child`);
   await check(of, 'as it was stored');
   await app.db.write(
     (tx) => run(tx)`
       insert into registry.manifest (org_id, repository_id, digest, media_type, subject, body, size, pushed_by, created_at)
       select 'org_test', ${id}, 'sha256:' || lpad(i::text, 64, '0'), ${one.type}, ${one.digest}, 'x', 1, 'k', kernel.now()
-        from generate_series(1, ${mostReferrers + 50}) i`,
+        from generate_series(1, ${maxReferrersShown + 50}) i`,
   );
   const listed = await app.db.read((tx) => manifestsOf(tx, id, { limit: 1_000, after: null }));
-  assert.equal(listed.find((m) => m.digest === one.digest)!.referrer_types.length, mostReferrers);
+  assert.equal(listed.find((m) => m.digest === one.digest)!.referrer_types.length, maxReferrersShown);
 });

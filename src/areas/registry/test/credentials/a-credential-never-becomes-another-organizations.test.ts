@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { quarterdeck, type Someone } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 
-/** Long enough for one download to begin, on a busy machine too. */
+/** Long enough for one download to begin, also on a busy machine. */
 const secondsLeft = 4;
 
 interface Login {
@@ -17,7 +17,7 @@ test('a credential that ends during its own slow download never becomes another 
   const [acme, globex] = [await server.organization('acme'), await server.organization('globex')];
   const login = async (who: Someone) => (await who.post('/registry/login-credentials', {})).body as Login;
   const auth = ({ password }: Login) => `Bearer ${password}`;
-  // What is downloaded is more than two sockets hold.
+  // The download is larger than two socket buffers.
   const blobs = new Map(['acme', 'globex'].map((slug) => [slug, Buffer.alloc(slug === 'acme' ? 16 * 1024 * 1024 : 1024, slug)]));
   const path = (slug: string) => `/v2/${slug}/app/blobs/sha256:${createHash('sha256').update(blobs.get(slug)!).digest('hex')}`;
   const paths = new Map([...blobs.keys()].map((slug) => [slug, path(slug)]));
@@ -32,7 +32,7 @@ test('a credential that ends during its own slow download never becomes another 
   }
 
   const ending = await login(acme);
-  await server.clock.advance(`${3600 - secondsLeft}s`); // what is remembered of it from now on ends with it
+  await server.clock.advance(`${3600 - secondsLeft}s`); // from now on its cache entry expires with it
   const slow = await new Promise<http.IncomingMessage>((resolve, reject) => {
     const headers = { authorization: auth(ending) };
     http.get(`${server.url}${paths.get('acme')}`, { headers, agent: new http.Agent() }, resolve).on('error', reject);
@@ -41,7 +41,7 @@ test('a credential that ends during its own slow download never becomes another 
   assert.equal(slow.statusCode, 200);
   slow.on('error', () => {}).pause();
   assert.equal(await head('acme', await login(acme)), 200); // it is not alone in memory
-  // One more request with the same key, once what was remembered is over: what watches the download asks for it at that moment too.
+  // One more request with the same key after the cache entry expired: the download's access watch reloads it at the same moment.
   await eventually(async () => (await head('acme', ending)) === 401);
 
   const keys = await Promise.all([acme, globex].flatMap((who) => [who, who, who]).map(async (who) => ({ who, login: await login(who) })));

@@ -19,9 +19,9 @@ test('a credential that is revoked while a push waits links, mounts, tags, cance
   await pushImage(send, 'acme/app', 'kept', image, as);
   const elsewhere = await pushBlob(send, 'acme/other', someBytes(50), { as });
 
-  /** Everything that changes something on /v2, while the revocation is under way. */
+  /** Every changing request on /v2, sent while the revocation is in progress. */
   const attempt = async (secret: string, heldUpBy: readonly [string, readonly unknown[]], revoke: () => Promise<{ status: number }>) => {
-    assert.equal((await send('HEAD', '/v2/acme/app/manifests/kept', { as: secret })).status, 200); // remembered from here on
+    assert.equal((await send('HEAD', '/v2/acme/app/manifests/kept', { as: secret })).status, 200); // cached from here on
     const bytes = someBytes(100);
     const upload = (await send('POST', '/v2/acme/app/blobs/uploads/', { as: secret })).headers['location'] as string;
     await race.hold(...heldUpBy);

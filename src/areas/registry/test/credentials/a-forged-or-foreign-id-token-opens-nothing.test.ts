@@ -5,7 +5,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { basic, tokenFor } from '../credentials.ts';
 
-test('a forged or foreign ID token opens nothing, and is told nothing', async (t) => {
+test('a forged or foreign ID token opens nothing, and the answer gives no reason', async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'oidc=127.0.0.0/8' } });
   const { owner, anonymous, url, app } = qd;
   const time = async () => Date.parse(await app.db.read(now));
@@ -58,14 +58,14 @@ test('a forged or foreign ID token opens nothing, and is told nothing', async (t
   assert.equal((await exchange(good, 'nowhere')).status, 401, 'no such registry');
   assert.equal((await exchange(good, 'acme', { scope: 'readwrite' })).status, 401, 'more than the rule gives');
   assert.ok(issuer.asked.keys <= 2, `made-up key ids do not turn us against the issuer (${issuer.asked.keys} fetches)`);
-  assert.equal(other.asked.discovery, 0, 'an issuer that nobody trusts is not asked');
+  assert.equal(other.asked.discovery, 0, 'an issuer without a rule is not asked');
 
   const refused =
     (await owner.get('/organization/audit?limit=200')).body.entries ?? (await owner.get('/organization/audit?limit=200')).body.audit;
   assert.ok(JSON.stringify(refused).includes('repo:evil/app'), 'the organization reads in its audit log why a genuine token did not fit');
 });
 
-test('a signed claim of another type is a refusal, and no error of ours', async (t) => {
+test('a signed claim of another type is refused and is no internal error', async (t) => {
   const { owner, anonymous, url, app } = await quarterdeck(t, { env: { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'oidc=127.0.0.0/8' } });
   const issuer = await oidcIssuer(t, async () => Date.parse(await app.db.read(now)));
   await owner.post('/registry/registries', { slug: 'acme' });
@@ -73,7 +73,7 @@ test('a signed claim of another type is a refusal, and no error of ours', async 
   assert.equal((await owner.post('/registry/registries/acme/oidc-rules', rule)).status, 201);
   const failures = t.mock.method(app.log, 'error');
 
-  // Text that PostgreSQL does not store counts, too.
+  // Including text that PostgreSQL cannot store.
   const odd: unknown[] = [null, 7, [7], [[]], {}, 'a\0b', 'a\ud800', ['quarterdeck', 7]];
   const bad: Record<string, unknown>[] = ['iss', 'sub', 'aud'].flatMap((claim) => odd.map((value) => ({ [claim]: value })));
   for (const claim of ['iat', 'nbf', 'exp']) for (const value of ['now', [7], 1e300]) bad.push({ [claim]: value });

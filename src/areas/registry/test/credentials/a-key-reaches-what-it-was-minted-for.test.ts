@@ -23,7 +23,7 @@ test('a key reaches what it was minted for, and nothing beside it', async (t) =>
   await t.test('lastUsedAt is written once a minute at most', async () => {
     const used = async () => (await owner.get(at)).body.keys[0].lastUsedAt as string | undefined;
     const note = async () => {
-      const marks = makeLastUsed(app, touchKeys, 3_600_000); // as another process would: none remembers what another one wrote
+      const marks = makeLastUsed(app, touchKeys, 3_600_000); // like another process, which has nothing cached
       marks.used(key.keyId);
       await marks.stop();
       return used();
@@ -44,19 +44,26 @@ test('a key reaches what it was minted for, and nothing beside it', async (t) =>
     assert.equal((await stranger.post('/registry/login-credentials', { registry: 'acme' })).status, 404);
     assert.equal((await stranger.post('/registry/registries', { slug: 'acme' })).status, 409, 'slugs are unique everywhere');
     await stranger.post('/registry/registries', { slug: 'theirs' });
-    const theirs = (await stranger.post('/registry/login-credentials')).body;
+    const strangerLogin = (await stranger.post('/registry/login-credentials')).body;
     const { token } = (
-      await tokenFor(url, basic(theirs.username, theirs.password), ['repository:acme/team/app:pull', 'repository:theirs/x:pull'])
+      await tokenFor(url, basic(strangerLogin.username, strangerLogin.password), [
+        'repository:acme/team/app:pull',
+        'repository:theirs/x:pull',
+      ])
     ).body;
     assert.deepEqual(
       claimsOf(token).access.map((a: { name: string }) => a.name),
       ['theirs/x'],
     );
     assert.equal(
-      (await fetch(`${url}/v2/acme/team/app/tags/list`, { headers: { authorization: basic(theirs.username, theirs.password) } })).status,
+      (
+        await fetch(`${url}/v2/acme/team/app/tags/list`, {
+          headers: { authorization: basic(strangerLogin.username, strangerLogin.password) },
+        })
+      ).status,
       403,
     );
-    assert.equal((await owner.delete(`/registry/login-credentials/${theirs.username}`)).status, 404);
+    assert.equal((await owner.delete(`/registry/login-credentials/${strangerLogin.username}`)).status, 404);
   });
 
   await t.test('a login holds no more than its owner, at mint and ever after', async () => {
@@ -81,9 +88,11 @@ test('a key reaches what it was minted for, and nothing beside it', async (t) =>
     assert.equal((await only.delete(`/registry/login-credentials/${login.username}`)).status, 403, 'it reaches more than this token');
 
     const colleague = await member(owner, 'admin');
-    const theirs = (await colleague.post('/registry/login-credentials', { registry: 'acme' })).body;
+    const colleagueLogin = (await colleague.post('/registry/login-credentials', { registry: 'acme' })).body;
     const may = async () => {
-      const { status, body } = await tokenFor(url, basic(theirs.username, theirs.password), ['repository:acme/x:pull,push']);
+      const { status, body } = await tokenFor(url, basic(colleagueLogin.username, colleagueLogin.password), [
+        'repository:acme/x:pull,push',
+      ]);
       return status === 200 ? claimsOf(body.token).access[0].actions : status;
     };
     assert.deepEqual(await may(), ['pull', 'push']);

@@ -69,7 +69,7 @@ test('a transfer under way ends with the token two generations above its login, 
   const pushed = await fetch(`${first.url}/v2/acme/app/blobs/uploads/?digest=${digest}`, { method: 'POST', headers, body: blob });
   assert.equal(pushed.status, 201);
 
-  // A download whose reader takes nothing until the token is gone, and then its time: half of it is still on our side.
+  // The reader stalls until the token is gone and then reads slowly: half of the download is still on the server.
   const cut = new Promise<'cut' | 'whole'>((resolve, reject) => {
     http
       .get(`${second.url}/v2/acme/app/blobs/${digest}`, { headers }, (response) => {
@@ -99,10 +99,10 @@ test('one’s own login can always be revoked, a narrowed token’s own is what 
   const login = async (who: Caller) => ((await who.post('/registry/login-credentials')).body as Login).username;
   const end = async (who: Caller, username: string) => (await who.delete(`/registry/login-credentials/${username}`)).status;
 
-  const theirs = await login(clerk);
+  const clerkLogin = await login(clerk);
   await owner.delete(`/iam/grants/${grant.id}`);
-  assert.equal(await end(clerk, theirs), 204, 'without a role by now');
-  assert.equal(await end(clerk, await login(owner)), 403, 'somebody else’s');
+  assert.equal(await end(clerk, clerkLogin), 204, 'without a role by now');
+  assert.equal(await end(clerk, await login(owner)), 403, 'another person’s login');
   assert.equal(await end(clerk, 'rl_unknown'), 404);
 
   const viewer = await narrowed(owner, [{ role: 'registry.viewer' }]);

@@ -32,7 +32,7 @@ test('a revoked key ends at once, also for bearer tokens and downloads under way
     assert.equal(await status(url, basic(reader.keyId, reader.secret)), 200);
   }
 
-  // A download whose reader takes its time, a chunk now and then: most of it is still on our side when the key goes.
+  // A slow reader: most of the download is still on the server when the key is revoked.
   const cut = new Promise<'cut' | 'whole'>((resolve, reject) => {
     http
       .get(`${second.url}/v2/acme/app/blobs/${digest}`, { headers: { authorization: `Bearer ${token}` } }, (response) => {
@@ -66,7 +66,7 @@ test('a revoked key ends at once, also for bearer tokens and downloads under way
   const [listed] = (await owner.get('/registry/registries/acme/keys')).body.keys.filter((k: { keyId: string }) => k.keyId === reader.keyId);
   assert.ok(listed.revokedAt, 'it stays listed');
   await first.clock.advance('91d');
-  // The tokens of this test are over by then too; the organization's owner comes back with a new one.
+  // The tokens of this test have expired by then; the owner uses a new one.
   const later = await first.member({ ...owner }, 'owner');
   const { keys } = (await later.get('/registry/registries/acme/keys')).body;
   assert.deepEqual(

@@ -49,7 +49,7 @@ test('after a rotation of the key the upstreams take our logins, and tokens that
     [keys[0]!.id, keys[0]!.id],
   );
 
-  // This process, which has forgotten everything it remembered; and another one that never knew the old key.
+  // This process with empty caches, and another one that never had the old key.
   const more = upstream.image('private/app', 'v2', [randomBytes(100)]);
   await clock.advance('10s');
   assert.equal((await pull('up.test/private/app/manifests/v2')).headers.get('docker-content-digest'), more.digest);

@@ -66,7 +66,7 @@ test('the token service answers docker and containerd alike', async (t) => {
     assert.equal((await tokenByForm(url, { grant_type: 'magic' })).status, 400);
   });
 
-  await t.test('what is not a login gets none', async () => {
+  await t.test('an invalid login gets no token', async () => {
     const anonymous = await tokenFor(url, undefined, ['repository:acme/a:pull']);
     assert.equal(anonymous.status, 401);
     assert.equal(anonymous.body.errors[0].code, 'UNAUTHORIZED');
@@ -76,7 +76,7 @@ test('the token service answers docker and containerd alike', async (t) => {
     assert.equal((await fetch(`${url}/token`, { method: 'PUT' })).status, 405);
   });
 
-  await t.test('a token that was touched is none', async () => {
+  await t.test('a changed token is rejected', async () => {
     const { token } = (await tokenFor(url, basic(keyId, secret), ['repository:acme/a:pull'])).body as { token: string };
     const [head, body, mac] = token.split('.') as [string, string, string];
     const wider = Buffer.from(
@@ -111,7 +111,7 @@ test('a bearer token ends after some minutes', async (t) => {
   assert.equal(await ask(), 401);
 });
 
-test('an address that guesses is made to wait', async (t) => {
+test('an address with many failed logins must wait', async (t) => {
   const { owner, url } = await quarterdeck(t);
   await owner.post('/registry/registries', { slug: 'acme' });
   const { keyId, secret } = (await owner.post('/registry/registries/acme/keys', { name: 'ci', mode: 'pull' })).body;
@@ -125,5 +125,5 @@ test('an address that guesses is made to wait', async (t) => {
   }
   assert.ok(Number(limited?.headers.get('retry-after')) >= 1);
   assert.equal((await fetch(`${url}/v2/`, { headers: { authorization: basic(keyId, 'wrong') } })).status, 429);
-  assert.equal((await tokenFor(url, basic(keyId, secret), [])).status, 200, 'whoever was right before is not kept out');
+  assert.equal((await tokenFor(url, basic(keyId, secret), [])).status, 200, 'a client with a valid login is not blocked');
 });

@@ -42,7 +42,7 @@ test('a promise ends when its layer is pushed again, or deleted', async (t) => {
     await refused(image);
   });
 
-  await t.test('deleted while it is only promised, nobody has it, and no image brings it back', async () => {
+  await t.test('deleted while it is only promised, it is gone, and no image restores it', async () => {
     const image = imageOf([someBytes(1_000)]);
     await pushAndPurge(image);
     for (const blob of image.blobs) assert.equal((await remove(blob)).status, 404);
@@ -51,7 +51,7 @@ test('a promise ends when its layer is pushed again, or deleted', async (t) => {
     assert.equal(await stored(), 0);
   });
 
-  await t.test('renewed, it takes no second place in what a registry may be promised', async () => {
+  await t.test('a renewed promise counts once against the limit', async () => {
     const layer = someBytes(1_000);
     await pushBlob(send, 'acme/app', layer);
     await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = 1500`);

@@ -6,10 +6,10 @@ import { moveClock } from '../../../../kernel/time.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
 import { purgeManifest } from '../../engine/purge.ts';
-import { recount } from '../../engine/quota.ts';
+import { correctDrift } from '../../engine/quota.ts';
 import { parseManifest, weightOf } from '../../rules/manifest.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { overtaken } from '../held.ts';
+import { overtaken } from '../lock-race.ts';
 import {
   codeOf,
   digestOf,
@@ -36,9 +36,9 @@ const purge = ({ app }: TestRegistry, repository: string, image: Image) =>
 const used = async ({ app }: TestRegistry) =>
   (await app.db.read((tx) => row(tx, Type.Object({ used: Type.Integer() }))`select used_bytes as used from registry.registry`))!.used;
 const stored = async ({ app }: TestRegistry) => (await Array.fromAsync(app.storage.list('sha256/'))).length;
-const addsUp = async ({ app }: TestRegistry) => assert.equal(await app.db.write((tx) => recount(tx, 'reg_acme')), false);
+const addsUp = async ({ app }: TestRegistry) => assert.equal(await app.db.write((tx) => correctDrift(tx, 'reg_acme')), false);
 
-test('what a push was told is here is there for its image, whatever is purged meanwhile', async (t) => {
+test('a layer that a push was told of is there for its image, whatever is purged meanwhile', async (t) => {
   const one = await registryServer(t);
   const two = await registryServer(t, { connection: one.connection, dataDir: one.dataDir });
   const servers = [one, two];
@@ -58,7 +58,7 @@ test('what a push was told is here is there for its image, whatever is purged me
     const old = imageOf([layer, someBytes(500)]);
     await pushImage(one.send, name, 'old', old);
     await one.app.db.write((tx) => moveClock(tx, 30 * 24 * hour));
-    // Somebody pushes another image of the layer by way of the second server; the old one is purged before that image comes.
+    // A client pushes another image with the layer through the second server; the old image is purged before the new manifest arrives.
     const next = imageOf([layer], { annotations: { how } });
     await pushBlob(two.send, name, next.blobs[0]!);
     await tell(name);
@@ -66,7 +66,7 @@ test('what a push was told is here is there for its image, whatever is purged me
     for (const { app, engine } of servers) await collect(engine, signal, app.log);
     assert.equal(await used(one), before, 'the room is free at once');
     await addsUp(one);
-    assert.equal((await one.send('GET', `/v2/${name}/blobs/${digestOf(layer)}`)).status, 404, 'and nobody sees it');
+    assert.equal((await one.send('GET', `/v2/${name}/blobs/${digestOf(layer)}`)).status, 404, 'and it is invisible');
     await one.app.db.write((tx) => moveClock(tx, 20 * hour));
     for (const { app, engine } of servers) await collect(engine, signal, app.log);
     await scrub(one.engine, signal, one.app.log);
@@ -92,7 +92,7 @@ test('a promise counts nothing, ends with the delay, and is not made beyond the 
   const work = () => collect(engine, signal, app.log);
   const image = (bytes: number) => imageOf([someBytes(bytes)]);
 
-  // Nobody was told of it for a day: it goes with the purge.
+  // No client was told of the layer for a day: it goes with the purge.
   const old = image(100);
   await pushImage(send, 'acme/app', 'v1', old);
   await later(25 * hour);
@@ -100,7 +100,7 @@ test('a promise counts nothing, ends with the delay, and is not made beyond the 
   await work();
   assert.deepEqual([await used(server), await stored(server)], [0, 0]);
 
-  // Told of it this moment: the room is free at once, the bytes go when the push cannot be running any more.
+  // A client was just told of it: the quota is free at once, and the bytes are deleted when the push cannot be running any more.
   const young = image(100);
   await pushImage(send, 'acme/app', 'v1', young);
   await purge(server, 'app', young);
@@ -117,7 +117,7 @@ test('a promise counts nothing, ends with the delay, and is not made beyond the 
   await scrub(engine, signal, app.log);
   assert.equal(await app.db.read((tx) => run(tx)`select from registry.promised_blob`), 0);
 
-  // Room that was given to others meanwhile is not there any more, and the push is told so.
+  // If other pushes took the quota meanwhile, the push is refused.
   const large = image(10_000);
   await pushImage(send, 'acme/app', 'v1', large);
   await purge(server, 'app', large);
@@ -128,7 +128,7 @@ test('a promise counts nothing, ends with the delay, and is not made beyond the 
   assert.equal(await used(server), 0);
   await addsUp(server);
 
-  // Pushing and purging again and again takes no more than the quota on top of it.
+  // Repeated pushes and purges take at most the quota once more.
   await later(25 * hour);
   await work();
   for (let i = 0; i < 5; i++) {
@@ -148,9 +148,9 @@ test('a purge and the image that needs the same layer do not overtake each other
   const layer = someBytes(100);
   const [old, next] = [imageOf([layer]), imageOf([layer], { annotations: { next: '1' } })];
   await pushImage(send, 'acme/app', 'old', old);
-  await app.db.write((tx) => moveClock(tx, 30 * 24 * hour)); // so there is no promise to fall back on
+  await app.db.write((tx) => moveClock(tx, 30 * 24 * hour)); // so there is no promise to redeem
   await purge(server, 'app', old);
-  // The push has looked at its layers and has not committed yet: garbage collection waits for it, and sees the image.
+  // The push has read its layers and not committed yet: garbage collection waits for it and sees the image.
   const holdLinks = (tx: Tx) => run(tx)`select from registry.repository_blob for share`;
   const store = (tx: Tx) => run(tx)`
     with m as (insert into registry.manifest (org_id, repository_id, digest, media_type, body, size, created_at)
@@ -160,7 +160,7 @@ test('a purge and the image that needs the same layer do not overtake each other
   await overtaken(app, holdLinks, () => collect(engine, signal, app.log), store);
   for (const blob of next.blobs) assert.equal((await send('GET', `/v2/acme/app/blobs/${digestOf(blob)}`)).status, 200);
 
-  // The other way round the image waits for garbage collection, and is refused rather than stored without its layer.
+  // In the other order the push waits for garbage collection and is refused, instead of being stored without its layer.
   await send('DELETE', `/v2/acme/app/manifests/${next.digest}`);
   const takeLinks = (tx: Tx) => run(tx)`delete from registry.repository_blob`;
   const late = await overtaken(app, takeLinks, () => putManifest(send, 'acme/app', 'next', next));

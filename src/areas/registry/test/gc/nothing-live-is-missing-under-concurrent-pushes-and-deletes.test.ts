@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { stress } from '../gc-stress.ts';
 
-// A second, or until enough was pushed, deleted and collected; `npm run test:faults` takes a minute of each.
+// One second, or until the minimum activity is reached; `npm run test:faults` runs a minute of each.
 const least = { pushed: 10, deleted: 4, collected: 20 };
 
 test('with no delay at all, garbage collection takes nothing that a live image needs', (t) => stress(t, 1_000, { least }));

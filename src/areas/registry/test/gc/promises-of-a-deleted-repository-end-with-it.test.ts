@@ -25,7 +25,7 @@ test('promises of a deleted repository end with it, and its bytes go at once', a
   await pushImage(send, 'acme/app', 'v1', own);
   await purge('app', own.digest);
   await work();
-  assert.equal(await stored(), 4, 'promised to those who were told of them');
+  assert.equal(await stored(), 4, 'promised to clients that were told of them');
 
   await app.db.write((tx) => removeRepository(tx, app.caches, 'reg_acme', 'app'));
   await work();

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { DatabaseUnavailable, run } from '../../../../kernel/db/index.ts';
 import { codeOf, digestOf, registryServer, someBytes } from '../registry-server.ts';
 
-test('a blob that is refused leaves no object, unless nobody knows whether it was', async (t) => {
+test('a refused blob leaves no object, unless the outcome is unknown', async (t) => {
   const { send, app } = await registryServer(t);
   const start = async () => (await send('POST', '/v2/acme/app/blobs/uploads/')).headers.location!;
   const objects = async () => (await Array.fromAsync(app.storage.list('sha256/'))).length;
   const quota = (bytes: number) => app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = ${bytes}`);
-  /** Pushes a blob; something happens between its object and its row. */
+  /** Pushes a blob and runs `meanwhile` after its object is stored and before its row is inserted. */
   const push = async (meanwhile: () => Promise<unknown>) => {
     const bytes = someBytes(1000);
     const location = await start();

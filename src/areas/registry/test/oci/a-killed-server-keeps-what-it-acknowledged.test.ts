@@ -47,10 +47,10 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
     for (const image of images) assert.ok((await send('GET', `/v2/acme/app/manifests/${image.digest}`)).body.equals(image.body));
   };
   await verify();
-  // An upload goes on from where its last acknowledged chunk ended, or later.
+  // An upload continues at its last acknowledged chunk, or later.
   for (const { location, acknowledged, bytes } of begun.slice(-5)) {
     const status = await send('GET', location);
-    if (status.status === 404) continue; // finished, and only the answer was lost
+    if (status.status === 404) continue; // finished; only the answer was lost
     const held = /^0-(\d+)$/.exec(String(status.headers.range))!;
     const offset = Number(held[1]) === 0 ? acknowledged : Number(held[1]) + 1;
     assert.ok(offset >= acknowledged, `${acknowledged} bytes were acknowledged, ${offset} are there`);
@@ -58,7 +58,7 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
     assert.equal(done.status, 201, done.body.toString());
     blobs.set(digestOf(bytes), bytes);
   }
-  // What the crashes left lying around goes, and nothing else.
+  // Only the remains of the crashes are deleted.
   await app.db.write((tx) => moveClock(tx, 3 * 86_400));
   await scrub(engine, new AbortController().signal, app.log);
   const keys = await app.db.read(

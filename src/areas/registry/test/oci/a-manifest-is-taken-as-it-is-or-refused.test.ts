@@ -144,7 +144,7 @@ test('a manifest is taken as it is, or refused with the reason', async (t) => {
       ),
       'the tag still stands for the last good one',
     );
-    // Text that PostgreSQL has no place for must not become a failure of ours.
+    // Text that PostgreSQL cannot store is a client error.
     assert.equal((await send400({ ...good, annotations: { odd: '\u0000 \ud800' } }, image.type, 'odd')).status, 201);
     assert.equal((await send('PUT', `/v2/${name}/manifests/${'t'.repeat(129)}`, { body: image.body })).status, 400);
     assert.equal((await send('PUT', `/v2/${name}/manifests/.hidden`, { body: image.body })).status, 400);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { imageOf, pushImage, registryServer, someBytes } from '../registry-server.ts';
 
-test('a revoked credential ends its push, one that was only looked up anew does not', async (t) => {
+test('a revoked credential ends its push; a reloaded one does not', async (t) => {
   const { send, allow, access } = await registryServer(t);
   const acme = { registryId: 'reg_acme' };
   const drip = (drops: number, arrived: () => void) =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run, type Tx } from '../../../../kernel/db/index.ts';
-import { overtaken } from '../held.ts';
+import { overtaken } from '../lock-race.ts';
 import { codeOf, digestOf, imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
-test('what a tagged index leads to is not deleted under it', async (t) => {
+test('manifests below a tagged index are not deleted', async (t) => {
   const { send, app } = await registryServer(t);
   await app.db.write((tx) => run(tx)`update registry.registry set immutable_tags = ${['v*']} where slug = 'acme'`);
   const layer = someBytes(10);
@@ -15,7 +15,7 @@ test('what a tagged index leads to is not deleted under it', async (t) => {
   };
   const status = async (reference: string) => (await send('HEAD', `/v2/acme/app/manifests/${reference}`)).status;
 
-  // An index under an immutable tag, one of an index under an ordinary tag, and one without any tag.
+  // An index under an immutable tag, an index of an index under an ordinary tag, and an untagged index.
   for (let i = 0; i < 3; i++) await pushImage(send, 'acme/app', image(i).digest, image(i));
   const [fixed, inner, loose] = [indexOf([image(0)]), indexOf([image(1)]), indexOf([image(2)])];
   const outer = indexOf([inner]);
@@ -34,13 +34,13 @@ test('what a tagged index leads to is not deleted under it', async (t) => {
   assert.equal(await remove('all'), 202);
   for (const freed of [outer, inner, image(1)]) assert.equal(await remove(freed.digest), 202);
 
-  // A rule that was made this moment holds, though the server remembers the repository without it.
+  // A rule made a moment ago applies, although the server has the repository cached without it.
   await putManifest(send, 'acme/app', 'release', loose);
   assert.equal(await status('release'), 200);
   await app.db.write((tx) => run(tx)`update registry.registry set immutable_tags = ${['v*', 'release']} where slug = 'acme'`);
   for (const reference of ['release', loose.digest]) assert.equal(await remove(reference), '403 DENIED');
 
-  // So does a tag that an index gets this moment, at whatever depth.
+  // So does a tag that an index gets at this moment, at any depth.
   for (let i = 4; i < 6; i++) await pushImage(send, 'acme/app', image(i).digest, image(i));
   const [low, high] = [indexOf([image(4)]), indexOf([indexOf([image(5)])])];
   await putManifest(send, 'acme/app', low.digest, low);
@@ -50,7 +50,7 @@ test('what a tagged index leads to is not deleted under it', async (t) => {
     [low, image(4)],
     [high, image(5)],
   ] as const) {
-    // Whoever deletes the child has locked it; the push of the tag waits for that, and then the other way round.
+    // The deletion has locked the child and the push of the tag waits; then the other way round.
     const holdChild = (tx: Tx) => run(tx)`select from registry.manifest where digest = ${child.digest} for update`;
     const waited: number[] = [];
     const tagged = overtaken(

@@ -93,7 +93,7 @@ test('a wrong upload gets the right error, and nothing is stored', async (t) => 
     assert.equal((await send('PUT', `${location}?digest=${digestOf(bytes)}`, { body: bytes.subarray(700) })).status, 201);
   });
 
-  await t.test('an upload of another repository, or of nobody', async () => {
+  await t.test('an upload of another repository, or an unknown one', async () => {
     const location = await start();
     assert.equal((await send('GET', location.replace('acme/app', 'acme/other'))).status, 404);
     for (const id of ['00000000-0000-4000-8000-000000000000', 'nonsense', '..%2f..%2fsecret.key']) {
@@ -113,7 +113,7 @@ test('a wrong upload gets the right error, and nothing is stored', async (t) => 
       return commit(...args);
     };
     const done = await send('PUT', `${location}?digest=${digest}`, { body: content });
-    assert.deepEqual([late, done.status], [[409], 201], 'whoever finishes it has it alone');
+    assert.deepEqual([late, done.status], [[409], 201], 'only one request writes while it is finished');
     assert.ok((await send('GET', `/v2/${name}/blobs/${digest}`)).body.equals(content));
   });
 

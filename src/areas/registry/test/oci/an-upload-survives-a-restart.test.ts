@@ -22,7 +22,7 @@ test('an upload survives a restart of the server, and two servers share one stor
   assert.equal(done.status, 201, done.body.toString());
   assert.ok((await second.send('GET', `/v2/acme/app/blobs/${digestOf(bytes)}`)).body.equals(bytes));
 
-  // Another process on the same directory and database: goes on with the other's uploads, and sees what it moves and deletes at once.
+  // Another process on the same directory and database continues the uploads, and sees moves and deletions at once.
   const third = await registryServer(t, { connection, dataDir });
   const [two, three] = [second.send, sender(third.url)];
   const shared = await two('POST', '/v2/acme/app/blobs/uploads/');
@@ -54,10 +54,10 @@ test('an upload survives a restart of the server, and two servers share one stor
     404,
   );
 
-  // A machine with files of its own cannot go on with the upload; it says so instead of starting over in silence.
+  // A machine with its own files cannot continue the upload, and says so.
   const elsewhere = await mkdtemp(join(tmpdir(), 'qdr-'));
   await copyFile(join(dataDir, 'secret.key'), join(elsewhere, 'secret.key'));
-  // Its files say that they are this installation's, as after a copy that was made too early.
+  // Its files claim to be this installation's, as after a copy made too early.
   await mkdir(join(elsewhere, 'blobs', 'installation'), { recursive: true });
   await copyFile(join(dataDir, 'blobs', 'installation', 'id'), join(elsewhere, 'blobs', 'installation', 'id'));
   const fourth = await registryServer(t, { connection, dataDir: elsewhere });
@@ -69,7 +69,7 @@ test('an upload survives a restart of the server, and two servers share one stor
   for (const folder of [dataDir, elsewhere]) await rm(folder, { recursive: true, force: true });
 });
 
-/** A NOTIFY is on its way: promised within 50 ms, given a second. */
+/** A NOTIFY arrives within 50 ms; the test allows a second. */
 async function eventually<T>(ask: () => Promise<T>, isIt: (t: T) => boolean): Promise<T> {
   const end = performance.now() + 1_000;
   let last = await ask();

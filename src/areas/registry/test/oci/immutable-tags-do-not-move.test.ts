@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { run } from '../../../../kernel/db/index.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { compileGlob } from '../../rules/wildcards.ts';
-import { overtaken } from '../held.ts';
+import { overtaken } from '../lock-race.ts';
 import { codeOf, imageOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
 test('immutable tags do not move and do not go', async (t) => {

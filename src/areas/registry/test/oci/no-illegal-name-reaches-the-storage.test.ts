@@ -31,7 +31,7 @@ const illegal = [
 test('no illegal name reaches the storage', async (t) => {
   const { url } = await registryServer(t);
   const { port } = new URL(url);
-  // Past any client library, which would tidy the path up.
+  // On a raw socket: a client library would normalize the path.
   const raw = (request: string) =>
     new Promise<string>((resolve, reject) => {
       const socket = net.connect(Number(port), '127.0.0.1', () =>

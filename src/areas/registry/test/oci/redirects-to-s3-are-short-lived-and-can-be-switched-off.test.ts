@@ -4,7 +4,7 @@ import { fakeS3 } from '../../../../../test/fakes/s3.ts';
 import { digestOf, pushBlob, registryServer, someBytes } from '../registry-server.ts';
 
 test('redirects to S3 live for seconds, and can be switched off', async (t) => {
-  /** Each is an installation of its own, with a storage of its own. */
+  /** Each is a separate installation with its own storage. */
   const start = async (more: Record<string, string> = {}) => {
     const s3 = await fakeS3();
     t.after(() => s3.stop());

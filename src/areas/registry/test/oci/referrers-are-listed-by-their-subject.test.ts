@@ -71,7 +71,7 @@ test('referrers are listed by their subject, whether that exists or not', async 
   assert.equal(new Set(digests).size, 522);
 });
 
-test('referrers with much to say come in several slices', async (t) => {
+test('referrers with large annotations come in several pages', async (t) => {
   const { send } = await registryServer(t);
   const MiB = 1024 * 1024;
   await pushBlob(send, 'acme/app', empty);

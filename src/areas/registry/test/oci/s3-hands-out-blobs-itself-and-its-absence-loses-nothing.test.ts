@@ -29,7 +29,7 @@ test('S3 hands out large blobs itself, and its absence loses nothing', async (t)
   const config = image.blobs[0]!;
   assert.ok((await send('GET', `/v2/acme/app/blobs/${digestOf(config)}`)).body.equals(config), 'small ones come from here');
 
-  // An upload goes on after S3 was away in the middle of it.
+  // An upload continues after an outage of S3 in its middle.
   const bytes = someBytes(200_000);
   const start = (await send('POST', '/v2/acme/app/blobs/uploads/')).headers.location!;
   assert.equal((await send('PATCH', start, { body: bytes.subarray(0, 100_000) })).status, 202);

@@ -9,13 +9,13 @@ import { test } from 'node:test';
 import { makeLoopWatch, runFor } from '../../../../kernel/fairness/index.ts';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
 import { readFairly } from '../../../../kernel/storage/index.ts';
-import { bufferBounds, makeBuffers, sendStream } from '../../planes/oci/send.ts';
+import { bufferLimits, makeBuffers, sendStream } from '../../planes/oci/send.ts';
 import { someBytes } from '../registry-server.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Somebody who takes bytes at once, and from `stall` on takes nothing more until they are let go. */
+/** A client that reads at once, and after `stall` reads nothing until it is released. */
 function makeReader(stall = Number.POSITIVE_INFINITY) {
   const taken: Buffer[] = [];
   let bytes = 0;
@@ -51,21 +51,21 @@ test('slow readers hold little memory, and those of one organization leave large
   const stream = async () => (await open(join(dir, 'blob'))).createReadStream() as unknown as fs.ReadStream;
   const buffers = makeBuffers();
 
-  const slow = Array.from({ length: 2 * (bufferBounds.organization / bufferBounds.large) }, () => makeReader(3 * MiB));
+  const slow = Array.from({ length: 2 * (bufferLimits.organizationBytes / bufferLimits.largeBytes) }, () => makeReader(3 * MiB));
   const transfers = [];
   for (const { response } of slow)
     transfers.push(sendStream(await stream(), content.length, { response, org: 'org_slow', buffers, watch }));
   await Promise.all(slow.map((reader) => reader.stalled));
-  assert.ok(buffers.lent() <= bufferBounds.organization, `${buffers.lent()} bytes are lent`);
-  const few = slow.filter((reader) => reader.largest() > bufferBounds.small).length;
-  assert.ok(few > 0 && few <= bufferBounds.organization / bufferBounds.large, `${few} of them have a large buffer`);
+  assert.ok(buffers.lent() <= bufferLimits.organizationBytes, `${buffers.lent()} bytes are lent`);
+  const few = slow.filter((reader) => reader.largest() > bufferLimits.smallBytes).length;
+  assert.ok(few > 0 && few <= bufferLimits.organizationBytes / bufferLimits.largeBytes, `${few} of them have a large buffer`);
 
   const quick = makeReader();
   await sendStream(await stream(), content.length, { response: quick.response, org: 'org_quick', buffers, watch });
-  assert.equal(quick.largest(), bufferBounds.large);
+  assert.equal(quick.largest(), bufferLimits.largeBytes);
   assert.ok(Buffer.concat(quick.taken).equals(content));
 
-  // One that leaves gives back what it held, and so does everybody at the end.
+  // A client that leaves returns its buffers, and all clients do at the end.
   slow[0]!.response.destroy();
   await assert.rejects(transfers[0]!);
   for (const reader of slow) reader.resume();
@@ -74,7 +74,7 @@ test('slow readers hold little memory, and those of one organization leave large
   assert.equal(buffers.lent(), 0);
 });
 
-test('who reads slowly from the cache’s spool, from S3 or through us from an upstream holds no more', async () => {
+test('a slow reader of the spool, of S3 or of a pass-through holds no more', async () => {
   const content = someBytes(6 * MiB + 123);
   let read = 0;
   const chunks = function* () {
@@ -84,7 +84,7 @@ test('who reads slowly from the cache’s spool, from S3 or through us from an u
   const reader = { response: slow.response, org: 'org_slow', buffers: makeBuffers(), watch };
   const transfer = sendStream(Readable.from(chunks(), { objectMode: false }), content.length, reader);
   await slow.stalled;
-  assert.equal(slow.largest(), bufferBounds.small);
+  assert.equal(slow.largest(), bufferLimits.smallBytes);
   assert.ok(read <= 1 * MiB + 3 * 256 * KiB, `${read} bytes were read`);
   slow.resume();
   await transfer;
@@ -98,7 +98,7 @@ test('who reads slowly from the cache’s spool, from S3 or through us from an u
   await assert.rejects(left);
 });
 
-test('nothing is read for who left before their turn', async (t) => {
+test('nothing is read for a client that left while it waited', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'qdb-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
   await writeFile(join(dir, 'blob'), someBytes(MiB));

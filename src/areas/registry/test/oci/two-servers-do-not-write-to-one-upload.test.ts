@@ -8,7 +8,7 @@ import { fakeS3 } from '../../../../../test/fakes/s3.ts';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { row } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
-import { leaseTimes } from '../../engine/push/leases.ts';
+import { leaseTimes } from '../../engine/push/write-leases.ts';
 import { codeOf, digestOf, registryServer, sender, someBytes } from '../registry-server.ts';
 
 const KiB = 1024;
@@ -26,7 +26,7 @@ async function twoServers(t: TestContext, env: Record<string, string>) {
   return { one, first: sender(one.url), second: sender(two.url) };
 }
 
-/** `kept`: how many of the first bytes are in the storage before more come; S3 gets them in larger pieces. */
+/** `kept`: how many of the first bytes are in the storage before more arrive; S3 gets larger parts. */
 async function tryBoth(t: TestContext, kept: number, env: Record<string, string>) {
   const { one, first, second } = await twoServers(t, env);
   const begun = first('POST', '/v2/acme/app/blobs/uploads/');
@@ -52,14 +52,14 @@ async function tryBoth(t: TestContext, kept: number, env: Record<string, string>
   const busy = await second('PATCH', at, { body: someBytes(10) });
   assert.deepEqual([busy.status, codeOf(busy)], [409, 'BLOB_UPLOAD_INVALID']);
 
-  // The first server stopped renewing its right, as one does that is frozen: the second goes on where the upload is.
+  // The first server stops renewing its lease, like a frozen process: the second continues the upload.
   await one.app.db.write((tx) => moveClock(tx, leaseTimes.leaseSeconds + 1));
   const range = String((await second('GET', at)).headers.range);
   const offset = range === '0-0' ? 0 : Number(/-(\d+)$/.exec(range)![1]) + 1;
   const rest = someBytes(1_024 * KiB);
   assert.equal((await second('PATCH', at, { body: rest })).status, 202);
 
-  // It wakes up: not a byte of it gets in any more.
+  // The first server wakes up: none of its bytes is written any more.
   goOn.resolve();
   const late = await stalled;
   assert.deepEqual([late.status, codeOf(late)], [409, 'BLOB_UPLOAD_INVALID']);
@@ -68,13 +68,13 @@ async function tryBoth(t: TestContext, kept: number, env: Record<string, string>
 }
 
 test('two servers that share a directory do not write to one upload', async (t) => {
-  const { ownMs } = leaseTimes;
-  leaseTimes.ownMs = 0; // each write asks the row
+  const { localLeaseMs: ownMs } = leaseTimes;
+  leaseTimes.localLeaseMs = 0; // each write checks the row
   t.after(() => {
-    leaseTimes.ownMs = ownMs;
+    leaseTimes.localLeaseMs = ownMs;
   });
   const { first, second, at, offset, rest } = await tryBoth(t, 256 * KiB, {});
-  // What the first one sent is not ours to know here: an upload that begins anew shows that what is finished is what was sent.
+  // The bytes of the first server are unknown here, so a new upload shows that the result equals the bytes sent.
   assert.ok(offset >= 0);
   assert.equal((await second('DELETE', at)).status, 204);
   const again = (await first('POST', '/v2/acme/app/blobs/uploads/')).headers.location!;
@@ -86,10 +86,10 @@ test('two servers that share a directory do not write to one upload', async (t) 
 });
 
 test('two servers that share a bucket do not write to one upload', async (t) => {
-  const { ownMs } = leaseTimes;
-  leaseTimes.ownMs = 0;
+  const { localLeaseMs: ownMs } = leaseTimes;
+  leaseTimes.localLeaseMs = 0;
   t.after(() => {
-    leaseTimes.ownMs = ownMs;
+    leaseTimes.localLeaseMs = ownMs;
   });
   const s3 = await fakeS3();
   t.after(() => s3.stop());

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { row, rows, run } from '../../../../kernel/db/index.ts';
 import { weighManifests } from '../../engine/gc/weigh.ts';
-import { recount } from '../../engine/quota.ts';
+import { correctDrift } from '../../engine/quota.ts';
 import { removeRepository } from '../../engine/repository-removal.ts';
 import { parseManifest, rowBytes, weightOf } from '../../rules/manifest.ts';
 import { codeOf, type Image, imageOf, indexOf, pushImage, putManifest, registryServer, type TestRegistry } from '../registry-server.ts';
@@ -45,24 +45,24 @@ test('a manifest weighs in every repository what its rows take there', async (t)
   assert.equal(await used(server), 0);
 });
 
-test('what is from before is weighed some at a time, and the figures are right at every moment', async (t) => {
+test('old manifests are weighed in batches, and the figures are right at every moment', async (t) => {
   const server = await registryServer(t);
   const { send, app } = server;
   const images = Array.from({ length: 3 }, (_, n) => imageOf([], { annotations: { n: String(n) } }));
   const repositories = ['acme/a', 'acme/b', 'acme/c'];
   for (const image of images) for (const name of repositories) await pushImage(send, name, image.digest, image);
   const now = await used(server);
-  const addsUp = async () => assert.equal(await app.db.write((tx) => recount(tx, 'reg_acme')), false);
+  const addsUp = async () => assert.equal(await app.db.write((tx) => correctDrift(tx, 'reg_acme')), false);
   await addsUp();
 
-  // As it was booked before: the size of each manifest once.
+  // The booking of an older release: the size of each manifest once.
   await app.db.write((tx) => run(tx)`update registry.manifest set weight = null`);
-  assert.equal(await app.db.write((tx) => recount(tx, 'reg_acme')), true);
+  assert.equal(await app.db.write((tx) => correctDrift(tx, 'reg_acme')), true);
   const sizes = images.reduce((sum, image) => sum + image.body.length, 0);
   const weights = images.reduce((sum, image) => sum + weight(image), 0);
   assert.equal(await used(server), now - 3 * weights + sizes);
 
-  // Some go before they were weighed, as they were booked; others come beside them, and weigh.
+  // Some manifests are deleted before they are weighed; others are pushed beside them.
   const [first, second] = images as [Image, Image];
   for (const name of repositories) {
     assert.equal((await send('DELETE', `/v2/${name}/manifests/${first.digest}`)).status, 202);

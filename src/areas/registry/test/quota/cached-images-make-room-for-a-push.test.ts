@@ -9,7 +9,7 @@ import { collect } from '../../engine/gc/collect.ts';
 import { cached } from '../cached.ts';
 import { type Image, imageOf } from '../registry-server.ts';
 
-/** What sizes are counted in here. */
+/** The unit of sizes in this test. */
 const piece = 64 * 1024;
 
 test('cached images make room for a push, the least recently used first', async (t) => {
@@ -37,7 +37,7 @@ test('cached images make room for a push, the least recently used first', async 
     }
     return pull(`${repository}/manifests/v1`, { method: 'PUT', body: new Uint8Array(image.body), headers: { 'content-type': image.type } });
   };
-  /** Pulls of this minute are noted, and the next minute begins: so pulls have an order. */
+  /** Writes the pull marks of this minute and starts the next minute, so that pulls have an order. */
   const noted = async (...names: string[]) => {
     await eventually(`pulls of ${names} are noted`, async () => {
       const written = await app.db.read(
@@ -63,7 +63,7 @@ test('cached images make room for a push, the least recently used first', async 
   assert.equal((await push('own/shared', own)).status, 201);
   assert.ok((await used()) > 7 * piece);
 
-  // 4 pieces do not fit beside 7: the oldest goes, and is enough.
+  // 4 units do not fit beside 7: evicting the oldest image is enough.
   const first = imageOf([randomBytes(4 * piece)]);
   assert.equal((await push('own/app', first)).status, 201);
   await collect(engine, new AbortController().signal, app.log);
@@ -73,13 +73,13 @@ test('cached images make room for a push, the least recently used first', async 
   assert.equal((await bytes(`own/shared/blobs/${sha256(shared)}`)).length, piece);
   assert.equal(fetches(), before, 'these are still here');
 
-  // What went comes back when it is pulled. There is no room to keep it, since the others were used within the hour.
+  // An evicted image is fetched again when it is pulled. It is not kept, since the others were used within the hour.
   assert.equal((await pull('up.test/team/old/manifests/v1')).headers.get('docker-content-digest'), old.digest);
   assert.equal((await bytes(`up.test/team/old/blobs/${old.layers[1]}`)).length, 2 * piece);
   assert.ok(fetches() > before);
   assert.ok((await used()) <= 10 * piece);
 
-  // When all of the cache would not be enough none of it goes, and the refusal has the numbers.
+  // If evicting the whole cache were not enough, nothing is evicted, and the refusal has the numbers.
   const tooMuch = await push('own/huge', imageOf([randomBytes(8 * piece)]));
   assert.equal(tooMuch.status, 403);
   assert.ok((await tooMuch.text()).includes(`quota is ${10 * piece} bytes`));
@@ -87,7 +87,7 @@ test('cached images make room for a push, the least recently used first', async 
   assert.equal((await bytes(`up.test/team/young/blobs/${young.layers[0]}`)).length, 2 * piece);
   assert.equal(fetches(), before);
 
-  // Nobody pulled for hours: now the cache may replace its own.
+  // No pulls for hours: now a cache fill may evict.
   await clock.advance('2h');
   const fresh = await cache('team/fresh', [randomBytes(2 * piece)]);
   before = fetches();

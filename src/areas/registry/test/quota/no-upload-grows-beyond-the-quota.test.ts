@@ -34,7 +34,7 @@ test('no upload grows beyond the quota, however its bytes are cut and whatever t
     assert.deepEqual([(await send('GET', location, { as })).status, await reserved()], [404, 0], 'and all of it is thrown away');
   });
 
-  await t.test('also those that do not say how much they are', async () => {
+  await t.test('also chunks without a length', async () => {
     const location = await start();
     let status = 202;
     for (let n = 0; n < 12 && status === 202; n++) status = (await send('PATCH', location, { as, body: streamed(3 * (MiB / 4)) })).status;
@@ -42,7 +42,7 @@ test('no upload grows beyond the quota, however its bytes are cut and whatever t
     assert.equal(await reserved(), 0);
   });
 
-  await t.test('one that is gone while its bytes come reserves nothing', async () => {
+  await t.test('an upload deleted while its bytes arrive reserves nothing', async () => {
     const location = await start();
     async function* interrupted() {
       yield* streamed(2 * MiB);

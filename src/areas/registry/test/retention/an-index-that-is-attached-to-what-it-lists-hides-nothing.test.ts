@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { run } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
-import { knotsOf } from '../../rules/knots.ts';
+import { stronglyConnected } from '../../rules/strongly-connected.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
-import { takeSteps } from '../steps.ts';
+import { takeSteps } from '../run-steps.ts';
 
 const about = (subject: Image) => ({ subject: { mediaType: subject.type, digest: subject.digest, size: subject.body.length } });
 const image = (text: string, more = {}) => imageOf([], { annotations: { text }, ...more });
@@ -24,7 +24,7 @@ test('an index that is attached to what it lists hides nothing from retention', 
     return found;
   };
 
-  // By itself, through a signature of it, and through an index of that index.
+  // By itself, through its signature, and through an index of that index.
   const x = await put('acme/direct', '', image('x'));
   const direct = await put('acme/direct', '', indexOf([x], about(x)));
   const y = await put('acme/below', '', image('y'));
@@ -33,7 +33,7 @@ test('an index that is attached to what it lists hides nothing from retention', 
   const z = await put('acme/nested', '', image('z'));
   const inner = await put('acme/nested', '', indexOf([z]));
   const outer = await put('acme/nested', '', indexOf([inner], about(z)));
-  // With tags: one on the index, which keeps what it leads to, and one on the image, which keeps what is attached to it.
+  // With tags: one on the index, which keeps its children, and one on the image, which keeps its attachments.
   const a = await put('acme/tagged', '', image('a'));
   const tagged = await put('acme/tagged', 'v1', indexOf([a], about(a)));
   const b = await put('acme/kept', 'v1', image('b'));
@@ -56,7 +56,7 @@ test('an index that is attached to what it lists hides nothing from retention', 
   assert.deepEqual(await here('acme/kept', b, kept), [false, false], 'but by itself, at the next run');
 });
 
-test('two are in one knot exactly when each leads to the other', () => {
+test('two nodes share a component exactly when each reaches the other', () => {
   const graph = fc
     .integer({ min: 1, max: 9 })
     .chain((size) => fc.array(fc.array(fc.nat(size - 1), { maxLength: 3 }), { minLength: size, maxLength: size }));
@@ -68,11 +68,11 @@ test('two are in one knot exactly when each leads to the other', () => {
         for (const at of seen) for (const to of edges[at]!) seen.add(to);
         return seen;
       });
-      const knots = takeSteps(knotsOf(nodes, (n) => edges[n]!));
+      const knots = takeSteps(stronglyConnected(nodes, (n) => edges[n]!));
       for (const p of nodes)
         for (const q of nodes) assert.equal(knots.get(p) === knots.get(q), reached[p]!.has(q) && reached[q]!.has(p), JSON.stringify(edges));
     }),
   );
   const chain = Array.from({ length: 100_000 }, (_, i) => i);
-  assert.equal(new Set(takeSteps(knotsOf(chain, (n) => (n + 1 < chain.length ? [n + 1] : []))).values()).size, chain.length);
+  assert.equal(new Set(takeSteps(stronglyConnected(chain, (n) => (n + 1 < chain.length ? [n + 1] : []))).values()).size, chain.length);
 });

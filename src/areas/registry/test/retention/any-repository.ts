@@ -10,7 +10,7 @@ import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer, ty
 
 const { signal } = new AbortController();
 
-// A repository as numbers: images with tags and ages, indexes of them, and attachments, each to something that came before it.
+// A repository as numbers: images with tags and ages, indexes of them, and attachments, each to an earlier manifest.
 export const shape = fc.record({
   images: fc.array(fc.record({ age: fc.nat(40), tagged: fc.boolean(), both: fc.boolean(), inIndex: fc.boolean() }), {
     minLength: 1,
@@ -38,19 +38,19 @@ export const put = async (send: Send, name: string, reference: string, image: Im
   const answer = await putManifest(send, name, reference, image);
   assert.equal(answer.status, 201, answer.body.toString());
 };
-/** Something about an image; with `subject` it says so itself. */
+/** An attachment of an image, by `subject` or by tag. */
 export const note = (image: Image, what: string, subject?: Image) =>
   imageOf([], {
     annotations: { about: image.digest, what },
     ...(subject ? { subject: { mediaType: subject.type, digest: subject.digest, size: subject.body.length } } : {}),
   });
 
-/** On a server the same images go as without signatures, and none of a kept image. */
+/** On a server the same images are removed as without signatures, and no attachment of a kept image. */
 export async function judgeOnServer(t: TestContext, numRuns: number): Promise<void> {
   const { send, app, engine } = await registryServer(t);
   const later = (days: number) => app.db.write((tx) => moveClock(tx, days * 86_400));
   let repositories = 0;
-  /** Pushes a repository of this shape; returns its images, and for each attachment what it belongs to. */
+  /** Pushes a repository of this shape. Returns its images, and the owner of each attachment. */
   const fill = async (name: string, s: Shape, signed: boolean) => {
     await pushBlobs(send, name);
     const images = s.images.map((_, i) => imageOf([], { annotations: { i: String(i) } }));
@@ -97,7 +97,7 @@ export async function judgeOnServer(t: TestContext, numRuns: number): Promise<vo
       await app.db.write((tx) => run(tx)`update registry.registry set retention = '{}'`);
       const bare = await fill(plain, s, false);
       const { images, belongs } = await fill(signed, s, true);
-      // The second was pushed later: both are moved to one age.
+      // The second was pushed later: both get the same age.
       await app.db.write(
         (tx) => run(tx)`update registry.manifest m set created_at = p.created_at from registry.manifest p
           where p.digest = m.digest and p.repository_id = (select id from registry.repository where 'acme/' || name = ${plain})

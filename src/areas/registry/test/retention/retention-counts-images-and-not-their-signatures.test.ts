@@ -7,9 +7,9 @@ import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { attachedBy, nameInTags } from '../../rules/attachments.ts';
 import { mediaTypes } from '../../rules/manifest.ts';
-import { judge, type ManifestState, type Retention } from '../../rules/retention.ts';
+import { type ManifestState, planRetention, type Retention } from '../../rules/retention.ts';
 import { imageOf, indexOf, registryServer } from '../registry-server.ts';
-import { takeSteps } from '../steps.ts';
+import { takeSteps } from '../run-steps.ts';
 import { judgeOnServer, note, pushBlobs, put, rulesOf, shape } from './any-repository.ts';
 
 const { signal } = new AbortController();
@@ -53,7 +53,7 @@ test('a tag belongs to an image when it names one, and stands for no image itsel
   for (const kind of ['.sig', '.att', '.sbom']) assert.equal(attachedBy(other + kind, image), other);
   assert.equal(attachedBy(other, index), other, 'a list of referrers');
   assert.equal(attachedBy(other, { ...index, listedSubjects: [] }), other, 'a list of referrers that are not here');
-  assert.equal(attachedBy(other, image), undefined, 'an image that somebody named so');
+  assert.equal(attachedBy(other, image), undefined, 'an image with such a tag');
   assert.equal(attachedBy(other, { ...index, listedSubjects: [''] }), undefined, 'an index of images that somebody named so');
   for (const own of [nameInTags(digest), `${nameInTags(digest)}.sig`]) assert.equal(attachedBy(own, index), undefined, 'its own digest');
   for (const ordinary of [`${other}.imgpkg`, `${other}0`, `x${other}.sig`, 'v1', 'sha256-abc.sig'])
@@ -95,12 +95,12 @@ test('for any repository the same images go as without signatures, and none of a
         const tags = manifests.flatMap((m) =>
           m.tags.map((name) => ({ name, digest: m.digest, updatedAt: m.createdAt, pulledAt: m.pulledAt })),
         );
-        const gone = takeSteps(judge(rulesOf(s), place, manifests, tags, new Set()));
+        const gone = takeSteps(planRetention(rulesOf(s), place, manifests, tags, new Set()));
         return { tags: gone.tags, images: gone.images.map((m) => m.digest) };
       };
       assert.deepEqual(verdict(all), verdict(images), 'no signature is counted, and none goes but with its image');
-      // Once an image is gone what referred to it is as an image without a tag: it goes as soon as it is old enough. What has a tag
-      // stays, and no rule takes that away.
+      // Once an image is gone, its untagged referrers count as untagged images and are removed at their age. Tagged referrers stay, and no
+      // rule removes them.
       const orphans = all.filter((m) => m.subject !== null && images.some((image) => image.digest === m.subject));
       const left = all.filter((m) => !images.includes(m));
       assert.deepEqual(
@@ -115,5 +115,5 @@ test('for any repository the same images go as without signatures, and none of a
   );
 });
 
-// Some repositories in every run; the campaign makes many.
+// A few repositories in every run; the campaign runs many.
 test('and so it is on a server, attachments of attachments and indexes included', (t) => judgeOnServer(t, 5));

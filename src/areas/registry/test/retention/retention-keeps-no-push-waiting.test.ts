@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
-import { overtaken } from '../held.ts';
+import { overtaken } from '../lock-race.ts';
 import { imageOf, pushImage, registryServer } from '../registry-server.ts';
 
 test('retention keeps no push waiting for more than one image', async (t) => {
@@ -17,8 +17,8 @@ test('retention keeps no push waiting for more than one image', async (t) => {
   };
   await app.db.write((tx) => run(tx)`update registry.registry set retention = '{"untaggedDays": 1}'`);
   await app.db.write((tx) => moveClock(tx, 3 * 86_400));
-  // Somebody pushes an index of the second and pulls the third, while retention is under way: the first has gone by then, and the
-  // registry's row is free for the push.
+  // During retention a client pushes an index of the second image and pulls the third. The first is gone by then, and the registry's row is
+  // free for the push.
   await overtaken(
     app,
     (tx) => run(tx)`select from registry.manifest where digest = ${images[1]!.digest} for key share`,

@@ -7,7 +7,7 @@ import { retain } from '../../engine/gc/retain.ts';
 import { immutableIn } from '../../rules/immutable.ts';
 import { isOutdatedUntagged, outdatedTags, type TagState } from '../../rules/retention.ts';
 import { imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
-import { takeSteps } from '../steps.ts';
+import { takeSteps } from '../run-steps.ts';
 
 test('retention keeps what its rules say', async (t) => {
   const { send, app, engine } = await registryServer(t);

@@ -23,12 +23,12 @@ test('the same image pushed again is new again to retention', async (t) => {
       run(tx)`update registry.registry set retention = ${JSON.stringify({ untaggedDays: 7, rules: [{ tags: 'ci-*', keepDays: 7 }] })}`,
   );
   const isHere = async (reference: string) => (await send('HEAD', `/v2/acme/app/manifests/${reference}`)).status === 200;
-  const judge = () => retain(engine, new AbortController().signal, app.log);
-  await judge();
+  const runRetention = () => retain(engine, new AbortController().signal, app.log);
+  await runRetention();
   assert.equal(await isHere('ci-1'), true, 'its tag was pushed four days ago');
   assert.equal(await isHere(loose.digest), true, 'and so was the image without one');
-  assert.equal(await isHere('ci-0'), false, 'what nobody pushed again is as old as it is');
+  assert.equal(await isHere('ci-0'), false, 'an image that was not pushed again keeps its age');
   await later(4);
-  await judge();
+  await runRetention();
   assert.deepEqual([await isHere('ci-1'), await isHere(loose.digest)], [false, false]);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collect } from '../../engine/gc/collect.ts';
-import { purgedAtOnce, purgeManifest } from '../../engine/purge.ts';
-import { leavingAtOnce } from '../../engine/removal.ts';
+import { manifestsPerPurgeBatch, purgeManifest } from '../../engine/purge.ts';
+import { withoutDelay } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import {
   digestOf,
@@ -20,7 +20,7 @@ import {
 const { signal } = new AbortController();
 
 const purge = ({ app }: TestRegistry, image: Image) =>
-  app.db.write(async (tx) => purgeManifest(tx, app.caches, (await repositoryByName(tx, 'reg_acme', 'app'))!, image.digest, leavingAtOnce));
+  app.db.write(async (tx) => purgeManifest(tx, app.caches, (await repositoryByName(tx, 'reg_acme', 'app'))!, image.digest, withoutDelay));
 
 async function missingOf({ send }: TestRegistry, images: Image[]) {
   let missing = 0;
@@ -28,7 +28,7 @@ async function missingOf({ send }: TestRegistry, images: Image[]) {
   return missing;
 }
 
-/** As clients do: each layer once, then what names it. */
+/** Like a client: each layer once, then the manifest. */
 async function pushAll({ send }: TestRegistry, images: Image[]) {
   const blobs = new Map(images.flatMap((image) => image.blobs.map((blob) => [digestOf(blob), blob])));
   for (const blob of blobs.values()) await pushBlob(send, 'acme/app', blob);
@@ -37,43 +37,43 @@ async function pushAll({ send }: TestRegistry, images: Image[]) {
 }
 
 /** A few more than one transaction takes. Two have a layer of their own, the others share one. */
-const many = purgedAtOnce + 3;
+const many = manifestsPerPurgeBatch + 3;
 function someImages(count: number): Image[] {
   const shared = someBytes(10);
   return Array.from({ length: count }, (_, n) => imageOf([n < 2 ? someBytes(10) : shared], { annotations: { n: String(n) } }));
 }
 
-test('what is pushed after a purge stays, also while the purge goes on', async (t) => {
+test('manifests pushed after a purge stay, also while the purge continues', async (t) => {
   const server = await registryServer(t);
   const { send, app, engine } = server;
   const children = someImages(many);
   const index = indexOf(children);
   await pushAll(server, children);
   assert.equal((await putManifest(send, 'acme/app', 'v1', index)).status, 201);
-  assert.equal((await purge(server, index)).waiting, many - purgedAtOnce);
+  assert.equal((await purge(server, index)).pendingCount, many - manifestsPerPurgeBatch);
 
-  // As every client does: what the index lists comes first, and garbage collection comes by before the index does.
+  // Like every client: the children come first, and garbage collection runs before the index arrives.
   await pushAll(server, children);
   await collect(engine, signal, app.log);
   assert.equal((await putManifest(send, 'acme/app', 'v1', index)).status, 201);
   assert.equal(await missingOf(server, children), 0);
 
-  // The next purge is after those pushes.
+  // The next purge comes after those pushes.
   await purge(server, index);
   await collect(engine, signal, app.log);
   assert.equal(await missingOf(server, children), many);
 });
 
-test('what is listed at the second level stays as well, when it is pushed after the purge', async (t) => {
+test('so do manifests at the second level', async (t) => {
   const server = await registryServer(t);
   const { send, app, engine } = server;
-  const leaves = someImages(purgedAtOnce / 2 + 3);
+  const leaves = someImages(manifestsPerPurgeBatch / 2 + 3);
   const inner = leaves.map((leaf) => indexOf([leaf]));
   const outer = indexOf(inner);
   await pushAll(server, leaves);
   await pushAll(server, inner);
   assert.equal((await putManifest(send, 'acme/app', 'v1', outer)).status, 201);
-  assert.ok((await purge(server, outer)).waiting > 0);
+  assert.ok((await purge(server, outer)).pendingCount > 0);
   await pushAll(server, leaves);
   await collect(engine, signal, app.log);
   assert.equal(await missingOf(server, leaves), 0);

@@ -15,7 +15,7 @@ test('a cached repository lists what its upstream has', async (t) => {
   const signature = upstream.image('team/app', 'signature', [randomBytes(10)], { artifactType: 'application/vnd.test.signature', subject });
   const sbom = upstream.image('team/app', 'sbom', [randomBytes(10)], { artifactType: 'application/vnd.test.sbom', subject });
 
-  await t.test('its tags, slice by slice, in the upstream’s own words', async () => {
+  await t.test('its tags, in the pages of the upstream', async () => {
     assert.deepEqual(await list(await pull('up.test/team/app/tags/list')), ['sbom', 'signature', 'v1', 'v2', 'v3', 'v4', 'v5']);
     const first = await pull('up.test/team/app/tags/list?n=4');
     assert.deepEqual(await list(first), ['sbom', 'signature', 'v1', 'v2']);
@@ -55,7 +55,7 @@ test('a cached repository lists what its upstream has', async (t) => {
     assert.deepEqual(await digests(await pull(`up.test/team/app/referrers/${signature.digest}`)), [], 'nothing refers to that one');
   });
 
-  await t.test('and what is here, with a word, while it cannot be asked', async () => {
+  await t.test('and the local content, with a Warning, while the upstream is unavailable', async () => {
     await pull('up.test/team/app/manifests/v1');
     await clock.advance('61s');
     upstream.fail('/v2/', { status: 503 }, 1_000);
@@ -64,6 +64,6 @@ test('a cached repository lists what its upstream has', async (t) => {
     assert.deepEqual(await list(tags), [image.digest.replace(':', '-'), 'v1']);
     const referrers = await pull(`up.test/team/app/referrers/${image.digest}`);
     assert.match(referrers.headers.get('warning')!, /only what is cached/);
-    assert.deepEqual(await digests(referrers), [sbom.digest], 'the one that somebody pulled');
+    assert.deepEqual(await digests(referrers), [sbom.digest], 'the one that a client pulled');
   });
 });

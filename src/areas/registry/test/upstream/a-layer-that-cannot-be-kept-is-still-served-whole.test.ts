@@ -7,9 +7,9 @@ import { run } from '../../../../kernel/db/index.ts';
 import { openSpool } from '../../engine/pull-through/spool.ts';
 import { cached } from '../cached.ts';
 
-test('a layer that cannot be kept is still served whole, also to who reads slowly', async (t) => {
+test('a layer that cannot be kept is still served whole, also to a slow reader', async (t) => {
   const { upstream, pull, app, engine } = await cached(t);
-  const layer = randomBytes(24 * 1024 * 1024); // more than the sockets between us take
+  const layer = randomBytes(24 * 1024 * 1024); // more than the socket buffers hold
   const image = upstream.image('team/app', 'v1', [layer]);
   await pull('up.test/team/app/manifests/v1');
 

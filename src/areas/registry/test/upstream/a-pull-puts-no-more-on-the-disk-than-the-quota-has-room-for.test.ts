@@ -8,7 +8,7 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { row, rows } from '../../../../kernel/db/index.ts';
 import { cached } from '../cached.ts';
 
-/** What sizes are counted in here. */
+/** The unit of sizes in this test. */
 const piece = 256 * 1024;
 
 test('a pull puts no more on the disk than the quota has room for, however many layers are asked for at once', async (t) => {
@@ -38,14 +38,14 @@ test('a pull puts no more on the disk than the quota has room for, however many 
 
   await eventually(async () => (await figures()).reserved === 0);
   assert.ok((await figures()).used >= 4 * piece && (await figures()).used < 5 * piece);
-  // A range of what is not kept, and one of what is.
+  // A range of a passed-through layer, and one of a kept layer.
   for (const [n, layer] of image.layers.entries()) {
     const range = await bytes(`up.test/team/app/blobs/${layer}`, { headers: { range: 'bytes=100000-399999' } });
     assert.ok(range.equals(layers[n]!.subarray(100_000, 400_000)));
   }
 });
 
-test('who gets a layer that is not kept never gets the whole of a wrong one', async (t) => {
+test('a pass-through reader never gets the whole of a wrong layer', async (t) => {
   const { upstream, pull, app } = await cached(t, { QUARTERDECK_REGISTRY_QUOTA_BYTES: String(piece) });
   const image = upstream.image('team/app', 'v1', [randomBytes(2 * piece)]);
   await (await pull('up.test/team/app/manifests/v1')).arrayBuffer();

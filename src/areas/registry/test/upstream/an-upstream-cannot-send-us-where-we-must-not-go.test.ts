@@ -26,5 +26,5 @@ test('an upstream cannot send us where we must not go', async (t) => {
   upstream.point({});
   const layer = await pull(`up.test/team/app/blobs/${image.layers[0]}`);
   assert.equal(layer.status, 200, 'and nothing was kept of it');
-  await layer.arrayBuffer(); // whoever leaves an answer unread is waited for when the server stops
+  await layer.arrayBuffer(); // the stopping server waits for a client that leaves an answer unread
 });

@@ -20,7 +20,7 @@ test('docker.io/alpine and docker.io/library/alpine are one repository', async (
     (await owner.get('/registry/registries/acme/repositories')).body.repositories.map((r: { name: string }) => r.name);
   assert.deepEqual(await names(), ['docker.io/library/alpine']);
 
-  await t.test('whoever may only one spelling uses that one', async () => {
+  await t.test('a caller with the right to one name uses that name', async () => {
     const key = { name: 'short', mode: 'pull', repoPrefixes: ['docker.io/alpine'] };
     const { keyId, secret } = (await owner.post('/registry/registries/acme/keys', key)).body;
     const headers = { authorization: basic(keyId, secret) };
@@ -36,7 +36,7 @@ test('docker.io/alpine and docker.io/library/alpine are one repository', async (
     );
   });
 
-  await t.test('what stands under the short name from before stays reachable, by both', async () => {
+  await t.test('an old repository under the short name stays reachable by both names', async () => {
     upstream.image('library/busybox', '1', [randomBytes(1_000)]);
     await engine.app.db.write(
       (tx) => run(tx)`

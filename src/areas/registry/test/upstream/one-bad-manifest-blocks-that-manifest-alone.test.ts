@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type Fault, sha256 } from '../../../../../test/fakes/upstream-registry.ts';
 import { cached } from '../cached.ts';
 
-/** As registries had them ten years ago. */
+/** A manifest of schema 1. */
 const ancient = Buffer.from('{"schemaVersion": 1, "mediaType": "application/vnd.docker.distribution.manifest.v1+json"}');
 const bad: Record<string, Fault> = {
   garbled: { content: Buffer.from('this is not what it was') },
@@ -34,7 +34,7 @@ test('one bad manifest of an upstream blocks that manifest alone', async (t) => 
     assert.equal((await pull(`up.test/team/fine/manifests/v${fine++}`)).status, 200, `another image is fetched beside ${tag}`);
   }
 
-  await t.test('what was here before a tag became bad is served with a word', async () => {
+  await t.test('the previous copy of a bad tag is served with a Warning', async () => {
     upstream.manifest('team/fine', 'v1', ancient);
     await clock.advance('61s');
     const answer = await pull('up.test/team/fine/manifests/v1');
@@ -43,7 +43,7 @@ test('one bad manifest of an upstream blocks that manifest alone', async (t) => 
     assert.notEqual(answer.headers.get('docker-content-digest'), sha256(ancient));
   });
 
-  await t.test('an upstream that is away as a whole is left alone as a whole', async () => {
+  await t.test('an unavailable upstream gets a cooldown as a whole', async () => {
     upstream.image('team/fine', 'later', [randomBytes(1_000)]);
     upstream.fail('team/fine/manifests/gone', { status: 503 });
     assert.equal((await pull('up.test/team/fine/manifests/gone')).status, 502);

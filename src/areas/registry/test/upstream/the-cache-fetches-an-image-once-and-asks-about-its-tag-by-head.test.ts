@@ -29,7 +29,7 @@ test('the cache fetches an image once and asks about its tag by HEAD', async (t)
   assert.equal((await pull('up.test/team/app/manifests/v1')).status, 200);
   assert.equal(upstream.count('GET /v2/team/app/manifests'), gets, 'HEAD is enough while nothing changed');
 
-  // A tag of the cache's moves on also when its manifest is somebody's by now, such as of an index that lists it.
+  // A tag of the cache moves on even when its manifest now belongs to a pushed index.
   await app.db.write((tx) => run(tx)`update registry.manifest set cached = false, pushed_by = 'somebody'`);
   const moved = upstream.image('team/app', 'v1', [layer]);
   await clock.advance('61s');
@@ -47,7 +47,7 @@ test('the cache fetches an image once and asks about its tag by HEAD', async (t)
   assert.equal((await pull('docker.io/alpine/manifests/3')).headers.get('docker-content-digest'), official.digest);
 
   const push = await pull('up.test/team/app/blobs/uploads/', { method: 'POST' });
-  assert.equal(push.status, 403, 'nobody pushes to a cache');
+  assert.equal(push.status, 403, 'clients cannot push to a cache');
   assert.equal((await pull('up.test/team/app/manifests/v9')).status, 404);
   const { repositories } = (await owner.get('/registry/registries/acme/repositories')).body;
   assert.ok(repositories.some((r: { name: string; sizeBytes: number }) => r.name === 'up.test/team/app' && r.sizeBytes >= layer.length));

@@ -31,7 +31,7 @@ test('the cache outlives what goes wrong upstream', async (t) => {
     assert.equal((await bytes(`up.test/team/app/blobs/${limited}`)).length, 10_000);
   });
 
-  await t.test('an upstream that limits us gets a rest, and what is here is served with a word', async () => {
+  await t.test('an upstream that rate-limits us gets a cooldown, and the copy is served with a Warning', async () => {
     await clock.advance('61s');
     upstream.fail('/v2/team/app/manifests/v1', { status: 429, headers: { 'retry-after': '2' } }, 100);
     const stale = await pull('up.test/team/app/manifests/v1');
@@ -46,7 +46,7 @@ test('the cache outlives what goes wrong upstream', async (t) => {
     assert.ok(Number(unknown.headers.get('retry-after')) >= 1);
   });
 
-  await t.test('an upstream that is not there is told as such', async () => {
+  await t.test('an unreachable upstream is reported as such', async () => {
     const answer = await pull('gone.test/team/app/manifests/v1');
     assert.equal(answer.status, 502);
     assert.match(await answer.text(), /gone\.test is unreachable/);
