@@ -39,12 +39,13 @@ import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { examineDaily, findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
+import { deleteOld, examineDaily, findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
+export { leaveOncall } from './engine/escalation/member-removal.ts';
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
 export {
+  type HistoryCursor,
   incidentResolved,
-  type OlderFrom,
   olderPublicIncidents,
   type PublicIncident,
   type PublicState,
@@ -54,9 +55,8 @@ export {
 } from './engine/public-incidents.ts';
 export { serviceDeleted, serviceReferences, serviceRenamed } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
-export { leaveOncall } from './engine/walk/leave.ts';
 export { tryLockDeliveries } from './store/alerts.ts';
-export { updatesPublished } from './store/public.ts';
+export { updatesPublished } from './store/public-incidents.ts';
 
 export const oncall = defineArea({
   name: 'oncall',
@@ -105,6 +105,6 @@ export const oncall = defineArea({
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
   jobs: [stepJob, pageJob, doctorJob, leaveJob, renameJob],
-  tasks: [staleAlerts, findLostWork, forgetOld, heartbeat, examineDaily],
+  tasks: [staleAlerts, findLostWork, deleteOld, heartbeat, examineDaily],
   open: openOncall,
 });

@@ -3,20 +3,20 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import type { RetryAdvice } from '../../../kernel/errors.ts';
 import { channels, pageAsSubject } from '../rules/channels.ts';
 import * as pages from '../store/pages.ts';
-import { note } from '../store/timeline.ts';
+import { addEntries } from '../store/timeline.ts';
 import { failPage, retryPage } from './page.ts';
 
 interface Undelivered {
   sentence: string;
-  lasting: RetryAdvice;
+  retryAdvice: RetryAdvice;
 }
 
 /** The provider says that it arrived. */
 export async function markDelivered(tx: Tx, org: string, pageId: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
-  if (!page || !(await pages.promote(tx, org, pageId, 'delivered'))) return;
+  if (!page || !(await pages.advanceState(tx, org, pageId, 'delivered'))) return;
   const data = { pageId, channel: page.channel, userId: page.user_id };
-  await note(tx, org, page.incident_id, {
+  await addEntries(tx, org, page.incident_id, {
     kind: 'page_delivered',
     message: `${pageAsSubject(page.channel)} to ${page.label} arrived`,
     data,
@@ -27,9 +27,9 @@ export async function markDelivered(tx: Tx, org: string, pageId: string): Promis
 export async function confirmPage(tx: Tx, org: string, pageId: string): Promise<pages.PageRow | undefined> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return undefined;
-  if (await pages.promote(tx, org, pageId, 'confirmed')) {
+  if (await pages.advanceState(tx, org, pageId, 'confirmed')) {
     const data = { pageId, channel: page.channel, userId: page.user_id };
-    await note(tx, org, page.incident_id, {
+    await addEntries(tx, org, page.incident_id, {
       kind: 'page_confirmed',
       message: `${page.label} answered ${channels[page.channel].page}`,
       data,
@@ -39,5 +39,5 @@ export async function confirmPage(tx: Tx, org: string, pageId: string): Promise<
 }
 
 /** The provider took it and could not bring it. Unless that is for good it is sent again. */
-export const endUndelivered = (tx: Tx, org: string, pageId: string, { sentence, lasting }: Undelivered): Promise<void> =>
-  lasting === 'for good' ? failPage(tx, org, pageId, sentence) : retryPage(tx, org, pageId, sentence, lasting);
+export const endUndelivered = (tx: Tx, org: string, pageId: string, { sentence, retryAdvice }: Undelivered): Promise<void> =>
+  retryAdvice === 'for good' ? failPage(tx, org, pageId, sentence) : retryPage(tx, org, pageId, sentence, retryAdvice);

@@ -1,15 +1,15 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import type { RetryAdvice } from '../../../kernel/errors.ts';
 import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
-import { PageFailed, type Sent } from '../clients/channels/channel.ts';
+import { PageFailed, type SendResult } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
-import { mostHandedOver, retryAfter } from '../rules/walk.ts';
+import { maxHandovers, retryAfterSeconds } from '../rules/escalation.ts';
 import { shareStatus } from '../store/incidents.ts';
 import * as pages from '../store/pages.ts';
-import { type Entry, note } from '../store/timeline.ts';
-import { findSent, sendPage, Unsure } from './send-page.ts';
-import { wakeWalk } from './step.ts';
+import { addEntries, type TimelineEntry } from '../store/timeline.ts';
+import { findSent, SendOutcomeUnknown, sendPage } from './send-page.ts';
+import { wakeEscalation } from './step.ts';
 
 /**
  * One page to one person by one channel. Safe to run twice: the ledger says `sending` before the provider is called, and a page
@@ -23,14 +23,14 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
     const org = run.org!;
     const page = await run.db.read((tx) => pages.beginSending(tx, org, run.key, run.fenced));
     if (!page) return;
-    if (page.is_removed) return run.finishWith((tx) => note(tx, org, page.incident_id, tellRemoved(page)));
+    if (page.is_removed) return run.finishWith((tx) => addEntries(tx, org, page.incident_id, removedEntry(page)));
 
     const sender = { app: run.app, db: run.db, channels };
-    let sent: Sent | undefined;
+    let sent: SendResult | undefined;
     try {
       sent = page.attempts > 1 ? await findSent(sender, org, page) : undefined;
       if (!sent) {
-        if (page.was === 'sending' && (await isGivenUp(run, org, page))) return;
+        if (page.was === 'sending' && (await cancelIfUnneeded(run, org, page))) return;
         run.signal.throwIfAborted();
         sent = await sendPage(sender, org, page);
       }
@@ -38,19 +38,19 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
       if (run.signal.aborted) throw error;
       return endAttempt(run, org, page, error);
     }
-    const line = tellSent(page);
+    const line = sentEntry(page);
     if (await run.finishBy((tx, ended) => pages.endSent(tx, org, page, sent, line, ended))) return;
-    await run.finishWith((tx) => Promise.all([pages.recordSent(tx, org, page.id, sent), note(tx, org, page.incident_id, line)]));
+    await run.finishWith((tx) => Promise.all([pages.recordSent(tx, org, page.id, sent), addEntries(tx, org, page.incident_id, line)]));
   },
 );
 
-const tellSent = (page: pages.SendingRow): Entry => ({
+const sentEntry = (page: pages.SendingRow): TimelineEntry => ({
   kind: 'page_sent',
   message: `${pageAsSubject(page.channel)} to ${page.label} went out`,
   data: { pageId: page.id, channel: page.channel, userId: page.user_id },
 });
 
-const tellRemoved = (page: pages.SendingRow): Entry => ({
+const removedEntry = (page: pages.SendingRow): TimelineEntry => ({
   kind: 'page_canceled',
   message: `${pageAsSubject(page.channel)} to ${page.label} is canceled: they were removed from the organization`,
   data: { count: 1, userId: page.user_id },
@@ -61,7 +61,7 @@ const isNeeded = async (tx: Tx, org: string, page: { incident_id: string; notice
   (await shareStatus(tx, org, page.incident_id)) === (page.notice ? 'acknowledged' : 'open');
 
 /** Its first attempt was cut off before it went out, and meanwhile nobody needs it any more. */
-const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
+const cancelIfUnneeded = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
   run.db.write(async (tx) => {
     await run.fence(tx);
     if (await isNeeded(tx, org, page)) return false;
@@ -75,64 +75,65 @@ const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
  */
 async function endAttempt(run: JobRun<unknown>, org: string, page: pages.SendingRow, error: unknown): Promise<void> {
   const sentence = error instanceof Error ? error.message : String(error);
-  if (error instanceof PageFailed && error.lasting === 'for good') {
+  if (error instanceof PageFailed && error.retryAdvice === 'for good') {
     await run.finishWith((tx) => failPage(tx, org, page.id, sentence));
     return;
   }
-  const seconds = retryAfter(page.attempts);
-  const isUnsure = error instanceof Unsure;
-  const failure = isUnsure ? error.cause : error;
-  const isPassedOver = failure instanceof PageFailed && failure.lasting === 'until mended';
-  const goesOn = await run.db.write(async (tx) => {
+  const seconds = retryAfterSeconds(page.attempts);
+  const isOutcomeUnknown = error instanceof SendOutcomeUnknown;
+  const failure = isOutcomeUnknown ? error.cause : error;
+  const isPassedOver = failure instanceof PageFailed && failure.retryAdvice === 'until mended';
+  const willRetry = await run.db.write(async (tx) => {
     await run.fence(tx);
-    if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // it follows a rule that the limits held back
-    const next = isPassedOver ? await passOver(tx, org, page.id) : undefined;
+    if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // it follows a rule that the limits held back
+    const next = isPassedOver ? await skipPage(tx, org, page.id) : undefined;
     const needed = await isNeeded(tx, org, page);
     // Once nobody needs it any more, whether it went out is asked a few times, for the record.
-    if (!needed && (!isUnsure || page.attempts >= mostUnneededDoubts)) {
-      if (isUnsure) await failPage(tx, org, page.id, sentence);
+    if (!needed && (!isOutcomeUnknown || page.attempts >= maxLookupsWhenUnneeded)) {
+      if (isOutcomeUnknown) await failPage(tx, org, page.id, sentence);
       else await pages.cancelPage(tx, org, page.id);
       return false;
     }
-    if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence, seconds);
+    if (isOutcomeUnknown) await pages.recordOutcomeUnknown(tx, org, page.id, sentence, seconds);
     else await pages.requeue(tx, org, page.id, sentence, seconds);
-    if (needed && page.attempts % toldEvery === 1) await note(tx, org, page.incident_id, tellDelay(page, sentence, next));
+    if (needed && page.attempts % attemptsPerDelayEntry === 1)
+      await addEntries(tx, org, page.incident_id, delayedEntry(page, sentence, next));
     return true;
   });
-  if (goesOn) throw new RetryIn(seconds, sentence, { cause: error });
+  if (willRetry) throw new RetryIn(seconds, sentence, { cause: error });
 }
 
 /** Attempts after which nobody asks any more what became of a page that is not needed: it has failed. One that is needed is asked for without end. */
-const mostUnneededDoubts = 6;
+const maxLookupsWhenUnneeded = 6;
 /** A line for the first attempt that failed for now, and then about every half hour. */
-const toldEvery = 30;
+const attemptsPerDelayEntry = 30;
 
-const tellDelay = (page: pages.SendingRow, sentence: string, next: NextRule): Entry => ({
+const delayedEntry = (page: pages.SendingRow, sentence: string, next: NextRule): TimelineEntry => ({
   kind: 'page_delayed',
-  message: `${pageAsSubject(page.channel)} to ${page.label} has not gone out yet: ${sentence}; it is tried again at least once a minute${nextWords(next)}`,
+  message: `${pageAsSubject(page.channel)} to ${page.label} has not gone out yet: ${sentence}; it is tried again at least once a minute${nextRuleSuffix(next)}`,
   data: { pageId: page.id, channel: page.channel, userId: page.user_id, attempts: page.attempts, error: sentence },
 });
 
 type NextRule = { id: string } | undefined;
 
-const nextWords = (next: NextRule) => (next ? '; the next rule fires now' : '');
+const nextRuleSuffix = (next: NextRule) => (next ? '; the next rule fires now' : '');
 
 /** Makes the person's next page due. With no rule left, the walk sees whether anybody was reached, and hands on at once. */
-async function callNextRule(tx: Tx, org: string, page: pages.PageRow): Promise<NextRule> {
+async function fireNextRule(tx: Tx, org: string, page: pages.PageRow): Promise<NextRule> {
   // Jobs before incidents and pages, as everywhere: whoever runs them locks in this order too.
-  if (!(await pages.nextRule(tx, org, page))) await wakeWalk(tx, org, page.incident_id);
+  if (!(await pages.nextRule(tx, org, page))) await wakeEscalation(tx, org, page.incident_id);
   const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
   if (next) await moveOrEnqueue(tx, pageJob, { key: next.id, org });
   return next;
 }
 
 /** Nobody waits for this page any more, which is tried on. Once: later attempts find it passed over. */
-async function passOver(tx: Tx, org: string, pageId: string): Promise<NextRule> {
+async function skipPage(tx: Tx, org: string, pageId: string): Promise<NextRule> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page || page.passed_over) return undefined;
-  const next = await callNextRule(tx, org, page);
+  const next = await fireNextRule(tx, org, page);
   await pages.markPassedOver(tx, org, pageId);
-  if (next) await pages.hasten(tx, org, next.id);
+  if (next) await pages.makeDueNow(tx, org, next.id);
   return next;
 }
 
@@ -140,24 +141,24 @@ async function passOver(tx: Tx, org: string, pageId: string): Promise<NextRule> 
 export async function failPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
-  const next = await callNextRule(tx, org, page);
+  const next = await fireNextRule(tx, org, page);
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
-  if (next) await pages.hasten(tx, org, next.id);
-  await note(tx, org, page.incident_id, {
+  if (next) await pages.makeDueNow(tx, org, next.id);
+  await addEntries(tx, org, page.incident_id, {
     kind: 'page_failed',
-    message: `${pageAsSubject(page.channel)} to ${page.label} failed: ${sentence}${nextWords(next)}`,
+    message: `${pageAsSubject(page.channel)} to ${page.label} failed: ${sentence}${nextRuleSuffix(next)}`,
     data: { pageId, channel: page.channel, userId: page.user_id, error: sentence },
   });
 }
 
 /** Handed over, and lost on the way for now: it goes out once more. */
-export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, lasting: RetryAdvice): Promise<void> {
+export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, retryAdvice: RetryAdvice): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
-  const seconds = retryAfter(page.attempts);
-  if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // as for one that was not taken
-  if (page.attempts >= mostHandedOver || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
-  if (lasting === 'until mended') await passOver(tx, org, pageId);
+  const seconds = retryAfterSeconds(page.attempts);
+  if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // as for one that was not taken
+  if (page.attempts >= maxHandovers || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
+  if (retryAdvice === 'until mended') await skipPage(tx, org, pageId);
   await pages.requeue(tx, org, pageId, sentence, seconds);
   await enqueue(tx, pageJob, { key: pageId, org, delaySeconds: seconds });
 }

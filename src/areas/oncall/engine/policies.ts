@@ -2,8 +2,8 @@ import { membersOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
-import { neverWaits, type Policy, type Step, shortestReminder } from '../rules/walk.ts';
-import { isFull, mostOf } from '../store/limits.ts';
+import { minReminderSeconds, neverWaits, type Policy, type Step } from '../rules/escalation.ts';
+import { isAtLimit, limitOf } from '../store/limits.ts';
 import * as store from '../store/policies.ts';
 import { shareSchedules } from '../store/schedules.ts';
 
@@ -13,8 +13,8 @@ export async function createPolicy(tx: Tx, org: string, wanted: Omit<Policy, 'id
   checkWaits(wanted.repeat, wanted.steps);
   checkReminder(wanted.remindAfterSeconds);
   await checkSteps(tx, org, wanted.steps);
-  if (await isFull(tx, org, 'policies'))
-    conflict(`the organization has ${mostOf('policies')} escalation policies, which is the most; delete one first`);
+  if (await isAtLimit(tx, org, 'policies'))
+    conflict(`the organization has ${limitOf('policies')} escalation policies, which is the most; delete one first`);
   return store.insertPolicy(tx, org, wanted);
 }
 
@@ -59,7 +59,7 @@ async function checkSteps(tx: Tx, org: string, steps: readonly Step[]): Promise<
 }
 
 function checkReminder(seconds = 0): void {
-  if (seconds > 0 && seconds < shortestReminder) invalid(`remindAfterSeconds must be 0 (never) or at least ${shortestReminder}`);
+  if (seconds > 0 && seconds < minReminderSeconds) invalid(`remindAfterSeconds must be 0 (never) or at least ${minReminderSeconds}`);
 }
 
 function checkWaits(repeat: number, steps: readonly Step[]): void {

@@ -2,17 +2,17 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import {
-  type Measure,
+  type HistoryCursor,
   newestPublicOf,
-  type OlderFrom,
   olderPublicOf,
   type PublicRow,
   publicStatus,
   publicUpdateById,
-  resolvedPublicly,
-} from '../store/public.ts';
+  type ReadLimits,
+  resolvedPublicIncident,
+} from '../store/public-incidents.ts';
 
-export type { OlderFrom };
+export type { HistoryCursor };
 
 /** How an incident stands, or stood when an update was written. */
 export type PublicState = 'investigating' | 'identified' | 'resolved' | 'postmortem';
@@ -47,9 +47,9 @@ export async function publicIncidents(
   tx: Tx,
   org: string,
   serviceIds: readonly string[],
-  most: Measure & { short: number },
+  limits: ReadLimits & { short: number },
 ): Promise<PublicIncident[]> {
-  return incidentsOf(await newestPublicOf(tx, org, serviceIds, most, most.short));
+  return incidentsOf(await newestPublicOf(tx, org, serviceIds, limits, limits.short));
 }
 
 /** Those opened before, the newest first. */
@@ -57,10 +57,10 @@ export async function olderPublicIncidents(
   tx: Tx,
   org: string,
   serviceIds: readonly string[],
-  from: OlderFrom,
-  most: Measure,
+  from: HistoryCursor,
+  limits: ReadLimits,
 ): Promise<{ incidents: PublicIncident[]; hasMore: boolean }> {
-  const found = await olderPublicOf(tx, org, serviceIds, from, most);
+  const found = await olderPublicOf(tx, org, serviceIds, from, limits);
   return { incidents: incidentsOf(found), hasMore: found[0]?.has_more ?? false };
 }
 
@@ -100,7 +100,7 @@ export async function publicUpdate(tx: Tx, org: string, id: string) {
 
 /** An incident that the public knows of and that is over; undefined when it is not. */
 export async function publicResolution(tx: Tx, org: string, incidentId: string) {
-  const i = await resolvedPublicly(tx, org, incidentId);
+  const i = await resolvedPublicIncident(tx, org, incidentId);
   return (
     i && {
       serviceId: i.service_id,
@@ -135,7 +135,7 @@ const stateThen = ({ acknowledged_at, resolved_at }: Times, { at, kind }: { at: 
 export const incidentResolved: NamedJob = { kind: 'status.announce-resolution', lane: 'default' };
 
 /** In the transaction that changes an incident's state. Only for public ones: a NOTIFY makes commits wait for each other. */
-export async function tellPublic(tx: Tx, org: string, incidentId: string): Promise<void> {
+export async function notifyStatusPages(tx: Tx, org: string, incidentId: string): Promise<void> {
   const known = await publicStatus(tx, org, incidentId);
   if (!known) return;
   await publicChanged(tx, org);

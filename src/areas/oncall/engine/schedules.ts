@@ -3,19 +3,19 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
 import { anchorAt, type Person, reanchored } from '../rules/rotation.ts';
-import { isFull, mostOf } from '../store/limits.ts';
+import { isAtLimit, limitOf } from '../store/limits.ts';
 import * as store from '../store/schedules.ts';
 
-type Wanted = Pick<store.ScheduleRow, 'name' | 'timezone' | 'participants' | 'handoff'>;
+type ScheduleFields = Pick<store.ScheduleRow, 'name' | 'timezone' | 'participants' | 'handoff'>;
 
 /** The first participant's turn begins at `at`. */
-export async function createSchedule(tx: Tx, org: string, wanted: Wanted, at: string): Promise<store.ScheduleRow> {
+export async function createSchedule(tx: Tx, org: string, wanted: ScheduleFields, at: string): Promise<store.ScheduleRow> {
   checkTimezone(wanted.timezone);
   const { name, timezone, handoff } = wanted;
   const rotation = { timezone, participants: await checkParticipants(tx, org, wanted.participants), handoff };
   const { anchorDate, anchorIndex } = anchorAt(rotation, at, 0);
-  if (await isFull(tx, org, 'schedules'))
-    conflict(`the organization has ${mostOf('schedules')} schedules, which is the most; delete one first`);
+  if (await isAtLimit(tx, org, 'schedules'))
+    conflict(`the organization has ${limitOf('schedules')} schedules, which is the most; delete one first`);
   return store.insertSchedule(tx, org, { name, ...rotation, anchor_date: anchorDate, anchor_index: anchorIndex });
 }
 
@@ -24,7 +24,7 @@ export async function updateSchedule(
   tx: Tx,
   org: string,
   schedule: store.ScheduleRow,
-  changes: { [K in keyof Wanted]?: Wanted[K] | undefined },
+  changes: { [K in keyof ScheduleFields]?: ScheduleFields[K] | undefined },
   at: string,
 ): Promise<store.ScheduleRow> {
   const { name = schedule.name, timezone = schedule.timezone, handoff = schedule.handoff } = changes;
@@ -54,7 +54,7 @@ export async function deleteSchedule(tx: Tx, org: string, schedule: store.Schedu
 }
 
 /** Somebody who asks for the shifts of a year, or subscribes to them, gets all of this in one answer. */
-const mostOverrides = 1_000;
+const maxOverridesPerSchedule = 1_000;
 
 /** `schedule` is locked by this transaction. */
 export async function addOverride(
@@ -68,10 +68,10 @@ export async function addOverride(
   if (endsAt <= startsAt) invalid('endsAt must be after startsAt');
   if (endsAt <= at) invalid('endsAt lies in the past, where nobody is paged any more; send a later end');
   const person = await checkPerson(tx, org, wanted);
-  if ((await store.countOverrides(tx, org, schedule.id)) >= mostOverrides)
+  if ((await store.countOverrides(tx, org, schedule.id)) >= maxOverridesPerSchedule)
     conflict(`the schedule ${schedule.name} has 1,000 overrides under way and ahead; remove some first`);
-  if (await isFull(tx, org, 'overrides'))
-    conflict(`the organization has ${mostOf('overrides')} overrides under way and ahead, which is the most; remove some first`);
+  if (await isAtLimit(tx, org, 'overrides'))
+    conflict(`the organization has ${limitOf('overrides')} overrides under way and ahead, which is the most; remove some first`);
   return store.insertOverride(tx, org, schedule.id, { ...person, startsAt, endsAt });
 }
 

@@ -19,9 +19,9 @@ export async function serviceReferences(tx: Tx, org: string, serviceId: string):
 }
 
 /** Incidents that one transaction renames. */
-const atOnce = 100;
+const incidentsPerBatch = 100;
 
-const Renamed = Type.Object({
+const RenamePayload = Type.Object({
   serviceId: Type.String(),
   /** Of a service that was deleted: the name that it had last. Without it, the service has its name. */
   lastName: Type.Optional(Type.String()),
@@ -33,11 +33,11 @@ const Renamed = Type.Object({
  */
 export const renameJob: Job<{ serviceId: string; lastName?: string }, unknown> = job(
   'oncall.rename',
-  { payload: Renamed },
+  { payload: RenamePayload },
   async ({ db, org, signal, payload: { serviceId, lastName } }) => {
     for (let after: string | null | undefined; after !== null; ) {
       signal.throwIfAborted();
-      const slice: SliceOfService = { serviceId, after: after ?? null, limit: atOnce };
+      const slice: SliceOfService = { serviceId, after: after ?? null, limit: incidentsPerBatch };
       after = await runAtQuarterLoad(signal, () => db.write((tx) => renameSlice(tx, org!, slice, lastName)));
     }
   },
@@ -54,12 +54,12 @@ async function renameSlice(tx: Tx, org: string, slice: SliceOfService, lastName:
 
 /** What goes on is told under the service's new name, also in pages to come; what is over keeps the one it had. */
 export async function serviceRenamed(tx: Tx, org: string, { id: serviceId, name }: { id: string; name: string }): Promise<void> {
-  const more = await renameUnresolved(tx, org, { serviceId, after: null, limit: atOnce }, name);
+  const more = await renameUnresolved(tx, org, { serviceId, after: null, limit: incidentsPerBatch }, name);
   if (more !== null) await moveOrEnqueue(tx, renameJob, { key: serviceId, org, payload: { serviceId } });
 }
 
 /** Of a service that is deleted the public history stays, under the name that it had last. */
 export async function serviceDeleted(tx: Tx, org: string, { id: serviceId, name }: { id: string; name: string }): Promise<void> {
-  const more = await renamePublic(tx, org, { serviceId, after: null, limit: atOnce }, name);
+  const more = await renamePublic(tx, org, { serviceId, after: null, limit: incidentsPerBatch }, name);
   if (more !== null) await enqueue(tx, renameJob, { key: `${serviceId}:deleted`, org, payload: { serviceId, lastName: name } });
 }

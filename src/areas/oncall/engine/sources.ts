@@ -4,7 +4,7 @@ import { mintKey } from '../../../identity/token-format.ts';
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
-import { isFull, mostOf } from '../store/limits.ts';
+import { isAtLimit, limitOf } from '../store/limits.ts';
 import { insertSource, revokeSource as revoke, type SourceRow, sourceByHash } from '../store/sources.ts';
 
 /** What the principal cache keeps of an alert source. */
@@ -40,8 +40,8 @@ export async function createSource(
   org: string,
   wanted: { name: string; serviceId: string },
 ): Promise<SourceRow & { token: string }> {
-  if (await isFull(tx, org, 'sources'))
-    conflict(`the organization has ${mostOf('sources')} alert sources, which is the most; revoke one first`);
+  if (await isAtLimit(tx, org, 'sources'))
+    conflict(`the organization has ${limitOf('sources')} alert sources, which is the most; revoke one first`);
   const { key: token, hash } = mintKey('src');
   return { ...(await insertSource(tx, org, { ...wanted, hash })), token };
 }

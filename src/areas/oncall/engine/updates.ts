@@ -3,14 +3,14 @@ import { conflict, notFound } from '../../../kernel/errors.ts';
 import { enqueue, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import type { Actor, IncidentRow } from '../store/incidents.ts';
-import { note } from '../store/timeline.ts';
+import { addEntries } from '../store/timeline.ts';
 import { countUpdates, deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
 
 /** Left for status pages with each update, by its id: they declare the job under this name, and tell their subscribers. */
 export const updatePublished: NamedJob = { kind: 'status.announce-update', lane: 'default' };
 
 /** Of one incident: everybody who reads of it is sent them all. */
-const mostUpdates = 100;
+const maxUpdatesPerIncident = 100;
 
 /** From now on the public may know of a locked incident: two callers who publish at once do not both take the last place. */
 export async function publishUpdate(
@@ -22,10 +22,10 @@ export async function publishUpdate(
 ): Promise<UpdateRow> {
   if (kind === 'postmortem' && incident.status !== 'resolved')
     conflict('the incident is not resolved yet; resolve it before its post-mortem');
-  if ((await countUpdates(tx, org, incident.id)) >= mostUpdates)
-    conflict(`the incident has ${mostUpdates} updates, which is the most; retract one, or go on in a new incident`);
+  if ((await countUpdates(tx, org, incident.id)) >= maxUpdatesPerIncident)
+    conflict(`the incident has ${maxUpdatesPerIncident} updates, which is the most; retract one, or go on in a new incident`);
   const update = await insertUpdate(tx, org, incident.id, body, actor.label, kind);
-  await note(tx, org, incident.id, {
+  await addEntries(tx, org, incident.id, {
     kind: 'update_published',
     message: `${actor.label} published an update`,
     actor,
@@ -39,7 +39,7 @@ export async function publishUpdate(
 /** For good. Without any update left, the incident is unknown to the public again. */
 export async function retractUpdate(tx: Tx, org: string, incident: IncidentRow, actor: Actor, updateId: string): Promise<void> {
   if (!(await deleteUpdate(tx, org, incident.id, updateId))) notFound('update');
-  await note(tx, org, incident.id, {
+  await addEntries(tx, org, incident.id, {
     kind: 'update_retracted',
     message: `${actor.label} retracted an update`,
     actor,

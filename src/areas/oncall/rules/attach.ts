@@ -1,9 +1,9 @@
 // Where each alert of a delivery belongs. State is kept for each fingerprint: a group's own status says nothing of its alerts.
 import { forEachStep, type Steps } from '../../../kernel/steps.ts';
-import type { Delivered } from './alerts.ts';
+import type { DeliveredAlert } from './alerts.ts';
 
 /** What is known of an occurrence (source, fingerprint, startsAt). */
-export interface Known {
+export interface KnownOccurrence {
   id: string;
   incidentId: string;
   fingerprint: string;
@@ -19,21 +19,21 @@ export interface Known {
  * Occurrences of one alert from one source that are kept: so many that fire, and of those that ended the newest. A sender that gives every
  * delivery another `startsAt` makes no more rows than these.
  */
-export const mostOccurrences = 100;
+export const maxOccurrencesKept = 100;
 
-export interface Fresh {
-  alert: Delivered;
+export interface NewOccurrence {
+  alert: DeliveredAlert;
   startsAt: string;
 }
 
 export interface Attachment {
   /** Heard of again, nothing new. */
-  touched: { known: Known; alert: Delivered }[];
+  touched: { known: KnownOccurrence; alert: DeliveredAlert }[];
   /** Fire again on the incident where they fired before. */
-  refired: { known: Known; alert: Delivered }[];
+  refired: { known: KnownOccurrence; alert: DeliveredAlert }[];
   /** Belong to the newest unresolved incident of the service, or open one. */
-  fresh: Fresh[];
-  ended: { known: Known; alert: Delivered }[];
+  fresh: NewOccurrence[];
+  ended: { known: KnownOccurrence; alert: DeliveredAlert }[];
 }
 
 /**
@@ -41,17 +41,17 @@ export interface Attachment {
  * incident is left there as long as it goes on firing; a new one, or one that ended and fires again, is somebody's work again. In steps:
  * a delivery may have ten thousand alerts.
  */
-export function* attach(known: readonly Known[], delivered: readonly Delivered[], now: string): Steps<Attachment> {
-  const rowsOf = new Map<string, Known[]>();
+export function* attach(known: readonly KnownOccurrence[], delivered: readonly DeliveredAlert[], now: string): Steps<Attachment> {
+  const rowsOf = new Map<string, KnownOccurrence[]>();
   yield* forEachStep(known, (k) => {
     const others = rowsOf.get(k.fingerprint);
     if (others) others.push(k);
     else rowsOf.set(k.fingerprint, [k]);
   });
-  const freshOf = new Map<string, Fresh[]>();
-  const heard = new Map<Known, { status: Known['status']; alert: Delivered }>();
-  const statusOf = (k: Known) => heard.get(k)?.status ?? k.status;
-  const place = (alert: Delivered) => {
+  const freshOf = new Map<string, NewOccurrence[]>();
+  const heard = new Map<KnownOccurrence, { status: KnownOccurrence['status']; alert: DeliveredAlert }>();
+  const statusOf = (k: KnownOccurrence) => heard.get(k)?.status ?? k.status;
+  const place = (alert: DeliveredAlert) => {
     const rows = rowsOf.get(alert.fingerprint) ?? [];
     const fresh = freshOf.get(alert.fingerprint) ?? [];
     if (alert.status === 'resolved') {
@@ -67,7 +67,7 @@ export function* attach(known: readonly Known[], delivered: readonly Delivered[]
     const same = newestOf(rows.filter((k) => k.startsAt === startsAt));
     const open = same ? [] : rows.filter((k) => statusOf(k) === 'firing' && !k.closed);
     if (same && (statusOf(same) === 'firing' || !same.closed)) heard.set(same, { status: 'firing', alert });
-    else if (open.length >= mostOccurrences)
+    else if (open.length >= maxOccurrencesKept)
       heard.set(newestOf(open)!, { status: 'firing', alert }); // it fires, more need not be known
     else freshOf.set(alert.fingerprint, [...fresh, { alert, startsAt }]);
   };
@@ -80,13 +80,14 @@ export function* attach(known: readonly Known[], delivered: readonly Delivered[]
   return result;
 }
 
-const newestOf = (some: readonly Known[]) => some.reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Known | undefined);
+const newestOf = (some: readonly KnownOccurrence[]) =>
+  some.reduce((a, b) => (a && a.id > b.id ? a : b), undefined as KnownOccurrence | undefined);
 
 /**
  * What began before the end is over with it, whichever beginning the end names: replicas of a sender evaluate at different moments,
  * and each gives its own. What began later is another occurrence, and goes on.
  */
-const isOver = ({ startsAt }: { startsAt: string }, { startsAt: named, endsAt, isOneOccurrence }: Delivered): boolean =>
+const isOver = ({ startsAt }: { startsAt: string }, { startsAt: named, endsAt, isOneOccurrence }: DeliveredAlert): boolean =>
   (named === undefined ? endsAt === undefined : startsAt <= named) || (!isOneOccurrence && endsAt !== undefined && startsAt < endsAt);
 
 /** By how much an incident's numbers change. */
@@ -104,7 +105,7 @@ export interface CountChange {
  * of the fingerprints in it, and deliveries for one service come one at a time. `inserted` went to the incident `targetId`.
  */
 export function* countChanges(
-  known: readonly Known[],
+  known: readonly KnownOccurrence[],
   { refired, ended }: Attachment,
   inserted: readonly { fingerprint: string }[],
   targetId: string | undefined,
@@ -137,8 +138,8 @@ export function* countChanges(
 }
 
 /** One delivery that names an occurrence twice means what it says last. */
-function* lastOfEach(delivered: readonly Delivered[]): Steps<Delivered[]> {
-  const last = new Map<string, Delivered>();
+function* lastOfEach(delivered: readonly DeliveredAlert[]): Steps<DeliveredAlert[]> {
+  const last = new Map<string, DeliveredAlert>();
   yield* forEachStep(delivered, (alert) => {
     const key = `${alert.fingerprint} ${alert.startsAt ?? ''}`;
     last.delete(key);

@@ -9,7 +9,7 @@ export interface CalendarEvent {
 }
 
 /** A schedule with handoffs every day has 393 in the feed's time, and each override adds two at most. */
-export const mostEvents = 3_000;
+export const maxEvents = 3_000;
 
 /**
  * An event is named by when its shift begins. Whatever was under way when the feed's time begins seems to begin then, a little later every
@@ -30,5 +30,5 @@ export function calendarEvents(
       const startsAt = (isCut && overrideId && begins.get(overrideId)) || seemsToStart;
       return [{ uid: `${scheduleId}-${startsAt}`, startsAt, endsAt, label }];
     })
-    .slice(-mostEvents);
+    .slice(-maxEvents);
 }

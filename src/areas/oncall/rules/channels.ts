@@ -7,7 +7,7 @@ export { channelNames };
 export type ChannelName = (typeof channelNames)[number];
 
 /** How one person can be reached, as far as anybody knows. */
-export interface Reach {
+export interface Reachability {
   email: string | null;
   phone: string | null;
   /** They texted STOP to our number. */
@@ -22,7 +22,7 @@ export interface Reach {
 interface Need {
   /** In the doctor's findings. */
   code: 'no-address' | 'no-relay' | 'no-provider' | 'dead-channel';
-  isMet(reach: Reach): boolean;
+  isMet(reach: Reachability): boolean;
   /** In a preview. */
   warning: string;
   /** To the person who saves a rule without it: 400 if they can mend it themselves, 409 if somebody else must. Absent: they may. */
@@ -111,17 +111,18 @@ export const pageAsSubject = (channel: ChannelName): string => {
 };
 
 /** The mailbox or the phone that a page by this channel goes to; null while the person has none. */
-export const addressOf = (channel: ChannelName, person: Pick<Reach, 'email' | 'phone'>): string | null => person[channels[channel].goesTo];
+export const addressOf = (channel: ChannelName, person: Pick<Reachability, 'email' | 'phone'>): string | null =>
+  person[channels[channel].goesTo];
 
 /** The first thing that a page by this channel needs and that is missing. */
-export const missingFor = (channel: ChannelName, reach: Reach): Pick<Need, 'code' | 'warning'> | undefined =>
+export const missingFor = (channel: ChannelName, reach: Reachability): Pick<Need, 'code' | 'warning'> | undefined =>
   channels[channel].needs.find((need) => !need.isMet(reach));
 
 /** What would keep a page by this channel from arriving. */
-export const warningOf = (channel: ChannelName, reach: Reach): string | undefined => missingFor(channel, reach)?.warning;
+export const warningOf = (channel: ChannelName, reach: Reachability): string | undefined => missingFor(channel, reach)?.warning;
 
 /** Why rules with these channels cannot be saved. What the person can mend themselves is told before what others must do. */
-export function refusalOf(wanted: readonly ChannelName[], reach: Reach): { status: 400 | 409; sentence: string } | undefined {
+export function refusalOf(wanted: readonly ChannelName[], reach: Reachability): { status: 400 | 409; sentence: string } | undefined {
   const missing = wanted.flatMap((channel) => channels[channel].needs).filter((need) => !need.isMet(reach));
   const refusals = missing.flatMap(({ refusal }) => (refusal ? [refusal] : []));
   const [first] = refusals.sort((a, b) => a.status - b.status);
@@ -129,7 +130,11 @@ export function refusalOf(wanted: readonly ChannelName[], reach: Reach): { statu
 }
 
 /** Why a page by this channel is not even tried. */
-export function failureOf(channel: ChannelName, reach: Reach, person: string): { sentence: string; lasting: RetryAdvice } | undefined {
+export function failureOf(
+  channel: ChannelName,
+  reach: Reachability,
+  person: string,
+): { sentence: string; retryAdvice: RetryAdvice } | undefined {
   const missing = channels[channel].needs.find((need) => need.failure && !need.isMet(reach));
-  return missing && { sentence: missing.failure!(person), lasting: missing.mayMend ? 'until mended' : 'for good' };
+  return missing && { sentence: missing.failure!(person), retryAdvice: missing.mayMend ? 'until mended' : 'for good' };
 }

@@ -11,7 +11,7 @@ const escaped = (text: string) =>
     .replaceAll(/\r\n?|\n/g, '\\n')
     .replaceAll(/\p{Cc}/gu, '');
 
-const longestLine = 75;
+const maxLineOctets = 75;
 
 const octetsOf = (character: string): number => {
   const code = character.codePointAt(0)!;
@@ -20,12 +20,12 @@ const octetsOf = (character: string): number => {
 
 /** A line has at most 75 octets; what is longer goes on after a line end and a space, never in the middle of a character (3.1). */
 function folded(line: string): string {
-  if (line.length * 3 <= longestLine) return line;
+  if (line.length * 3 <= maxLineOctets) return line;
   let text = '';
   let octets = 0;
   for (const character of line) {
     const size = octetsOf(character);
-    if (octets + size > longestLine) {
+    if (octets + size > maxLineOctets) {
       text += '\r\n ';
       octets = 1;
     }

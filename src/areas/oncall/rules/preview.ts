@@ -1,5 +1,5 @@
 // What would happen to an incident that nobody acknowledges: the same walk that pages, with the clock run ahead.
-import { advance, begin, type Policy, stepByStep, type Target } from './walk.ts';
+import { advance, assertAdvancing, type Policy, startEscalation, type Target } from './escalation.ts';
 
 export interface PreviewPage {
   at: string;
@@ -9,9 +9,9 @@ export interface PreviewPage {
 }
 
 /** Whom a step would reach at an instant, and how; or why nobody. */
-export type Foreseen =
+export type PreviewedResponder =
   | { userId: string; label: string; pages: { delaySeconds: number; channel: string; problem?: string }[] }
-  | { nobody: string };
+  | { unreachedBecause: string };
 
 export interface PreviewStep {
   at: string;
@@ -26,23 +26,23 @@ export interface PreviewStep {
 export async function preview(
   policy: Policy,
   at: string,
-  foresee: (target: Target, at: string) => Promise<Foreseen>,
+  foresee: (target: Target, at: string) => Promise<PreviewedResponder>,
 ): Promise<PreviewStep[]> {
   const steps: PreviewStep[] = [];
-  const moveOn = stepByStep(policy);
-  for (let walk = begin(Date.parse(at)); walk.next; ) {
-    moveOn(walk);
-    const { pass, step } = walk.next;
+  const assertAdvance = assertAdvancing(policy);
+  for (let state = startEscalation(Date.parse(at)); state.next; ) {
+    assertAdvance(state);
+    const { pass, step } = state.next;
     const { target } = policy.steps[step]!;
-    const due = walk.at;
+    const due = state.at;
     const seen = await foresee(target, iso(due));
-    const reached = !('nobody' in seen);
+    const reached = !('unreachedBecause' in seen);
     steps.push({
       at: iso(due),
       pass,
       step,
       target,
-      ...(reached ? { responder: { userId: seen.userId, label: seen.label } } : { problem: seen.nobody }),
+      ...(reached ? { responder: { userId: seen.userId, label: seen.label } } : { problem: seen.unreachedBecause }),
       pages: reached
         ? seen.pages.map(({ delaySeconds, channel, problem }) => ({
             at: iso(due + delaySeconds * 1000),
@@ -51,7 +51,7 @@ export async function preview(
           }))
         : [],
     });
-    walk = advance(policy, walk, reached, due);
+    state = advance(policy, state, reached, due);
   }
   return steps;
 }

@@ -1,7 +1,7 @@
 // Who is on call at an instant: one rotation and its overrides, computed from an anchor. Nothing is stored when a shift changes,
 // so nothing can be late or missed; and the calendar feed, the preview and paging ask the same function.
 import { assertProgress } from '../../../kernel/assert-progress.ts';
-import { type Span, spansOf, substitutions } from './substitutions.ts';
+import { flattenOverrides, type Span, spansOf } from './flatten-overrides.ts';
 
 export interface Handoff {
   interval: 'daily' | 'weekly';
@@ -55,7 +55,7 @@ function boundaryMs(rotation: Rotation, date: Temporal.PlainDate): number {
 }
 
 /** How many days back and ahead of the date on the wall the latest handoff may be: no clock has been moved by more than one day. */
-const nearby = [1, 0, -1, -2];
+const candidateDays = [1, 0, -1, -2];
 
 /**
  * The newest date whose handoff has come. Instants are compared, not wall clocks: where the clock falls back past midnight, the handoff
@@ -63,7 +63,7 @@ const nearby = [1, 0, -1, -2];
  */
 function handoffDate(rotation: Rotation, at: number): Temporal.PlainDate {
   const today = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(rotation.timezone).toPlainDate();
-  const days = nearby.find((n) => boundaryMs(rotation, today.add({ days: n })) <= at);
+  const days = candidateDays.find((n) => boundaryMs(rotation, today.add({ days: n })) <= at);
   if (days === undefined) throw new Error(`no handoff at ${rotation.handoff.time} in ${rotation.timezone} comes before ${iso(at)}`);
   return today.add({ days });
 }
@@ -89,7 +89,7 @@ function turnsBetween(rotation: Rotation, first: Temporal.PlainDate, then: Tempo
   return Math.min(days, Math.round((boundaryMs(rotation, then) - boundaryMs(rotation, first)) / dayMs));
 }
 
-const turn = (rotation: Rotation, date: Temporal.PlainDate): number => {
+const turnIndex = (rotation: Rotation, date: Temporal.PlainDate): number => {
   const n = rotation.participants.length;
   const index = turnsBetween(rotation, Temporal.PlainDate.from(rotation.anchorDate), date) + rotation.anchorIndex;
   return ((index % n) + n) % n;
@@ -100,7 +100,7 @@ function rotationShift(rotation: Rotation, at: number): { person: Person; endMs:
   if (!rotation.participants.length) return undefined;
   const date = shiftDate(rotation, at);
   return {
-    person: rotation.participants[turn(rotation, date)]!,
+    person: rotation.participants[turnIndex(rotation, date)]!,
     endMs: boundaryMs(rotation, date.add({ days: stepDays(rotation.handoff) })),
   };
 }
@@ -117,7 +117,7 @@ export function anchorAt(
 
 /** Whose turn it is by the rotation alone. */
 export function turnAt(rotation: Rotation, at: string): number | undefined {
-  return rotation.participants.length ? turn(rotation, shiftDate(rotation, instant(at).epochMilliseconds)) : undefined;
+  return rotation.participants.length ? turnIndex(rotation, shiftDate(rotation, instant(at).epochMilliseconds)) : undefined;
 }
 
 /** Everybody in the order of their turns, beginning with whose turn it is. */
@@ -138,14 +138,14 @@ export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' 
   const samePeople = namesOf(before.participants).sort().join(' ') === namesOf(after.participants).sort().join(' ');
   if (sameClock && samePeople) return { ...after, anchorDate: before.anchorDate, anchorIndex: before.anchorIndex };
   if (samePeople) return { ...after, ...anchorAt(after, at, turnAt(before, at) ?? 0) };
-  return { ...after, ...anchorAt(after, at, placeOfTurn(namesOf(turnsFrom(before, at)), namesOf(after.participants))) };
+  return { ...after, ...anchorAt(after, at, indexOfCurrentTurn(namesOf(turnsFrom(before, at)), namesOf(after.participants))) };
 }
 
 /**
  * Where in the new order the turn stands that is under way, given as the turns from it on. Somebody may have several turns in a rotation:
  * the one after which most of the others follow as before.
  */
-function placeOfTurn(turns: readonly string[], after: readonly string[]): number {
+function indexOfCurrentTurn(turns: readonly string[], after: readonly string[]): number {
   const [known, staying] = [new Set(turns), new Set(after)];
   const then = turns.filter((id) => staying.has(id));
   let [place, longest] = [0, 0];
@@ -174,7 +174,7 @@ export function onCallAt(rotation: Rotation, overrides: readonly Override[], at:
   return { userId: person.userId, label: person.label, until: iso(until), override: winner !== undefined };
 }
 
-interface Piece {
+interface ShiftPiece {
   person: Person;
   from: number;
   to: number;
@@ -182,11 +182,11 @@ interface Piece {
 }
 
 /** The rotation's own shifts between two instants. Each covers a date of its own, which bounds how many there are. */
-function rotationBetween(rotation: Rotation, from: number, to: number): Piece[] {
-  const pieces: Piece[] = [];
-  const moveOn = assertProgress(`the rotation in ${rotation.timezone}`, Math.ceil((to - from) / dayMs) + nearby.length);
+function rotationBetween(rotation: Rotation, from: number, to: number): ShiftPiece[] {
+  const pieces: ShiftPiece[] = [];
+  const assertAdvance = assertProgress(`the rotation in ${rotation.timezone}`, Math.ceil((to - from) / dayMs) + candidateDays.length);
   for (let at = from; at < to; ) {
-    moveOn(at);
+    assertAdvance(at);
     const shift = rotationShift(rotation, at);
     if (!shift) break;
     pieces.push({ person: shift.person, from: at, to: Math.min(shift.endMs, to) });
@@ -198,12 +198,12 @@ function rotationBetween(rotation: Rotation, from: number, to: number): Piece[] 
 /** Everybody's turns between two instants, oldest first; a hole is a time when nobody is on call. */
 export function shiftsBetween(rotation: Rotation, overrides: readonly Override[], from: string, to: string): Shift[] {
   const [begin, end] = [Date.parse(from), Date.parse(to)];
-  const substituted = substitutions(overrides, begin, end);
+  const substituted = flattenOverrides(overrides, begin, end);
   const starts = [begin, ...substituted.map((s) => s.to)];
   const rest = starts.map((start, i) => ({ from: start, to: substituted[i]?.from ?? end }));
-  const pieces: Piece[] = [
+  const pieces: ShiftPiece[] = [
     ...substituted.map((s) => ({ person: s.person, from: s.from, to: s.to, overrideId: s.id })),
-    ...inside(rest, rotationBetween(rotation, begin, end)),
+    ...clipToHoles(rest, rotationBetween(rotation, begin, end)),
   ];
   return pieces
     .sort((a, b) => a.from - b.from)
@@ -217,11 +217,11 @@ export function shiftsBetween(rotation: Rotation, overrides: readonly Override[]
 }
 
 /** What of the pieces lies in the holes; both in order and without overlap. */
-function inside(holes: readonly { from: number; to: number }[], pieces: readonly Piece[]): Piece[] {
+function clipToHoles(holes: readonly { from: number; to: number }[], pieces: readonly ShiftPiece[]): ShiftPiece[] {
   let first = 0;
   return holes.flatMap((hole) => {
     while (first < pieces.length && pieces[first]!.to <= hole.from) first++;
-    const found: Piece[] = [];
+    const found: ShiftPiece[] = [];
     for (let i = first; i < pieces.length && pieces[i]!.from < hole.to; i++)
       found.push({ ...pieces[i]!, from: Math.max(pieces[i]!.from, hole.from), to: Math.min(pieces[i]!.to, hole.to) });
     return found.filter((piece) => piece.from < piece.to);

@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
-import type { Delivered } from '../rules/alerts.ts';
-import type { Fresh, Known } from '../rules/attach.ts';
+import type { DeliveredAlert } from '../rules/alerts.ts';
+import type { KnownOccurrence, NewOccurrence } from '../rules/attach.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const words = Type.Unsafe<Record<string, string>>({ type: 'object' });
@@ -40,7 +40,12 @@ const KnownRow = Type.Object({
  * What fires of these fingerprints, and what ended of these occurrences: an index scan for each, however long a fingerprint's history.
  * What is asked for comes as JSON: of a list PostgreSQL would look at the length, and plan anew for every delivery.
  */
-export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> => {
+export const knownAlerts = (
+  tx: Tx,
+  org: string,
+  { serviceId, sourceId }: Origin,
+  delivered: readonly DeliveredAlert[],
+): Promise<KnownOccurrence[]> => {
   const fingerprints = [...new Set(delivered.map((d) => d.fingerprint))];
   const occurrences = delivered.map(({ fingerprint, startsAt }) => ({ fingerprint, startsAt }));
   const shown = sql`a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status, a.last_at as "lastAt",
@@ -58,7 +63,7 @@ export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin
 const InsertedRow = Type.Object({ fingerprint: Type.String() });
 
 /** Those that are new to the incident. `now`: a time that the transaction has read. */
-export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin & { now: string }, fresh: readonly Fresh[]) => {
+export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin & { now: string }, fresh: readonly NewOccurrence[]) => {
   const ids = makeIds('alr', from.now, fresh.length);
   const made = fresh.map(({ alert, startsAt }, i) => ({ ...alert, startsAt, id: ids[i] }));
   return rows(tx, InsertedRow)`
@@ -73,10 +78,10 @@ export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Orig
 };
 
 /** Heard of once more: as it was, fired again, or ended. Labels stay, for they make the fingerprint; the rest is the newest word. */
-export async function hearAgain(
+export async function updateAlerts(
   tx: Tx,
   org: string,
-  heard: readonly { id: string; alert: Delivered; status: 'firing' | 'resolved' }[],
+  heard: readonly { id: string; alert: DeliveredAlert; status: 'firing' | 'resolved' }[],
 ): Promise<undefined> {
   const told = heard.map(({ id, alert, status: now }) => ({
     id,
@@ -98,7 +103,7 @@ export async function hearAgain(
 }
 
 /** Of what ended of these alerts, the newest stay; so many at most go at once. */
-export async function forgetOldOccurrences(
+export async function deleteOldOccurrences(
   tx: Tx,
   org: string,
   { serviceId, sourceId }: Origin,
@@ -134,9 +139,9 @@ const AlertRow = Type.Object({
 export type AlertRow = Static<typeof AlertRow>;
 
 /** Those that fire first, then the newest. */
-export const alertsOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, AlertRow)`
+export const alertsOf = (tx: Tx, org: string, incidentId: string, limit: number) => rows(tx, AlertRow)`
   select id, source_id, source_name, fingerprint, status, title, labels, annotations, generator_url, starts_at, ends_at, first_at, last_at, deliveries
-    from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit ${most}`;
+    from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit ${limit}`;
 
 const StaleServiceRow = Type.Object({ org_id: Type.String(), service_id: Type.String() });
 /** Services with an alert whose sender has fallen silent. */

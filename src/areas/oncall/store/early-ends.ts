@@ -29,4 +29,4 @@ export async function rememberEarlyEnd(tx: Tx, org: string, o: Occurrence): Prom
     on conflict do nothing`;
 }
 
-export const forgetEarlyEnds = (tx: Tx) => run(tx)`delete from oncall.early_end where heard_at < kernel.now() - interval '30 days'`;
+export const deleteOldEarlyEnds = (tx: Tx) => run(tx)`delete from oncall.early_end where heard_at < kernel.now() - interval '30 days'`;

@@ -5,7 +5,7 @@ import type { Pagination } from '../../../kernel/pagination.ts';
 import { type Sql, sql, type Visible } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import type { CountChange } from '../rules/attach.ts';
-import type { Policy, Walk } from '../rules/walk.ts';
+import type { EscalationState, Policy } from '../rules/escalation.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const word = <const V extends string>(...values: V[]) => Type.Unsafe<V>({ type: 'string', enum: values });
@@ -78,19 +78,19 @@ export const incidentById = (tx: Tx, org: string, id: string) => row(tx, Inciden
 export const lockIncident = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
 
-const WalkRow = Type.Object({ ...IncidentRow.properties, now: Type.String(), has_pages: Type.Boolean() });
+const EscalationRow = Type.Object({ ...IncidentRow.properties, now: Type.String(), has_pages: Type.Boolean() });
 /** The same, with what time it is, and whether anybody was paged about it yet. */
-export const lockWalk = (tx: Tx, org: string, id: string) => row(tx, WalkRow)`
+export const lockForEscalation = (tx: Tx, org: string, id: string) => row(tx, EscalationRow)`
   select ${columns}, kernel.now() as now, exists (select from oncall.page p where p.org_id = ${org} and p.incident_id = ${id}) as has_pages
     from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
 
 const LockedRow = Type.Object({ id: Type.String(), status: IncidentRow.properties.status });
 /** In the order of their ids, so that two who lock several wait for each other instead of deadlocking. */
-export const lockIncidents = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`
+export const lockStatuses = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`
   select id, status from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
 
 /** The same, with all that is known of them. */
-export const lockWhole = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
+export const lockIncidentRows = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
 
 /** Nobody can acknowledge or resolve it until this transaction ends. */
@@ -114,7 +114,7 @@ export interface NewIncident {
 }
 
 /** An incident as it opens: with a policy, its first step is due. */
-export const incidentToOpen = (made: NewIncident): IncidentRow => ({
+export const newIncidentRow = (made: NewIncident): IncidentRow => ({
   id: makeIds('inc', made.now, 1)[0]!,
   service_id: made.serviceId,
   service_name: made.serviceName,
@@ -143,7 +143,7 @@ export const incidentToOpen = (made: NewIncident): IncidentRow => ({
   step_user: null,
 });
 
-export const insertingIncident = (org: string, i: IncidentRow) => sql`
+export const insertIncidentSql = (org: string, i: IncidentRow) => sql`
   insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
                                pass, step, next_pass, next_step, next_at, pass_waited, step_given_up, step_user, alert_count, firing_alerts)
   values (${org}, ${i.id}, ${i.service_id}, ${i.service_name}, ${i.title}, ${i.description}, ${i.origin}, ${i.status}, ${i.opened_at},
@@ -154,7 +154,7 @@ export const insertingIncident = (org: string, i: IncidentRow) => sql`
 const nextReminder = sql`kernel.now() + make_interval(secs => nullif((policy->>'remindAfterSeconds')::float8, 0))`;
 
 /** When whoever acknowledged is reminded again; undefined once the incident is not theirs any more. */
-export const putOffReminder = async (tx: Tx, org: string, id: string): Promise<string | undefined> =>
+export const scheduleNextReminder = async (tx: Tx, org: string, id: string): Promise<string | undefined> =>
   (
     await row(tx, Type.Object({ next_at: nullable(Type.String()) }))`
       update oncall.incident set next_at = ${nextReminder} where org_id = ${org} and id = ${id} and status = 'acknowledged' returning next_at`
@@ -174,7 +174,7 @@ export const resolveIncident = async (tx: Tx, org: string, id: string, by: Actor
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
 /** Which step fired last, and whether it has nobody left to page. */
-export interface Fired {
+export interface FiredStep {
   pass: number;
   step: number;
   givenUp: boolean;
@@ -183,19 +183,19 @@ export interface Fired {
 }
 
 /** Where the walk stands after a step: which one fired last, which one is next. */
-export const walkedTo = (fired: Fired, walk: Walk | undefined) => ({
+export const escalationColumns = (fired: FiredStep, state: EscalationState | undefined) => ({
   pass: fired.pass,
   step: fired.step,
-  next_pass: walk?.next?.pass ?? null,
-  next_step: walk?.next?.step ?? null,
-  next_at: walk ? new Date(walk.at).toISOString() : null,
-  pass_waited: walk?.waited ?? 0,
-  walk_state: walk ? ('walking' as const) : ('exhausted' as const),
+  next_pass: state?.next?.pass ?? null,
+  next_step: state?.next?.step ?? null,
+  next_at: state ? new Date(state.at).toISOString() : null,
+  pass_waited: state?.waited ?? 0,
+  walk_state: state ? ('walking' as const) : ('exhausted' as const),
   step_given_up: fired.givenUp,
   step_user: fired.userId,
 });
 
-export const saveWalk = (tx: Tx, org: string, id: string, to: ReturnType<typeof walkedTo>) =>
+export const saveEscalation = (tx: Tx, org: string, id: string, to: ReturnType<typeof escalationColumns>) =>
   run(tx)`
     update oncall.incident
        set pass = ${to.pass}, step = ${to.step}, next_pass = ${to.next_pass}, next_step = ${to.next_step}, next_at = ${to.next_at},
@@ -203,7 +203,7 @@ export const saveWalk = (tx: Tx, org: string, id: string, to: ReturnType<typeof 
      where org_id = ${org} and id = ${id}`;
 
 /** From the first step, in a round of its own; whoever acknowledged does so no more. Without a policy there is nothing to walk. */
-export const restartWalk = async (tx: Tx, org: string, id: string): Promise<IncidentRow> =>
+export const restartEscalation = async (tx: Tx, org: string, id: string): Promise<IncidentRow> =>
   (await row(tx, IncidentRow)`
     update oncall.incident
        set status = 'open', acknowledged_at = null, acknowledged_by = null, round = round + 1, pass = 0, step = 0, pass_waited = 0,
@@ -214,7 +214,7 @@ export const restartWalk = async (tx: Tx, org: string, id: string): Promise<Inci
     returning ${columns}`)!;
 
 /** The step that fired last fires once more, for somebody else than those whom it paged. */
-export const passOver = (tx: Tx, org: string, id: string) => run(tx)`
+export const repeatLastStep = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.incident set walk_state = 'walking', next_pass = pass, next_step = step, next_at = kernel.now()
    where org_id = ${org} and id = ${id} and status = 'open' and walk_state in ('walking', 'exhausted')`;
 
@@ -271,7 +271,7 @@ export interface SliceOfService {
 
 const SeenRow = Type.Object({ last: nullable(Type.String()), seen: Type.Integer() });
 
-const renameSome = async (
+const renameSlice = async (
   tx: Tx,
   org: string,
   { serviceId, after, limit }: SliceOfService,
@@ -291,18 +291,18 @@ const renameSome = async (
 
 /** Gives some unresolved incidents the name. The last one, when there may be more; null otherwise. */
 export const renameUnresolved = (tx: Tx, org: string, slice: SliceOfService, name: string): Promise<string | null> =>
-  renameSome(tx, org, slice, name, { are: sql`status <> 'resolved'` });
+  renameSlice(tx, org, slice, name, { are: sql`status <> 'resolved'` });
 
 /** The same for resolved incidents that the public knows of. */
 export const renamePublic = (tx: Tx, org: string, slice: SliceOfService, name: string): Promise<string | null> =>
-  renameSome(tx, org, slice, name, {
+  renameSlice(tx, org, slice, name, {
     are: sql`status = 'resolved'`,
     but: sql`exists (select from oncall.public_update u where u.org_id = i.org_id and u.incident_id = i.id)`,
   });
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
 /** Walks whose step, or reminder, should have come a while ago, and without this job. Every organization has its share: the oldest of each first. */
-export const overdueWalks = (tx: Tx, seconds: number, job: NamedJob) => {
+export const overdueEscalations = (tx: Tx, seconds: number, job: NamedJob) => {
   const late = sql`next_at < (select kernel.now()) - make_interval(secs => ${seconds})`;
   return rows(tx, OverdueRow)`
     select org_id, id

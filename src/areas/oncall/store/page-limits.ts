@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { minuteMs, mostOfIncident, mostOfPerson, type Near } from '../rules/page-limits.ts';
+import { maxPerMinuteOfIncident, maxPerMinuteOfPerson, minuteMs, type NearbyCounts } from '../rules/page-limits.ts';
 
 /** It went out, or has its first attempt before it. One that waits for another attempt reaches nobody, and must not keep back one that would. */
 const counts = sql`p.state not in ('failed', 'canceled') and (p.state not in ('queued', 'sending') or p.error is null)`;
@@ -12,22 +12,22 @@ const NearRow = Type.Object({ ofIncident: Type.Integer(), ofPerson: Type.Integer
  * What of a person's pages lies within a minute of each of these times; counted no further than the limits, so that it costs no more.
  * Those about the incident are looked for among its own: in a storm, the person has very many about others.
  */
-export const countNear = (
+export const countNearby = (
   tx: Tx,
   org: string,
   page: { incidentId: string; userId: string },
   firedAt: string,
   delays: readonly number[],
-): Promise<Near[]> => rows(tx, NearRow)`
+): Promise<NearbyCounts[]> => rows(tx, NearRow)`
   select (select count(*) from (select from (select p.user_id, p.due_at, p.state, p.error from oncall.page p
                                                where p.org_id = ${org} and p.incident_id = ${page.incidentId} offset 0) p
                                  where p.user_id = ${page.userId}
                                    and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and ${counts}
-                                 limit ${mostOfIncident}) a)::int as "ofIncident",
+                                 limit ${maxPerMinuteOfIncident}) a)::int as "ofIncident",
          (select count(*) from (select from oncall.page p
                                  where p.org_id = ${org} and p.user_id = ${page.userId}
                                    and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and ${counts}
-                                 limit ${mostOfPerson}) b)::int as "ofPerson"
+                                 limit ${maxPerMinuteOfPerson}) b)::int as "ofPerson"
     from (select ${firedAt}::timestamptz + make_interval(secs => d.delay) as at, make_interval(secs => ${minuteMs / 1000}) as minute, d.n
             from unnest(${delays}::float8[]) with ordinality as d(delay, n)) w
    order by w.n`;

@@ -5,7 +5,7 @@ import { type Sql, sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 import { setSavepoint, undoToSavepoint } from './savepoint.ts';
-import type { Entry } from './timeline.ts';
+import type { TimelineEntry } from './timeline.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] });
@@ -52,12 +52,12 @@ export interface PageToMake extends NewPage {
 }
 
 /** `firedAt`: a time that the transaction has read. */
-export function datePages(firedAt: string, pages: readonly NewPage[]): PageToMake[] {
+export function withDueTimes(firedAt: string, pages: readonly NewPage[]): PageToMake[] {
   const ids = makeIds('page', firedAt, pages.length);
   return pages.map((page, i) => ({ ...page, id: ids[i]!, dueAt: new Date(Date.parse(firedAt) + page.delaySeconds * 1000).toISOString() }));
 }
 
-export const insertingPages = (org: string, incidentId: string, pages: readonly PageToMake[]) => sql`
+export const insertPagesSql = (org: string, incidentId: string, pages: readonly PageToMake[]) => sql`
   insert into oncall.page (org_id, id, incident_id, round, pass, step, notice, about, user_id, label, channel, rule_index, address, code, state, due_at, held_back)
   select ${org}, p.id, ${incidentId}, p.round, p.pass, p.step, p.notice, p.about, p."userId", p.label, p.channel, p."ruleIndex", p.address,
          p.code, 'queued', p."dueAt", p."heldBack"
@@ -80,9 +80,9 @@ export interface Inserted {
  * such as a channel that it does not know yet, never takes the others along.
  */
 export async function insertPages(tx: Tx, org: string, incidentId: string, firedAt: string, wanted: readonly NewPage[]): Promise<Inserted> {
-  const pages = datePages(firedAt, wanted);
+  const pages = withDueTimes(firedAt, wanted);
   const attempt = async (some: readonly PageToMake[]) => {
-    const [, made] = await Promise.all([setSavepoint(tx), rows(tx, MadeRow)`${insertingPages(org, incidentId, some)}`]);
+    const [, made] = await Promise.all([setSavepoint(tx), rows(tx, MadeRow)`${insertPagesSql(org, incidentId, some)}`]);
     return some.filter(({ id }) => made.some((m) => m.id === id));
   };
   const inserted: Inserted = { made: [], unwritten: [] };
@@ -168,9 +168,9 @@ const PageRow = Type.Object({
 export type PageRow = Static<typeof PageRow>;
 
 /** The newest of them, in the order in which they are due. */
-export const pagesOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, PageRow)`
+export const pagesOf = (tx: Tx, org: string, incidentId: string, limit: number) => rows(tx, PageRow)`
   select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at, passed_over
-    from (select * from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by id desc limit ${most}) p order by due_at, id`;
+    from (select * from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by id desc limit ${limit}) p order by due_at, id`;
 
 export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
   select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at, passed_over
@@ -182,23 +182,23 @@ interface SentPage {
 }
 
 /** The provider may have told of its delivery before its first answer was on record: then that stays. */
-const recordingSent = (org: string, id: string, sent: SentPage) => sql`
+const recordSentSql = (org: string, id: string, sent: SentPage) => sql`
   update oncall.page p set state = case when p.state = 'sending' then ${sent.state} else p.state end, error = null,
          provider_id = coalesce(${sent.providerId ?? null}, p.provider_id), sent_at = c.now, ended_at = c.now
     from (select kernel.now() as now offset 0) c
    where p.org_id = ${org} and p.id = ${id} and p.state in ('sending', 'sent', 'delivered', 'confirmed')`;
 
-export const recordSent = (tx: Tx, org: string, id: string, sent: SentPage) => run(tx)`${recordingSent(org, id, sent)}`;
+export const recordSent = (tx: Tx, org: string, id: string, sent: SentPage) => run(tx)`${recordSentSql(org, id, sent)}`;
 
 /** The same in one statement with the end of its job and its line in the timeline. 0: `ended` has no row, so nothing happened. */
-export const endSent = (tx: Tx, org: string, page: SendingRow, sent: SentPage, line: Entry, ended: Sql) => run(tx)`
-  with job as (${ended}), sent as (${recordingSent(org, page.id, sent)} and exists (select from job))
+export const endSent = (tx: Tx, org: string, page: SendingRow, sent: SentPage, line: TimelineEntry, ended: Sql) => run(tx)`
+  with job as (${ended}), sent as (${recordSentSql(org, page.id, sent)} and exists (select from job))
   insert into oncall.timeline (org_id, incident_id, id, at, kind, message, data)
   select ${org}, ${page.incident_id}, ${makeIds('evt', page.now, 1)[0]}, kernel.now(), ${line.kind}, ${line.message}, ${JSON.stringify(line.data)}::jsonb
     from job`;
 
 /** Further along its way, never back. False: it was there already, or has ended otherwise. */
-export const promote = async (tx: Tx, org: string, id: string, to: 'delivered' | 'confirmed'): Promise<boolean> =>
+export const advanceState = async (tx: Tx, org: string, id: string, to: 'delivered' | 'confirmed'): Promise<boolean> =>
   (await run(tx)`
     update oncall.page set state = ${to}, ended_at = kernel.now()
      where org_id = ${org} and id = ${id} and state = any(${to === 'delivered' ? ['sending', 'sent'] : ['sending', 'sent', 'delivered']}::text[])`) >
@@ -210,7 +210,7 @@ export const requeue = (tx: Tx, org: string, id: string, error: string, delaySec
    where org_id = ${org} and id = ${id} and state in ('sending', 'sent')`;
 
 /** Not known whether it left: it stays `sending`, so that the next attempt asks the provider again. */
-export const recordDoubt = (tx: Tx, org: string, id: string, error: string, delaySeconds: number) => run(tx)`
+export const recordOutcomeUnknown = (tx: Tx, org: string, id: string, error: string, delaySeconds: number) => run(tx)`
   update oncall.page set error = ${error}, due_at = kernel.now() + make_interval(secs => ${delaySeconds})
    where org_id = ${org} and id = ${id} and state = 'sending'`;
 
@@ -244,10 +244,10 @@ export const nextRule = (
        and pass = ${page.pass} and step = ${page.step} and user_id = ${page.user_id} and id <> ${page.id} and state = 'queued' and attempts = 0
      order by due_at, rule_index limit 1`;
 
-type Place = Pick<PageRow, 'incident_id' | 'round' | 'pass' | 'step'>;
+type StepPosition = Pick<PageRow, 'incident_id' | 'round' | 'pass' | 'step'>;
 
 /** Who got a page when a step fired. */
-export const pagedIn = async (tx: Tx, org: string, at: Place): Promise<ReadonlySet<string>> =>
+export const usersPagedIn = async (tx: Tx, org: string, at: StepPosition): Promise<ReadonlySet<string>> =>
   new Set(
     (
       await rows(tx, Type.Object({ user_id: Type.String() }))`
@@ -257,7 +257,7 @@ export const pagedIn = async (tx: Tx, org: string, at: Place): Promise<ReadonlyS
   );
 
 /** Steps of a pass that paged somebody, unless every page failed or waits until something is mended. */
-export const stepsReached = async (tx: Tx, org: string, at: Omit<Place, 'step'>): Promise<ReadonlySet<number>> =>
+export const stepsReached = async (tx: Tx, org: string, at: Omit<StepPosition, 'step'>): Promise<ReadonlySet<number>> =>
   new Set(
     (
       await rows(tx, Type.Object({ step: Type.Integer() }))`
@@ -277,14 +277,17 @@ const MadeAtRow = Type.Object({
   passed_over: Type.Boolean(),
 });
 /** What was made when a step fired, or as one notice, in order. */
-export const pagesAt = (tx: Tx, org: string, at: Place & { notice: number }) => rows(tx, MadeAtRow)`
+export const pagesAt = (tx: Tx, org: string, at: StepPosition & { notice: number }) => rows(tx, MadeAtRow)`
   select user_id, label, rule_index, state, error, about, passed_over from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step}
      and notice = ${at.notice} order by id`;
 
-const PlaceRow = Type.Object({ pass: Type.Integer(), step: Type.Integer(), notice: Type.Integer() });
+const PositionRow = Type.Object({ pass: Type.Integer(), step: Type.Integer(), notice: Type.Integer() });
 /** Where somebody was last paged in a round of an incident. */
-export const newestPlaceOf = (tx: Tx, org: string, at: Pick<Place, 'incident_id' | 'round'>, userId: string) => row(tx, PlaceRow)`
+export const newestPositionOf = (tx: Tx, org: string, at: Pick<StepPosition, 'incident_id' | 'round'>, userId: string) => row(
+  tx,
+  PositionRow,
+)`
   select pass, step, notice from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and user_id = ${userId} order by id desc limit 1`;
 
@@ -304,7 +307,7 @@ export const lastQueuedTo = async (tx: Tx, org: string, userId: string): Promise
       select id from oncall.page where org_id = ${org} and user_id = ${userId} and state = 'queued' order by id desc limit 1`
   )?.id;
 
-export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
+export const makeDueNow = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import type { Policy, Step } from '../rules/walk.ts';
+import type { Policy, Step } from '../rules/escalation.ts';
 
 const PolicyRow = Type.Object({
   id: Type.String(),

@@ -13,7 +13,7 @@ const ProviderRow = Type.Object({
 export type ProviderRow = Static<typeof ProviderRow>;
 
 /** Where the sealed token stands. */
-export const sealedAt = (org: string) => `oncall.provider.auth_token.${org}`;
+export const sealContext = (org: string) => `oncall.provider.auth_token.${org}`;
 
 export const provider = (tx: Tx, org: string) => row(tx, ProviderRow)`
   select account_sid, from_number, auth_token, updated_at, broken from oncall.provider where org_id = ${org}`;
@@ -40,7 +40,7 @@ export const markBroken = (tx: Tx, org: string, why: string | null) =>
   run(tx)`update oncall.provider set broken = ${why} where org_id = ${org}`;
 
 /** Which of the provider's ids belong to a page already. */
-export const takenIds = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlySet<string>> =>
+export const claimedProviderIds = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set(
     (
       await rows(tx, Type.Object({ provider_id: Type.String() }))`

@@ -59,7 +59,7 @@ const scheduleNamed = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
   select ${columns} from oncall.schedule where org_id = ${org} and id = ${id}`;
 
 /** A thousand at most are under way and ahead; of those that are over, so many more are history enough. */
-const mostOverrides = 3_000;
+const maxOverrides = 3_000;
 
 export const hasSchedule = async (tx: Tx, org: string, id: string): Promise<boolean> =>
   (await run(tx)`select 1 from oncall.schedule where org_id = ${org} and id = ${id}`) > 0;
@@ -71,7 +71,7 @@ export async function rotaOf(tx: Tx, org: string, scheduleId: string, from: stri
     rows(tx, OverrideRow)`
       select ${overrideColumns} from oncall.schedule_override
        where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > ${from} and starts_at < ${to}
-       order by ends_at desc limit ${mostOverrides}`,
+       order by ends_at desc limit ${maxOverrides}`,
   ]);
   return schedule && { name: schedule.name, rotation: rotationOf(schedule), overrides: overrides.map(overrideOf) };
 }
@@ -83,14 +83,14 @@ export async function rotasOf(
   ids: readonly string[],
   from: string,
   to: string,
-  most: number,
+  limit: number,
 ): Promise<Map<string, Rota>> {
   const [found, overrides] = await Promise.all([
     rows(tx, ScheduleRow)`select ${columns} from oncall.schedule where org_id = ${org} and id = any(${ids}::text[])`,
     rows(tx, OverrideRow)`
       select o.* from unnest(${ids}::text[]) s(id) cross join lateral (
         select ${overrideColumns} from oncall.schedule_override
-         where org_id = ${org} and schedule_id = s.id and ends_at > ${from} and starts_at < ${to} order by ends_at limit ${most}) o`,
+         where org_id = ${org} and schedule_id = s.id and ends_at > ${from} and starts_at < ${to} order by ends_at limit ${limit}) o`,
   ]);
   const of = Map.groupBy(overrides, (o) => o.schedule_id);
   return new Map(found.map((s) => [s.id, { name: s.name, rotation: rotationOf(s), overrides: (of.get(s.id) ?? []).map(overrideOf) }]));

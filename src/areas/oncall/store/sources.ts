@@ -48,7 +48,7 @@ const DeliveringRow = Type.Object({ name: Type.String(), now: Type.String(), rep
  * Undefined: revoked, however shortly before. Until this transaction ends it cannot be, and no other delivery for the service is
  * taken in: two replicas that tell of the same group open one incident.
  */
-export const delivering = (tx: Tx, org: string, id: string, serviceId: string) => row(tx, DeliveringRow)`
+export const beginDelivery = (tx: Tx, org: string, id: string, serviceId: string) => row(tx, DeliveringRow)`
   with turn as materialized (select ${deliveryLock(org, serviceId)})
   update oncall.alert_source s set last_event_at = c.now from turn, (select kernel.now() as now offset 0) c
    where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, c.now, s.repeat_seconds`;

@@ -1,6 +1,6 @@
 import { membersOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
-import type { Step } from '../rules/walk.ts';
+import type { Step } from '../rules/escalation.ts';
 import type { PolicyRow } from '../store/policies.ts';
 import { scheduleNames } from '../store/schedules.ts';
 

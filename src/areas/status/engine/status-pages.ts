@@ -16,7 +16,7 @@ import {
 import { checkGroups, checkLogo, checkServices, checkSlug, checkTimezone } from './check-page.ts';
 
 /** Of one organization: whatever changes is read for each of them. */
-const mostPages = 100;
+const maxPagesPerOrganization = 100;
 
 export type NewStatusPage = Body<typeof statusPages.createStatusPage>;
 export type StatusPageChanges = Body<typeof statusPages.updateStatusPage>;
@@ -28,8 +28,8 @@ export async function addStatusPage(tx: Tx, actor: Actor, caches: Caches, input:
   const logo = input.logo === undefined ? undefined : checkLogo(input.logo);
   checkSlug(slug);
   await checkServices(tx, actor.org, serviceIds);
-  if ((await countStatusPages(tx, actor.org)) >= mostPages)
-    conflict(`the organization has ${mostPages} status pages, which is the most; delete one first`);
+  if ((await countStatusPages(tx, actor.org)) >= maxPagesPerOrganization)
+    conflict(`the organization has ${maxPagesPerOrganization} status pages, which is the most; delete one first`);
 
   const fields = {
     title,

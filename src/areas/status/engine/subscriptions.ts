@@ -4,23 +4,23 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { enqueue } from '../../../kernel/jobs/index.ts';
 import type { Secrets } from '../../../kernel/secrets.ts';
-import type { HeldBackRow } from '../store/first-mails.ts';
+import type { HeldBackRow } from '../store/mail-allowances.ts';
 import type { StatusPageRow } from '../store/status-pages.ts';
 import {
-  askSubscriber,
   confirmSubscriber,
   deleteSubscriber,
   findSubscriberByToken,
   newSubscriberId,
   type SubscriberRow,
-  tokenPlace,
+  tokenSealContext,
+  upsertPending,
 } from '../store/subscribers.ts';
-import { admitFirstMail } from './first-mails.ts';
+import { admitConfirmation } from './confirmation-limits.ts';
 import { sendConfirmation } from './mails.ts';
 
-const hashOf = (token: string) => hash('sha256', token, 'buffer');
+const hashToken = (token: string) => hash('sha256', token, 'buffer');
 
-export interface Wish {
+export interface SubscribeRequest {
   address: string;
   /** Where it came from. */
   client: string;
@@ -34,21 +34,21 @@ export async function subscribe(
   tx: Tx,
   secrets: Secrets,
   page: { org: string; id: string },
-  { address, client }: Wish,
+  { address, client }: SubscribeRequest,
 ): Promise<HeldBackRow['reason'] | undefined> {
   const token = randomBytes(24).toString('base64url');
   const id = await newSubscriberId(tx);
-  const sealed = secrets.seal(token, tokenPlace(id));
-  const asked = await askSubscriber(tx, page.org, page.id, { id, address, token: sealed, tokenHash: hashOf(token) });
+  const sealed = secrets.seal(token, tokenSealContext(id));
+  const asked = await upsertPending(tx, page.org, page.id, { id, address, token: sealed, tokenHash: hashToken(token) });
   if (!asked) return undefined;
-  const heldBack = await admitFirstMail(tx, { org: page.org, pageId: page.id, address, client });
+  const heldBack = await admitConfirmation(tx, { org: page.org, pageId: page.id, address, client });
   if (!heldBack) await enqueue(tx, sendConfirmation, { key: asked.id, org: page.org });
   else if (asked.id === id) await deleteSubscriber(tx, page.org, page.id, id);
   return heldBack;
 }
 
 /** Whose token it is, while it holds. */
-export const findTokenHolder = (tx: Tx, pageId: string, token: string) => findSubscriberByToken(tx, pageId, hashOf(token));
+export const findTokenHolder = (tx: Tx, pageId: string, token: string) => findSubscriberByToken(tx, pageId, hashToken(token));
 
 export const confirmSubscription = (tx: Tx, holder: SubscriberRow) => confirmSubscriber(tx, holder.org_id, holder.id);
 

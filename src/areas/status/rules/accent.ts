@@ -12,7 +12,7 @@ type Rgb = readonly [number, number, number];
 export const grounds = { light: '#ffffff', dark: '#0d1117' } as const;
 /** The card that stands out from the ground is the harder one of the two. */
 export const cards = { light: '#f6f8fa', dark: '#161b22' } as const;
-const enough = 4.6; // a hair more than asked for: browsers round
+const minContrast = 4.6; // a hair more than asked for: browsers round
 
 const read = (hex: string): Rgb => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb;
 const write = (rgb: Rgb): string => `#${rgb.map((c) => Math.round(c).toString(16).padStart(2, '0')).join('')}`;
@@ -33,7 +33,7 @@ function readable(hex: string, behind: readonly string[], towards: 0 | 255): str
   const colour = read(hex);
   for (let share = 0; share < 1; share += 0.02) {
     const tried = write(colour.map((c) => c + (towards - c) * share) as unknown as Rgb);
-    if (behind.every((ground) => contrast(tried, ground) >= enough)) return tried;
+    if (behind.every((ground) => contrast(tried, ground) >= minContrast)) return tried;
   }
   return write([towards, towards, towards]);
 }

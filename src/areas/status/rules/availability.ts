@@ -4,16 +4,16 @@ import type { Observed, Span } from './board.ts';
 export type DayLook = 'none' | 'up' | 'some' | 'down';
 
 /** From so much of a day on (72 minutes) it counts as a bad one. */
-const badShare = 0.05;
+const badDayShare = 0.05;
 export const shownDays = 90;
 
 const lookOf = (day: Span | undefined): DayLook => {
   if (!day || day.watchedSeconds <= 0) return 'none';
   if (day.downSeconds <= 0) return 'up';
-  return day.downSeconds / day.watchedSeconds < badShare ? 'some' : 'down';
+  return day.downSeconds / day.watchedSeconds < badDayShare ? 'some' : 'down';
 };
 
-export interface Run {
+export interface DayRun {
   look: DayLook;
   /** The first day of it, counted from the oldest one shown. */
   from: number;
@@ -21,9 +21,9 @@ export interface Run {
 }
 
 /** The last 90 days up to today, days of one look taken together. */
-export function runsOf(days: Observed['days'], today: string): Run[] {
+export function runsOf(days: Observed['days'], today: string): DayRun[] {
   const byDate = new Map(days.map((d) => [d.date, d]));
-  const runs: Run[] = [];
+  const runs: DayRun[] = [];
   for (let n = 0; n < shownDays; n++) {
     const look = lookOf(byDate.get(dayBefore(today, shownDays - 1 - n)));
     const last = runs.at(-1);

@@ -96,7 +96,7 @@ export interface Board {
   subscribable: boolean;
 }
 
-export interface Facts {
+export interface BoardInput {
   page: {
     id: string;
     slug: string;
@@ -122,7 +122,7 @@ export interface Facts {
   subscribable: boolean;
 }
 
-export function boardOf(facts: Facts): Board {
+export function boardOf(facts: BoardInput): Board {
   const { page, now, services: names } = facts;
   const incidents = facts.incidents.map((i) => incidentOf(i, names.get(i.serviceId) ?? i.serviceName));
   const open = incidents.filter((i) => i.state === 'investigating' || i.state === 'identified');
@@ -165,7 +165,7 @@ export function boardOf(facts: Facts): Board {
     createdAt: page.createdAt,
     changedAt: changes.sort().at(-1)!,
     now,
-    ...summed(services, open),
+    ...summaryOf(services, open),
     groups,
     open,
     past,
@@ -190,7 +190,8 @@ export const incidentOf = (i: Omit<BoardIncident, 'service'>, service: string): 
 });
 
 /** It is over, and the newest word about it was written before. Said where its newest words are, and not again where it goes on. */
-export const isEndUntold = (i: BoardIncident): boolean => !i.isContinued && i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
+export const isResolutionUntold = (i: BoardIncident): boolean =>
+  !i.isContinued && i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
 
 const maintenanceOf = ({ id, title, serviceId, startsAt, endsAt }: Maintenance, service: string, now: string): BoardMaintenance => ({
   id: publicId(id),
@@ -216,34 +217,34 @@ function stateOf(
 
 type Summary = Pick<Board, 'indicator' | 'headline' | 'detail'>;
 
-function summed(services: readonly BoardService[], open: readonly BoardIncident[]): Summary {
+function summaryOf(services: readonly BoardService[], open: readonly BoardIncident[]): Summary {
   const named = (state: ServiceState) => services.filter((s) => s.state === state).map((s) => s.name);
   const down = named('down');
   const planned = named('maintenance');
   if (down.length && down.length === services.length && down.length > 1)
-    return { indicator: 'critical', headline: 'Major outage', detail: `${listed(down)} are down` };
+    return { indicator: 'critical', headline: 'Major outage', detail: `${joinNames(down)} are down` };
   if (down.length) {
     const headline = services.length > 1 ? 'Partial outage' : 'Service outage';
-    return { indicator: 'major', headline, detail: `${listed(down)} ${down.length > 1 ? 'are' : 'is'} down` };
+    return { indicator: 'major', headline, detail: `${joinNames(down)} ${down.length > 1 ? 'are' : 'is'} down` };
   }
   if (open.length) {
-    const affected = listed([...new Set(open.map((i) => i.service))]);
+    const affected = joinNames([...new Set(open.map((i) => i.service))]);
     return { indicator: 'minor', headline: open.length > 1 ? 'Ongoing incidents' : 'Ongoing incident', detail: `Affects ${affected}` };
   }
-  if (planned.length) return { indicator: 'maintenance', headline: 'Maintenance in progress', detail: `Affects ${listed(planned)}` };
+  if (planned.length) return { indicator: 'maintenance', headline: 'Maintenance in progress', detail: `Affects ${joinNames(planned)}` };
   return { indicator: 'none', headline: services.length ? 'All systems operational' : 'No services are shown here' };
 }
 
 /** Checkout; Checkout and Search; Checkout, Search and 3 more. */
-const listed = (names: readonly string[]): string => {
+const joinNames = (names: readonly string[]): string => {
   const shown = names.length > 3 ? [...names.slice(0, 2), `${names.length - 2} more`] : names;
   return shown.length > 1 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : (shown[0] ?? '');
 };
 
 /** When time alone changes it next, within so many milliseconds: a window opens or closes. */
-export const changesIn = (board: Board, most: number): number =>
+export const msUntilChange = (board: Board, maxMs: number): number =>
   board.maintenance
     .flatMap((m) => [m.startsAt, m.endsAt])
     .map((at) => Date.parse(at) - Date.parse(board.now))
     .filter((ms) => ms > 0)
-    .reduce((least, ms) => Math.min(least, ms), most);
+    .reduce((min, ms) => Math.min(min, ms), maxMs);

@@ -17,7 +17,7 @@ export const markAnnounced = (tx: Tx, org: string, id: string, { done, after }: 
   update status.announced set done = ${done}, after_id = ${after} where org_id = ${org} and update_id = ${id}`;
 
 /** But for a stretch of time whose updates are looked for once more, should the clock be set back. */
-export const forgetAnnounced = (tx: Tx, days: number, keep: { from: string; to: string }) => run(tx)`
+export const deleteAnnounced = (tx: Tx, days: number, keep: { from: string; to: string }) => run(tx)`
   delete from status.announced
    where at < kernel.now() - make_interval(days => ${days}::int) and not (at >= ${keep.from} and at < ${keep.to})`;
 
@@ -33,12 +33,12 @@ const PaceRow = Type.Object({ wait: Type.Number() });
  * Takes the next places for so many mails of an organization: in how many seconds the first of them may leave. When the clock was set back
  * since the last ones were taken, what was queued then is behind now, and not behind the time that the clock showed.
  */
-export const takeMailTurns = async (tx: Tx, org: string, mails: number, aSecond: number): Promise<number> =>
+export const reserveMailSlots = async (tx: Tx, org: string, mails: number, perSecond: number): Promise<number> =>
   (await row(tx, PaceRow)`
     insert into status.mail_pace as p (org_id, free_at, taken_at)
-    select ${org}, c.now + make_interval(secs => ${mails / aSecond}), c.now from (select kernel.now() as now offset 0) c
+    select ${org}, c.now + make_interval(secs => ${mails / perSecond}), c.now from (select kernel.now() as now offset 0) c
     on conflict (org_id) do update
        set free_at = case when p.taken_at <= excluded.taken_at then greatest(p.free_at, excluded.taken_at)
-                          else excluded.taken_at + coalesce(p.free_at - p.taken_at, interval '0') end + make_interval(secs => ${mails / aSecond}),
+                          else excluded.taken_at + coalesce(p.free_at - p.taken_at, interval '0') end + make_interval(secs => ${mails / perSecond}),
            taken_at = excluded.taken_at
-    returning greatest(0, extract(epoch from free_at - taken_at)::float8 - ${mails / aSecond}::float8) as wait`)!.wait;
+    returning greatest(0, extract(epoch from free_at - taken_at)::float8 - ${mails / perSecond}::float8) as wait`)!.wait;

@@ -55,7 +55,7 @@ export const listStatusPagesShowing = (tx: Tx, org: string, serviceId: string) =
 
 const SlugRow = Type.Object({ slug: Type.String() });
 /** Of the pages that changed last. */
-export const listSlugs = (tx: Tx, most: number) => rows(tx, SlugRow)`select slug from status.page order by updated_at desc limit ${most}`;
+export const listSlugs = (tx: Tx, limit: number) => rows(tx, SlugRow)`select slug from status.page order by updated_at desc limit ${limit}`;
 
 const LogoRow = Type.Object({ logo: Type.Unsafe<Buffer>({}), logo_type: Type.String() });
 export const findLogo = (tx: Tx, org: string, id: string) => row(tx, LogoRow)`

@@ -17,11 +17,11 @@ export type SubscriberRow = Static<typeof SubscriberRow>;
 const columns = sql`org_id, page_id, id, address, state, token, created_at, confirmed_at`;
 
 /** Where a token is sealed. */
-export const tokenPlace = (id: string) => `status.subscriber.token.${id}`;
+export const tokenSealContext = (id: string) => `status.subscriber.token.${id}`;
 
 /** How long the link of a first mail holds, and how soon another may be asked for. */
 export const confirmWithin = { hours: 24 };
-const againAfterMinutes = 10;
+const resendAfterMinutes = 10;
 
 const CountRow = Type.Object({ page_id: Type.String(), n: Type.Integer() });
 /** How many are confirmed, of these pages; pages without any are absent. */
@@ -49,12 +49,12 @@ export interface NewSubscriber {
 }
 
 /** Who is to be sent a link, or undefined: the address is subscribed already, or was sent one a moment ago. */
-export const askSubscriber = (tx: Tx, org: string, pageId: string, s: NewSubscriber) => row(tx, SubscriberRow)`
+export const upsertPending = (tx: Tx, org: string, pageId: string, s: NewSubscriber) => row(tx, SubscriberRow)`
   insert into status.subscriber as old (org_id, page_id, id, address, state, token, token_hash, asked_at, created_at)
   select ${org}, ${pageId}, ${s.id}, ${s.address}, 'pending', ${s.token}::bytea, ${s.tokenHash}::bytea, c.now, c.now
     from (select kernel.now() as now offset 0) c
   on conflict (org_id, page_id, lower(address)) do update set asked_at = excluded.asked_at
-   where old.state = 'pending' and old.asked_at < excluded.asked_at - make_interval(mins => ${againAfterMinutes}::int)
+   where old.state = 'pending' and old.asked_at < excluded.asked_at - make_interval(mins => ${resendAfterMinutes}::int)
   returning ${columns}`;
 
 export const findSubscriber = (tx: Tx, org: string, id: string) => row(tx, SubscriberRow)`
@@ -84,7 +84,7 @@ export const listSubscribersSince = (
    order by id limit ${limit}`;
 
 /** Some of them; how many. */
-export const forgetUnconfirmed = (tx: Tx, limit: number) => run(tx)`
+export const deleteUnconfirmed = (tx: Tx, limit: number) => run(tx)`
   delete from status.subscriber where (org_id, id) in (
     select org_id, id from status.subscriber
      where state = 'pending' and asked_at < (select kernel.now()) - make_interval(hours => ${confirmWithin.hours}::int)

@@ -1,6 +1,6 @@
 import type { RetryAdvice } from '../../../../kernel/errors.ts';
 import type { ChannelName } from '../../rules/channels.ts';
-import type { PageWords } from '../../rules/page-mail.ts';
+import type { PageContent } from '../../rules/page-mail.ts';
 import type { Account } from '../twilio/client.ts';
 
 /** One page on its way to one person. */
@@ -31,16 +31,16 @@ export interface ProviderAccount extends Account {
 }
 
 /** What a channel has to know beyond the page itself, looked up anew for each attempt. */
-export interface Means {
+export interface SendContext {
   /** The organization's account for SMS and calls. */
   account: ProviderAccount | undefined;
   /** Which of the provider's ids are known to belong to a page already. */
-  claimed(providerIds: readonly string[]): Promise<ReadonlySet<string>>;
+  claimedIds(providerIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** What fires, for a channel that has room to tell of it. */
-  alerts(): Promise<Pick<PageWords, 'alerts' | 'moreAlerts'>>;
+  loadAlerts(): Promise<Pick<PageContent, 'alerts' | 'moreAlerts'>>;
 }
 
-export interface Sent {
+export interface SendResult {
   /** The provider's own name for it. */
   providerId?: string;
   state: 'sent' | 'delivered';
@@ -49,20 +49,20 @@ export interface Sent {
 /** The page did not leave, and why. */
 export class PageFailed extends Error {
   /** `for good` and `until mended`: the person's next rule fires at once. `until mended` and `for now`: this page is tried again. */
-  readonly lasting: RetryAdvice;
+  readonly retryAdvice: RetryAdvice;
   /** The provider refused not the page but the organization's account: its words. */
   readonly accountRefused: string | undefined;
 
-  constructor(sentence: string, lasting: RetryAdvice, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
+  constructor(sentence: string, retryAdvice: RetryAdvice, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
     super(sentence, { cause });
     this.name = 'PageFailed';
-    this.lasting = lasting;
+    this.retryAdvice = retryAdvice;
     this.accountRefused = accountRefused;
   }
 }
 
 /** What a page tells beyond its incident: what is new, and how many pages were held back. */
-export const furtherWords = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 'about'>): string[] => [
+export const extraSentences = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 'about'>): string[] => [
   ...(about ? [`${about}.`] : []),
   ...(heldBack
     ? [`${heldBack} further ${heldBack > 1 ? 'pages' : 'page'} about this incident ${heldBack > 1 ? 'were' : 'was'} held back.`]
@@ -72,7 +72,7 @@ export const furtherWords = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 
 /** How one channel sends. It is asked only once nothing is missing that rules/channels.ts says it needs. */
 export interface Channel {
   /** Hands one page over; throws PageFailed. */
-  send(page: PageToSend, means: Means): Promise<Sent>;
+  send(page: PageToSend, context: SendContext): Promise<SendResult>;
   /** Whether an earlier attempt handed it over: asked before it is sent again, since its answer may have been lost; throws PageFailed. Absent: it cannot be asked. */
-  find?(page: PageToSend, means: Means): Promise<Sent | undefined>;
+  find?(page: PageToSend, context: SendContext): Promise<SendResult | undefined>;
 }

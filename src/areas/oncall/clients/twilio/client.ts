@@ -23,7 +23,7 @@ export class TwilioRefusal extends Error {
 }
 
 /** Nobody answered, or the answer made no sense: worth trying again. */
-export class TwilioAway extends Error {
+export class TwilioUnavailable extends Error {
   constructor(sentence: string, options?: { cause?: unknown }) {
     super(sentence, options);
     this.name = 'TwilioAway';
@@ -31,7 +31,7 @@ export class TwilioAway extends Error {
 }
 
 const timeoutMs = 5_000;
-const largestAnswer = 1_000_000;
+const maxAnswerLength = 1_000_000;
 
 async function call(account: Account, method: 'GET' | 'POST', path: string, fields: [string, string][] = []): Promise<unknown> {
   const form = new URLSearchParams(fields);
@@ -48,12 +48,12 @@ async function call(account: Account, method: 'GET' | 'POST', path: string, fiel
     });
     text = await answer.text();
   } catch (error) {
-    throw new TwilioAway('the provider cannot be reached', { cause: error });
+    throw new TwilioUnavailable('the provider cannot be reached', { cause: error });
   }
-  if (text.length > largestAnswer) throw new TwilioAway('the provider’s answer is too large');
+  if (text.length > maxAnswerLength) throw new TwilioUnavailable('the provider’s answer is too large');
   const body = parsed(text);
   if (answer.ok && body) return body;
-  if (answer.status >= 500 || answer.status === 429 || answer.ok) throw new TwilioAway(`the provider answered ${answer.status}`);
+  if (answer.status >= 500 || answer.status === 429 || answer.ok) throw new TwilioUnavailable(`the provider answered ${answer.status}`);
   const { code, message } = (body ?? {}) as { code?: number; message?: string };
   throw new TwilioRefusal(
     answer.status,
@@ -70,26 +70,26 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const shape = <S extends Type.TSchema>(schema: S) => {
+const validated = <S extends Type.TSchema>(schema: S) => {
   const validator = Compile(schema);
   return (body: unknown): Static<S> => {
-    if (!validator.Check(body)) throw new TwilioAway('the provider’s answer is not what its documentation says');
+    if (!validator.Check(body)) throw new TwilioUnavailable('the provider’s answer is not what its documentation says');
     return body as Static<S>;
   };
 };
 
-const AccountAnswer = shape(Type.Object({ status: Type.String() }));
-const NumbersAnswer = shape(
+const AccountAnswer = validated(Type.Object({ status: Type.String() }));
+const NumbersAnswer = validated(
   Type.Object({
     incoming_phone_numbers: Type.Array(Type.Object({ capabilities: Type.Object({ sms: Type.Boolean(), voice: Type.Boolean() }) })),
   }),
 );
-const MadeAnswer = shape(Type.Object({ sid: Type.String() }));
+const CreatedAnswer = validated(Type.Object({ sid: Type.String() }));
 const Item = { sid: Type.String(), status: Type.String() };
-const MessagesAnswer = shape(
+const MessagesAnswer = validated(
   Type.Object({ messages: Type.Array(Type.Object({ ...Item, body: Type.Union([Type.String(), Type.Null()]) })) }),
 );
-const CallsAnswer = shape(Type.Object({ calls: Type.Array(Type.Object({ ...Item, date_created: Type.String() })) }));
+const CallsAnswer = validated(Type.Object({ calls: Type.Array(Type.Object({ ...Item, date_created: Type.String() })) }));
 
 export const fetchAccount = async (account: Account) => AccountAnswer(await call(account, 'GET', ''));
 
@@ -107,7 +107,7 @@ export interface OutgoingMessage {
 const validitySeconds = '300';
 
 export const sendMessage = async (account: Account, m: OutgoingMessage) =>
-  MadeAnswer(
+  CreatedAnswer(
     await call(account, 'POST', '/Messages', [
       ['To', m.to],
       ['From', m.from],
@@ -125,7 +125,7 @@ export interface OutgoingCall {
 }
 
 export const startCall = async (account: Account, c: OutgoingCall) =>
-  MadeAnswer(
+  CreatedAnswer(
     await call(account, 'POST', '/Calls', [
       ['To', c.to],
       ['From', c.from],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeAlerts, sliceLength } from '../../engine/read-delivery.ts';
-import { mostWords } from '../../rules/judge-alert.ts';
+import { alertsPerSlice, validateAlerts } from '../../engine/validate-delivery.ts';
+import { maxEntries } from '../../rules/validate-alert.ts';
 import { alert, covered, detail, made, source, unresolved, user, ward } from '../support.ts';
 
 const bad: [unknown, RegExp][] = [
@@ -9,7 +9,7 @@ const bad: [unknown, RegExp][] = [
   [{ annotations: {} }, /^alerts\.1\.labels is required/],
   [{ labels: { a: 1 } }, /^alerts\.1\.labels\.a must be a string/],
   [{ labels: { a: 'nul \0' } }, /^alerts\.1\.labels\.a must not contain the NUL/],
-  [{ labels: Object.fromEntries(Array.from({ length: mostWords + 1 }, (_, i) => [`l${i}`, 'x'])) }, /at most 100 entries/],
+  [{ labels: Object.fromEntries(Array.from({ length: maxEntries + 1 }, (_, i) => [`l${i}`, 'x'])) }, /at most 100 entries/],
 ];
 
 test('the good alerts of a delivery are taken in; the bad ones are told in the answer, at the source and in the incident', async (t) => {
@@ -78,12 +78,12 @@ test('very many alerts are looked at in slices, between which others have their 
     if (!over) setImmediate(others);
   };
   setImmediate(others);
-  const judged = await judgeAlerts(huge, 'alerts');
+  const judged = await validateAlerts(huge, 'alerts');
   over = true;
-  assert.deepEqual([judged.alerts.length, judged.left], [10_000, 290_000]);
-  assert.ok(turns >= 10_000 / sliceLength, `${turns} turns`);
+  assert.deepEqual([judged.alerts.length, judged.omitted], [10_000, 290_000]);
+  assert.ok(turns >= 10_000 / alertsPerSlice, `${turns} turns`);
 
-  const one = await judgeAlerts(
+  const one = await validateAlerts(
     Array.from({ length: 5_000 }, (_, i) => ({ labels: {}, startsAt: new Date(i).toISOString() })),
     'alerts',
   );

@@ -4,9 +4,9 @@ import { run } from '../../../../kernel/db/index.ts';
 import { failingFor } from '../../../../kernel/jobs/index.ts';
 import { pageJob } from '../../engine/page.ts';
 import { stepJob } from '../../engine/step.ts';
-import { lag } from '../../store/figures.ts';
-import { overdueWalks } from '../../store/incidents.ts';
+import { overdueEscalations } from '../../store/incidents.ts';
 import { overduePages } from '../../store/pages.ts';
+import { lag } from '../../store/statistics.ts';
 import { detail, open, phoneWard } from '../phone-support.ts';
 import { eventually, made, once } from '../support.ts';
 
@@ -55,7 +55,7 @@ test('what one organization has overdue does not hide what another has', async (
   await qd.clock.advance('2m');
   const found = await qd.app.db.read(async (tx) => ({
     pages: await overduePages(tx, 30, pageJob),
-    walks: await overdueWalks(tx, 30, stepJob),
+    walks: await overdueEscalations(tx, 30, stepJob),
   }));
   for (const rows of [found.pages, found.walks]) {
     assert.equal(rows.length, 1000);

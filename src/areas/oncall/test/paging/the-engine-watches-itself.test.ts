@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../../../../kernel/db/index.ts';
 import { cancel, channelNamed, wake } from '../../../../kernel/jobs/index.ts';
+import { requeueLostWork } from '../../engine/housekeeping.ts';
 import { stepJob } from '../../engine/step.ts';
-import { requeueLostWork } from '../../engine/watch.ts';
 import { heartbeat } from '../../tasks.ts';
 import { covered, eventually, made, mails, once, user, ward } from '../support.ts';
 

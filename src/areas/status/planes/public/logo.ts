@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
 import { frameHeaders } from '../../../../kernel/http/plane.ts';
 import { findLogo } from '../../store/status-pages.ts';
-import type { ShownStatusPage } from './memory.ts';
-import { sendMissing } from './notices.ts';
+import { sendNotFound } from './notices.ts';
+import type { ShownStatusPage } from './page-cache.ts';
 
 type Logo = NonNullable<Awaited<ReturnType<typeof findLogo>>>;
 
@@ -16,10 +16,10 @@ export function makeLogoSender(app: App): LogoSender {
 
   return async (page, request, response) => {
     const { logo: shown } = page.renderings.board;
-    if (!shown) return sendMissing(request, response);
+    if (!shown) return sendNotFound(request, response);
     const key = `${page.pageId} ${shown.version}`;
     const logo = kept.get(key) ?? (await app.db.read((tx) => findLogo(tx, page.org, page.pageId)));
-    if (!logo) return sendMissing(request, response);
+    if (!logo) return sendNotFound(request, response);
     kept.set(key, logo);
     response.writeHead(200, [
       ...frameHeaders(request),

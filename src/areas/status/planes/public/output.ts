@@ -11,9 +11,9 @@ export interface Output {
   send(request: IncomingMessage, response: ServerResponse, more?: readonly string[]): void;
 }
 
-const brotli = promisify(brotliCompress);
-const squeeze = promisify(gzip);
-const smallest = 860; // below a packet there is nothing to gain
+const brotliAsync = promisify(brotliCompress);
+const gzipAsync = promisify(gzip);
+const minCompressibleBytes = 860; // below a packet there is nothing to gain
 
 export interface OutputOptions {
   type: string;
@@ -21,7 +21,7 @@ export interface OutputOptions {
   headers: readonly string[];
 }
 
-interface Ready {
+interface EncodedBody {
   headers: string[];
   bytes: Buffer;
 }
@@ -29,12 +29,12 @@ interface Ready {
 export function makeOutput(body: string | Buffer, { type, headers }: OutputOptions): Output {
   const plain = typeof body === 'string' ? Buffer.from(body) : body;
   const tag = hash('sha256', plain, 'base64url').slice(0, 22);
-  const compressible = plain.length > smallest && !type.startsWith('image/');
+  const compressible = plain.length > minCompressibleBytes && !type.startsWith('image/');
   const fixed = ['Content-Type', type, ...(compressible ? ['Vary', 'Accept-Encoding'] : []), ...headers];
-  const ready = new Map<Coding, Ready>();
-  const making = new Map<Coding, Promise<Ready>>();
+  const ready = new Map<Coding, EncodedBody>();
+  const making = new Map<Coding, Promise<EncodedBody>>();
 
-  const keep = (coding: Coding, bytes: Buffer): Ready => {
+  const keep = (coding: Coding, bytes: Buffer): EncodedBody => {
     const made = {
       bytes,
       headers: [
@@ -51,13 +51,13 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
   };
   keep('identity', plain);
 
-  const make = (coding: Coding): Promise<Ready> => {
+  const make = (coding: Coding): Promise<EncodedBody> => {
     const known = making.get(coding);
     if (known) return known;
     const encoded =
       coding === 'br'
-        ? brotli(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } })
-        : squeeze(plain);
+        ? brotliAsync(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } })
+        : gzipAsync(plain);
     const made = encoded.then((bytes) => keep(coding, bytes));
     making.set(coding, made);
     return made;
@@ -82,7 +82,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
   };
 }
 
-function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: Ready, more: readonly string[] | undefined) {
+function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: EncodedBody, more: readonly string[] | undefined) {
   response.writeHead(200, frameHeaders(request, more ? [...headers, ...more] : headers));
   if (request.method === 'HEAD') response.end();
   else response.end(bytes);
@@ -94,19 +94,19 @@ const withoutLength = (headers: readonly string[]) => {
 };
 
 /** RFC 9110, 12.5.3, as far as two codings need it. Browsers all say the same few things, so the answer is remembered. */
-const known = new Map<string, Coding>();
+const codingByHeader = new Map<string, Coding>();
 
 export function codingFor(header: string | undefined): Coding {
   if (header === undefined || header === '') return 'identity';
-  let coding = known.get(header);
+  let coding = codingByHeader.get(header);
   if (!coding) {
-    coding = choose(header);
-    if (known.size < 200) known.set(header, coding);
+    coding = chooseCoding(header);
+    if (codingByHeader.size < 200) codingByHeader.set(header, coding);
   }
   return coding;
 }
 
-function choose(header: string): Coding {
+function chooseCoding(header: string): Coding {
   const wanted = new Map(
     header
       .toLowerCase()

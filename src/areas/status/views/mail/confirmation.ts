@@ -1,5 +1,5 @@
 import type { Message } from '../../../../kernel/mail.ts';
-import { plainName } from '../../rules/first-mail.ts';
+import { plainName } from '../../rules/confirmation-mail.ts';
 
 export interface ConfirmationFacts {
   address: string;

@@ -1,6 +1,6 @@
 import type { Message } from '../../../../kernel/mail.ts';
 import type { IncidentState } from '../../rules/board.ts';
-import { clockOf, incidentWords } from '../render/words.ts';
+import { clockOf, incidentLabels } from '../render/labels.ts';
 import { oneLine } from './one-line.ts';
 
 export interface UpdateFacts {
@@ -17,9 +17,9 @@ export function updateMail({ address, page, service, incident, update, token }: 
   const leave = `${page.url}/unsubscribe/${token}`;
   return {
     to: address,
-    subject: oneLine(`[${page.title}] ${incidentWords[update.state]}: ${incident.title}`),
+    subject: oneLine(`[${page.title}] ${incidentLabels[update.state]}: ${incident.title}`),
     text: `${oneLine(incident.title)}
-${oneLine(service)} · ${incidentWords[update.state]} · ${clockOf(page.timezone).moment(update.at)}
+${oneLine(service)} · ${incidentLabels[update.state]} · ${clockOf(page.timezone).moment(update.at)}
 
 ${update.body}
 

@@ -1,7 +1,7 @@
 import { escaped } from '../../../../kernel/http/html.ts';
 import { type Style, styleOf } from './style.ts';
 
-export interface Made {
+export interface RenderedPage {
   html: string;
   /** The Content-Security-Policy under which it may be shown. */
   policy: string;
@@ -25,7 +25,16 @@ export interface Document {
 const styles = new Map<string, Style>();
 
 /** A page for people: no script, nothing from elsewhere, one style that its policy names by hash. */
-export function documentOf({ title, accent, header, main, footer = '', head = '', image = false, mark = '#57606a' }: Document): Made {
+export function documentOf({
+  title,
+  accent,
+  header,
+  main,
+  footer = '',
+  head = '',
+  image = false,
+  mark = '#57606a',
+}: Document): RenderedPage {
   const style = styleFor(accent);
   const icon = `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Ccircle cx='4' cy='4' r='4' fill='%23${mark.slice(1)}'/%3E%3C/svg%3E`;
   return {
@@ -44,7 +53,7 @@ function styleFor(accent = ''): Style {
 }
 
 /** A page that says one thing. `body` is markup. */
-export const noticeOf = (title: string, body: string, accent?: string): Made =>
+export const noticeOf = (title: string, body: string, accent?: string): RenderedPage =>
   documentOf({
     title,
     accent,

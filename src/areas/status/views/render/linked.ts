@@ -1,5 +1,5 @@
 import { escaped } from '../../../../kernel/http/html.ts';
-import { withoutEnding } from './ending.ts';
+import { trimEndWhile } from './trim-end.ts';
 
 const address = /\bhttps?:\/\/[^\s<>"'`\\]+/gi;
 /** These end a sentence more often than an address. */
@@ -12,7 +12,7 @@ export function linked(text: string): string {
   let made = '';
   let from = 0;
   for (const { 0: found, index } of text.matchAll(address)) {
-    const url = withoutEnding(found, (c) => endings.has(c));
+    const url = trimEndWhile(found, (c) => endings.has(c));
     if (!isWeb(url)) continue;
     const shown = escaped(url);
     made += `${escaped(text.slice(from, index))}<a href="${shown}" rel="nofollow noopener">${shown}</a>`;

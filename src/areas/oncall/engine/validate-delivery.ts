@@ -1,0 +1,62 @@
+import { invalid } from '../../../kernel/errors.ts';
+import { yieldToLoop } from '../../../kernel/yielding.ts';
+import { fingerprintOf, maxAlertsPerDelivery, type ReceivedAlert } from '../rules/alerts.ts';
+import { validateAlert } from '../rules/validate-alert.ts';
+
+/** The alerts of a delivery that can be taken in, and what is said of the others. */
+export interface ValidatedAlerts {
+  alerts: ReceivedAlert[];
+  /** How many were left out because there were too many. */
+  omitted: number;
+  rejected: number;
+  /** The first few reasons. */
+  problems: string[];
+}
+
+/** So many are looked at before everybody else has a turn. */
+export const alertsPerSlice = 500;
+const maxProblems = 10;
+/** Occurrences of one alert in one delivery: a group has each alert once. */
+const maxOccurrencesPerDelivery = 100;
+
+/** Looks at every alert by itself, in slices, so that neither a bad one nor very many of them keep the others from being heard. */
+export async function validateAlerts(given: unknown, name: 'alerts' | ''): Promise<ValidatedAlerts> {
+  if (!Array.isArray(given)) return invalid(`${name || 'the body'} ${given === undefined && name ? 'is required' : 'must be an array'}`);
+  const { kept, omitted } = await selectWithinLimit(given);
+  const validated: ValidatedAlerts = { alerts: [], omitted, rejected: 0, problems: [] };
+  const occurrences = new Map<string, number>();
+  for (const [n, i] of kept.entries()) {
+    if (n % alertsPerSlice === alertsPerSlice - 1) await yieldToLoop();
+    const where = name ? `${name}.${i}` : String(i);
+    const checked = validateAlert(given[i], where);
+    if ('problem' in checked) {
+      reject(validated, checked.problem);
+      continue;
+    }
+    const fingerprint = fingerprintOf(checked.alert);
+    const times = (occurrences.get(fingerprint) ?? 0) + 1;
+    occurrences.set(fingerprint, times);
+    if (times > maxOccurrencesPerDelivery)
+      reject(validated, `${where} repeats one alert more than ${maxOccurrencesPerDelivery} times in a delivery`);
+    else validated.alerts.push({ ...checked.alert, fingerprint });
+  }
+  return validated;
+}
+
+function reject(validated: ValidatedAlerts, problem: string): void {
+  validated.rejected++;
+  if (validated.problems.length < maxProblems) validated.problems.push(problem);
+}
+
+/** Which alerts are looked at, by their place: when there are too many, those that fire come first, for they are the ones to page for. */
+async function selectWithinLimit(given: readonly unknown[]): Promise<{ kept: number[]; omitted: number }> {
+  if (given.length <= maxAlertsPerDelivery) return { kept: [...given.keys()], omitted: 0 };
+  const firing: number[] = [];
+  const resolved: number[] = [];
+  for (let i = 0; i < given.length && firing.length < maxAlertsPerDelivery; i++) {
+    if (i % (alertsPerSlice * 20) === alertsPerSlice * 20 - 1) await yieldToLoop();
+    if ((given[i] as { status?: unknown } | null)?.status !== 'resolved') firing.push(i);
+    else if (resolved.length < maxAlertsPerDelivery) resolved.push(i);
+  }
+  return { kept: [...firing, ...resolved].slice(0, maxAlertsPerDelivery), omitted: given.length - maxAlertsPerDelivery };
+}
