@@ -1,4 +1,4 @@
-// The engine enqueues these itself, so they are declared where it can reach them. Steps and pages have the page lane to themselves.
+// Declared in the engine, which enqueues them. Steps and pages have their own lane, `page`.
 export { doctorJob } from './engine/doctor/report.ts';
 export { leaveJob } from './engine/escalation/member-removal.ts';
 export { pageJob } from './engine/page.ts';

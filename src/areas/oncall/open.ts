@@ -12,11 +12,11 @@ import { twilioCallbacks } from './planes/twilio/callbacks.ts';
 
 /** On-call's running state. */
 export interface OpenOncall {
-  /** By which pages go out. */
+  /** Senders of pages. */
   channels: Channels;
   /** One delivery for a service at a time. */
   deliveryQueue: DeliveryQueue;
-  /** What the job of a step does. */
+  /** The body of the step job. */
   escalate: Escalate;
 }
 

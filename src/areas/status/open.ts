@@ -4,7 +4,7 @@ import { publicPlane } from './planes/public/index.ts';
 import { makePageCache, type PageCache } from './planes/public/page-cache.ts';
 
 export interface OpenStatus {
-  /** The pages that this process has read. */
+  /** Pages that this process has read. */
   pageCache: PageCache;
 }
 
@@ -18,7 +18,7 @@ export function openStatus({ app }: Host): Opened<OpenStatus> {
   };
 }
 
-/** In the background: a start does not wait for it, and a reader who comes first reads for himself. */
+/** Reads pages ahead in the background. Startup does not wait, and an early reader triggers his own read. */
 function startWarming(app: App, pageCache: PageCache): Running {
   const warming = pageCache.warm().catch((error) => app.log.warn({ err: error }, 'status pages could not be read ahead'));
   return {

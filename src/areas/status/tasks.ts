@@ -7,7 +7,7 @@ const deleteOld = task('status.forget', { everySeconds: 3_600, deadlineSeconds: 
   await app.db.write(deleteExpired);
 });
 
-/** What a server of the release before published is announced all the same. */
+/** Announces updates that servers of the previous release published without a job. */
 const findMissedUpdates = task('status.find-forgotten', { everySeconds: 60, deadlineSeconds: 60 }, async ({ app, signal, log }) => {
   const updates = await enqueueMissedUpdates(app.db, signal);
   if (updates) log.info({ updates }, 'updates of a server of the release before are announced now');

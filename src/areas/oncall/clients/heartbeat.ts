@@ -1,4 +1,4 @@
-/** Tells an address of the operator's own choice that we are well; the guard is only for addresses that users give. */
+/** Requests the operator's heartbeat address. The SSRF guard is only for addresses that users give. */
 export async function sendHeartbeat(url: string, signal: AbortSignal): Promise<void> {
   const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]), redirect: 'follow' });
   await answer.body?.cancel();

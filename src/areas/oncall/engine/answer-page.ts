@@ -5,10 +5,10 @@ import type { PageRow } from '../store/pages.ts';
 import { acknowledge, resolve, type StatusChange } from './change-status.ts';
 import { confirmPage } from './page-reports.ts';
 
-/** What whoever was paged made of it, by a link, a key or a text. `not-a-member`: they are no member any more, so nothing changed. */
+/** The result of an answer by link, key or text. `not-a-member`: the person was removed from the organization, so nothing changed. */
 export type AnswerResult = StatusChange | 'not-a-member' | undefined;
 
-/** The incident is locked before the member, as when somebody is removed. */
+/** Locks the incident before the member, in the same order as a member removal. */
 export async function answerPage(
   tx: Tx,
   org: string,

@@ -8,11 +8,11 @@ import { wakeEscalation } from './step.ts';
 
 export type StatusChange =
   | { is: 'acknowledged' | 'resolved'; incident: incidents.IncidentRow }
-  /** Nothing changed: somebody was there before. */
+  /** Nothing changed: the incident had this status already. */
   | { is: 'already'; incident: incidents.IncidentRow };
 
-// The status, the walk and the ledger change in one transaction. The queue is not touched: its jobs ask the ledger when they are
-// due, and one that runs at this very moment has either committed to `sending` before us or finds the page canceled.
+// The status, the escalation and the pages change in one transaction. The queue is not touched: each job checks its page row when it runs.
+// A job that runs at this moment has either committed `sending` before, or finds the page canceled.
 
 /** Undefined: no such incident. */
 export async function acknowledge(tx: Tx, org: string, incidentId: string, actor: incidents.Actor): Promise<StatusChange | undefined> {

@@ -1,14 +1,14 @@
 import { unavailable } from '../../../kernel/errors.ts';
 
-/** Deliveries that may wait for one service. Senders repeat what is refused, so a longer queue would only grow old. */
+/** Deliveries that may wait for one service. Senders repeat refused deliveries, so a longer queue would only hold old data. */
 const maxWaitingPerService = 200;
 
-/** Runs work for one key at a time, in the order of asking. */
+/** Runs work for one key at a time, in order of arrival. */
 export type DeliveryQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * One delivery for a service at a time, before it takes a database connection: they would wait for each other there anyway, and a
- * storm of one service would hold every connection of this process meanwhile.
+ * Admits one delivery per service before it takes a database connection. Deliveries for a service wait for each other in the database
+ * anyway, and a storm for one service would hold all connections of this process.
  */
 export function makeDeliveryQueue(): DeliveryQueue {
   const queues = new Map<string, { waiting: number; last: Promise<unknown> }>();

@@ -15,24 +15,27 @@ export interface IngestContext extends alerts.Origin {
   origin: 'alert' | 'uptime';
   now: string;
   requestId: string | undefined;
-  /** Why they ended, where the sender's own word is not the reason: a monitor that was deleted. */
+  /** Why the alerts ended if the sender did not resolve them: a deleted monitor. */
   endedBecause?: string;
 }
 
-/** What a delivery came to. */
+/** The result of a delivery. */
 export interface IngestResult {
   firing: number;
   resolved: number;
-  /** How long ago the sender had last spoken of an alert that goes on firing. */
+  /** Seconds since the sender last reported an alert that still fires. */
   repeatSeconds: number;
 }
 
-/** Takes one delivery in, with the service's deliveries locked: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
+/**
+ * Stores one delivery in one transaction, with the service's deliveries locked. Every alert gets its incident, and incidents without a
+ * firing alert are resolved.
+ */
 export async function ingest(tx: Tx, org: string, from: IngestContext, delivery: Delivery): Promise<IngestResult> {
-  // In the order of their alerts: what is found of one that has very many occurrences is asked for once, not by every portion.
+  // Sorted by fingerprint, so that the occurrences of one alert are read by one batch and not by every batch.
   const byAlert = delivery.alerts.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : Number(a.fingerprint > b.fingerprint)));
   const found = await inBatches(byAlert, (batch) => alerts.knownAlerts(tx, org, from, batch));
-  const known = [...new Map(found.map((k) => [k.id, k])).values()]; // occurrences of one alert may lie in several portions
+  const known = [...new Map(found.map((k) => [k.id, k])).values()]; // two batches may return the same occurrence
   const result = await attachLocked(tx, org, known, delivery.alerts, from.now);
 
   const updated = [
@@ -45,7 +48,7 @@ export async function ingest(tx: Tx, org: string, from: IngestContext, delivery:
   const insertFresh = async () => (target ? inBatches(result.fresh, (batch) => alerts.insertAlerts(tx, org, target.id, from, batch)) : []);
   let inserted: Awaited<ReturnType<typeof insertFresh>> = [];
   if (target?.begun)
-    await target.begun.write(entries, insertFresh); // an incident that opens is made with its counts
+    await target.begun.write(entries, insertFresh); // a new incident is inserted with its counts
   else [inserted] = await Promise.all([insertFresh(), addAllEntries(tx, org, entries, from.now)]);
   const changes = await runYielding(countChanges(known, result, inserted, target?.id));
   await applyCountChanges(tx, org, changes, result, target);
@@ -56,7 +59,7 @@ export async function ingest(tx: Tx, org: string, from: IngestContext, delivery:
   return { firing, resolved: delivery.alerts.length - firing, repeatSeconds: gaps.reduce((a, b) => Math.max(a, b), 0) };
 }
 
-/** So many alerts go into one statement: writing and reading its parameters keeps everybody else waiting. */
+/** Alerts in one statement. Encoding more parameters at once would block the event loop. */
 const batchSize = 250;
 
 async function inBatches<T, R>(list: readonly T[], act: (batch: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
@@ -64,13 +67,13 @@ async function inBatches<T, R>(list: readonly T[], act: (batch: readonly T[]) =>
   const results: R[] = [];
   for (let i = 0; i < list.length; i += batchSize) {
     const batchResults = await runWithPause(() => act(list.slice(i, i + batchSize)));
-    // One by one: what very many occurrences of an alert give is more than a call takes as arguments.
+    // One by one: `push(...results)` fails with very many arguments.
     for (const result of batchResults ?? []) results.push(result);
   }
   return results;
 }
 
-/** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
+/** Decides changes with the affected incidents locked: they may have been resolved since they were read. */
 async function attachLocked(
   tx: Tx,
   org: string,
@@ -95,11 +98,11 @@ async function attachLocked(
 
 interface TargetIncident {
   id: string;
-  /** When this delivery opens it. */
+  /** Present if this delivery opens the incident. */
   begun?: PreparedIncident;
 }
 
-/** The newest incident of the service that is not resolved, else a new one. */
+/** The newest unresolved incident of the service, else a new one. */
 async function targetOf(tx: Tx, org: string, from: IngestContext, delivery: Delivery, { fresh }: Attachment): Promise<TargetIncident> {
   const [live, policy] = await Promise.all([incidents.lockLiveIncident(tx, org, from.serviceId), policyOf(tx, org, from.serviceId)]);
   if (live) return { id: live.id };
@@ -125,7 +128,7 @@ async function targetOf(tx: Tx, org: string, from: IngestContext, delivery: Deli
 
 const sourceActor = (from: IngestContext): incidents.Actor => ({ kind: 'source', id: from.sourceId, label: from.sourceName });
 
-/** A storm is one line: a timeline is for people. */
+/** More changes than these become one timeline entry, because people read it. */
 const maxLines = 20;
 
 async function deliveryEntries(
@@ -163,10 +166,13 @@ async function deliveryEntries(
   return [...entries, ...leftOut];
 }
 
-/** A delivery that changes nothing comes again and again: what it lacks is told once an hour. */
+/** A sender repeats an unchanged delivery. Its omissions are reported once an hour. */
 const omissionCooldownSeconds = 3_600;
 
-/** What of a delivery was not taken in, in the incident that it changes, or else in the newest one whose alerts it repeats. */
+/**
+ * Entries for alerts that were not stored. They go to the incident that the delivery changes, else to the newest one whose alerts it
+ * repeats.
+ */
 async function omissionEntries(
   tx: Tx,
   org: string,
@@ -176,7 +182,7 @@ async function omissionEntries(
   changed: string | undefined,
 ): Promise<IncidentEntry[]> {
   const repeated = touched.flatMap(({ known }) => (known.closed ? [] : [known.incidentId])).toSorted();
-  const incidentId = changed ?? repeated.at(-1); // ids sort by time
+  const incidentId = changed ?? repeated.at(-1); // ids sort by creation time
   if (!incidentId) return [];
   const { truncated, rejected } = delivery;
   const common = { incidentId, actor: sourceActor(from) };
@@ -223,7 +229,10 @@ function changeEntries(
   return [...counts].map(([incidentId, n]) => ({ incidentId, kind, message: several(n), actor, data: { count: n } }));
 }
 
-/** What the new numbers of incidents lead to. One with alerts of which none fires any more is over; one without alerts, or opened by hand, never is by itself. */
+/**
+ * Stores the new counts and reacts to them. An incident is resolved when its last firing alert ends. An incident without alerts, or opened
+ * by hand, is never resolved automatically.
+ */
 async function applyCountChanges(
   tx: Tx,
   org: string,

@@ -17,7 +17,7 @@ export interface Opening extends Omit<NewIncident, 'policy'> {
   requestId: string | undefined;
 }
 
-/** The incident, its copy of the policy and its first step are one transaction: whoever is told of it, somebody will be paged. */
+/** Opens an incident with its copy of the policy and its first step in one transaction, so a reported incident always leads to a page. */
 export async function openIncident(tx: Tx, org: string, opening: Omit<Opening, 'now'>): Promise<IncidentRow> {
   const [at, policy] = await Promise.all([now(tx), policyOf(tx, org, opening.serviceId)]);
   const { incident, entries, write } = await prepareIncident(tx, org, { ...opening, now: at }, policy);
@@ -29,11 +29,11 @@ export interface PreparedIncident {
   incident: IncidentRow;
   /** The first lines of its timeline. */
   entries: IncidentEntry[];
-  /** Puts it on record, with these lines before those of its first step, and with what else refers to it. */
+  /** Inserts the incident with these lines before those of its first step, and runs `more` for rows that refer to it. */
   write(lines: readonly IncidentEntry[], more?: () => Promise<unknown>): Promise<void>;
 }
 
-/** The same, but writing is left to the caller, who has more to write with it. */
+/** The same without the insert: the caller writes it together with its own rows. */
 export async function prepareIncident(
   tx: Tx,
   org: string,
@@ -56,7 +56,7 @@ export async function prepareIncident(
       try {
         await Promise.all([setSavepoint(tx), writeWith(firstStep)]);
       } catch (error) {
-        // One of its pages may be what is refused: then the incident opens, and the job of the step writes them one by one.
+        // The database may refuse one of the pages. Then the incident opens without them, and the step's job inserts them one by one.
         if (!isAboutData(error)) throw error;
         await undoToSavepoint(tx);
         await writeWith(leftToJob);
@@ -65,15 +65,15 @@ export async function prepareIncident(
   };
 }
 
-/** What the first step leaves to be written with the incident. */
+/** Rows of the first step that are inserted with the incident. */
 interface FirstStep extends Pick<BufferedPageWriter, 'pages' | 'heldBack'> {
-  /** The incident as it stands after it. */
+  /** The incident after the first step. */
   row: IncidentRow;
   jobs: readonly WantedJob[];
   lines: readonly IncidentEntry[];
 }
 
-/** Undefined: it cannot be worked out, so its job tries until it can. A question that the database refused fails the whole all the same. */
+/** Undefined: the step cannot be computed, so its job retries it. A statement that the database refuses still fails the transaction. */
 async function fireFirstStep(tx: Tx, org: string, incident: IncidentRow, requestId: string | undefined): Promise<FirstStep | undefined> {
   const { id, opened_at: at } = incident;
   const writer = makeBufferedPageWriter(at);

@@ -12,9 +12,9 @@ import { findSent, SendOutcomeUnknown, sendPage } from './send-page.ts';
 import { wakeEscalation } from './step.ts';
 
 /**
- * One page to one person by one channel. Safe to run twice: the ledger says `sending` before the provider is called, and a page
- * that was handed over before is looked up at the provider before it is sent again. Whether it should still go out is the
- * ledger's to say, not the queue's: a job whose page was canceled ends without a word.
+ * Sends one page to one person by one channel. Safe to run twice: the page row says `sending` before the provider is called, and a later
+ * attempt looks the page up at the provider first. The page row decides whether to send, not the queue: the job of a canceled page ends
+ * silently.
  */
 export const pageJob: Job<unknown, { channels: Channels }> = job(
   'oncall.page',
@@ -56,11 +56,11 @@ const removedEntry = (page: pages.SendingRow): TimelineEntry => ({
   data: { count: 1, userId: page.user_id },
 });
 
-/** A page of the walk is needed while nobody has acknowledged; one to whoever acknowledged, while the incident is theirs. */
+/** An escalation page is needed while the incident is open. A page to the acknowledger is needed while the incident stays acknowledged. */
 const isNeeded = async (tx: Tx, org: string, page: { incident_id: string; notice: number }): Promise<boolean> =>
   (await shareStatus(tx, org, page.incident_id)) === (page.notice ? 'acknowledged' : 'open');
 
-/** Its first attempt was cut off before it went out, and meanwhile nobody needs it any more. */
+/** Cancels a page whose attempt was interrupted before it was sent, if the page is no longer needed. */
 const cancelIfUnneeded = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
   run.db.write(async (tx) => {
     await run.fence(tx);
@@ -70,8 +70,8 @@ const cancelIfUnneeded = (run: JobRun<unknown>, org: string, page: pages.Sending
   });
 
 /**
- * Tried again for as long as it is needed, unless that cannot help: then it has failed, and the person's next rule fires at once. So does the
- * next rule of a page that waits until something is mended; that page is tried on.
+ * Retries the page while it is needed, unless the failure is permanent: then the page fails and the person's next rule fires at once. After
+ * `until mended` the next rule fires too, and this page is retried.
  */
 async function endAttempt(run: JobRun<unknown>, org: string, page: pages.SendingRow, error: unknown): Promise<void> {
   const sentence = error instanceof Error ? error.message : String(error);
@@ -85,10 +85,10 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   const isPassedOver = failure instanceof PageFailed && failure.retryAdvice === 'until mended';
   const willRetry = await run.db.write(async (tx) => {
     await run.fence(tx);
-    if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // it follows a rule that the limits held back
+    if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // the escalation then fires a rule that the limits held back
     const next = isPassedOver ? await skipPage(tx, org, page.id) : undefined;
     const needed = await isNeeded(tx, org, page);
-    // Once nobody needs it any more, whether it went out is asked a few times, for the record.
+    // For a page that is no longer needed, the provider is asked a few more times, for the record.
     if (!needed && (!isOutcomeUnknown || page.attempts >= maxLookupsWhenUnneeded)) {
       if (isOutcomeUnknown) await failPage(tx, org, page.id, sentence);
       else await pages.cancelPage(tx, org, page.id);
@@ -103,9 +103,9 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   if (willRetry) throw new RetryIn(seconds, sentence, { cause: error });
 }
 
-/** Attempts after which nobody asks any more what became of a page that is not needed: it has failed. One that is needed is asked for without end. */
+/** Attempts after which an unneeded page with unknown outcome counts as failed. A needed page is looked up without limit. */
 const maxLookupsWhenUnneeded = 6;
-/** A line for the first attempt that failed for now, and then about every half hour. */
+/** The first temporary failure gets a timeline entry, then about one per half hour. */
 const attemptsPerDelayEntry = 30;
 
 const delayedEntry = (page: pages.SendingRow, sentence: string, next: NextRule): TimelineEntry => ({
@@ -118,16 +118,16 @@ type NextRule = { id: string } | undefined;
 
 const nextRuleSuffix = (next: NextRule) => (next ? '; the next rule fires now' : '');
 
-/** Makes the person's next page due. With no rule left, the walk sees whether anybody was reached, and hands on at once. */
+/** Makes the person's next page due. Without another rule, it wakes the escalation, which moves on at once if no page got through. */
 async function fireNextRule(tx: Tx, org: string, page: pages.PageRow): Promise<NextRule> {
-  // Jobs before incidents and pages, as everywhere: whoever runs them locks in this order too.
+  // Lock order: job, incident, page. Job runners lock in this order too.
   if (!(await pages.nextRule(tx, org, page))) await wakeEscalation(tx, org, page.incident_id);
   const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
   if (next) await moveOrEnqueue(tx, pageJob, { key: next.id, org });
   return next;
 }
 
-/** Nobody waits for this page any more, which is tried on. Once: later attempts find it passed over. */
+/** Lets the person's next rule fire while this page is retried. Only once: later attempts find the page marked. */
 async function skipPage(tx: Tx, org: string, pageId: string): Promise<NextRule> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page || page.passed_over) return undefined;
@@ -137,7 +137,7 @@ async function skipPage(tx: Tx, org: string, pageId: string): Promise<NextRule> 
   return next;
 }
 
-/** The end of a page that reached nobody. Nothing is dropped in silence: the timeline says so, and the next rule takes over. */
+/** Ends a page that was not delivered. The timeline says so, and the next rule takes over. */
 export async function failPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
@@ -151,12 +151,12 @@ export async function failPage(tx: Tx, org: string, pageId: string, sentence: st
   });
 }
 
-/** Handed over, and lost on the way for now: it goes out once more. */
+/** The provider accepted the page and lost it temporarily: sends it again. */
 export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, retryAdvice: RetryAdvice): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
   const seconds = retryAfterSeconds(page.attempts);
-  if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // as for one that was not taken
+  if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // as for a page that the provider did not accept
   if (page.attempts >= maxHandovers || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
   if (retryAdvice === 'until mended') await skipPage(tx, org, pageId);
   await pages.requeue(tx, org, pageId, sentence, seconds);

@@ -12,7 +12,7 @@ type Settings = Pick<App, 'config' | 'mail' | 'secrets'>;
 const providerState = (found: ProviderRow | undefined): Reachability['provider'] =>
   !found ? 'none' : found.broken === null ? 'works' : 'broken';
 
-/** For whoever knows the rest of several people of one organization: each of them as they could be reached now. */
+/** Reads the state shared by an organization once. The result computes reachability for each person from known settings. */
 export async function reachabilityOf(tx: Tx, app: Pick<App, 'mail'>, org: string) {
   const common = { provider: providerState(await provider(tx, org)), relay: app.mail.leaves() };
   return ({ email, phone, stopped }: Pick<Reachability, 'email' | 'phone' | 'stopped'>): Reachability => ({
@@ -23,14 +23,14 @@ export async function reachabilityOf(tx: Tx, app: Pick<App, 'mail'>, org: string
   });
 }
 
-/** For whoever looks at several people of one organization: each of them as they could be reached now. */
+/** The same, reading each person's STOP. */
 export async function reachabilityOfMembers(tx: Tx, app: Pick<App, 'mail'>, org: string) {
   const reachOf = await reachabilityOf(tx, app, org);
   return async ({ id, email, phone }: { id: string; email: string; phone: string | null }): Promise<Reachability> =>
     reachOf({ email, phone, stopped: await isStopped(tx, org, id) });
 }
 
-/** Somebody who saves their settings: doing so lifts an earlier STOP. */
+/** Reachability of a person who saves settings now, which lifts an earlier STOP. */
 export const reachabilityAfterSave = async (
   tx: Tx,
   app: Pick<App, 'mail'>,
@@ -43,7 +43,7 @@ export interface PageRoute {
   context: SendContext;
 }
 
-/** The way that a page about to go out takes, at this moment: its address is the one of the step that fired. */
+/** The current route of a page that is about to be sent. Its address is the one from when the step fired. */
 export async function findRoute(
   db: Db,
   app: Settings,
@@ -53,14 +53,14 @@ export async function findRoute(
   const { goesTo } = channels[page.channel];
   const [account, stopped] =
     goesTo === 'phone' ? await db.read((tx) => Promise.all([provider(tx, org), isStopped(tx, org, page.user_id)])) : [undefined, false];
-  // What was known a moment ago may keep no page back: the sender's domain may have been verified since.
+  // Checks the mail setup again: the sender's domain may have been verified since the last check.
   const relay = app.mail.leaves() || (goesTo === 'email' && ((await app.mail.look?.()) ?? false));
   return {
     reach: { email: null, phone: null, [goesTo]: page.address, stopped, provider: providerState(account), relay },
     context: {
       account: account && openAccount(app, org, account),
       claimedIds: (providerIds) => db.read((tx) => claimedProviderIds(tx, org, providerIds)),
-      // A page matters more than what it tells.
+      // A page is sent without its alerts if they cannot be read.
       loadAlerts: () => db.read((tx) => describeAlerts(tx, org, page.incident_id)).catch(() => ({ alerts: [], moreAlerts: 0 })),
     },
   };

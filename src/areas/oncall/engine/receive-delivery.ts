@@ -13,27 +13,27 @@ import { ingest } from './ingest.ts';
 import type { SourceAccess } from './sources.ts';
 import type { ValidatedAlerts } from './validate-delivery.ts';
 
-/** An unknown source, another one's token and a revoked one look the same. */
+/** An unknown source, a foreign token and a revoked token get the same answer. */
 const refuseUnknownSource = (): never => {
   throw new Refusal(401, 'unauthenticated', 'unauthenticated: there is no such alert source, or this is not its token');
 };
 
-/** A delivery that is no delivery: most senders do not show what they are answered, so it stands at the source too. */
+/** Records an unreadable delivery at its source, because most senders do not show the answer they get. */
 export const recordUnreadable = async (app: App, { access, org }: Principal, why: string): Promise<void> => {
   const { sourceId } = access as SourceAccess;
   await app.db.write((tx) => recordProblem(tx, org.id, sourceId, why, 1)); // unaudited: as a delivery
 };
 
-/** How a protocol's body is understood: first each alert by itself, then, once the time is known, the whole. */
+/** Parses a protocol's body: first each alert on its own, then the whole once the time is known. */
 export interface Protocol {
   validate(): Promise<ValidatedAlerts>;
-  /** `silentAt`: when a sender that does not say so itself has fallen silent. */
+  /** `staleAt`: when an alert becomes stale if its sender does not say so itself. */
   read(validated: ValidatedAlerts, now: string, staleAt: string): Steps<Delivery>;
 }
 
 /**
- * Both protocols end here: every alert that can be taken in is stored before the delivery is answered, or none is and the sender
- * tries again. The others are told in the answer, at the source, and in the incident; a delivery of nothing else is refused.
+ * Stores a delivery of either protocol. The answer follows the commit; otherwise the sender retries. Invalid alerts are reported in the
+ * answer, at the source and in the incident. A delivery with only invalid alerts is refused.
  */
 export async function receiveDelivery(ctx: OpenCtx, deliveryQueue: DeliveryQueue, sourceId: string, { validate, read }: Protocol) {
   const access = ctx.principal?.access as SourceAccess | undefined;
@@ -47,7 +47,7 @@ export async function receiveDelivery(ctx: OpenCtx, deliveryQueue: DeliveryQueue
   }
   const store = () =>
     ctx.write(async (tx) => {
-      // unaudited: machines deliver; what their alerts do stands in the incident's timeline.
+      // unaudited: machines deliver. The incident's timeline records the effect of their alerts.
       const [locked, shared] = await Promise.all([
         beginDelivery(tx, org, sourceId, access.serviceId),
         shareService(tx, org, access.serviceId),

@@ -19,7 +19,9 @@ export async function createSchedule(tx: Tx, org: string, wanted: ScheduleFields
   return store.insertSchedule(tx, org, { name, ...rotation, anchor_date: anchorDate, anchor_index: anchorIndex });
 }
 
-/** `schedule` is locked by this transaction. Who is on call at `at` stays so, unless they leave it or the order changes. */
+/**
+ * `schedule` is locked by this transaction. The person on call at `at` stays on call, unless they leave the rotation or its order changes.
+ */
 export async function updateSchedule(
   tx: Tx,
   org: string,
@@ -45,7 +47,7 @@ function checkTimezone(name: string): void {
   if (!isTimezone(name)) invalid('timezone must be an IANA name, such as Europe/Paris');
 }
 
-/** Not while policies have a step for it. */
+/** Refused while a policy has a step for the schedule. */
 export async function deleteSchedule(tx: Tx, org: string, schedule: store.ScheduleRow): Promise<void> {
   const policies = await store.policiesTargeting(tx, org, schedule.id);
   if (policies.length)
@@ -53,7 +55,7 @@ export async function deleteSchedule(tx: Tx, org: string, schedule: store.Schedu
   await store.deleteSchedule(tx, org, schedule.id);
 }
 
-/** Somebody who asks for the shifts of a year, or subscribes to them, gets all of this in one answer. */
+/** One answer about a year of shifts, or a calendar feed, contains all of these. */
 const maxOverridesPerSchedule = 1_000;
 
 /** `schedule` is locked by this transaction. */
@@ -80,7 +82,7 @@ export async function removeOverride(tx: Tx, org: string, scheduleId: string, id
   if (!(await store.deleteOverride(tx, org, scheduleId, id))) notFound('override');
 }
 
-/** Everybody named must be a member; an empty label becomes their name. */
+/** Every participant must be a member. An empty label becomes the member's name. */
 async function checkParticipants(tx: Tx, org: string, wanted: readonly Person[]): Promise<Person[]> {
   const members = await membersOf(tx, org);
   return wanted.map(({ userId, label }, i) => {

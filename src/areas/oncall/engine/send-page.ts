@@ -28,13 +28,13 @@ const pageToSend = (app: App, org: string, page: SendingRow): PageToSend => ({
   ackUrl: ackUrl(app, org, page.id),
 });
 
-/** Something missing is a failure that everybody sees, never a page that quietly stays away. */
+/** A missing need is a failure in the timeline, never a page that silently stays unsent. */
 function checkRoute(page: SendingRow, reach: Reachability): void {
   const missing = failureOf(page.channel, reach, page.label);
   if (missing) throw new PageFailed(missing.sentence, missing.retryAdvice);
 }
 
-/** What sends: `db` is the connections of the lane that pages have to themselves. */
+/** `db`: the connection pool reserved for the page lane. */
 export interface Sender {
   app: App;
   db: Db;
@@ -52,24 +52,24 @@ export async function sendPage(sender: Sender, org: string, page: SendingRow): P
 
 const recordBroken = ({ db }: Sender, org: string, why: string | null) => db.write((tx) => markBroken(tx, org, why)).catch(() => {});
 
-/** Whoever previews is told when the provider refuses not the page but the account. */
+/** Records an account refusal, so that previews warn about it. */
 const recordAccountRefusal = <T>(sender: Sender, org: string, asked: Promise<T>): Promise<T> =>
   asked.catch(async (error) => {
     if (error instanceof PageFailed && error.accountRefused) await recordBroken(sender, org, error.accountRefused);
     throw error;
   });
 
-/** Not known whether an earlier attempt handed it over: the provider says, or we ask again later. */
+/** The provider did not say whether an earlier attempt was sent; it is asked again later. */
 export class SendOutcomeUnknown extends Error {}
 
-/** Throws PageFailed when it will never be known: nobody is kept waiting for that. */
+/** Looks up an earlier attempt. Throws PageFailed if the outcome will never be known, so that the next rule does not wait. */
 export async function findSent(sender: Sender, org: string, page: SendingRow): Promise<SendResult | undefined> {
   const { app, db, channels } = sender;
   const channel = channels[page.channel];
   if (!channel.find) return undefined;
   try {
     const { reach, context } = await findRoute(db, app, org, page);
-    checkRoute(page, { ...reach, stopped: false }); // STOP keeps a message from going out now, not from having gone out before
+    checkRoute(page, { ...reach, stopped: false }); // STOP blocks sending now; an earlier attempt may still have been sent
     return await recordAccountRefusal(sender, org, channel.find(pageToSend(app, org, page), context));
   } catch (error) {
     if (error instanceof PageFailed && error.retryAdvice === 'for good') throw error;

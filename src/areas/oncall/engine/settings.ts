@@ -6,7 +6,7 @@ import { isPhone } from '../rules/phones.ts';
 import * as store from '../store/settings.ts';
 import { reachabilityAfterSave } from './reachability.ts';
 
-/** Everything at once: without a phone, the one that was given before is forgotten. Rules that could page nobody are refused. */
+/** Replaces all settings: without a phone, the earlier one is deleted. Rules that cannot page are refused. */
 export async function saveSettings(
   tx: Tx,
   app: Pick<App, 'config' | 'mail'>,
@@ -21,6 +21,6 @@ export async function saveSettings(
   return store.saveSettings(tx, org, person.id, { phone, rules });
 }
 
-/** The person texted STOP (or START): the provider holds back SMS to this phone, and so do we. */
+/** The person texted STOP or START. The provider stops SMS to this phone, and so do we. */
 export const setStopped = (tx: Tx, org: string, phone: string, stopped: boolean) =>
   stopped ? store.recordStop(tx, org, phone) : store.liftStop(tx, org, phone);

@@ -34,7 +34,7 @@ export const loadSource: Loader = async (tx, hash) => {
   };
 };
 
-/** Its token is shown this once; what we keep is a hash. */
+/** The token is returned only here; the database keeps a hash. */
 export async function createSource(
   tx: Tx,
   org: string,
@@ -46,7 +46,7 @@ export async function createSource(
   return { ...(await insertSource(tx, org, { ...wanted, hash })), token };
 }
 
-/** From the commit on, its token is refused by every process. */
+/** After the commit every process refuses the token. */
 export async function revokeSource(tx: Tx, caches: Caches, org: string, id: string): Promise<void> {
   await revoke(tx, org, id);
   await dropRights(tx, caches, org, topics.credential(id));

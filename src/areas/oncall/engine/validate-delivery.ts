@@ -3,23 +3,26 @@ import { yieldToLoop } from '../../../kernel/yielding.ts';
 import { fingerprintOf, maxAlertsPerDelivery, type ReceivedAlert } from '../rules/alerts.ts';
 import { validateAlert } from '../rules/validate-alert.ts';
 
-/** The alerts of a delivery that can be taken in, and what is said of the others. */
+/** The valid alerts of a delivery, and the problems of the others. */
 export interface ValidatedAlerts {
   alerts: ReceivedAlert[];
-  /** How many were left out because there were too many. */
+  /** Alerts dropped above the limit. */
   omitted: number;
   rejected: number;
   /** The first few reasons. */
   problems: string[];
 }
 
-/** So many are looked at before everybody else has a turn. */
+/** Alerts validated between two yields to the event loop. */
 export const alertsPerSlice = 500;
 const maxProblems = 10;
-/** Occurrences of one alert in one delivery: a group has each alert once. */
+/** Occurrences of one alert in one delivery; a real group has each alert once. */
 const maxOccurrencesPerDelivery = 100;
 
-/** Looks at every alert by itself, in slices, so that neither a bad one nor very many of them keep the others from being heard. */
+/**
+ * Validates each alert on its own, in slices. An invalid alert does not affect the others, and a large delivery does not block the event
+ * loop.
+ */
 export async function validateAlerts(given: unknown, name: 'alerts' | ''): Promise<ValidatedAlerts> {
   if (!Array.isArray(given)) return invalid(`${name || 'the body'} ${given === undefined && name ? 'is required' : 'must be an array'}`);
   const { kept, omitted } = await selectWithinLimit(given);
@@ -48,7 +51,7 @@ function reject(validated: ValidatedAlerts, problem: string): void {
   if (validated.problems.length < maxProblems) validated.problems.push(problem);
 }
 
-/** Which alerts are looked at, by their place: when there are too many, those that fire come first, for they are the ones to page for. */
+/** Indexes of the alerts to validate. Above the limit, firing alerts come first because they cause pages. */
 async function selectWithinLimit(given: readonly unknown[]): Promise<{ kept: number[]; omitted: number }> {
   if (given.length <= maxAlertsPerDelivery) return { kept: [...given.keys()], omitted: 0 };
   const firing: number[] = [];

@@ -10,7 +10,7 @@ import { incidentDetail, maxShown } from '../views/incidents.ts';
 export const getIncident = operation(oncall.getIncident, async ({ ctx, params }) =>
   ctx.read(async (tx) => {
     const incident = await findIncident(tx, ctx, params.id);
-    // The timeline last: what the rest shows has its line there.
+    // The timeline is read last, so that it has an entry for everything else shown.
     const pages = await pagesOf(tx, ctx.org, incident.id, maxShown + 1);
     const alerts = await alertsOf(tx, ctx.org, incident.id, maxShown + 1);
     const updates = await updatesOf(tx, ctx.org, incident.id);

@@ -35,7 +35,7 @@ export const previewServiceEscalation = operation(oncall.previewServiceEscalatio
 
 type Pages = Extract<PreviewedResponder, { userId: string }>['pages'];
 
-/** Everybody's rules once, with what would keep each page from arriving. */
+/** Reads each person's rules once, with the problem of each channel. */
 async function pagesFor(tx: Tx, ctx: Ctx) {
   const reachOf = await reachabilityOfMembers(tx, ctx.app, ctx.org);
   const known = new Map<string, Promise<Pages>>();

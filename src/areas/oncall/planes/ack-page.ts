@@ -13,7 +13,7 @@ import { ackView } from '../views/ack-page.ts';
 type Route = { Params: { link: string } };
 type LinkRequest = Pick<FastifyRequest<Route>, 'params' | 'raw'>;
 
-/** The link in a page's mail. GET shows the incident and changes nothing, since mail scanners follow links; POST acknowledges. */
+/** The link in a page's mail. GET only shows the incident, because mail scanners follow links; POST acknowledges. */
 export function ackPage(server: FastifyInstance, app: App, runReply: ReplyRunner) {
   const answer = async ({ params, raw }: LinkRequest, reply: FastifyReply, act: (found: PagedIncident) => Promise<FastifyReply>) => {
     const named = readAckLink(app, params.link);
@@ -59,4 +59,4 @@ const sendUnknownLink = (reply: FastifyReply) =>
   sendHtml(reply, 404, 'Not a link of ours', '<p>The link is damaged, or what it was for is gone.</p>');
 
 const refuseNonMember = (reply: FastifyReply) =>
-  sendHtml(reply, 403, 'Not yours any more', '<p>Whoever this link was sent to is no member of the organization any more.</p>');
+  sendHtml(reply, 403, 'Not yours any more', '<p>The person this link was sent to is no member of the organization any more.</p>');

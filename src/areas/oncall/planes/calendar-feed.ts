@@ -7,10 +7,10 @@ import { Refusal } from '../../../kernel/errors.ts';
 import { renderCalendarFeed } from '../engine/calendar/feed.ts';
 import { scheduleByLink } from '../store/calendar-links.ts';
 
-/** Calendars come once an hour; a few of one person may share an address. */
+/** Requests per link. Calendar programs poll hourly, and a person may have several. */
 const perMinute = 10;
 
-/** What a calendar subscribes to: the address itself is the secret. */
+/** The feed for calendar programs. The address itself is the secret. */
 export function calendarFeed(server: FastifyInstance, app: App) {
   const attempts = makeAttempts(app);
   const links = rateLimit(perMinute);

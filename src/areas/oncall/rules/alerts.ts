@@ -1,5 +1,5 @@
-// What deliveries mean: Alertmanager's webhook and Prometheus's own, brought to one shape. Whatever is odd is taken in as far as
-// it goes, for a refused delivery is a page that nobody gets.
+// Converts the webhooks of Alertmanager and Prometheus to one shape. Odd input is accepted as far as possible, because a refused delivery
+// is a page that is never sent.
 import { createHash } from 'node:crypto';
 import { mapInSteps, type Steps } from '../../../kernel/steps.ts';
 
@@ -13,30 +13,30 @@ export interface DeliveredAlert {
   labels: TextMap;
   annotations: TextMap;
   generatorUrl: string | undefined;
-  /** Absent when the sender did not say, or said nonsense. */
+  /** Absent if the sender gave none, or an invalid one. */
   startsAt: string | undefined;
   endsAt: string | undefined;
-  /** From a monitor, which gives every outage one beginning: an end is of the outage that it names, and of earlier ones. */
+  /** From a monitor, where each outage has one beginning. An end resolves the outage it names, and earlier ones. */
   isOneOccurrence?: true;
-  /** Without a word until then, the alert is stale: by Prometheus's own word, or by how often an Alertmanager repeats itself. */
+  /** The alert is stale after this time without news. Prometheus sends the time; for Alertmanager it follows from its repeat interval. */
   leaseUntil: string | undefined;
 }
 
 export interface Delivery {
   alerts: DeliveredAlert[];
-  /** How many the sender, or we, left out. */
+  /** Alerts left out by the sender or by our limit. */
   truncated: number;
-  /** Of the group, for the title of an incident that it opens. */
+  /** The group's summary, for the title of a new incident. */
   summary: string | undefined;
   description: string | undefined;
-  /** Alerts that could not be taken in, with the first reasons. */
+  /** Invalid alerts, with the first reasons. */
   rejected?: { count: number; problems: readonly string[] };
 }
 
-/** One alert as it was sent, once it was looked at. */
+/** One validated alert in the sender's shape. */
 export interface ReceivedAlert {
   labels: TextMap;
-  /** The labels in full, where `labels` was shortened. */
+  /** The full labels, if `labels` was truncated. */
   fingerprintLabels?: TextMap;
   annotations?: TextMap;
   startsAt?: string;
@@ -46,12 +46,12 @@ export interface ReceivedAlert {
   fingerprint?: string;
 }
 
-/** More alerts than any group of a living Alertmanager has; the rest is left out, and the timeline says so. */
+/** More than a real Alertmanager group has. The rest is left out, and the timeline says so. */
 export const maxAlertsPerDelivery = 10_000;
-/** Alertmanager's own `resolve_timeout`: how long an alert lives whose sender does not say. */
+/** Alertmanager's `resolve_timeout`: the lifetime of an alert without an end time. */
 const defaultLeaseMs = 300_000;
 
-/** What of the group is used beside its alerts, whatever else it says. */
+/** The group fields in use beside the alerts. */
 export interface Group {
   status?: unknown;
   truncatedAlerts?: unknown;
@@ -85,7 +85,7 @@ export function* fromAlertmanager(
   };
 }
 
-/** Here an alert that fires brings the end of its lease as `endsAt`, and one that is over its real end. */
+/** In this protocol `endsAt` of a firing alert is the end of its lease, and of a resolved alert its real end. */
 export function* fromPrometheus(alerts: readonly ReceivedAlert[], omitted: number, now: string): Steps<Delivery> {
   return {
     alerts: yield* mapInSteps(alerts, (alert): DeliveredAlert => {
@@ -120,7 +120,7 @@ const titleOf = ({ labels, annotations = {} }: ReceivedAlert) =>
     200,
   );
 
-/** The sender's own where there is a usable one, else a hash of the labels: stable across groups, restarts and replicas. */
+/** The sender's fingerprint if usable, else a hash of the labels, which is stable across groups, restarts and replicas. */
 export function fingerprintOf({
   fingerprint,
   labels,
@@ -134,21 +134,21 @@ export function fingerprintOf({
     .slice(0, 16);
 }
 
-/** Zero in Go's words, `0001-01-01T00:00:00Z`, and whatever no calendar of ours holds, are no times. */
+/** Go's zero time `0001-01-01T00:00:00Z`, and dates outside our range, count as absent. */
 function time(given: string | undefined): string | undefined {
   if (!given || !/^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\dT/.test(given)) return undefined;
   const ms = Date.parse(given);
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
 
-/** Of whatever was sent: what is not text is nothing, and nobody reads more than a page of it. */
+/** Non-text becomes undefined. Text is truncated, because people read no more than a page of it. */
 const text = (given: unknown): string | undefined =>
   typeof given === 'string' ? truncate(given.trim(), 10_000).replaceAll('\0', '\ufffd').toWellFormed() || undefined : undefined;
-/** Never half of a surrogate pair at the end. */
+/** Never ends with half of a surrogate pair. */
 export const truncate = (given: string, maxLength: number) =>
   given.length <= maxLength ? given : `${given.slice(0, maxLength - 1)}…`.toWellFormed();
 
-/** What an incident opened by these alerts is called: the group's own summary, else its alerts' names with how many there are. */
+/** The title of an incident that these alerts open: the group's summary, else the alert names with their number. */
 export function incidentTitle(delivery: Delivery, opening: readonly DeliveredAlert[]): string {
   const [first] = opening;
   if (opening.length === 1) return first!.title;

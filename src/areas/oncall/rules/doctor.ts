@@ -1,4 +1,4 @@
-// Would somebody be paged for a service: now, and at every moment of the next days? Pure: whoever asks brings what is known.
+// Checks whether an incident of a service would lead to a page, now and during the next days. Pure: the caller passes a snapshot.
 import type { ChannelName } from './channels.ts';
 import type { Policy, Step } from './escalation.ts';
 import type { Person, Shift } from './rotation.ts';
@@ -14,7 +14,7 @@ export interface Problem {
   sentence: string;
 }
 
-/** One rule of somebody's, with what keeps its pages from arriving. */
+/** One rule of a person, with the problem that prevents its pages. */
 export interface RuleDiagnosis {
   channel: ChannelName;
   delaySeconds: number;
@@ -41,9 +41,9 @@ interface ShiftToCheck {
   label: string;
   from: string;
   to: string;
-  /** In a sentence: whose turn it is. */
+  /** The person on call, for a sentence. */
   who: () => string;
-  /** Who is paged at once when that one cannot be: the rotation in its order. */
+  /** The rotation in order: the next people to page if this one cannot be reached. */
   others: readonly Person[];
 }
 
@@ -54,7 +54,7 @@ export function diagnose(policy: Pick<Policy, 'steps'> | undefined, snapshot: Sn
     return { by: undefined, problems: [{ code: 'no-policy', sentence: 'no escalation policy is attached; attach one to the service' }] };
   const problems = new Map<string, Problem>();
   const note: AddProblem = (code, tell) => {
-    if (problems.size >= maxProblems) return; // more are not shown, so their sentences are not even made
+    if (problems.size >= maxProblems) return; // further problems are not shown, so their sentences are not built
     const sentence = tell();
     problems.set(sentence, { code, sentence });
   };
@@ -77,13 +77,13 @@ export function diagnose(policy: Pick<Policy, 'steps'> | undefined, snapshot: Sn
       if (reached && (!by || afterSeconds < by.afterSeconds))
         by = { step: index + 1, userId: reached.userId, label: reached.label, channel: reached.way.channel, afterSeconds };
     }
-    if (isReachedNow) waited += step.waitSeconds; // a step that reaches nobody goes on at once
+    if (isReachedNow) waited += step.waitSeconds; // a step without a reachable person does not wait
   }
   const gaps = gapsOf(covered, snapshot);
   return { by, problems: [...gaps, ...problems.values()].slice(0, maxProblems) };
 }
 
-/** Whose turn it is, or else the first of the others: whoever cannot be reached is passed over at once. */
+/** The person on call, else the first of the others who can be reached. */
 function firstReachable({ userId, label, others }: ShiftToCheck, { person }: Snapshot) {
   for (const each of [{ userId, label }, ...others]) {
     const known = person(each.userId);
@@ -93,7 +93,7 @@ function firstReachable({ userId, label, others }: ShiftToCheck, { person }: Sna
   return undefined;
 }
 
-/** Who would be paged by a step, from now on. */
+/** The shifts of a step from now on. */
 function shiftsToCheck({ target }: Step, { at, until, schedule }: Snapshot, note: AddProblem): ShiftToCheck[] {
   if (target.kind === 'user')
     return [{ userId: target.id, label: target.label, from: at, to: until, who: () => target.label || target.id, others: [] }];
@@ -116,7 +116,7 @@ function shiftsToCheck({ target }: Step, { at, until, schedule }: Snapshot, note
 const firstWorkingRule = (ways: readonly RuleDiagnosis[]): RuleDiagnosis | undefined =>
   ways.filter((way) => !way.problem).toSorted((a, b) => a.delaySeconds - b.delaySeconds)[0];
 
-/** When no step reaches anybody. */
+/** Times at which no step reaches a person. */
 function gapsOf(covered: readonly { from: string; to: string }[], { at, until }: Snapshot): Problem[] {
   const gaps: [from: string, to: string][] = [];
   let reached = at;
@@ -136,13 +136,13 @@ function gapsOf(covered: readonly { from: string; to: string }[], { at, until }:
 
 const shown = (instant: string) => `${instant.slice(0, 16).replace('T', ' ')} UTC`;
 
-/** What is known of an organization's last examination. */
+/** The last report to an organization's owners. */
 export interface LastReport {
   told_at: string | null;
   told_digest: string | null;
 }
 
-/** Once a day at most: while something is wrong, and when it is not any more. `later`: there is something, and its time has not come. */
+/** At most one report a day: while there is a problem, and once when it is solved. `later`: there is news, but the day has not passed. */
 export function whenToReport(
   before: LastReport | undefined,
   found: { withProblems: number; digest: string },

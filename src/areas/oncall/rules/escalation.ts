@@ -1,4 +1,4 @@
-// The way of an incident through its policy: which step fires next, and when. Times are milliseconds of the product's clock.
+// Escalation of an incident through its policy: the next step and its time. Times are milliseconds of the product's clock.
 import { assertProgress } from '../../../kernel/assert-progress.ts';
 
 export interface Target {
@@ -12,37 +12,36 @@ export interface Step {
   waitSeconds: number;
 }
 
-/** As it was when the incident opened: later changes never reach a walk under way. */
+/** The policy as it was when the incident opened: later changes do not affect a running escalation. */
 export interface Policy {
   id: string;
   name: string;
   /** Further passes after the first. */
   repeat: number;
   steps: readonly Step[];
-  /** Whoever acknowledged is reminded so long after, and then again; 0 or absent: never. */
+  /** Seconds until the acknowledger is reminded, repeatedly; 0 or absent: never. */
   remindAfterSeconds?: number;
 }
 
-/** More often would be another kind of noise. */
+/** A shorter interval would be noise. */
 export const minReminderSeconds = 300;
 
 export interface EscalationState {
-  /** Without one, the walk ends at `at`. */
+  /** Undefined: the escalation ends at `at`. */
   next: { pass: number; step: number } | undefined;
   at: number;
-  /** Seconds that the steps of this pass have waited so far. */
+  /** Seconds the steps of this pass have waited so far. */
   waited: number;
 }
 
-/** A pass in which nothing waited must not begin again at once: ten of them would be one burst. */
+/** The minimum length of a pass: without it, ten passes without waits would be one burst. */
 export const minPassSeconds = 60;
 
 export const startEscalation = (at: number): EscalationState => ({ next: { pass: 0, step: 0 }, at, waited: 0 });
 
 /**
- * After the next step has fired at `now`, having reached somebody or nobody. Steps of one pass are due by the plan, so that those
- * missed while we were down fire one after the other at once; a new pass is due by the clock, so that a long absence is one pass of
- * pages and not all of them.
+ * The state after the next step fired at `now`. Steps of one pass are due by plan, so steps missed during downtime fire at once, one after
+ * the other. A new pass is due by the clock, so a long downtime causes one pass of pages and not all of them.
  */
 export function advance(policy: Policy, state: EscalationState, reached: boolean, now: number): EscalationState {
   const { pass, step } = state.next!;
@@ -55,7 +54,7 @@ export function advance(policy: Policy, state: EscalationState, reached: boolean
   return { next: { pass: pass + 1, step: 0 }, at: Math.max(state.at, now) + pause * 1000, waited: 0 };
 }
 
-/** For whoever goes a walk in one loop: called before each step, it holds that none is repeated and that they come to an end. */
+/** Guards a loop over the steps: called before each step, it throws if a step repeats or the steps do not end. */
 export function assertAdvancing({ name, repeat, steps }: Policy): (state: EscalationState) => void {
   const assertAdvance = assertProgress(`the walk through ${name}`, steps.length * (repeat + 1));
   return ({ next }) => assertAdvance(next!.pass * steps.length + next!.step);
@@ -63,15 +62,15 @@ export function assertAdvancing({ name, repeat, steps }: Policy): (state: Escala
 
 const totalWait = (steps: readonly Step[]) => steps.reduce((sum, step) => sum + step.waitSeconds, 0);
 
-/** Repeated without a moment to acknowledge: every pass would come at once. */
+/** Repeats without any wait: all passes would fire at once. */
 export const neverWaits = (repeat: number, steps: readonly Pick<Step, 'waitSeconds'>[]): boolean =>
   repeat > 0 && steps.every((step) => step.waitSeconds === 0);
 
 const retrySeconds = [5, 15, 30];
 const maxRetrySeconds = 60;
 
-/** How long a page waits after its nth attempt failed for now. It is tried for as long as it is needed: an hour's absence costs an hour. */
+/** The delay after the nth temporary failure. Retries go on while the page is needed, so an hour of provider outage costs an hour. */
 export const retryAfterSeconds = (attempt: number): number => retrySeconds[attempt - 1] ?? maxRetrySeconds;
 
-/** So often a page is handed to a provider that takes it and then cannot bring it: each time costs money. */
+/** Attempts with a provider that accepts the page and fails to deliver it: each attempt costs money. */
 export const maxHandovers = 5;

@@ -12,8 +12,8 @@ export const spansOf = (overrides: readonly Override[]): Span[] =>
   overrides.map((o) => ({ id: o.id, person: o, from: Date.parse(o.startsAt), to: Date.parse(o.endsAt) }));
 
 /**
- * Who stands in for the rotation when, between two instants: in order of time and without overlap, the newest override where several
- * meet. Between two cuts nothing begins or ends, so the cuts alone are looked at: twice as many as overrides, in order, each once.
+ * The effective overrides between two instants, sorted and without overlap; the newest wins. Only the instants where an override begins or
+ * ends are visited, each once.
  */
 export function flattenOverrides(overrides: readonly Override[], from: number, to: number): Span[] {
   const coming = spansOf(overrides)

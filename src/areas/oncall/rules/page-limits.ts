@@ -1,17 +1,17 @@
-// How often one person is paged: enough to be woken, not so often that the pages bury each other or another organization's wait behind them.
+// How often one person is paged: often enough to wake up, but without burying pages or delaying those of another organization.
 
-/** Pages about one incident that a person gets in a minute: as many as they can have rules, so that no step alone is cut. */
+/** Pages to a person about one incident in a minute. It equals the maximum number of rules, so a single step is never cut. */
 export const maxPerMinuteOfIncident = 10;
-/** Pages that a person gets in a minute about all incidents of an organization. */
+/** Pages to a person in a minute about all incidents of an organization. */
 export const maxPerMinuteOfPerson = 30;
-/** What “in a minute” means: no two of those counted are this far apart. */
+/** Pages less than this apart count as within a minute. */
 export const minuteMs = 60_000;
 
-/** Pages of one person that are due less than a minute before or after one that is wanted. */
+/** A person's pages that are due less than a minute before or after a wanted page. */
 export interface NearbyCounts {
   /** About the same incident. */
   ofIncident: number;
-  /** About whatever incident of the organization. */
+  /** About any incident of the organization. */
   ofPerson: number;
 }
 
@@ -23,8 +23,8 @@ export const heldReasons: Record<HeldReason, string> = {
 };
 
 /**
- * Which of the wanted pages are made, and why the others are held back. `near` counts what was made before, for each wanted one.
- * The earliest is made in any case when the person has none about this incident: a limit never makes silence.
+ * Splits the wanted pages into made and held back. `near` counts earlier pages around each wanted one. The earliest page about an incident
+ * is always made, so that a limit never causes silence.
  */
 export function limitPages<W extends { delaySeconds: number }>(
   wanted: readonly W[],

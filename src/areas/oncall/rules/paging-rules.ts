@@ -1,15 +1,15 @@
 import { type ChannelName, channelNames } from './channels.ts';
 
-/** One of a person's rules: a page by this channel, so long after the step. */
+/** One rule of a person: a page by this channel, this long after the step. */
 export interface Rule {
   channel: ChannelName;
   delaySeconds: number;
 }
 
-/** Until a person says otherwise, and when nothing that they said can be read. */
+/** Used until a person saves rules, and if none of the saved rules is valid. */
 export const defaultRules: readonly Rule[] = [{ channel: 'email', delaySeconds: 0 }];
 
-/** Rules as they are stored, which another release may have written: those that can be followed, and what is wrong with the others. */
+/** Parses stored rules, which another release may have written. Returns the valid ones, and the problems of the others. */
 export function readRules(stored: unknown): { rules: Rule[]; broken: string[] } {
   const rules: Rule[] = [];
   const broken: string[] = [];

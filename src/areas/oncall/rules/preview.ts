@@ -1,4 +1,4 @@
-// What would happen to an incident that nobody acknowledges: the same walk that pages, with the clock run ahead.
+// Predicts the pages of an incident without acknowledgement: the paging code with the clock run ahead.
 import { advance, assertAdvancing, type Policy, startEscalation, type Target } from './escalation.ts';
 
 export interface PreviewPage {
@@ -8,7 +8,7 @@ export interface PreviewPage {
   problem?: string;
 }
 
-/** Whom a step would reach at an instant, and how; or why nobody. */
+/** The responder and pages of a step at an instant, or why there is none. */
 export type PreviewedResponder =
   | { userId: string; label: string; pages: { delaySeconds: number; channel: string; problem?: string }[] }
   | { unreachedBecause: string };

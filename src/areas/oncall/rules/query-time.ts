@@ -1,6 +1,6 @@
 import { invalid } from '../../../kernel/errors.ts';
 
-/** A time that a question is about, within a century that every calendar knows. */
+/** Parses a time in a query, limited to years that every calendar supports. */
 export const parseQueryTime = (name: string, text: string): string => {
   const at = new Date(text);
   const year = at.getUTCFullYear();

@@ -1,5 +1,5 @@
-// Who is on call at an instant: one rotation and its overrides, computed from an anchor. Nothing is stored when a shift changes,
-// so nothing can be late or missed; and the calendar feed, the preview and paging ask the same function.
+// The person on call at an instant: one rotation and its overrides, computed from an anchor. A shift change stores nothing, so it cannot be
+// late or missed. The calendar feed, the preview and paging call the same function.
 import { assertProgress } from '../../../kernel/assert-progress.ts';
 import { flattenOverrides, type Span, spansOf } from './flatten-overrides.ts';
 
@@ -40,7 +40,7 @@ export interface OnCall extends Person {
 export interface Shift extends Person {
   startsAt: string;
   endsAt: string;
-  /** Present when an override put them there. */
+  /** Present if the shift comes from an override. */
   overrideId?: string;
 }
 
@@ -48,18 +48,21 @@ const instant = (text: string) => Temporal.Instant.from(text);
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const dayMs = 86_400_000;
 
-/** A handoff's instant on a date. A time that the clock skips happens after the gap by the gap's length, one that happens twice at its first. */
+/**
+ * A handoff's instant on a date. A time that the clock skips moves behind the gap by the gap's length; a time that occurs twice means its
+ * first occurrence.
+ */
 function boundaryMs(rotation: Rotation, date: Temporal.PlainDate): number {
   const [hour = 0, minute = 0] = rotation.handoff.time.split(':').map(Number);
   return date.toPlainDateTime({ hour, minute }).toZonedDateTime(rotation.timezone, { disambiguation: 'compatible' }).epochMilliseconds;
 }
 
-/** How many days back and ahead of the date on the wall the latest handoff may be: no clock has been moved by more than one day. */
+/** Offsets in days from the local date at which the latest handoff may lie: no clock has moved by more than one day. */
 const candidateDays = [1, 0, -1, -2];
 
 /**
- * The newest date whose handoff has come. Instants are compared, not wall clocks: where the clock falls back past midnight, the handoff
- * of tomorrow's date has come already; where a zone leaves out a whole date, that of yesterday's has not.
+ * The newest date whose handoff has passed. It compares instants, not wall clocks: where a clock falls back past midnight, tomorrow's
+ * handoff has passed already; where a zone skips a date, yesterday's has not.
  */
 function handoffDate(rotation: Rotation, at: number): Temporal.PlainDate {
   const today = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(rotation.timezone).toPlainDate();
@@ -79,8 +82,8 @@ function shiftDate(rotation: Rotation, at: number): Temporal.PlainDate {
 const stepDays = (handoff: Handoff) => (handoff.interval === 'daily' ? 1 : 7);
 
 /**
- * How many handoffs lie between two dates of the rotation. A zone that crosses the date line leaves out a whole date (Samoa had no
- * 30 December 2011): its handoff is the next date's as well, and nobody loses a turn by it.
+ * The number of handoffs between two dates of the rotation. A zone that crosses the date line skips a date (Samoa had no 30 December 2011).
+ * Its handoff coincides with the next date's, and no person loses a turn.
  */
 function turnsBetween(rotation: Rotation, first: Temporal.PlainDate, then: Temporal.PlainDate): number {
   if (Temporal.PlainDate.compare(first, then) > 0) return -turnsBetween(rotation, then, first);
@@ -95,7 +98,7 @@ const turnIndex = (rotation: Rotation, date: Temporal.PlainDate): number => {
   return ((index % n) + n) % n;
 };
 
-/** The rotation's own shift at an instant, overrides aside. */
+/** The rotation's shift at an instant, without overrides. */
 function rotationShift(rotation: Rotation, at: number): { person: Person; endMs: number } | undefined {
   if (!rotation.participants.length) return undefined;
   const date = shiftDate(rotation, at);
@@ -105,7 +108,7 @@ function rotationShift(rotation: Rotation, at: number): { person: Person; endMs:
   };
 }
 
-/** For a rotation that begins, or whose handoff or zone changes: the person keeps the shift they have. */
+/** The anchor of a new rotation, or of one whose handoff or zone changes: the person keeps the current shift. */
 export function anchorAt(
   rotation: Omit<Rotation, 'anchorDate' | 'anchorIndex'>,
   at: string,
@@ -115,12 +118,12 @@ export function anchorAt(
   return { anchorDate: date.toString(), anchorIndex: index };
 }
 
-/** Whose turn it is by the rotation alone. */
+/** The index of the current participant, without overrides. */
 export function turnAt(rotation: Rotation, at: string): number | undefined {
   return rotation.participants.length ? turnIndex(rotation, shiftDate(rotation, instant(at).epochMilliseconds)) : undefined;
 }
 
-/** Everybody in the order of their turns, beginning with whose turn it is. */
+/** All participants in order, starting with the current one. */
 export function turnsFrom(rotation: Rotation, at: string): Person[] {
   const first = turnAt(rotation, at) ?? 0;
   return [...rotation.participants.slice(first), ...rotation.participants.slice(0, first)];
@@ -129,9 +132,9 @@ export function turnsFrom(rotation: Rotation, at: string): Person[] {
 const namesOf = (people: readonly Person[]) => people.map((p) => p.userId);
 
 /**
- * A rotation after a change. Another order of the same people keeps the anchor, so reordering shifts the rotation. Whoever joins or
- * leaves, and another zone or handoff, move it, so that the person now on call keeps the shift they have; when that is the one who
- * leaves, the next in line has it.
+ * A rotation after a change. A new order of the same people keeps the anchor, so reordering shifts the rotation. Joining, leaving, another
+ * zone or another handoff move the anchor, so that the person on call keeps the current shift. If that person leaves, the next in line
+ * takes it.
  */
 export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' | 'anchorIndex'>, at: string): Rotation {
   const sameClock = before.timezone === after.timezone && JSON.stringify(before.handoff) === JSON.stringify(after.handoff);
@@ -142,8 +145,8 @@ export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' 
 }
 
 /**
- * Where in the new order the turn stands that is under way, given as the turns from it on. Somebody may have several turns in a rotation:
- * the one after which most of the others follow as before.
+ * The index of the current turn in the new order. `turns` starts with it. A person may have several turns; the best match is the one after
+ * which most others follow as before.
  */
 function indexOfCurrentTurn(turns: readonly string[], after: readonly string[]): number {
   const [known, staying] = [new Set(turns), new Set(after)];
@@ -159,7 +162,7 @@ function indexOfCurrentTurn(turns: readonly string[], after: readonly string[]):
   return place;
 }
 
-/** Who is on call at an instant and until when: by the newest override that covers it, else by the rotation. */
+/** The person on call and until when: by the newest override that covers the instant, else by the rotation. */
 export function onCallAt(rotation: Rotation, overrides: readonly Override[], at: string): OnCall | undefined {
   const now = instant(at).epochMilliseconds;
   const spans = spansOf(overrides);
@@ -181,7 +184,7 @@ interface ShiftPiece {
   overrideId?: string;
 }
 
-/** The rotation's own shifts between two instants. Each covers a date of its own, which bounds how many there are. */
+/** The rotation's shifts between two instants. Each covers its own date, which bounds their number. */
 function rotationBetween(rotation: Rotation, from: number, to: number): ShiftPiece[] {
   const pieces: ShiftPiece[] = [];
   const assertAdvance = assertProgress(`the rotation in ${rotation.timezone}`, Math.ceil((to - from) / dayMs) + candidateDays.length);
@@ -195,7 +198,7 @@ function rotationBetween(rotation: Rotation, from: number, to: number): ShiftPie
   return pieces;
 }
 
-/** Everybody's turns between two instants, oldest first; a hole is a time when nobody is on call. */
+/** All shifts between two instants, oldest first. A hole means that the schedule is empty then. */
 export function shiftsBetween(rotation: Rotation, overrides: readonly Override[], from: string, to: string): Shift[] {
   const [begin, end] = [Date.parse(from), Date.parse(to)];
   const substituted = flattenOverrides(overrides, begin, end);
@@ -216,7 +219,7 @@ export function shiftsBetween(rotation: Rotation, overrides: readonly Override[]
     }));
 }
 
-/** What of the pieces lies in the holes; both in order and without overlap. */
+/** The parts of the pieces inside the holes. Both lists are sorted and without overlap. */
 function clipToHoles(holes: readonly { from: number; to: number }[], pieces: readonly ShiftPiece[]): ShiftPiece[] {
   let first = 0;
   return holes.flatMap((hole) => {
@@ -228,7 +231,7 @@ function clipToHoles(holes: readonly { from: number; to: number }[], pieces: rea
   });
 }
 
-/** Where nobody is on call between two instants. */
+/** The gaps between the shifts. */
 export function gapsBetween(shifts: readonly Shift[], from: string, to: string): { startsAt: string; endsAt: string }[] {
   const gaps: { startsAt: string; endsAt: string }[] = [];
   let reached = from;

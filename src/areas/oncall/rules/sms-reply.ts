@@ -1,10 +1,10 @@
-/** What a person texted back. */
+/** A parsed reply. */
 export type Reply = { act: 'acknowledge' | 'resolve'; code?: string } | { act: 'stop' } | { act: 'start' } | { act: 'unclear' };
 
 const stopWords = ['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit'];
 const startWords = ['start', 'unstop', 'yes'];
 
-/** `a`, `ack`, `1234a`, `1234 ack`, and the same with r or resolve. STOP and START are the provider's own words. */
+/** `a`, `ack`, `1234a`, `1234 ack`, and the same with r or resolve. STOP and START are the provider's keywords. */
 export function readReply(text: string): Reply {
   const words = text.trim().toLowerCase();
   if (stopWords.includes(words)) return { act: 'stop' };

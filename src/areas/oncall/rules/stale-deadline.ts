@@ -1,14 +1,14 @@
-// How long a sender of alerts may say nothing of one that fires. An Alertmanager repeats itself, but does not say how often.
+// How long a sender may stay silent about a firing alert. An Alertmanager repeats alerts, but does not say how often.
 
 const hour = 3_600;
-/** Until a repetition was seen: a day, the longest repeat_interval that is common, and an hour for its delay. */
+/** Before the first repetition: a day, the longest common repeat_interval, and an hour for its delay. */
 const defaultStaleSeconds = 25 * hour;
-/** However short the repetitions seen: a group that changes is sent at once, and then not before its repeat_interval, 4 h by default. */
+/** The minimum, even after short repetitions: a changed group is sent at once, and then only after repeat_interval, 4 h by default. */
 const minStaleSeconds = 5 * hour;
-/** A longer pause is an absence, not a habit. */
+/** A longer pause is an outage, not a repeat interval. */
 export const maxRepeatSeconds = 48 * hour;
 
-/** When the sender has fallen silent, should it say nothing more until then. */
+/** The time at which the alert becomes stale without further news. */
 export const staleDeadline = (now: string, repeatSeconds: number | null): string =>
   new Date(
     Date.parse(now) + (repeatSeconds === null ? defaultStaleSeconds : Math.max(minStaleSeconds, 2 * repeatSeconds)) * 1000,

@@ -1,14 +1,14 @@
-// What a call says. Only a pressed key counts: a voicemail box also picks up and listens.
+// The text of a call. Only a pressed key counts, because voicemail also picks up.
 
 const escaped = (text: string) =>
   text.replaceAll(/[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd]|[&<>"']/g, (c) => (/[&<>"']/.test(c) ? `&#${c.charCodeAt(0)};` : ' '));
 const say = (text: string) => `<Say>${escaped(text)}</Say>`;
 const response = (...verbs: string[]) => `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs.join('')}</Response>`;
 
-/** Twilio takes no more of it than this. */
+/** Twilio's limit. */
 const maxTwimlLength = 4_000;
 
-/** Said three times, or as often as fits: titles may be long, and escaping makes them longer. */
+/** Repeats the text three times, or as often as fits: titles may be long, and escaping makes them longer. */
 export function announce(incident: { title: string; serviceName: string }, action: string, more = ''): string {
   const words = `Quarterdeck alert for ${incident.serviceName.slice(0, 60)}: ${incident.title.slice(0, 250)}. ${more ? `${more} ` : ''}Press 1 to acknowledge, 2 to resolve, star to repeat.`;
   const gather = `<Gather numDigits="1" timeout="8" action="${escaped(action)}" method="POST">${say(words)}</Gather>`;

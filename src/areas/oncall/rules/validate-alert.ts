@@ -1,4 +1,4 @@
-// What is looked at of an alert before anything is done with it. Limits come first, so that whatever is huge costs no more than its look.
+// Validates one alert. Limits are checked first, so that a huge alert costs no more than the check.
 import { type ReceivedAlert, truncate } from './alerts.ts';
 
 type TextMap = Record<string, string>;
@@ -6,9 +6,9 @@ type TextMap = Record<string, string>;
 /** Labels, and annotations, that one alert may have. */
 export const maxEntries = 100;
 const maxNameLength = 256;
-/** A longer value is cut: nobody reads it, and every list would carry it. */
+/** A longer value is truncated: people do not read it, and every list would carry it. */
 const maxValueLength = 4_096;
-/** All names and values of one alert together; beyond, each value is cut to the shorter length. */
+/** All names and values of one alert together. Above this, each value is truncated to the shorter length. */
 const maxAlertLength = 32_768;
 const truncatedValueLength = 128;
 
@@ -18,7 +18,7 @@ const isRecord = (given: unknown): given is Record<string, unknown> => typeof gi
 const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed();
 const storable = (text: string) => text.replaceAll('\0', '\ufffd').toWellFormed();
 
-/** The alert as far as it can be taken in, or why it cannot: `where` names it to its sender. */
+/** The valid part of the alert, or its problem. `where` names the alert to its sender. */
 export function validateAlert(given: unknown, where: string): { alert: ReceivedAlert } | { problem: string } {
   if (!isRecord(given)) return { problem: `${where} must be an object` };
   const { labels, annotations } = given;
@@ -34,7 +34,7 @@ export function validateAlert(given: unknown, where: string): { alert: ReceivedA
   };
 }
 
-/** Labels say which alert it is, so none of them is guessed at. */
+/** Labels identify the alert, so an invalid one is never guessed at. */
 function findLabelProblem(labels: Record<string, unknown>, where: string): string | undefined {
   let n = 0;
   for (const name in labels) {
@@ -48,7 +48,7 @@ function findLabelProblem(labels: Record<string, unknown>, where: string): strin
   return undefined;
 }
 
-/** Annotations only explain: what is not text, or beyond the limit, is left out. */
+/** Annotations only explain, so invalid ones and those above the limit are dropped. */
 function readableAnnotations(given: Record<string, unknown>): TextMap {
   const kept: TextMap = {};
   let n = 0;
@@ -66,7 +66,7 @@ function stringFieldsOf(given: Record<string, unknown>): Pick<ReceivedAlert, (ty
   const kept: Pick<ReceivedAlert, (typeof textFields)[number]> = {};
   for (const name of textFields) {
     const value = given[name];
-    // A fingerprint is hashed when it is long, so it is not cut here.
+    // A long fingerprint is hashed later, so it is not truncated here.
     if (typeof value === 'string') kept[name] = storable(name === 'fingerprint' ? value : value.slice(0, maxValueLength));
   }
   return kept;
@@ -78,6 +78,6 @@ function shorten(alert: ReceivedAlert & { annotations: TextMap }): ReceivedAlert
   if (lengths.every((n) => n <= maxLength)) return alert;
   const cut = (words: TextMap): TextMap =>
     Object.fromEntries(Object.entries(words).map(([name, value]) => [name, truncate(value, maxLength)]));
-  // Which alert it is follows from what was sent, not from what is kept of it.
+  // The fingerprint uses the labels as sent, not as stored.
   return { ...alert, fingerprintLabels: alert.labels, labels: cut(alert.labels), annotations: cut(alert.annotations) };
 }

@@ -6,7 +6,7 @@ import type { Step } from '../rules/escalation.ts';
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const StepsRow = Type.Object({ service_id: Type.String(), policy_id: Type.String(), steps: Type.Unsafe<Step[]>({ type: 'array' }) });
-/** What incidents of these services would walk now. */
+/** The policy steps of these services. */
 export const stepsOfServices = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, StepsRow)`
   select s.service_id, s.policy_id, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
    where s.org_id = ${org} and s.service_id = any(${serviceIds}::text[])`;
@@ -17,7 +17,7 @@ const PreferencesRow = Type.Object({
   rules: Type.Unknown(),
   stopped: Type.Boolean(),
 });
-/** How these people want to be paged, those who said so. */
+/** The paging preferences of these people; people without any are absent. */
 export const preferencesOfUsers = (tx: Tx, org: string, userIds: readonly string[]) => rows(tx, PreferencesRow)`
   select distinct on (s.user_id) s.user_id, s.phone, s.rules,
          exists (select from oncall.paging_settings o where o.org_id = ${org} and o.user_id = s.user_id and o.phone_stopped_at is not null) as stopped
@@ -29,7 +29,7 @@ const FailureRow = Type.Object({
   error: nullable(Type.String()),
   at: Type.String(),
 });
-/** Of these people and channels, those whose last page failed, not longer ago than so many days. */
+/** People and channels whose last page failed within the last `days`. */
 export const lastFailures = (tx: Tx, org: string, userIds: readonly string[], channels: readonly ChannelName[], days: number) =>
   rows(tx, FailureRow)`
     select u.id as user_id, c.name as channel, p.error, p.due_at as at
@@ -59,7 +59,7 @@ export interface ReportCounts {
   digest: string;
 }
 
-/** What was found now, and, if so, that the owners know it: `calm` when there was nothing to tell. */
+/** Stores the findings, and whether the owners were told. `calm`: there was nothing to report. */
 export const saveReport = (
   tx: Tx,
   org: string,
@@ -75,8 +75,8 @@ export const saveReport = (
 
 const OrgRow = Type.Object({ org_id: Type.String(), due: Type.Boolean() });
 /**
- * Organizations that use on-call, in order, from one on; and whether a day has passed since they were examined, or an hour since their
- * owners could not be written to. It steps from one organization to the next by index, however much each of them has.
+ * Organizations that use on-call, in id order after `after`. `due`: a day has passed since the last examination, or an hour since a failed
+ * mail. The query steps from one organization to the next by index.
  */
 export const listOncallOrgs = (tx: Tx, after: string, limit: number) => rows(tx, OrgRow)`
   with recursive o(org_id) as (

@@ -4,7 +4,7 @@ import { insertPagesSql, type PageToMake } from './pages.ts';
 import { countResponseSql } from './statistics.ts';
 import { type IncidentEntry, insertEntriesSql } from './timeline.ts';
 
-/** An incident as it stands after its first step, with the step's pages, its lines, and what it adds to the figures: one statement. */
+/** Inserts an incident after its first step, with the pages, the timeline and the statistics, in one statement. */
 export const insertOpening = (
   tx: Tx,
   org: string,

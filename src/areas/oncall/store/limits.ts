@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 
-// Lists answer with all that an organization has of a kind, so each kind has a bound.
+// Lists return everything an organization has of a kind, so each kind is limited.
 
 const kinds = {
   schedules: { limit: 200, of: sql`oncall.schedule where true` },
@@ -14,8 +14,8 @@ const kinds = {
 export const limitOf = (kind: keyof typeof kinds): number => kinds[kind].limit;
 
 /**
- * Whether an organization has as many as it may. Counted under a lock until the transaction ends: of two who take the last place at once,
- * one gets it. The last lock of its transaction, so that nothing waits for a row while it holds it.
+ * Whether an organization is at its limit. It counts under a lock until the transaction ends, so two callers cannot both take the last
+ * slot. Call it as the last lock of a transaction, so that no row lock waits behind it.
  */
 export async function isAtLimit(tx: Tx, org: string, kind: keyof typeof kinds): Promise<boolean> {
   const { limit, of } = kinds[kind];

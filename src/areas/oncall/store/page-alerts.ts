@@ -11,12 +11,12 @@ const PageAlertRow = Type.Object({
   generator_url: nullable(Type.String()),
   firing: Type.Integer(),
 });
-/** `firing`: how many alerts of the incident fire in all. */
+/** `firing`: all firing alerts of the incident. */
 export type PageAlertRow = Static<typeof PageAlertRow>;
 
 /**
- * What a page tells of the alerts that fire: the first few, each with its first labels, cut here already. Of a group of thousands a
- * hundred are looked at, so that a page is never late for the sake of its words.
+ * The first firing alerts for a page, each with its first labels, truncated in the query. At most 100 alerts are read, so that a large
+ * group does not delay the page.
  */
 export const alertsForPage = (tx: Tx, org: string, incidentId: string, limits: { alerts: number; labels: number; characters: number }) =>
   rows(tx, PageAlertRow)`

@@ -2,13 +2,13 @@ import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 
-// All that may leave of incidents: nothing else is even read here. What has no update does not exist for the public.
+// The public part of incidents. Only these columns are read, and only of incidents with an update.
 
 /** One update with its incident. */
 const PublicRow = Type.Object({
   incident_id: Type.String(),
   service_id: Type.String(),
-  /** Of use once the service is gone: until then it may have got another one. */
+  /** Used once the service is deleted; until then its name may have changed. */
   service_name: Type.String(),
   title: Type.String(),
   status: Type.Unsafe<'open' | 'acknowledged' | 'resolved'>({ type: 'string' }),
@@ -16,7 +16,7 @@ const PublicRow = Type.Object({
   acknowledged_at: Type.Union([Type.String(), Type.Null()]),
   resolved_at: Type.Union([Type.String(), Type.Null()]),
   has_postmortem: Type.Boolean(),
-  /** Of the incident, whether they are read or not. */
+  /** All updates of the incident, read or not. */
   updates: Type.Integer(),
   id: Type.String(),
   at: Type.String(),
@@ -30,16 +30,16 @@ const isPublic = (org: string, serviceIds: readonly string[], pastDays: number) 
   and i.id in (select distinct incident_id from oncall.public_update where org_id = ${org})
   and (i.status <> 'resolved' or i.resolved_at > kernel.now() - make_interval(days => ${pastDays}::int))`;
 
-/** How much is read at once, whatever there is. */
+/** Limits of one read. */
 export interface ReadLimits {
   pastDays: number;
   incidents: number;
   updates: number;
-  /** Of the bodies together. */
+  /** Total bytes of the bodies. */
   bytes: number;
 }
 
-// The updates of the incidents in `i`, which are numbered, newest first; `n` and `bytes` count them through.
+// The updates of the numbered incidents in `i`, newest first, with running counts `n` and `bytes`.
 const updatesOfThese = (org: string) => sql`
   select i.incident_id, i.service_id, i.service_name, i.title, i.status, i.opened_at, i.acknowledged_at, i.resolved_at,
          bool_or(u.kind = 'postmortem') over its as has_postmortem, count(*) over its as updates, u.id, u.at, u.body, u.kind, i.place,
@@ -51,8 +51,8 @@ const incidentColumns = sql`i.id as incident_id, i.service_id, i.service_name, i
 const rowColumns = sql`incident_id, service_id, service_name, title, status, opened_at, acknowledged_at, resolved_at, has_postmortem, updates::int, id, at, kind`;
 
 /**
- * Open ones first, then the newest; of each the newest update, cut to so many characters once there is no room, and the others while
- * there is. In one statement, so that an incident is never seen with the updates of another moment.
+ * Open incidents first, then the newest. Each has its newest update, truncated once the byte limit is reached, and older updates within the
+ * limits. One statement, so incidents and updates are from the same moment.
  */
 export const newestPublicOf = (tx: Tx, org: string, serviceIds: readonly string[], limits: ReadLimits, short: number) => rows(
   tx,
@@ -67,17 +67,17 @@ export const newestPublicOf = (tx: Tx, org: string, serviceIds: readonly string[
                              else regexp_replace(left(body, ${short}), '\\s+\\S*$', '') || ' …' end as body
     from u where nth = 1 or (n <= ${limits.updates} and bytes <= ${limits.bytes}) order by place, nth`;
 
-/** Where older ones go on: at those opened then or before, past so many of them, and past so many updates of the first that is left. */
+/** A cursor into the history: the opening time, incidents to skip at that time, and updates to skip of the next incident. */
 export interface HistoryCursor {
   openedAt: string;
   incidents: number;
   updates: number;
 }
 
-/** `nth`: of its incident, counted from the newest. */
+/** `nth`: position in its incident, from the newest. */
 const OlderRow = Type.Object({ ...PublicRow.properties, nth: Type.Integer(), has_more: Type.Boolean() });
 
-/** The newest first, whether open or not, each with its updates, until there is no room; one update at least. */
+/** Incidents newest first, open or not, with their updates within the limits; at least one update. */
 export const olderPublicOf = (tx: Tx, org: string, serviceIds: readonly string[], from: HistoryCursor, limits: ReadLimits) => rows(
   tx,
   OlderRow,
@@ -93,7 +93,7 @@ export const olderPublicOf = (tx: Tx, org: string, serviceIds: readonly string[]
   select ${rowColumns}, body, nth::int, max(m) over () < all_left as has_more from rest
    where m = 1 or (m <= ${limits.updates} and left_bytes <= ${limits.bytes} and place <= ${from.incidents + limits.incidents}) order by m`;
 
-/** Undefined: the public does not know of it. */
+/** Undefined: the incident is not public. */
 export const publicStatus = (tx: Tx, org: string, incidentId: string) => row(tx, Type.Pick(PublicRow, ['status']))`
   select status from oncall.incident i where org_id = ${org} and id = ${incidentId}
      and exists (select from oncall.public_update where org_id = ${org} and incident_id = i.id)`;
@@ -111,7 +111,7 @@ const PublicUpdateRow = Type.Object({
   kind: Type.String(),
 });
 
-/** Undefined once it was retracted. */
+/** Undefined once the update is retracted. */
 export const publicUpdateById = (tx: Tx, org: string, id: string) => row(tx, PublicUpdateRow)`
   select i.service_id, i.service_name, i.id as incident_id, i.title, i.status, i.acknowledged_at, i.resolved_at, u.at, u.body, u.kind
     from oncall.public_update u join oncall.incident i on i.org_id = u.org_id and i.id = u.incident_id
@@ -123,11 +123,11 @@ const ResolvedRow = Type.Object({
   title: Type.String(),
   opened_at: Type.String(),
   resolved_at: Type.String(),
-  /** Somebody has published an update since. */
+  /** An update was published after the resolution. */
   is_told: Type.Boolean(),
 });
 
-/** Undefined: it is not resolved, or the public does not know of it. */
+/** Undefined: the incident is not resolved, or not public. */
 export const resolvedPublicIncident = (tx: Tx, org: string, incidentId: string) => row(tx, ResolvedRow)`
   select i.service_id, i.service_name, i.title, i.opened_at, i.resolved_at, u.newest >= i.resolved_at as is_told
     from oncall.incident i, lateral (select max(at) as newest from oncall.public_update where org_id = ${org} and incident_id = i.id) u
@@ -135,7 +135,7 @@ export const resolvedPublicIncident = (tx: Tx, org: string, incidentId: string) 
 
 const PublishedRow = Type.Object({ org_id: Type.String(), id: Type.String(), at: Type.String() });
 
-/** Updates of all organizations that were published in a time, oldest first, past the one that was read last. */
+/** Updates of all organizations published in a time range, oldest first, after the cursor. */
 export const updatesPublished = (tx: Tx, { from, to, after }: { from: string; to: string; after: string }, limit: number) => rows(
   tx,
   PublishedRow,

@@ -6,7 +6,7 @@ import type { IncidentRow } from './incidents.ts';
 const LagRow = Type.Object({ escalation: Type.Number(), page: Type.Number() });
 export type Lag = Static<typeof LagRow>;
 
-/** How late the engine is, in seconds: its most overdue step, and the page that has waited longest. 0 while everything is in time. */
+/** The engine's lag in seconds: the most overdue step, and the page that has waited longest. 0 while all is on time. */
 export const lag = async (tx: Tx): Promise<Lag> =>
   (await row(tx, LagRow)`
     with clock as materialized (select kernel.now() as now)
@@ -21,7 +21,7 @@ const ResponseRow = Type.Object({
   mttr: Type.Union([Type.Number(), Type.Null()]),
 });
 
-/** How long it took people to acknowledge and incidents to end, by service, over the last 30 days: a row a day is read, not every incident. */
+/** Mean times to acknowledge and to resolve by service, over 30 days. Reads one row per day, not every incident. */
 export const responseTimes = (tx: Tx) => rows(tx, ResponseRow)`
   select service_id, sum(incidents)::int as incidents, (sum(seconds_to_acknowledge) / nullif(sum(acknowledged), 0))::float8 as mtta,
          (sum(seconds_to_resolve) / nullif(sum(resolved), 0))::float8 as mttr
@@ -30,7 +30,7 @@ export const responseTimes = (tx: Tx) => rows(tx, ResponseRow)`
 type IncidentEvent = 'opened' | 'acknowledged' | 'resolved';
 type Dated = Pick<IncidentRow, 'service_id' | 'opened_at'>;
 
-/** What an incident adds to the day on which it opened. */
+/** Adds an incident to the statistics of the day on which it opened. */
 export const countResponse = (tx: Tx, org: string, incident: Dated, deed: IncidentEvent) =>
   run(tx)`${countResponseSql(org, incident, deed)}`;
 

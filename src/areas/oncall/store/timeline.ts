@@ -4,7 +4,7 @@ import { type Sql, sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type Actor, ActorJson } from './incidents.ts';
 
-/** What happened to an incident, in order. Changes that the platform makes by itself stand here and not in the audit log. */
+/** One event in an incident's timeline. Automatic changes are recorded here, not in the audit log. */
 export interface TimelineEntry {
   kind: string;
   /** One sentence for people. */
@@ -22,7 +22,7 @@ export const addEntries = (tx: Tx, org: string, incidentId: string, ...entries: 
 
 export type IncidentEntry = TimelineEntry & { incidentId: string };
 
-/** `now`: a time that the transaction has read, for the lines and their ids; without one, the database looks, which takes it longer. */
+/** `now`: a time read in this transaction, used for the entries and their ids. Without it the database reads the clock, which is slower. */
 export async function addAllEntries(tx: Tx, org: string, lines: readonly IncidentEntry[], now?: string): Promise<void> {
   if (lines.length) await run(tx)`${insertEntriesSql(org, lines, now)}`;
 }
@@ -37,13 +37,13 @@ export function insertEntriesSql(org: string, lines: readonly IncidentEntry[], n
            (select coalesce(${now ?? null}::timestamptz, kernel.now()) as now offset 0) c`;
 }
 
-/** Whether the newest lines have one of this kind that is not older than so many seconds. */
+/** Whether the newest entries contain one of this kind, at most `seconds` old. */
 export const hasRecentEntry = async (tx: Tx, org: string, incidentId: string, kind: string, seconds: number): Promise<boolean> =>
   (await row(tx, Type.Object({ told: Type.Boolean() }))`
     select exists (select from (select kind, at from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200) t
                     where t.kind = ${kind} and t.at > kernel.now() - make_interval(secs => ${seconds})) as told`)!.told;
 
-/** Whether the newest lines, since people were last asked anew, have one of this kind by this person. */
+/** Whether the newest entries since the last restart contain one of this kind by this person. */
 export const hasEntryBy = async (tx: Tx, org: string, incidentId: string, kind: string, actorId: string): Promise<boolean> =>
   (await row(tx, Type.Object({ told: Type.Boolean() }))`
     with newest as materialized (select seq, kind, actor from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200)
@@ -60,7 +60,7 @@ const EntryRow = Type.Object({
 });
 export type EntryRow = Static<typeof EntryRow>;
 
-/** The newest of it, oldest first. */
+/** The newest entries, oldest first. */
 export const timelineOf = (tx: Tx, org: string, incidentId: string, limit: number) => rows(tx, EntryRow)`
   select id, at, kind, message, actor, data
     from (select * from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit ${limit}) t order by seq`;

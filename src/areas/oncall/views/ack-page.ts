@@ -4,7 +4,7 @@ import type { IncidentRow } from '../store/incidents.ts';
 
 type FiringAlerts = Pick<PageContent, 'alerts' | 'moreAlerts'>;
 
-/** What the link in a page's mail shows, as markup: what to do first, then what is known. */
+/** The acknowledge page as markup: the button first, then the details. */
 export function ackView(incident: IncidentRow, paged: string, { alerts, moreAlerts }: FiringAlerts): string {
   const { status, acknowledged_by, resolved_by, opened_at, description } = incident;
   const settledBy = escaped((resolved_by ?? acknowledged_by)?.label ?? 'somebody');

@@ -28,10 +28,13 @@ export interface Details {
   pages: PageRow[];
 }
 
-/** So many alerts, pages and lines of the timeline are shown: an incident that stays open for months gathers more. */
+/** Alerts, pages and timeline entries shown; an incident open for months has more. */
 export const maxShown = 1_000;
 
-/** One row more than is shown of a list says that the list is longer; fewer alerts than were counted, that old occurrences were not kept. */
+/**
+ * Lists are read with one row more than shown, to detect a longer list. Fewer alert rows than `alert_count` means that old occurrences were
+ * deleted.
+ */
 export const incidentDetail = (i: IncidentRow, { alerts, timeline, updates, pages }: Details) => ({
   ...incidentView(i),
   ...present({ description: i.description, acknowledgedBy: i.acknowledged_by, resolvedBy: i.resolved_by }),

@@ -8,15 +8,15 @@ import { listStatusPagesShowing } from '../store/status-pages.ts';
 import { deleteUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
 
-/** What is older was announced, or its time has passed: nobody wants yesterday's alarm. */
+/** Older events are not announced: yesterday's alarm is not news. */
 const recentHours = 24;
 const keepDays = 7;
-/** So many subscribers have their mails queued in one transaction. */
+/** Subscribers whose mails are queued in one transaction. */
 export const batchSize = 500;
-/** Of all pages of one organization: the lane for mails is everybody's. */
+/** Limit of one organization over all its pages, because the mail lane is shared. */
 const mailsPerSecond = 20;
 
-/** What subscribers are told of: an update, or that an incident is over. */
+/** An event for subscribers: an update, or the end of an incident. */
 interface AnnouncedEvent {
   serviceId: string;
   at: string;
@@ -25,8 +25,8 @@ interface AnnouncedEvent {
 type EnqueueMails = (tx: Tx, mails: { subscriberId: string; delaySeconds: number }[]) => Promise<unknown>;
 
 /**
- * On-call leaves one of these with each update that it publishes. Safe to run twice, and to be killed: how far the subscribers have their
- * mails stands in the transaction that queues them.
+ * Announces an update; on-call enqueues it with each published update. Safe to run twice and to be killed: the transaction that queues
+ * mails also stores the last subscriber reached.
  */
 export const announceUpdate = job(updatePublished.kind, { lane: updatePublished.lane }, ({ db, key, org = '', signal }) => {
   const queue: EnqueueMails = (tx, mails) =>
@@ -43,7 +43,7 @@ export const announceUpdate = job(updatePublished.kind, { lane: updatePublished.
   return announceAll(db, signal, { org, id: key, find: (tx) => publicUpdate(tx, org, key), queue });
 });
 
-/** The same when an incident that the public knows of is resolved. An update that was published since has told its readers already. */
+/** The same when a public incident is resolved, unless an update published since has said so. */
 export const announceResolution = job(incidentResolved.kind, { lane: incidentResolved.lane }, ({ db, key, org = '', signal }) => {
   const queue: EnqueueMails = (tx, mails) =>
     enqueueMany(
@@ -66,7 +66,7 @@ export const announceResolution = job(incidentResolved.kind, { lane: incidentRes
 interface Announcement {
   org: string;
   id: string;
-  /** Undefined: there is nothing to tell any more. */
+  /** Undefined: there is nothing to announce any more. */
   find(tx: Tx): Promise<AnnouncedEvent | undefined>;
   queue: EnqueueMails;
 }
@@ -75,7 +75,7 @@ async function announceAll(db: Db, signal: AbortSignal, what: Announcement): Pro
   while (await db.write((tx) => announceBatch(tx, what))) signal.throwIfAborted();
 }
 
-/** False: everybody has their mail. */
+/** False: all subscribers are done. */
 async function announceBatch(tx: Tx, { org, id, find, queue }: Announcement): Promise<boolean> {
   const { done, after_id: after } = await lockAnnounced(tx, org, id);
   if (done) return false;
@@ -102,20 +102,20 @@ async function subscribersOf(tx: Tx, org: string, { serviceId, at }: AnnouncedEv
 
 const unconfirmedPerBatch = 1_000;
 
-/** Deletes some subscribers who never confirmed. False: there are no more of them. */
+/** Deletes a batch of subscribers who never confirmed. False: no more are left. */
 export const deleteUnconfirmedBatch = async (tx: Tx): Promise<boolean> =>
   (await deleteUnconfirmed(tx, unconfirmedPerBatch)) === unconfirmedPerBatch;
 
 const allowancesPerBatch = 1_000;
 
-/** Forgets some counts of first mails. False: there are no more of them. */
+/** Deletes a batch of expired mail counters. False: no more are left. */
 export const deleteAllowancesBatch = async (tx: Tx): Promise<boolean> =>
   (await deleteAllowances(tx, allowancesPerBatch)) === allowancesPerBatch;
 
-/** First mails that were held back are shown for so long. */
+/** Days for which held-back confirmation mails are shown. */
 const heldBackDays = 30;
 
-/** Which first mails were held back, and what was announced long ago. */
+/** Deletes old counts of held-back mails and old announcement records. */
 export async function deleteExpired(tx: Tx): Promise<void> {
   await deleteHeldBack(tx, heldBackDays);
   const { from, to } = await upgradeDays(tx);
@@ -125,18 +125,18 @@ export async function deleteExpired(tx: Tx): Promise<void> {
 const dayMs = 24 * 3_600_000;
 const daysAfter = (at: string, days: number) => new Date(Date.parse(at) + days * dayMs).toISOString();
 
-/** The day before updates came with a job each, and the day after, while servers of the release before may still run. */
+/** The days around the upgrade that introduced jobs for updates, while servers of the previous release may still run. */
 async function upgradeDays(tx: Tx): Promise<{ from: string; to: string }> {
   const at = await jobsSince(tx);
   return { from: daysAfter(at, -1), to: daysAfter(at, 1) };
 }
 
-/** So many updates are looked at in one transaction, and so many transactions are made at a time. */
+/** Updates per transaction, and transactions per run. */
 const scanLimits = { updates: 100, times: 200 };
 
 /**
- * Servers of the release before publish updates without a job. For a day after the upgrade they are found here and get theirs; how many.
- * Safe to run twice: one that has its job gets no other, and one that was announced stays so.
+ * Finds updates without a job: servers of the previous release publish them. Runs for a day before and after the upgrade and returns how
+ * many it enqueued. Safe to run twice: an update with a job, or announced already, is skipped.
  */
 export async function enqueueMissedUpdates(db: Db, signal: AbortSignal): Promise<number> {
   const days = await db.read(upgradeDays);

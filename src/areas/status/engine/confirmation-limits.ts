@@ -10,15 +10,15 @@ export interface ConfirmationRequest {
   org: string;
   pageId: string;
   address: string;
-  /** Where the wish came from. */
+  /** The client's network address. */
   client: string;
 }
 
 const subjectOf = (kind: string, name: string) => hash('sha256', `${kind} ${name}`, 'hex');
 
 /**
- * Whether one more first mail may leave; else why not, which the organization can see. The counters are rows that stay locked until the
- * transaction ends, always in this order, so of two requests at once the second counts the first.
+ * Undefined: one more confirmation mail may be sent. Otherwise the reason, which the organization can see. The counters are rows locked
+ * until the transaction ends, always in this order, so concurrent requests count each other.
  */
 export async function admitConfirmation(
   tx: Tx,

@@ -11,15 +11,15 @@ import { findLogo, findPublicStatusPage, type StatusPageRow } from '../store/sta
 import { baseUrlOf } from './base-url.ts';
 
 /**
- * What is told at first: every output is made from it, by whoever asks, without a login. `short`: characters of the newest update of an
- * incident for which there is no room. The rest of the year is in older pieces of the history.
+ * Limits of the board, from which every public output is rendered for readers without a login. `short`: characters of the newest update of
+ * an incident above the byte limit. History pages show the rest of the year.
  */
 const boardLimits = { pastDays: 365, incidents: 50, updates: 200, bytes: 96 * 1024, short: 500 };
-/** One older piece. */
+/** Limits of one history page. */
 const historyPageLimits = { pastDays: 365, incidents: 20, updates: 100, bytes: 128 * 1024 };
 const barDays = 90;
 const pastMaintenanceDays = 14;
-/** A logo up to this size travels inside the page; a larger one is an address of its own, so that the page stays small. */
+/** A logo up to this size is embedded in the page. A larger one has its own address, so that the page stays small. */
 const maxInlineLogoBytes = 3_000;
 
 export interface LoadedBoard {
@@ -28,15 +28,15 @@ export interface LoadedBoard {
   board: Board;
 }
 
-/** Everything that a page shows, as of now. Undefined: there is no such page. */
+/** Reads everything a page shows. Undefined: there is no such page. */
 export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publicUrl'>, slug: string): Promise<LoadedBoard | undefined> {
   const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;
   const org = page.org_id;
-  // Those of the page's services that still exist, with the names they have now.
+  // The page's services that still exist, with their current names.
   const names = await namedServices(tx, org, page.service_ids);
   const ids = [...names.keys()];
-  // Of those that are gone, too: what the public was told stays told.
+  // Includes deleted services: published history stays public.
   const found = await publicIncidents(tx, org, page.service_ids, { ...boardLimits, incidents: boardLimits.incidents + 1 });
   const next = found[boardLimits.incidents];
   const board = boardOf({
@@ -67,11 +67,11 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publ
 
 export interface HistoryPage {
   incidents: BoardIncident[];
-  /** Absent: that is all. */
+  /** Absent: this is the last page. */
   next?: string;
 }
 
-/** A piece of the history, as of now. Undefined: there is no such page. */
+/** Reads one history page. Undefined: there is no such status page. */
 export async function loadHistoryPage(tx: Tx, slug: string, from: HistoryCursor): Promise<HistoryPage | undefined> {
   const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;

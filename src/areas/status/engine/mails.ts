@@ -15,9 +15,9 @@ import { updateMail } from '../views/mail/update.ts';
 import { durationBetween } from '../views/render/labels.ts';
 import { baseUrlOf } from './base-url.ts';
 
-// The text of a mail is made when it is sent: a queue that waits for a relay holds neither tokens nor words that were taken back.
+// The text is rendered when the mail is sent, so the queue holds neither tokens nor retracted text.
 
-/** The link that a new subscriber follows. Run twice, it may arrive twice, with one Message-ID and the same link. */
+/** Sends the confirmation link. Run twice, the mail may arrive twice, with one Message-ID and the same link. */
 export const sendConfirmation = job('status.send-confirmation', { lane: 'mail', maxAttempts: 8 }, async ({ app, key, org }) => {
   const facts = await app.db.read(async (tx) => {
     const subscriber = await findSubscriber(tx, org!, key);
@@ -41,8 +41,8 @@ export const sendConfirmation = job('status.send-confirmation', { lane: 'mail', 
 const UpdateMail = Type.Object({ updateId: Type.String(), subscriberId: Type.String() });
 
 /**
- * One update to one subscriber. What was retracted, and who has left, is found out here, right before it is sent. Run twice, after a
- * crash between the relay's yes and our record of it, it may arrive twice, with one Message-ID.
+ * Mails one update to one subscriber. Retractions and unsubscriptions are checked right before sending. After a crash between the relay's
+ * answer and our record, the mail may arrive twice with one Message-ID.
  */
 export const sendUpdate = job(
   'status.send-update',
@@ -52,7 +52,7 @@ export const sendUpdate = job(
 
 const ResolutionMail = Type.Object({ incidentId: Type.String(), subscriberId: Type.String() });
 
-/** To one subscriber, that an incident is over; as with updates. */
+/** Mails the end of an incident to one subscriber, like an update. */
 export const sendResolution = job(
   'status.send-resolution',
   { lane: 'mail', payload: ResolutionMail, maxAttempts: 10 },

@@ -22,13 +22,13 @@ const hashToken = (token: string) => hash('sha256', token, 'buffer');
 
 export interface SubscribeRequest {
   address: string;
-  /** Where it came from. */
+  /** The client's network address. */
   client: string;
 }
 
 /**
- * A link is on its way to an address that is not subscribed yet; for others nothing happens, and nobody can tell. Returns why a link is held
- * back; an address that is new is not stored then.
+ * Sends a confirmation link to a new address. For other addresses nothing happens, and the caller cannot tell the difference. Returns why a
+ * link is held back; a new address is not stored then.
  */
 export async function subscribe(
   tx: Tx,
@@ -47,14 +47,14 @@ export async function subscribe(
   return heldBack;
 }
 
-/** Whose token it is, while it holds. */
+/** The subscriber of a valid token. */
 export const findTokenHolder = (tx: Tx, pageId: string, token: string) => findSubscriberByToken(tx, pageId, hashToken(token));
 
 export const confirmSubscription = (tx: Tx, holder: SubscriberRow) => confirmSubscriber(tx, holder.org_id, holder.id);
 
 export const unsubscribe = (tx: Tx, holder: SubscriberRow) => deleteSubscriber(tx, holder.org_id, holder.page_id, holder.id);
 
-/** The team takes somebody off its list. */
+/** Removes a subscriber on behalf of the team. */
 export async function removeSubscriber(tx: Tx, actor: Actor, page: StatusPageRow, id: string): Promise<void> {
   if (!(await deleteSubscriber(tx, actor.org, page.id, id))) notFound('subscriber');
   await audit(tx, actor, 'status.subscriber.remove', { id }, { slug: page.slug });

@@ -1,8 +1,8 @@
 import { publicId } from './public-id.ts';
 
-// The board is everything that the public may know, and every rendering is made from it alone: what is not here cannot leak.
+// The board holds all public data of a page. Every output is rendered from it alone, so that internal data cannot leak.
 
-/** What uptime says of a service; days and months as UTC has them, oldest first, those without a monitor absent. */
+/** Uptime data of a service. Days and months are UTC, oldest first; those without a monitor are absent. */
 export interface Span {
   watchedSeconds: number;
   downSeconds: number;
@@ -41,10 +41,10 @@ export interface BoardIncident {
   openedAt: string;
   acknowledgedAt?: string;
   resolvedAt?: string;
-  /** Newest first, never empty; there may be more of them than are shown here. */
+  /** Newest first, never empty; `updateCount` may be larger. */
   updates: BoardUpdate[];
   updateCount: number;
-  /** An older piece of the history goes on with it: its newest updates are in the piece before. */
+  /** The incident continues from the previous history page, which has its newest updates. */
   isContinued?: true;
 }
 
@@ -52,7 +52,7 @@ export interface BoardService {
   id: string;
   name: string;
   state: ServiceState;
-  /** Absent: nothing watches it. */
+  /** Absent: no monitor watches the service. */
   observed?: Pick<Observed, 'days' | 'months'>;
 }
 
@@ -71,25 +71,25 @@ export interface Board {
   slug: string;
   title: string;
   description?: string;
-  /** Where it is read, without a trailing slash. */
+  /** The public address, without a trailing slash. */
   url: string;
   timezone: string;
   accent?: string;
-  /** Its address below the page's own, or the image itself. */
+  /** A version for the logo's address, or the embedded image. */
   logo?: { version: string; data?: string };
   createdAt: string;
-  /** When anything of it last changed. */
+  /** Time of the last change. */
   changedAt: string;
   /** When it was read. */
   now: string;
   indicator: Indicator;
   headline: string;
-  /** Whom it is about; absent when all is well. */
+  /** The affected services; absent if all is well. */
   detail?: string;
   groups: { name?: string; services: BoardService[] }[];
   open: BoardIncident[];
   past: BoardIncident[];
-  /** Where the history goes on; absent: there is no more. */
+  /** Cursor of the next history page; absent: there is none. */
   older?: string;
   maintenance: BoardMaintenance[];
   /** Whether readers may subscribe by mail. */
@@ -114,7 +114,7 @@ export interface BoardInput {
   now: string;
   /** The names of the page's services that still exist, by id. */
   services: ReadonlyMap<string, string>;
-  /** `serviceName`: the last one, of a service that is gone. */
+  /** `serviceName`: the last name of a deleted service. */
   incidents: readonly (Omit<BoardIncident, 'service'> & { serviceName: string })[];
   older?: string;
   observed: ReadonlyMap<string, Observed>;
@@ -189,7 +189,7 @@ export const incidentOf = (i: Omit<BoardIncident, 'service'>, service: string): 
   ...(i.isContinued ? { isContinued: true } : {}),
 });
 
-/** It is over, and the newest word about it was written before. Said where its newest words are, and not again where it goes on. */
+/** The incident is resolved, and no update since says so. A continued incident says it on the earlier history page. */
 export const isResolutionUntold = (i: BoardIncident): boolean =>
   !i.isContinued && i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
 
@@ -203,7 +203,7 @@ const maintenanceOf = ({ id, title, serviceId, startsAt, endsAt }: Maintenance, 
   endsAt,
 });
 
-/** Planned work explains whatever the probes see; what they see outweighs a word about it. */
+/** Maintenance overrides monitors, and monitors override incidents. */
 function stateOf(
   id: string,
   observed: Observed | undefined,
@@ -241,7 +241,7 @@ const joinNames = (names: readonly string[]): string => {
   return shown.length > 1 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : (shown[0] ?? '');
 };
 
-/** When time alone changes it next, within so many milliseconds: a window opens or closes. */
+/** Milliseconds until a maintenance window opens or closes, at most `maxMs`. */
 export const msUntilChange = (board: Board, maxMs: number): number =>
   board.maintenance
     .flatMap((m) => [m.startsAt, m.endsAt])

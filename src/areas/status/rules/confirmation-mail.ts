@@ -1,6 +1,6 @@
-// What a first mail may say. It goes to an address that anybody typed, so the words of an organization must be neither a link nor a message.
+// Limits and text of confirmation mails. Strangers can type any address, so the organization's title must not become a link or a message.
 
-/** First mails that may leave; the recipient's are counted over all organizations. */
+/** Confirmation mails allowed. The recipient's limit counts over all organizations. */
 export const confirmationLimits = {
   recipient: { day: 5 },
   client: { hour: 20 },
@@ -8,12 +8,12 @@ export const confirmationLimits = {
 };
 
 const maxNameLength = 40;
-/** More digits than these could be a telephone number, which phones turn into a link. */
+/** More digits could be a telephone number, which phones turn into a link. */
 const maxDigits = 6;
 
 /**
- * A title without anything that mail programs turn into a link: letters, figures and a few signs are left. NFKC first, since other signs look
- * like a dot, or a letter, and are read as one.
+ * A title without characters that mail programs turn into a link; letters, digits and a few signs stay. NFKC first, because other
+ * characters look like a dot or a letter.
  */
 export function plainName(title: string): string {
   const plain = title.normalize('NFKC').replaceAll(/[^\p{L}\p{M}\p{N} &'’()!?,-]/gu, ' ');
@@ -23,11 +23,10 @@ export function plainName(title: string): string {
   return letters.length <= maxNameLength ? words : `${letters.slice(0, maxNameLength).join('').trim()}…`;
 }
 
-/** Domains of one provider whose mailboxes have both addresses. */
+/** Domains whose mailboxes have both addresses. */
 const domainAliases: Record<string, string> = { 'googlemail.com': 'gmail.com' };
 
-/** Addresses that probably lead to one mailbox: letters of either case and any form, without letters that cannot be seen, with or without a
- *  tag after `+`, with or without dots. */
+/** Normalizes addresses that probably share a mailbox: case, Unicode form, invisible characters, dots and a `+` tag are ignored. */
 export function mailboxOf(address: string): string {
   const plain = address
     .normalize('NFKC')

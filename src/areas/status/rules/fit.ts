@@ -1,4 +1,4 @@
-/** The richest rendering of a whole list that fits: each tier renders every item in one way, the last one is taken whatever its size. */
+/** The richest rendering of a list that fits. Each tier renders every item; the last tier is used whatever its size. */
 export function richestThatFits<T>(items: readonly T[], tiers: readonly ((item: T) => string)[], maxBytes: number): string {
   let made = '';
   for (const tier of tiers) {
@@ -8,7 +8,7 @@ export function richestThatFits<T>(items: readonly T[], tiers: readonly ((item: 
   return made;
 }
 
-/** In their order: whole while there is room, short from the first one on that has none, and not at all when not even that fits. */
+/** Renders items in order: full while they fit, then short, then not at all. */
 export function takeFitting<T>(items: readonly T[], whole: (item: T) => string, short: (item: T) => string, maxBytes: number) {
   const made: string[] = [];
   let left = maxBytes;

@@ -3,16 +3,19 @@ import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 
 export interface Allowance {
-  /** Whose: a hash. */
+  /** A hash of the counted subject. */
   subject: string;
   seconds: number;
   max: number;
 }
 
-/** The span has passed, or began in a future that the clock was set back from. Of two at once, the one that waited has the earlier time. */
+/**
+ * The span has passed, or starts in the future because the clock was set back. Of two concurrent calls, the one that waited has the earlier
+ * time.
+ */
 const isOver = sql`(a.started_at <= excluded.started_at - make_interval(secs => a.seconds) or a.started_at > excluded.started_at + interval '1 minute')`;
 
-/** Counts one. False: as many were taken in this span as there may be. The row is locked, so of two at once the second counts the first. */
+/** Counts one mail. False: the limit of this span is reached. The row is locked, so concurrent calls count each other. */
 export const takeAllowance = async (tx: Tx, { subject, seconds, max }: Allowance): Promise<boolean> =>
   (await run(tx)`
     insert into status.mail_allowance as a (subject, seconds, started_at, taken) values (${subject}, ${seconds}, kernel.now(), 1)
@@ -20,7 +23,7 @@ export const takeAllowance = async (tx: Tx, { subject, seconds, max }: Allowance
        set taken = case when ${isOver} then 1 else a.taken + 1 end, started_at = case when ${isOver} then excluded.started_at else a.started_at end
      where a.taken < ${max} or ${isOver}`) > 0;
 
-/** One that was taken in this transaction, and for nothing. */
+/** Returns an allowance that this transaction took and did not use. */
 export const returnAllowance = (tx: Tx, { subject, seconds }: Allowance) =>
   run(tx)`update status.mail_allowance set taken = taken - 1 where subject = ${subject} and seconds = ${seconds}`;
 
@@ -38,7 +41,7 @@ export const countHeldBack = (tx: Tx, org: string, pageId: string, reason: HeldB
 export const listHeldBack = (tx: Tx, org: string, pageId: string) => rows(tx, HeldBackRow)`
   select reason, mails, last_at from status.held_back where org_id = ${org} and page_id = ${pageId} order by reason`;
 
-/** Some counts whose span has passed; how many. */
+/** Deletes a batch of expired counters; returns how many. */
 export const deleteAllowances = (tx: Tx, limit: number) => run(tx)`
   delete from status.mail_allowance where (subject, seconds) in (
     select subject, seconds from status.mail_allowance where started_at < (select kernel.now()) - interval '2 days'

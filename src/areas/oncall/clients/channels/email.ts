@@ -2,7 +2,7 @@ import { type Mail, NotDelivered } from '../../../../kernel/mail.ts';
 import { pageSubject, pageText } from '../../rules/page-mail.ts';
 import { type Channel, extraSentences, PageFailed } from './channel.ts';
 
-/** Mail cannot be looked up afterwards: one that is sent twice carries one Message-ID, and mail programs show it once. */
+/** Sent mail cannot be looked up. A mail that is sent twice has one Message-ID, so mail programs show it once. */
 export const makeEmail = (mail: Mail): Channel => ({
   send: async (page, context) => {
     const { incident } = page;

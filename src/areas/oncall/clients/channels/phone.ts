@@ -8,7 +8,7 @@ export function requireAccount({ account }: SendContext): ProviderAccount {
   return account;
 }
 
-/** With the reports we want, or without them where the provider cannot reach us: a page matters more than its report. */
+/** Sends with a status callback, and without it if the provider cannot reach our address: the page matters more than its report. */
 export async function sendWithCallback(
   publicUrl: string,
   page: PageToSend,
@@ -24,7 +24,7 @@ export async function sendWithCallback(
   }
 }
 
-/** What the provider knows of earlier attempts, or what its refusal means for the page. */
+/** Runs a provider lookup and turns its refusal into PageFailed. */
 export const lookUp = <T>(asked: Promise<T>): Promise<T> =>
   asked.catch((error) => {
     throw toPageFailed(error);

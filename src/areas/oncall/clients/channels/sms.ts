@@ -2,7 +2,7 @@ import { messagesTo, sendMessage } from '../twilio/client.ts';
 import { type Channel, extraSentences, type PageToSend } from './channel.ts';
 import { lookUp, requireAccount, sendWithCallback } from './phone.ts';
 
-/** Reply codes stand in every message: they say which incident is meant, and by them we find it again at the provider. */
+/** Every message contains its reply code. The code names the incident in a reply, and identifies the message at the provider. */
 const replyInstructions = (page: PageToSend) => `Reply ${page.code}a to acknowledge, ${page.code}r to resolve.`;
 
 const body = (page: PageToSend) => {

@@ -4,7 +4,7 @@ import { callsTo, startCall } from '../twilio/client.ts';
 import { type Channel, extraSentences } from './channel.ts';
 import { lookUp, requireAccount, sendWithCallback } from './phone.ts';
 
-/** The provider's clock and ours may differ a little. */
+/** Allowed difference between the provider's clock and ours. */
 const skewMs = 10_000;
 
 export const makeVoice = (publicUrl: () => string): Channel => ({
@@ -16,7 +16,8 @@ export const makeVoice = (publicUrl: () => string): Channel => ({
     );
     return { providerId, state: 'sent' };
   },
-  // Calls carry nothing of ours that can be listed: one to this phone since then, which no other page has claimed, is this one.
+  // Twilio's call list has no field of ours. So a call to this phone since the first attempt, claimed by no other page, is this page's
+  // call.
   find: async (page, context) => {
     const account = requireAccount(context);
     const earliestMs = Date.parse(page.sendingAt) - skewMs;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 
-// The four calls of Twilio's REST API that paging needs. The operator's own address, so not through the guard.
+// The Twilio REST calls that paging needs. The operator sets the address, so requests bypass the SSRF guard.
 
 export interface Account {
   url: string;
@@ -9,7 +9,7 @@ export interface Account {
   authToken: string;
 }
 
-/** Twilio's own refusal, with its code where it gave one. */
+/** A refusal by Twilio, with its error code if there is one. */
 export class TwilioRefusal extends Error {
   readonly status: number;
   readonly code: number | undefined;
@@ -22,7 +22,7 @@ export class TwilioRefusal extends Error {
   }
 }
 
-/** Nobody answered, or the answer made no sense: worth trying again. */
+/** Twilio did not answer, or its answer is invalid: retry. */
 export class TwilioUnavailable extends Error {
   constructor(sentence: string, options?: { cause?: unknown }) {
     super(sentence, options);
@@ -103,7 +103,7 @@ export interface OutgoingMessage {
   statusCallback?: string;
 }
 
-/** Twilio forgets it after five minutes: a page that arrives an hour late wakes the wrong person. */
+/** Twilio drops the message after five minutes: a page that arrives an hour late wakes the wrong person. */
 const validitySeconds = '300';
 
 export const sendMessage = async (account: Account, m: OutgoingMessage) =>
@@ -135,7 +135,7 @@ export const startCall = async (account: Account, c: OutgoingCall) =>
     ]),
   ).sid;
 
-/** What went out to a phone since a day: Twilio filters by whole days. */
+/** Messages to a phone on or after a day: Twilio filters by whole days. */
 export const messagesTo = async (account: Account, to: string, from: string, since: string) =>
   MessagesAnswer(
     await call(account, 'GET', '/Messages', [

@@ -3,17 +3,17 @@ import { retryAdviceOfCode } from '../../rules/provider-reports.ts';
 import { PageFailed } from '../channels/channel.ts';
 import { TwilioRefusal } from './client.ts';
 
-/** The account itself is refused: every page will be, until somebody sets it again. */
+/** Twilio refuses the account: every page fails until an admin sets the credential again. */
 const brokenAccountCodes = new Set([20003, 20404]);
-/** The provider cannot reach our address for its reports; the page itself is fine without them. */
+/** Twilio cannot reach our callback address. The page itself goes through without reports. */
 const callbackRefusedCodes = new Set([21609, 21604, 11200]);
 
 const isAccountRefused = ({ status, code }: TwilioRefusal) => status === 401 || brokenAccountCodes.has(code ?? 0);
 export const isCallbackRefused = (error: unknown): boolean => error instanceof TwilioRefusal && callbackRefusedCodes.has(error.code ?? 0);
 
 /**
- * What a refusal means for the page. One of the account is not about the page: it passes once the credential is set again or the bill is paid.
- * One without a code of Twilio's is some proxy's between us, which knows nothing of the page.
+ * The retry advice for a refusal. An account refusal is not about the page: it passes once the credential is set again or the bill is paid.
+ * A refusal without a Twilio code comes from a proxy in between, which knows nothing of the page.
  */
 function retryAdviceOf(refusal: TwilioRefusal): RetryAdvice {
   if (isAccountRefused(refusal) || refusal.code === undefined) return 'until mended';

@@ -15,13 +15,13 @@ import { reachabilityOf } from '../reachability.ts';
 
 export type ServiceDiagnosis = { service: ServiceRow } & Diagnosis;
 
-/** Of a schedule with more in seven days, the rest is taken as if it were not there. */
+/** Overrides read of one schedule; further ones in the seven days are ignored. */
 const maxOverridesPerSchedule = 200;
-/** A call that nobody answers has failed as well, which says nothing of the channel. */
+/** Voice is excluded: an unanswered call counts as failed, which says nothing about the channel. */
 const channelsToCheck: readonly ChannelName[] = ['email', 'sms'];
 const failureDays = 7;
 
-/** Each of these services, as it would be paged for. A few statements, however many they are. */
+/** Diagnoses these services with a fixed number of statements. */
 export async function examineServices(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, services: readonly ServiceRow[]) {
   const at = await now(tx);
   const until = new Date(Date.parse(at) + lookaheadDays * 86_400_000).toISOString();
@@ -50,7 +50,7 @@ export async function examineServices(tx: Tx, app: Pick<App, 'config' | 'mail'>,
   return { at, examined };
 }
 
-/** The turns of each schedule; between two schedules others have their turn. */
+/** The shifts of each schedule. Yields to the event loop after each one. */
 export async function shiftsBySchedule(rotas: ReadonlyMap<string, Rota>, at: string, until: string) {
   const schedules = new Map<string, { name: string; shifts: Shift[]; participants: readonly Person[] }>();
   for (const [id, { name, rotation, overrides }] of rotas) {
@@ -60,7 +60,7 @@ export async function shiftsBySchedule(rotas: ReadonlyMap<string, Rota>, at: str
   return schedules;
 }
 
-/** Each policy once, however many services it is attached to; between two of them others have their turn. */
+/** Diagnoses each policy once, even if several services share it. Yields to the event loop after each one. */
 export async function diagnosePolicies(
   attached: readonly { policy_id: string; steps: readonly Step[] }[],
   snapshot: Snapshot,
@@ -74,7 +74,7 @@ export async function diagnosePolicies(
   return diagnoses;
 }
 
-/** How each of these people could be reached now; those who are no members are left out. */
+/** The reachability of each person now; users who are not members are left out. */
 async function loadPeople(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, ids: readonly string[]) {
   const [members, preferences, failures, reachOf] = await Promise.all([
     membersOf(tx, org),

@@ -14,20 +14,20 @@ import { findReport, listOncallOrgs, type ReportCounts, saveReport } from '../..
 import { examineServices, type ServiceDiagnosis } from './examine.ts';
 
 const servicesPerBatch = 50;
-/** Beyond these an organization's further services are asked for by `GET /oncall/doctor` only, and the mail says so. */
+/** The daily mail covers this many services and says so. `GET /oncall/doctor` covers all. */
 const maxServices = 5_000;
-/** Services that a mail names, and owners who get one. */
+/** Services listed in a mail, and owners who get it. */
 const maxServicesInMail = 50;
 const maxOwners = 20;
 
 interface Examination extends ReportCounts {
-  /** With anything wrong, paged or not. */
+  /** Services with any problem, whether a page would go out or not. */
   withProblems: number;
   listed: ServiceDiagnosis[];
   isTruncated: boolean;
 }
 
-/** All services of an organization, some at a time, each slice a transaction of its own. */
+/** Examines all services of an organization in batches, each in its own transaction. */
 async function examineOrganization(db: Db, app: App, org: string, signal: AbortSignal): Promise<Examination> {
   const found = { services: 0, unpaged: 0, withProblems: 0, listed: [] as ServiceDiagnosis[] };
   const hash = createHash('sha256');
@@ -45,7 +45,7 @@ async function examineOrganization(db: Db, app: App, org: string, signal: AbortS
       if (!one.by) found.unpaged++;
       if (!one.problems.length) continue;
       found.withProblems++;
-      // By what is wrong, not by its words: a gap that comes a day nearer is no news.
+      // Hashes problem codes, not sentences: a gap that is one day nearer is not news.
       hash.update(JSON.stringify([one.service.id, Boolean(one.by), [...new Set(one.problems.map((p) => p.code))].sort()]));
       if (found.listed.length < maxServicesInMail) found.listed.push(one);
     }
@@ -54,8 +54,8 @@ async function examineOrganization(db: Db, app: App, org: string, signal: AbortS
 }
 
 /**
- * Examines an organization and writes to its owners, if there is something to tell. Safe to run twice: a mail that is sent twice in a day
- * carries one Message-ID. What could not be sent is on record for `GET /oncall/doctor`, and tried again an hour later.
+ * Examines an organization and mails its owners if there is something to report. Safe to run twice: a mail sent twice on a day has one
+ * Message-ID. A failed mail is recorded for `GET /oncall/doctor` and retried an hour later.
  */
 export const doctorJob: Job<unknown, unknown> = job(
   'oncall.doctor',
@@ -74,7 +74,7 @@ export const doctorJob: Job<unknown, unknown> = job(
   },
 );
 
-/** Undefined: at least one of them has it. */
+/** Undefined: at least one owner got the mail. Otherwise the reason why none did. */
 async function mailOwners(db: Db, app: App, org: string, found: Examination, at: string): Promise<string | undefined> {
   const { owners, name } = await db.read(async (tx) => ({
     owners: await ownersOf(tx, org, maxOwners),
@@ -128,7 +128,7 @@ function mailText({ services, unpaged, withProblems, listed, isTruncated }: Exam
 
 const orgsPerBatch = 100;
 
-/** A job for each organization that uses on-call and whose day has come. */
+/** Enqueues a job for each organization that uses on-call and is due for its daily examination. */
 export async function enqueueDueExaminations(db: Db, signal: AbortSignal): Promise<void> {
   let after = '';
   for (let found = orgsPerBatch; found === orgsPerBatch && !signal.aborted; ) {

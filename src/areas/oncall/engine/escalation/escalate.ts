@@ -13,7 +13,7 @@ import { findUnreached, followNextRule } from './unreached.ts';
 
 export type EscalationRow = incidents.IncidentRow & { now: string; has_pages: boolean };
 
-/** Fires what is due of one incident's walk, hands on what reached nobody, and says when it goes on. */
+/** Fires the due steps of one incident, moves on from people who cannot be reached, and schedules the next run. */
 export const escalate: Escalate = async (tx, org, id, requestId) => {
   const incident = await incidents.lockForEscalation(tx, org, id);
   if (incident?.status === 'acknowledged') return checkAcknowledged(tx, org, incident);
@@ -24,7 +24,7 @@ export const escalate: Escalate = async (tx, org, id, requestId) => {
   else if (incident.walk_state === 'walking') await runEscalation(tx, org, incident, escalationStateOf(incident), requestId);
 };
 
-/** From where the walk stands on, as far as it is due. */
+/** Fires the due steps from `from` on and stores the new position. */
 async function runEscalation(
   tx: Tx,
   org: string,
@@ -41,16 +41,16 @@ async function runEscalation(
   ]);
 }
 
-/** What the steps that were due have come to. */
+/** The result of the due steps. */
 export interface FiredSteps {
   fired: incidents.FiredStep;
-  /** How it goes on; undefined: it is over. */
+  /** The next position; undefined: the escalation is exhausted. */
   state: EscalationState | undefined;
   jobs: WantedJob[];
   lines: TimelineEntry[];
 }
 
-/** With a writer of the caller's own, only as far as the first step that pages somebody: those after it look at its pages. */
+/** With a caller's `writer`, stops after the first step that pages a person: later steps read its pages from the database. */
 export async function fireDueSteps(
   tx: Tx,
   org: string,
@@ -92,21 +92,18 @@ export async function fireDueSteps(
   return { fired, state: isOver ? undefined : state, jobs, lines };
 }
 
-/** What the steps of a walk leave to be written: together, at its end. */
+/** Rows that the steps collect; the caller writes them together at the end. */
 interface PendingWrites {
   jobs: WantedJob[];
   lines: TimelineEntry[];
   held: HeldBack[];
 }
 
-/**
- * Whoever acknowledged is reminded when their time has come, and must be reached when there is something to tell them: else the
- * incident is nobody's, and is walked again.
- */
+/** Reminds the acknowledger when due. If a notice cannot reach the acknowledger, the escalation restarts. */
 async function checkAcknowledged(tx: Tx, org: string, incident: EscalationRow): Promise<void> {
   const unreached = incident.notices ? await findUnreached(tx, org, incident) : undefined;
   if (unreached?.isPermanent && !(await followNextRule(tx, org, incident, unreached)))
-    return restartEscalation(tx, org, incident, `${incident.acknowledged_by?.label ?? 'Whoever acknowledged'} cannot be reached`);
+    return restartEscalation(tx, org, incident, `${incident.acknowledged_by?.label ?? 'The acknowledger'} cannot be reached`);
   if (!incident.next_at) return;
   let next: string | undefined = incident.next_at;
   if (Date.parse(next) <= Date.parse(incident.now)) {
@@ -116,7 +113,7 @@ async function checkAcknowledged(tx: Tx, org: string, incident: EscalationRow): 
   if (next) await enqueue(tx, stepJob, { key: incident.id, org, runAt: next });
 }
 
-/** At the step that fired last, which reached nobody: what the pass has waited is what its earlier steps waited for somebody. */
+/** The state for firing the last step again. Only earlier steps that reached a person count as waited. */
 async function stateAfterUnreached(tx: Tx, org: string, { id, round, pass, step, policy, now }: EscalationRow): Promise<EscalationState> {
   const reached = await stepsReached(tx, org, { incident_id: id, round, pass });
   const waited = policy!.steps.reduce((sum, { waitSeconds }, i) => (i < step && reached.has(i) ? sum + waitSeconds : sum), 0);
@@ -132,10 +129,10 @@ export const escalationStateOf = (incident: incidents.IncidentRow): EscalationSt
 const exhaustedMessage = ({ name, repeat }: Policy) =>
   `Nobody acknowledged: the policy ${name} is walked through${repeat ? ` ${repeat + 1} times` : ''}. The incident stays open, and nobody else is paged`;
 
-/** Later than this is worth telling. */
+/** Lateness below this is not reported. */
 const minReportedLatenessMs = 2_000;
 
-/** What was due while the server was away says so: the minutes before it are explained. */
+/** Reports a step that fires late after downtime, so the timeline explains the gap. */
 function latenessOf(due: EscalationState, now: number): { words: string; data: { lateSeconds?: number } } {
   const lateness = now - due.at;
   return lateness > minReportedLatenessMs
@@ -143,17 +140,14 @@ function latenessOf(due: EscalationState, now: number): { words: string; data: {
     : { words: '', data: {} };
 }
 
-/**
- * When the walk goes on after a step, for the timeline: whoever reads it knows until when nobody else is paged, and why. What comes at
- * once needs no words.
- */
+/** Says in the timeline when the next step fires. A step that follows at once needs no text. */
 function nextStepSuffix({ next, at }: EscalationState, now: string): string {
   if (at <= Date.parse(now)) return '';
   const what = !next ? 'the policy is walked through' : next.step ? `step ${next.step + 1} follows` : `pass ${next.pass + 1} begins`;
   return `; unless somebody acknowledges, ${what} at ${new Date(at).toISOString()}`;
 }
 
-/** One step: its responder's pages; the rest is added to `todo`. Whom it paged, and how the walk goes on. */
+/** Fires one step: makes the responder's pages and adds the rest to `pending`. Returns the paged user and the next state. */
 async function fireStep(
   tx: Tx,
   org: string,
@@ -174,9 +168,9 @@ async function fireStep(
   };
   for (;;) {
     const reached = await responderOf(tx, org, target, now, tried, memberToPage);
-    if ('nobody' in reached) {
+    if ('unreachedBecause' in reached) {
       const { then, words, data } = advanceAfter(false);
-      const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}${words || '; going on at once'}${late}`;
+      const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.unreachedBecause}${words || '; going on at once'}${late}`;
       pending.lines.push({ kind: 'nobody_on_call', message, data });
       return { userId: null, then };
     }
@@ -191,6 +185,6 @@ async function fireStep(
     pending.jobs.push(...jobs);
     pending.held.push(...held);
     if (isPaged) return { userId: member.id, then };
-    tried.add(member.id); // not one page could be put on record
+    tried.add(member.id); // not one page could be stored
   }
 }

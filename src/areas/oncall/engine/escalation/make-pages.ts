@@ -10,30 +10,30 @@ import type { TimelineEntry } from '../../store/timeline.ts';
 import { pageJob } from '../page.ts';
 import type { Responder } from './responder.ts';
 
-/** Where in an incident's walk pages are made, and when. */
+/** The position in an incident's escalation for which pages are made, and the time. */
 export interface PageOccasion {
   incidentId: string;
   round: number;
   pass: number;
   step: number;
-  /** Which of the pages to whoever acknowledged, and what it tells; absent in a walk. */
+  /** Number and text of a notice to the acknowledger; absent in an escalation. */
   notice?: { number: number; about: string };
   now: string;
   requestId: string | undefined;
-  /** The page before it failed, so it is made whatever the limits say. */
+  /** The page before it failed, so this page ignores the limits. */
   ignoreLimits?: true;
-  /** Nobody was paged about the incident before: nothing of it can have been held back either. */
+  /** The incident has no pages yet, so none was held back either. */
   isFirst?: true;
 }
 
-/** What a person did not get, because it would have been too much in a minute. */
+/** Pages of a person that the limits held back. */
 export interface HeldBack {
   label: string;
   reason: HeldReason;
   pages: number;
 }
 
-/** Where pages are put on record, and how many were held back. */
+/** Stores new pages and counts of held-back pages. */
 export interface PageWriter {
   insert(pages: readonly NewPage[]): Promise<Inserted>;
   addHeldBack(userId: string, pages: number): Promise<unknown>;
@@ -44,7 +44,7 @@ const pageWriterFor = (tx: Tx, org: string, { incidentId, now }: PageOccasion): 
   addHeldBack: (userId, pages) => limits.addHeldBack(tx, org, { incidentId, userId }, pages),
 });
 
-/** The writer of an incident that is not on record itself yet: what is put into it is written with the incident. */
+/** A writer for an incident that is not stored yet: its pages are inserted with the incident. */
 export interface BufferedPageWriter extends PageWriter {
   pages: PageToMake[];
   heldBack: { userId: string; pages: number }[];
@@ -66,8 +66,7 @@ export function makeBufferedPageWriter(now: string): BufferedPageWriter {
 }
 
 /**
- * The pages that somebody's rules ask for, as far as the limits allow. Their jobs and the lines for the timeline are the caller's to
- * write, together with what else it has.
+ * Makes the pages of a person's rules within the limits. The caller stores the returned jobs and timeline entries together with its own.
  */
 export async function makePages(
   tx: Tx,
@@ -134,7 +133,7 @@ export async function makePages(
   };
 }
 
-/** Which of the wanted pages the limits allow. What is made in any case is not counted for. */
+/** Applies the limits to the wanted pages. Pages that ignore the limits are not counted. */
 async function applyLimits<W extends { delaySeconds: number }>(
   tx: Tx,
   org: string,
@@ -142,7 +141,7 @@ async function applyLimits<W extends { delaySeconds: number }>(
   userId: string,
   wanted: readonly W[],
 ): Promise<{ made: readonly W[]; held: ReadonlyMap<HeldReason, number> }> {
-  // The first page about an incident goes out whatever the limits say.
+  // The first page about an incident ignores the limits.
   if (regardless || (isFirst && wanted.length === 1)) return { made: wanted, held: new Map() };
   const pageKey = { incidentId, userId };
   const delays = wanted.map((w) => w.delaySeconds);
@@ -153,7 +152,7 @@ async function applyLimits<W extends { delaySeconds: number }>(
   return limitPages(wanted, nearby, !isPaged);
 }
 
-/** One line for each person and reason, however many steps held something back. */
+/** One entry per person and reason, even if several steps held pages back. */
 export function heldBackEntries(held: readonly HeldBack[]): TimelineEntry[] {
   const groups = Map.groupBy(held, ({ label, reason }) => `${reason} ${label}`);
   return [...groups.values()].map((group) => {
@@ -167,7 +166,7 @@ export function heldBackEntries(held: readonly HeldBack[]): TimelineEntry[] {
   });
 }
 
-/** A code of four digits for each rule, naming nothing else of theirs as far as a few guesses find it. */
+/** A four-digit reply code for each rule. Codes of the person's recent pages are avoided, with a few spare guesses. */
 async function pickReplyCodes(tx: Tx, org: string, userId: string, rules: readonly { channel: ChannelName }[]): Promise<string[]> {
   const guesses = new Set<string>();
   while (guesses.size < rules.length + 8) guesses.add(String(randomInt(10_000)).padStart(4, '0'));

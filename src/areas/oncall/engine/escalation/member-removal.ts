@@ -12,38 +12,38 @@ import { addAllEntries, addEntries } from '../../store/timeline.ts';
 import { wakeEscalation } from '../step.ts';
 import { restartEscalation } from './restart.ts';
 
-/** Incidents that the removal itself hands on, and pages that it cancels; `leaveJob` does the others, so many in each transaction. */
+/** Incidents handed on and pages canceled in the removal's own transaction; then per transaction of `leaveJob`. */
 const removalLimits = { incidents: 100, pages: 500 };
 const jobLimits = { incidents: 25, pages: 500 };
 
 const Leaving = Type.Object({
   userId: Type.String(),
   label: Type.String(),
-  /** When they were removed: what they acknowledge as a member once more stays theirs. */
+  /** Time of the removal. An incident that the person acknowledges later, as a member again, stays with that person. */
   leftAt: Type.String(),
-  /** The last incident that was handed on. */
+  /** The last incident handed on so far. */
   after: Type.String(),
-  /** The last page to them that waited when they were removed; later ones are made for them as a member once more. */
+  /** The last page queued for the person at removal. Later pages belong to a new membership. */
   lastPage: Type.Optional(Type.String()),
 });
 type Leaving = Static<typeof Leaving>;
 
 /**
- * Hands on a slice of the incidents of somebody who was removed, then cancels a slice of the pages to them, and leaves a job for the next
- * slice behind whatever else is due in the lane. Safe to run twice: the slice, its end and the next job are one transaction. A page that
- * falls due before its slice is canceled by its own job.
+ * Hands on a slice of a removed member's incidents, then cancels a slice of the pages to that person, and enqueues itself for the next
+ * slice behind other due work. Safe to run twice: the slice, its end and the next job are one transaction. A page that falls due before its
+ * slice is canceled by its own job.
  */
 export const leaveJob: Job<Leaving, unknown> = job('oncall.leave', { lane: 'page', payload: Leaving, maxAttempts: 10_000 }, (run) =>
   run.finishWith((tx) => leaveSlice(tx, run.org!, run.payload, jobLimits)),
 );
 
 /**
- * Takes somebody who leaves the organization off call: rotations go on with the next in line, what they stand in for falls back, and
- * incidents that waited for them, or that they acknowledged, are handed on. Says what that changed, in sentences for whoever removes them.
+ * Takes a member off call on removal. Rotations continue with the next person, and the member's overrides are deleted. Incidents that
+ * waited for the member, or that the member acknowledged, are handed on. Returns sentences for the person who removes the member.
  */
 export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email: string; name: string }): Promise<string[]> {
   const org = by.org;
-  await lockLeaving(tx, org, member.id); // what is opened for them at this moment is there to be handedOn on
+  await lockLeaving(tx, org, member.id); // waits for incidents that open for the member at this moment
   const at = await now(tx);
   const sentences: string[] = [];
   const overridesBySchedule = Map.groupBy(await schedules.deleteOverridesOf(tx, org, member.id), (o) => o.schedule_id);
@@ -68,7 +68,7 @@ export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email
     : [...sentences.slice(0, maxSentences - 1), `there are ${sentences.length - maxSentences + 1} changes more`];
 }
 
-/** Sentences for the person who removes somebody: the audit log keeps no longer list. */
+/** Sentences returned: the audit log keeps no longer list. */
 const maxSentences = 20;
 
 async function leaveRotation(tx: Tx, by: Actor, schedule: schedules.ScheduleRow, userId: string, at: string): Promise<string> {
@@ -90,7 +90,7 @@ async function leaveRotation(tx: Tx, by: Actor, schedule: schedules.ScheduleRow,
   return wasOnCall ? `they were on call in the schedule ${schedule.name}; ${next.label} is now` : `they left the schedule ${schedule.name}`;
 }
 
-/** Incidents in the order of their ids, and once there are no more, pages. When there may be more of either, a job goes on. */
+/** Incidents in id order first, then pages. A job continues if there may be more of either. */
 async function leaveSlice(tx: Tx, org: string, leaving: Leaving, limit: typeof jobLimits) {
   const { userId, label, leftAt: until, after } = leaving;
   const handedOn = await incidents.incidentsOfPerson(tx, org, { userId, after, until, limit: limit.incidents });

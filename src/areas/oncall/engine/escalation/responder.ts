@@ -5,15 +5,15 @@ import type { Person } from '../../rules/rotation.ts';
 import { peopleOnCall } from '../../store/schedules.ts';
 import { type PagingPreferences, preferencesOf } from '../../store/settings.ts';
 
-/** Somebody whom a step reaches, and how they want to be paged. */
+/** The person a step pages, with their paging preferences. */
 export type Responder = { member: Member; label: string; broken: string[] } & PagingPreferences;
 
-/** Whom a step reaches at an instant, or why nobody. `because`: why it is not the one whose turn it is. */
-export type ResponderResult = (Responder & { because?: string }) | { nobody: string };
+/** The responder of a step, or why there is none. `because`: why the person on call is not the responder. */
+export type ResponderResult = (Responder & { because?: string }) | { unreachedBecause: string };
 
 /**
- * Schedules are asked when the step fires: an override made a second before counts. Whoever was tried in this step and could not be
- * reached, or is no member any more, is passed over for the next in the rotation.
+ * Finds the responder when the step fires, so an override made a second earlier counts. People already tried in this step, and people who
+ * are not members any more, are passed over for the next in the rotation.
  */
 export async function responderOf(
   tx: Tx,
@@ -33,5 +33,5 @@ export async function responderOf(
     if (member && !tried.has(userId)) return { member, label: name, ...wishes, ...(because ? { because } : {}) };
     because ??= `${name}${where} ${member ? 'cannot be reached' : 'is no member any more'}`;
   }
-  return { nobody: because ?? `nobody is on call in the schedule ${target.label || target.id}` };
+  return { unreachedBecause: because ?? `nobody is on call in the schedule ${target.label || target.id}` };
 }

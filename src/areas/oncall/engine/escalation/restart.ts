@@ -1,4 +1,4 @@
-// What happens to an incident after its walk has ended or was stopped, so that nobody is left unpaged in silence.
+// Restarts an ended or stopped escalation when something new happens, so that an incident is never left unpaged in silence.
 import { memberOf } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueueAll } from '../../../../kernel/jobs/index.ts';
@@ -11,7 +11,7 @@ import { notifyStatusPages } from '../public-incidents.ts';
 import { wakeEscalation } from '../step.ts';
 import { heldBackEntries, makePages } from './make-pages.ts';
 
-/** Pages from the first step on, whether nobody has acknowledged or somebody who is not there any more. The incident is locked. */
+/** Escalates from the first step again, after exhaustion or when the acknowledger is gone. The incident is locked. */
 export async function restartEscalation(tx: Tx, org: string, incident: incidents.IncidentRow, why: string): Promise<void> {
   const restarted = await incidents.restartEscalation(tx, org, incident.id);
   if (incident.status === 'acknowledged') await notifyStatusPages(tx, org, incident.id);
@@ -25,12 +25,12 @@ export async function restartEscalation(tx: Tx, org: string, incident: incidents
   });
 }
 
-/** Pages whoever acknowledged, by their first rule; when they are gone, the walk begins again. The incident is locked. */
+/** Pages the acknowledger by their first rule. If they are no member any more, the escalation restarts. The incident is locked. */
 export async function pageAcknowledger(tx: Tx, org: string, incident: incidents.IncidentRow, about: string): Promise<void> {
   const by = incident.acknowledged_by;
   const member = by?.id ? await memberOf(tx, org, by.id) : undefined;
   if (!by || !member)
-    return restartEscalation(tx, org, incident, `${about}, and ${by?.label ?? 'whoever acknowledged'} is no member any more`);
+    return restartEscalation(tx, org, incident, `${about}, and ${by?.label ?? 'the acknowledger'} is no member any more`);
   const { phone, rules, broken } = await preferencesOf(tx, member.id);
   const first = rules.reduce((a, b) => (b.delaySeconds < a.delaySeconds ? b : a));
   const number = await incidents.countNotice(tx, org, incident.id);
@@ -52,7 +52,7 @@ export async function pageAcknowledger(tx: Tx, org: string, incident: incidents.
   await Promise.all([enqueueAll(tx, jobs), addEntries(tx, org, incident.id, told, ...lines, ...heldBackEntries(held))]);
 }
 
-/** Something new fires on an incident that is not resolved. A walk under way goes on as it is. */
+/** Reacts to a new firing alert on an unresolved incident. A running escalation continues unchanged. */
 export async function reactToNewAlerts(tx: Tx, org: string, incident: incidents.IncidentRow, about: string, isNew: boolean): Promise<void> {
   if (incident.status === 'open' && incident.walk_state === 'exhausted') await restartEscalation(tx, org, incident, about);
   if (incident.status === 'acknowledged' && isNew) await pageAcknowledger(tx, org, incident, about);

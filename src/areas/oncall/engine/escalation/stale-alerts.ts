@@ -4,16 +4,16 @@ import { type IncidentRow, lockIncidentRows } from '../../store/incidents.ts';
 import { addEntries, type TimelineEntry } from '../../store/timeline.ts';
 import { pageAcknowledger, restartEscalation } from './restart.ts';
 
-/** More lines than these are one: a timeline is for people. */
+/** More entries than these become one, because people read the timeline. */
 const maxLines = 20;
 
 /**
- * Alerts whose sender has fallen silent, each told once. Silence is no end: the incident stays as it is. But nobody is left to wait for a
- * word that may never come: whoever acknowledged is told, and when nobody did, a policy that was walked through is walked again.
+ * Reports each alert whose sender fell silent once. Silence does not resolve an incident. The acknowledger is paged, or an exhausted
+ * escalation restarts.
  */
 export async function reportStaleAlerts(db: Db): Promise<void> {
   const failures: unknown[] = [];
-  // One whose deliveries do not let it in keeps nobody else from hearing.
+  // A service that fails does not stop the report for the others.
   for (const { org_id, service_id } of await db.read(staleServices))
     await db.write((tx) => reportStaleOfService(tx, org_id, service_id)).catch((error) => failures.push(error));
   if (failures.length > 0) throw failures[0];

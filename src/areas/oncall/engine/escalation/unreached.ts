@@ -1,4 +1,4 @@
-// Pages that all failed: the person's next rule takes over, then the next person of the rotation, then the next step.
+// Handles a step whose pages all failed. The person's other rules come first, then the next person in the rotation, then the next step.
 import { memberOf } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueueAll } from '../../../../kernel/jobs/index.ts';
@@ -8,7 +8,7 @@ import { preferencesOf } from '../../store/settings.ts';
 import { addEntries } from '../../store/timeline.ts';
 import { makePages } from './make-pages.ts';
 
-/** Where pages were made: in the step that fired last, or as the newest notice to whoever acknowledged. */
+/** The position of the last pages: the step that fired last, or the newest notice to the acknowledger. */
 const positionOf = (incident: IncidentRow) => ({
   incident_id: incident.id,
   round: incident.round,
@@ -21,11 +21,11 @@ export interface Unreached {
   userId: string;
   label: string;
   about: string | null;
-  /** Every page has failed, was canceled, or waits until something is mended; else one fails for now, and none went out. */
+  /** Every page has failed, was canceled, or waits for a repair. Otherwise one page fails temporarily and none was sent. */
   isPermanent: boolean;
 }
 
-/** Who was paged in vain. Undefined while one of the pages made there went out, or has its first attempt before it. */
+/** The person who was paged without success. Undefined while a page at this position was sent, or has its first attempt ahead. */
 export async function findUnreached(tx: Tx, org: string, incident: IncidentRow): Promise<Unreached | undefined> {
   const made = await pagesToCheck(tx, org, incident);
   const isWaiting = ({ state }: { state: string }) => state === 'queued' || state === 'sending';
@@ -36,7 +36,7 @@ export async function findUnreached(tx: Tx, org: string, incident: IncidentRow):
   return isStuck || !alive.length ? { userId: last.user_id, label: last.label, about: last.about, isPermanent: !alive.length } : undefined;
 }
 
-/** Those made there; when the limits held back all of them, the ones that the same person got last. */
+/** The pages of this position. If the limits held back all of them, the last pages of the same person. */
 async function pagesToCheck(tx: Tx, org: string, incident: IncidentRow) {
   const position = positionOf(incident);
   const made = await pages.pagesAt(tx, org, position);
@@ -46,7 +46,7 @@ async function pagesToCheck(tx: Tx, org: string, incident: IncidentRow) {
   return newest ? (await pages.pagesAt(tx, org, { ...position, ...newest })).filter((p) => p.user_id === userId) : [];
 }
 
-/** A rule of theirs that was not followed, because the limits held its page back or it was not the first: now it is. False: there is none. */
+/** Fires a rule of the person that was not fired yet: the limits held back its page, or it was not the first. False: no rule is left. */
 export async function followNextRule(
   tx: Tx,
   org: string,

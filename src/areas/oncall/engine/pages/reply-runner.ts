@@ -5,12 +5,16 @@ import { runFor } from '../../../../kernel/fairness/index.ts';
 import { addressKey } from '../../../../kernel/http/anonymous-caller.ts';
 
 /**
- * Answers somebody who has no token, but a link or a phone: at the cost of the organization whose page it is, once that is proven. Whoever
- * floods us by a link, which they may hold although they left, does so at the cost of their address.
+ * Runs the answer of a person without a token, who has a link or a phone. The work is charged to the page's organization once the link or
+ * signature is verified. Above the limit, answers by link are charged to the client's address, because a former member may still hold
+ * links.
  */
 export type ReplyRunner = <T>(org: string, operation: string, work: () => Promise<T>, link?: IncomingMessage) => Promise<T>;
 
-/** So many a minute of an organization are urgent, as acknowledgements with a token are: whoever floods us with them is not in need. */
+/**
+ * Answers per minute and organization that are urgent, as acknowledgements with a token are. Further ones are a flood and get normal
+ * priority.
+ */
 const urgentRepliesPerMinute = 300;
 
 export function makeReplyRunner({ requests, watch, peers }: App): ReplyRunner {

@@ -21,13 +21,13 @@ import { isSigned } from './signature.ts';
 type Route = { Params: { org: string; page: string } };
 type Fields = Record<string, string>;
 
-/** What the provider tells us: how a message or a call went, which key was pressed, what somebody texted back. */
+/** Provider callbacks: reports about messages and calls, pressed keys, and replies by text. */
 export function twilioCallbacks(server: FastifyInstance, app: App, authTokenOf: AuthTokenOf, runReply: ReplyRunner) {
   const signed = (request: FastifyRequest<Route>) => readSigned(app, authTokenOf, request);
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/status', async (request, answer) => {
     const fields = await signed(request);
     const { org } = request.params;
-    // A door of their own: of each message there are several, and a storm's must not keep anybody from answering it.
+    // Reports have their own slots: a message causes several, and a storm of them must not delay answers.
     await app.requests.run(`${org} reports`, () =>
       runFor({ org, operation: 'twilio report' }, () => app.db.write((tx) => handleReport(tx, request.params, fields)), app.watch),
     );
@@ -50,7 +50,7 @@ export function twilioCallbacks(server: FastifyInstance, app: App, authTokenOf: 
 
 const twiml = (answer: FastifyReply, text: string) => answer.type('text/xml; charset=utf-8').send(text);
 
-/** Only the account's own token signs for it, over the address that we gave out: never over what the Host header says. */
+/** Verifies the account's signature over the URL that we gave out, never over the Host header. */
 async function readSigned(app: App, authTokenOf: AuthTokenOf, request: FastifyRequest<Route>): Promise<Fields> {
   const fields = (request.body ?? {}) as Fields;
   const given = request.headers['x-twilio-signature'];
@@ -70,7 +70,7 @@ async function handleReport(tx: Tx, { org, page }: Route['Params'], fields: Fiel
   const outcome = fields.CallStatus ? callReport(fields.CallStatus) : messageReport(fields.MessageStatus ?? '', code);
   if (outcome.is === 'delivered') await markDelivered(tx, org, page);
   if (outcome.is !== 'failed') return;
-  // A call that was answered with a key has ended well, whatever the line says afterwards.
+  // A call that was answered with a key succeeded, whatever the final report says.
   const known = await pageById(tx, org, page);
   if (known && known.state !== 'confirmed') await endUndelivered(tx, org, page, outcome);
 }
@@ -94,14 +94,14 @@ const answerSentence = (settled: AnswerResult): string => {
     : `Already acknowledged by ${acknowledged_by?.label ?? 'somebody'}.`;
 };
 
-/** A phone may have had another owner, who left: what was sent to them is nobody's to answer. */
+/** Drops pages to former members: a phone may have changed its owner. */
 async function pagesOfMembers(tx: Tx, org: string, paged: readonly PagedRow[]): Promise<PagedRow[]> {
   const left = new Set<string>();
   for (const id of new Set(paged.map((p) => p.user_id))) if (!(await memberOf(tx, org, id))) left.add(id);
   return paged.filter((p) => !left.has(p.user_id));
 }
 
-/** Without a code the newest page is meant, unless several incidents wait: then the person must say which. */
+/** Without a code the newest page is meant. If several incidents are open, the person must name one. */
 async function handleText(tx: Tx, org: string, from: string, text: string): Promise<string | undefined> {
   const said = readReply(text);
   if (said.act === 'stop' || said.act === 'start') {

@@ -21,7 +21,7 @@ test('whatever is reached, each step of each pass comes once, and never earlier 
   fc.assert(
     fc.asyncProperty(anyPolicy, fc.infiniteStream(fc.boolean()), async (policy, reached) => {
       const found = await preview(policy, '2026-01-01T00:00:00.000Z', async () =>
-        reached.next().value ? { userId: 'usr_1', label: 'Ada', pages: [] } : { nobody: 'nobody' },
+        reached.next().value ? { userId: 'usr_1', label: 'Ada', pages: [] } : { unreachedBecause: 'the schedule is empty' },
       );
       assert.deepEqual(
         found.map(({ pass, step }) => pass * policy.steps.length + step),

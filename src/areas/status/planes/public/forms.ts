@@ -19,7 +19,7 @@ export type Forms = (request: IncomingMessage, response: ServerResponse, route: 
 
 type SendFormNotice = (status: number, heading: string, body: string, headers?: Record<string, string>) => void;
 
-/** One request of a reader's, and how to answer it. */
+/** One form request, and how to answer it. */
 interface FormRequest {
   app: App;
   request: IncomingMessage;
@@ -29,11 +29,13 @@ interface FormRequest {
 }
 
 const bodyLimits = { maxBytes: 4_096, totalMs: 10_000 };
-/** Wishes to subscribe a minute, from one place and to one page. Mails to one address are limited where they are asked for; of links only
- *  wrong ones are counted, since large mail providers unsubscribe for all their users from a few addresses. */
+/**
+ * Subscribe requests per minute, per client and per page. Mails to one address are limited in engine/confirmation-limits.ts. Only wrong
+ * links are counted, because large mail providers unsubscribe all their users from a few addresses.
+ */
 const perMinute = { client: 10, page: 60 };
 
-/** What readers do: subscribe, confirm, leave. Following a link shows; only a press of the button does, since mail scanners follow links. */
+/** The readers' forms: subscribe, confirm, unsubscribe. GET only shows a button, because mail scanners follow links. */
 export function makeForms(app: App): Forms {
   const perClient = rateLimit(perMinute.client);
   const pages = rateLimit(perMinute.page);
@@ -57,7 +59,7 @@ export function makeForms(app: App): Forms {
     if (route.to === 'subscribe') {
       if (!subscribable)
         return sendFormNotice(503, 'No mail leaves this page', '<p>Its operator has set up no mail server. Follow the feed instead.</p>');
-      // In this order: who has had their share takes nothing of the page's, which is everybody's.
+      // The client's limit comes first, so that a blocked client does not use up the page's shared limit.
       const clientVerdict = perClient.take(peers.of(request));
       const verdict = clientVerdict.allowed ? pages.take(page.pageId) : clientVerdict;
       return verdict.allowed ? answerSubscribe(formRequest) : slowDown({ 'Retry-After': String(verdict.resetSeconds) });
@@ -87,12 +89,12 @@ async function answerSubscribe(formRequest: FormRequest): Promise<void> {
         'Retry-After': '3600',
       },
     );
-  // The same words whether the address was new, waiting, subscribed or had its links of today: nobody learns who reads this page.
+  // The same answer whether the address is new, pending, subscribed or at its daily limit, so that it does not reveal who reads this page.
   sendFormNotice(
     200,
     'Look into your mailbox',
     `<p>If ${escaped(address)} is not subscribed yet, we have sent it a link. Updates come once it is followed, within 24 hours.</p>
-<p>An address is sent at most ${confirmationLimits.recipient.day} links a day, whoever asks for them. If none comes, try again tomorrow or follow the feed.</p>`,
+<p>An address is sent at most ${confirmationLimits.recipient.day} links a day, no matter who asks for them. If none comes, try again tomorrow or follow the feed.</p>`,
   );
 }
 
@@ -112,7 +114,7 @@ async function answerConfirm({ app, request, sendFormNotice }: FormRequest, hold
 
 async function answerUnsubscribe({ app, request, sendFormNotice }: FormRequest, holder: SubscriberRow | undefined): Promise<void> {
   if (request.method === 'POST') {
-    // RFC 8058: mail programs send this themselves, and may do so twice.
+    // RFC 8058: mail programs send this POST themselves, possibly twice.
     if (holder) await app.db.write((tx) => unsubscribe(tx, holder));
     return sendFormNotice(200, 'You are not subscribed', '<p>No further mail will come from this page.</p>');
   }

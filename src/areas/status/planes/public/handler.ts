@@ -18,7 +18,7 @@ interface Parts {
 
 const routeFor = ({ url = '/' }: IncomingMessage) => routeOf(pathBelow(url), isRendering);
 
-/** What is known to hold is sent at once, without a promise. False: it has to be looked up, and nothing was sent. */
+/** Sends a cached page without a promise. False: it must be looked up, and nothing was sent. */
 export function sendCached(pageCache: PageCache, request: IncomingMessage, response: ServerResponse, route = routeFor(request)): boolean {
   const known = route.to === 'rendering' && isRead(request) ? pageCache.peek(route.slug) : undefined;
   if (!known || route.to !== 'rendering') return false;
@@ -62,7 +62,7 @@ function sendRendering(request: IncomingMessage, response: ServerResponse, found
   if (found.is !== 'page') return sendNotFound(request, response);
   if (found.ageMs === undefined) return found.renderings.get(name)!.send(request, response);
   const seconds = Math.floor(found.ageMs / 1000);
-  // RFC 9111, 5.1 and RFC 7234, 5.5.1: caches and programs are told too. Rounded, so that a crowd of late readers shares a rendering.
+  // RFC 9111, 5.1 and RFC 7234, 5.5.1: headers tell caches and programs too. The age is rounded, so that many readers share one rendering.
   const told = seconds < 60 ? 'less than a minute' : formatDuration(Math.floor(seconds / 60) * 60);
   found.renderings.getStale(name, told)!.send(request, response, ['Age', String(seconds), 'Warning', '110 - "Response is Stale"']);
 }

@@ -19,7 +19,7 @@ export type HistoryPageSender = (
   response: ServerResponse,
 ) => Promise<void>;
 
-/** Unlike the newest state these are read from the database when asked for, at any place that somebody names: so many a minute. */
+/** Database reads per minute and client: history pages are read on request, at any cursor in the URL. */
 const readsPerMinute = 60;
 const cacheLimits = { pages: 500, bytes: 16 * 1024 * 1024, ms: 30_000 };
 
@@ -28,7 +28,7 @@ interface CachedHistoryPage {
   bytes: number;
 }
 
-/** Older pieces of the history: read when somebody wants them, and kept for a moment, or until anything public changes. */
+/** Serves history pages: read on request, cached for 30 s or until public data changes. */
 export function makeHistoryPageSender(app: App): HistoryPageSender {
   const reads = rateLimit(readsPerMinute);
   const pages = app.caches.make<CachedHistoryPage>({
@@ -61,6 +61,6 @@ async function renderPage(app: App, page: ShownStatusPage, cursor: HistoryCursor
   if (!found) return undefined;
   const { html, policy } = renderOlder(board, found.incidents, found.next);
   const headers = [...cacheControl, 'Content-Security-Policy', policy];
-  // With what is packed of it.
+  // Twice the size, for the compressed copies.
   return { output: makeOutput(html, { type: 'text/html; charset=utf-8', headers }), bytes: 2 * Buffer.byteLength(html) };
 }

@@ -9,7 +9,7 @@ import { ownHost } from './own-host.ts';
 import type { PageCache } from './page-cache.ts';
 import { prefix } from './route.ts';
 
-/** Public pages on the main port, and on a host of their own, where there is nothing else. */
+/** Public pages on the main port, and alone on their own host. */
 export function publicPlane(app: App, pageCache: PageCache): Plane {
   const own = ownHost(app.config);
   return {

@@ -1,4 +1,4 @@
-/** What is remembered of a page, and how much it weighs. */
+/** A cached page with its organization. */
 export interface CacheItem {
   slug: string;
   page?: { org: string };
@@ -8,7 +8,7 @@ export interface LastRead<K extends CacheItem> {
   get(slug: string): K | undefined;
   set(slug: string, known: K): void;
   delete(slug: string): void;
-  /** Whether one more page of this organization would drive out others. */
+  /** Whether one more page of this organization would evict others. */
   isFull(org: string): boolean;
 }
 
@@ -18,17 +18,17 @@ interface Limits<K> {
   bytesOf(known: K): number;
 }
 
-/** An organization has this part of it at most, as in the caches of the kernel. */
+/** The largest share of one organization, as in the kernel's caches. */
 const maxOrgShare = 1 / 4;
-/** Full is what has less than this part of it free. */
+/** The cache counts as full below this free share. */
 const minFreeShare = 1 / 8;
 
-/** What was read last of each page. An organization that has more than its share loses what was read longest ago of its own. */
+/** Keeps the last read state of each page. An organization above its share loses its own least recently read pages. */
 export function makeLastRead<K extends CacheItem>({ pages, bytes, bytesOf }: Limits<K>): LastRead<K> {
-  /** Those that nobody has asked for longest come first. */
+  /** Least recently requested first. */
   const all = new Map<string, K>();
   let totalBytes = 0;
-  /** By organization, the pages that are here, those that were read longest ago first, and what they weigh. */
+  /** Per organization: its cached pages, least recently read first, and their bytes. */
   const shares = new Map<string, { slugs: Set<string>; bytes: number }>();
 
   const remove = (slug: string) => {
@@ -45,7 +45,7 @@ export function makeLastRead<K extends CacheItem>({ pages, bytes, bytesOf }: Lim
   const add = (slug: string, known: K) => {
     const org = known.page?.org ?? '';
     const held = shares.get(org) ?? { slugs: new Set(), bytes: 0 };
-    shares.set(org, of);
+    shares.set(org, held);
     all.set(slug, known);
     held.slugs.add(slug);
     held.bytes += bytesOf(known);
@@ -76,7 +76,7 @@ export function makeLastRead<K extends CacheItem>({ pages, bytes, bytesOf }: Lim
     isFull: (org) => {
       const orgBytes = shares.get(org)?.bytes ?? 0;
       if (orgBytes > bytes * maxOrgShare * (1 - minFreeShare)) return true;
-      // Many organizations together: whoever has more than an equal part makes room, and the others are read anew.
+      // The cache is full with many organizations: those above an equal share make space.
       return totalBytes > bytes * (1 - minFreeShare) && orgBytes > (bytes * (1 - minFreeShare)) / shares.size;
     },
   };

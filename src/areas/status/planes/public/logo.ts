@@ -10,7 +10,10 @@ type Logo = NonNullable<Awaited<ReturnType<typeof findLogo>>>;
 
 export type LogoSender = (page: ShownStatusPage, request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Bytes of a tenant's on our origin: an image by its first bytes, never sniffed, never a document. Its address changes with it. */
+/**
+ * A tenant's bytes on our origin: the type follows from the first bytes, and the headers prevent sniffing and documents. The address
+ * changes with the logo.
+ */
 export function makeLogoSender(app: App): LogoSender {
   const kept = new LRUCache<string, Logo>({ max: 100, maxSize: 4 * 1024 * 1024, sizeCalculation: ({ logo }) => 100 + logo.length });
 

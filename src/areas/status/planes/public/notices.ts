@@ -5,7 +5,7 @@ import { escaped } from '../../../../kernel/http/html.ts';
 import { frameHeaders } from '../../../../kernel/http/plane.ts';
 import { noticeOf, type RenderedPage } from '../../views/render/document.ts';
 
-/** A page that says one thing, made for this request. */
+/** Sends a short page made for this request. */
 export function sendNotice(
   request: IncomingMessage,
   response: ServerResponse,
@@ -39,7 +39,7 @@ export const sendUnavailable = (request: IncomingMessage, response: ServerRespon
 export const sendWrongMethod = (request: IncomingMessage, response: ServerResponse, allow: string) =>
   sendNotice(request, response, 405, wrongMethodNotice, { Allow: allow });
 
-/** Whatever went wrong, readers are told to come again; or that another process of ours shows the pages. */
+/** Answers an error: readers are asked to try again, or told that another process serves the pages. */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown) {
   if (!(error instanceof Refusal) || error.code !== 'served_elsewhere') return sendUnavailable(request, response);
   sendNotice(request, response, error.status, noticeOf('There are no status pages here', `<p>${escaped(error.message)}</p>`));

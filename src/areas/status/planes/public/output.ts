@@ -6,18 +6,18 @@ import { frameHeaders } from '../../../../kernel/http/plane.ts';
 
 type Coding = 'identity' | 'gzip' | 'br';
 
-/** One body in the codings that readers ask for, each made when first asked for and sent as it is from then on. */
+/** One body in each requested coding, encoded once on first use. */
 export interface Output {
   send(request: IncomingMessage, response: ServerResponse, more?: readonly string[]): void;
 }
 
 const brotliAsync = promisify(brotliCompress);
 const gzipAsync = promisify(gzip);
-const minCompressibleBytes = 860; // below a packet there is nothing to gain
+const minCompressibleBytes = 860; // smaller bodies fit one packet anyway
 
 export interface OutputOptions {
   type: string;
-  /** Further headers, names and values in turn. */
+  /** Further headers; names and values alternate. */
   headers: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
     send: (request, response, more) => {
       const asked = request.headers['if-none-match'];
       if (asked !== undefined && (asked.includes(tag) || asked === '*')) {
-        // RFC 9110, 15.4.5: what a 200 would have said, without the body's own.
+        // RFC 9110, 15.4.5: the headers of a 200, without those of the body.
         const { headers: full } = ready.get('identity')!;
         return void response.writeHead(304, frameHeaders(request, [...withoutLength(full), ...(more ?? [])])).end();
       }
@@ -93,7 +93,7 @@ const withoutLength = (headers: readonly string[]) => {
   return headers.toSpliced(at, 2);
 };
 
-/** RFC 9110, 12.5.3, as far as two codings need it. Browsers all say the same few things, so the answer is remembered. */
+/** RFC 9110, 12.5.3, for two codings. Browsers send few different headers, so results are cached. */
 const codingByHeader = new Map<string, Coding>();
 
 export function codingFor(header: string | undefined): Coding {

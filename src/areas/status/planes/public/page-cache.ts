@@ -12,10 +12,10 @@ import { listSlugs } from '../../store/status-pages.ts';
 import { type LastRead, makeLastRead } from './last-read.ts';
 import { type Renderings, renderingsOf } from './renderings.ts';
 
-/** One page as this process last read it; without renderings, there is no such page. */
+/** One page as last read by this process; without `page`, the slug is unknown. */
 interface CachedPage {
   slug: string;
-  /** By the monotonic clock, before the reading began. */
+  /** Monotonic time before the read began. */
   readAt: number;
   page?: ShownStatusPage & { fingerprint: string };
 }
@@ -25,55 +25,55 @@ export interface ShownStatusPage {
   org: string;
   pageId: string;
   renderings: Renderings;
-  /** Set when nobody could look whether it still holds. */
+  /** Set if the page may be outdated, because the database did not answer. */
   ageMs?: number;
 }
 
-/** `away`: never read here, and nobody to ask. */
+/** `unavailable`: never read by this process, and the database does not answer. */
 export type StatusPageAnswer = ShownStatusPage | { is: 'unknown' } | { is: 'unavailable' };
 
-/** Without news it is read again this often: days end, and so do windows that nobody closes. */
+/** A page is read again at least this often: days end, and maintenance windows open and close by time alone. */
 const refreshMs = 30_000;
-/** Readers are not kept waiting longer than this for a database that does not answer, as long as there is something to show. */
+/** The longest wait for the database while there is an older state to show. */
 const readTimeoutMs = 1_000;
-/** After it did not answer, nobody asks again for this long. */
+/** After a failed read, the slug is not read again for this long. */
 const cooldownMs = 1_000;
-/** While we cannot hear of changes, what was read this moment ago still holds. */
+/** While the NOTIFY connection is down, a page this fresh is still shown without a read. */
 const freshWithoutNoticesMs = 250;
 const retryMs = { min: 50, max: 2_000 };
 const warmedPages = 200;
 const limits = { pages: 2_000, bytes: 64 * 1024 * 1024 };
 
 export interface PageCache {
-  /** At once when it is known to hold. */
+  /** The cached page if it is current; no read. */
   peek(slug: string): StatusPageAnswer | undefined;
   find(slug: string): Promise<StatusPageAnswer>;
-  /** Reads the pages that changed last, so that they can be shown when the database goes. Once: the same promise for all who ask. */
+  /** Reads the most recently changed pages, so that they can be shown without a database. All callers share one promise. */
   warm(): Promise<void>;
   stop(): void;
 }
 
-/** What one memory consists of. */
+/** The state of one page cache. */
 interface CacheState {
   app: App;
-  /** What is known to hold. */
+  /** Pages known to be current. */
   cache: DropCache<CachedPage>;
-  /** What was read last, whether it still holds or not: shown with its age while the database is away. */
+  /** The last read state, current or not: shown with its age while the database is unavailable. */
   lastRead: LastRead<CachedPage>;
-  /** The readings under way while the cache cannot hear of changes. */
+  /** Reads in flight while the cache hears no changes. */
   inFlight: Map<string, Promise<CachedPage | undefined>>;
-  /** How often a page was read without being kept, and the timer of its next reading. */
+  /** Per slug: reads whose result was not cached, and the retry timer. */
   uncached: Map<string, { tries: number; timer?: NodeJS.Timeout }>;
-  /** The pages that are to be read anew, by organization, while somebody is at it. */
+  /** Pages queued for a refresh, by organization, while a refresh runs. */
   refreshQueues: Map<string, Set<string>>;
-  /** By the monotonic clock: until then nobody asks a database that did not answer. */
+  /** Monotonic time until which a slug is not read after a failure. */
   cooldownUntil: LRUCache<string, number>;
   stopped: boolean;
 }
 
 /**
- * Pages are rendered once a change in each process. Whoever changes what they show drops their topics everywhere; what is dropped
- * is read anew at once, without waiting for a reader: should the database go away then, the last state is the true one.
+ * Renders pages once per change and process. A writer drops the topics of changed pages in every process. A dropped page is read again at
+ * once, without waiting for a reader, so that the last state is current if the database fails next.
  */
 export function makePageCache(app: App): PageCache {
   const state: CacheState = {
@@ -121,7 +121,7 @@ async function findPage(state: CacheState, slug: string): Promise<StatusPageAnsw
   }
 }
 
-/** The cache lets one fill serve all who wait for it while it hears of changes. While it does not, we see to that. */
+/** The cache shares one fill between waiting readers while it hears changes. While it does not, `inFlight` does. */
 function fetchPage(state: CacheState, slug: string): Promise<CachedPage | undefined> {
   const { app, cache, inFlight } = state;
   const ask = () => cache.get(slug, () => fillPage(state, slug));
@@ -145,7 +145,7 @@ async function fillPage(state: CacheState, slug: string) {
 async function readPage({ app, lastRead }: CacheState, slug: string): Promise<CachedPage> {
   const readAt = performance.now();
   const before = lastRead.get(slug);
-  // What was not read yet is read at the cost of whoever asks for it: anybody may make names up.
+  // The first read of a slug is charged to the client, because slugs can be made up.
   const org = before?.page?.org ?? currentContext().org;
   const context = { org, operation: 'status page', isSystem: org === systemContext.org };
   const loaded = await runFor(context, () => app.db.read((tx) => loadBoard(tx, app, slug)), app.watch);
@@ -156,7 +156,7 @@ async function readPage({ app, lastRead }: CacheState, slug: string): Promise<Ca
   }
   const { now, ...lasting } = loaded.board;
   const fingerprint = JSON.stringify([lasting, now.slice(0, 10)]);
-  // Nothing changed: what was rendered still serves. Its `now` is of before, which only a late page would show.
+  // Unchanged: the old renderings stay. Their `now` is older, which only a stale page would show.
   const same = before?.page?.fingerprint === fingerprint;
   const renderings = same ? before.page!.renderings : renderingsOf(loaded.board);
   if (same) renderings.board.now = now;
@@ -166,7 +166,7 @@ async function readPage({ app, lastRead }: CacheState, slug: string): Promise<Ca
   return known;
 }
 
-/** When the cache did not keep a page, since something was dropped while it was read, no change would be heard of: it is read again. */
+/** Reads a page again if the cache did not keep it. A drop during the read prevents caching, and later changes would not be heard. */
 function retryUntilCached(state: CacheState, { slug, page }: CachedPage): void {
   const { app, cache, uncached } = state;
   if (!page || state.stopped || !app.listener.hearing) return;
@@ -185,9 +185,9 @@ function retryUntilCached(state: CacheState, { slug, page }: CachedPage): void {
 }
 
 /**
- * The pages of an organization are read anew one after the other, each once however often it changed meanwhile: one with a hundred pages
- * whose monitors flap takes one connection and no more. What does not fit into its share of the memory is left to its next reader, since
- * whatever was kept would drive out another page, and that one the next.
+ * Refreshes the pages of an organization one at a time, each once even after several changes. So an organization with 100 pages and
+ * flapping monitors uses one connection. Above the organization's cache share, a page is left to its next reader, because caching it would
+ * evict another page.
  */
 function queueRefresh(state: CacheState, org: string, slug: string): void {
   const { refreshQueues, lastRead } = state;
@@ -203,7 +203,7 @@ function queueRefresh(state: CacheState, org: string, slug: string): void {
 
 async function drainRefreshQueue(state: CacheState, org: string): Promise<void> {
   const slugs = state.refreshQueues.get(org)!;
-  // A set goes on with what is added while somebody walks through it.
+  // Iterating a set includes elements added meanwhile.
   for (const slug of slugs) {
     slugs.delete(slug);
     if (!state.stopped) await fetchPage(state, slug).catch(() => {});
@@ -213,7 +213,7 @@ async function drainRefreshQueue(state: CacheState, org: string): Promise<void> 
 
 async function warmPages(state: CacheState): Promise<void> {
   const { app } = state;
-  // Feeds name the address that readers use, and a port of the system's choosing is known only once it is bound.
+  // Feeds contain the public address, which is known only once the port is bound.
   while (!app.publicUrl() && !state.stopped) await sleep(20, undefined, { ref: false });
   if (state.stopped) return;
   const recent = await app.db.read((tx) => listSlugs(tx, warmedPages));
@@ -233,7 +233,7 @@ function staleAnswer({ lastRead }: CacheState, slug: string): StatusPageAnswer {
   return known.page ? { ...known.page, ageMs: performance.now() - known.readAt } : unknownPage;
 }
 
-/** What a page weighs with its renderings, roughly: they are made from what the fingerprint holds. */
+/** Estimated bytes of a page with its renderings, which are made from the fingerprint's data. */
 const sizeOf = ({ page }: CachedPage) => 1_000 + 8 * (page?.fingerprint.length ?? 0);
 
 const readTimeout = new Error('the database did not answer in time');

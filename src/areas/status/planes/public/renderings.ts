@@ -6,16 +6,16 @@ import { type RenderedStatusPage, renderStatusPage, staleNotice } from '../../vi
 import { statuspageFiles } from '../../views/render/statuspage-api.ts';
 import { makeOutput, type Output } from './output.ts';
 
-/** Everything that can be asked for of one page, each rendered when first asked for. One of these stands for one state of the page. */
+/** All outputs of one state of a page, each rendered on first request. */
 export interface Renderings {
   board: Board;
-  /** Undefined: there is no such thing. */
+  /** Undefined: there is no such output. */
   get(name: string): Output | undefined;
-  /** The same, saying how old it is. Only pages for people differ; programs are told by headers. */
+  /** The same with its age. Only HTML pages change; programs get headers. */
   getStale(name: string, age: string): Output | undefined;
 }
 
-/** Long enough to spare us a crowd that reloads, short enough that what is retracted is gone from caches within seconds. */
+/** Long enough for a crowd that reloads, short enough to remove retracted text from caches within seconds. */
 export const cacheControl = ['Cache-Control', 'public, max-age=10'];
 const forPrograms = [
   ...cacheControl,

@@ -1,6 +1,6 @@
 import { type HistoryCursor, parseCursor } from '../../rules/history-cursor.ts';
 
-/** Where pages are on the main host. */
+/** The path prefix of pages on the main host. */
 export const prefix = '/status/';
 
 /** The path after `/status/`, or on a host of its own after `/`, without the query. */
@@ -10,14 +10,14 @@ export function pathBelow(url: string): string {
   return path.startsWith(prefix) ? path.slice(prefix.length) : path.slice(1);
 }
 
-/** What a path below a page's address asks for. */
+/** The target of a path below a page's address. */
 export type Route =
   | { to: 'rendering'; slug: string; name: string }
   | { to: 'older'; slug: string; cursor: HistoryCursor }
   | { to: 'logo'; slug: string }
   | { to: 'subscribe'; slug: string }
   | { to: 'confirm' | 'unsubscribe'; slug: string; token: string }
-  /** The page's own address with a slash too many. */
+  /** The page's address with a trailing slash; redirected. */
   | { to: 'elsewhere'; slug: string }
   | { to: 'nothing' };
 

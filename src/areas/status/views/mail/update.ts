@@ -12,7 +12,7 @@ export interface UpdateFacts {
   token: string;
 }
 
-/** One update, word for word. Plain text: it looks the same everywhere and carries nothing that could be clicked by mistake. */
+/** One update, word for word. Plain text looks the same everywhere and contains nothing to click by mistake. */
 export function updateMail({ address, page, service, incident, update, token }: UpdateFacts): Omit<Message, 'id' | 'org'> {
   const leave = `${page.url}/unsubscribe/${token}`;
   return {

@@ -3,28 +3,28 @@ import { type Style, styleOf } from './style.ts';
 
 export interface RenderedPage {
   html: string;
-  /** The Content-Security-Policy under which it may be shown. */
+  /** The page's Content-Security-Policy. */
   policy: string;
 }
 
 export interface Document {
   title: string;
   accent?: string | undefined;
-  /** Markup: what comes before <main>, what is in it, and what follows. */
+  /** Markup before, inside and after <main>. */
   header: string;
   main: string;
   footer?: string;
   /** Further elements of the head. */
   head?: string;
-  /** Whether an image of our own is shown, besides the one inside the page. */
+  /** Whether the page loads an image from our host, beside an embedded one. */
   image?: boolean;
-  /** The colour of the small picture in the browser's tab. */
+  /** The favicon's colour. */
   mark?: string;
 }
 
 const styles = new Map<string, Style>();
 
-/** A page for people: no script, nothing from elsewhere, one style that its policy names by hash. */
+/** An HTML page without script or external resources. Its policy names its one style by hash. */
 export function documentOf({
   title,
   accent,
@@ -52,7 +52,7 @@ function styleFor(accent = ''): Style {
   return made;
 }
 
-/** A page that says one thing. `body` is markup. */
+/** A short notice page. `body` is markup. */
 export const noticeOf = (title: string, body: string, accent?: string): RenderedPage =>
   documentOf({
     title,

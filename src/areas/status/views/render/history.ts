@@ -6,7 +6,7 @@ import { wholeIncident } from './incident.ts';
 import { type Clock, clockOf } from './labels.ts';
 import type { RenderedStatusPage } from './status-page.ts';
 
-/** The newest public incidents, with what of their words there is room for, and the way to the others. */
+/** The newest public incidents, their updates within the limits, and the link to older ones. */
 export function renderHistory(board: Board): RenderedStatusPage {
   const clock = clockOf(board.timezone);
   const incident = (i: BoardIncident) =>
@@ -21,7 +21,7 @@ export function renderHistory(board: Board): RenderedStatusPage {
   return pageOf(board, `../${board.slug}`, `${daysOf([...board.open, ...board.past], clock, incident)}${older}`);
 }
 
-/** One further piece of it. `next`: where it goes on. */
+/** One history page. `next`: the cursor of the next one. */
 export function renderOlder(board: Board, incidents: readonly BoardIncident[], next: string | undefined): RenderedStatusPage {
   const clock = clockOf(board.timezone);
   const links = `<p><a href="../history">The newest incidents</a>${next ? ` · <a href="${next}">Older incidents</a>` : ''}</p>`;

@@ -8,7 +8,7 @@ const time = (at: string, clock: Clock) => `<time datetime="${at}">${clock.momen
 
 const update = (u: BoardUpdate, clock: Clock) => `<li><b>${incidentLabels[u.state]}</b>${time(u.at, clock)}<p>${linked(u.body)}</p></li>`;
 
-/** The end of an incident, when no update since has told of it. */
+/** The end of an incident, if no update since has mentioned it. */
 const ended = (i: BoardIncident, clock: Clock) =>
   isResolutionUntold(i) ? `<li><b>${incidentLabels.resolved}</b>${time(i.resolvedAt!, clock)}</li>` : '';
 
@@ -21,7 +21,7 @@ const facts = (i: BoardIncident, clock: Clock) =>
       : `${incidentLabels[i.state]} · since ${time(i.openedAt, clock)}`
   }</p>`;
 
-/** An incident with every word of it that is here. `more`: markup that says where the others are. */
+/** An incident with all loaded updates. `more`: markup that links to the others. */
 export const wholeIncident = (i: BoardIncident, clock: Clock, more = ''): string =>
   `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${ended(i, clock)}${i.updates.map((u) => update(u, clock)).join('')}</ol>${more}</article>`;
 
@@ -34,7 +34,7 @@ const withoutHalfWord = (text: string) =>
     isSpace,
   ) || text;
 
-/** Its newest word, cut when it is long, and where to read on. */
+/** The newest update, truncated if long, with a link to the rest. */
 export function shortIncident(i: BoardIncident, clock: Clock, slug: string): string {
   const [newest] = i.updates;
   const body = newest!.body.length > shortBody ? `${withoutHalfWord(newest!.body.slice(0, shortBody).toWellFormed())} …` : newest!.body;

@@ -38,11 +38,11 @@ export interface Clock {
   day(at: string): string;
   /** November 2026, of `2026-11`. */
   month(text: string): string;
-  /** 3 Oct, of `2026-10-03`, whatever the zone: it is a day already. */
+  /** 3 Oct, of `2026-10-03`, independent of the zone. */
   date(text: string): string;
 }
 
-/** Times as readers of the page write them. */
+/** Times in the page's zone. */
 export function clockOf(timeZone: string): Clock {
   const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone, ...options });
   const moment = format({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });

@@ -17,7 +17,7 @@ const colour = { operational: 'operational', incident: 'incident', down: 'down',
 const head = (s: BoardService) =>
   `<div class="row"><b>${escaped(s.name)}</b><span class="st ${colour[s.state]}">${serviceLabels[s.state]}</span></div>`;
 
-/** Ninety days in one picture of a few bytes: runs of equal days, and a mask that cuts them into bars. */
+/** Ninety days as a small SVG: runs of equal days, and a mask that cuts them into bars. */
 function bar(s: BoardService, { today }: RenderContext): string {
   if (!s.observed) return '';
   const paths = new Map<string, string>();
@@ -46,7 +46,7 @@ function months(s: BoardService, { clock, today }: RenderContext): string {
 
 const percentText = (percent: number | undefined) => (percent === undefined ? '–' : `${percent} %`);
 
-/** From the richest to the plainest: a page of a hundred services still is one small page. */
+/** Renderings from rich to plain, so that a page with 100 services stays small. */
 export const serviceTiers = (context: RenderContext): ((s: BoardService) => string)[] => [
   (s) => `<li>${head(s)}${bar(s, context)}${months(s, context)}</li>`,
   (s) => `<li>${head(s)}${bar(s, context)}</li>`,

@@ -6,11 +6,11 @@ import { maintenanceCard, shortIncident, wholeIncident } from './incident.ts';
 import { type Clock, clockOf } from './labels.ts';
 import { serviceTiers } from './service.ts';
 
-// 30 KB for everything: what does not fit is told in short and stands whole in the history.
+// Bytes per section, 30 KB in total. Longer content is shortened here and complete in the history.
 const sectionBytes = { services: 10_500, open: 5_500, past: 4_000, maintenance: 1_500 };
 const pastDays = 30;
 
-/** A page and where, should it be shown late, its age is told: after so many characters. */
+/** A page, and the character offset for the notice of its age if it is shown stale. */
 export interface RenderedStatusPage extends RenderedPage {
   staleAt: number;
 }
@@ -57,7 +57,7 @@ export function renderStatusPage(board: Board): RenderedStatusPage {
 
 export const headerOf = (board: Board, title = escaped(board.title)): string => {
   const source = board.logo && (board.logo.data ?? `${board.slug}/logo?v=${board.logo.version}`);
-  // Beside the title the picture says nothing new.
+  // The title is beside the logo, so its alt text is empty.
   const logo = source ? `<img src="${source}" alt="">` : '';
   return `<header>${logo}<h1>${title}</h1>${board.description ? `<p class="about">${escaped(board.description)}</p>` : ''}</header>`;
 };
@@ -119,6 +119,6 @@ const subscribeSection = (board: Board) =>
 const footerOf = (board: Board) =>
   `<footer><nav aria-label="Other forms of this page"><ul><li><a href="${board.slug}/history">History</a></li><li><a href="${board.slug}/feed.atom">Atom</a></li><li><a href="${board.slug}/feed.rss">RSS</a></li><li><a href="${board.slug}.json">JSON</a></li></ul></nav><p>Times are those of ${escaped(board.timezone.replaceAll('_', ' '))}; days on the bars are UTC.</p></footer>`;
 
-/** What readers see above everything when we could not look again for so long. */
+/** The notice above a page that could not be refreshed for `age`. */
 export const staleNotice = (board: Board, age: string): string =>
   `<p class="stale" role="status"><strong>This page is ${age} old.</strong> We cannot look at the newest state at the moment; this is how it was on <time datetime="${board.now}">${clockOf(board.timezone).moment(board.now)}</time>.</p>`;

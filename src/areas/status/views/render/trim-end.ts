@@ -1,6 +1,6 @@
 /**
- * The text without the characters at its end that are meant. By a loop: a pattern like /x+$/ begins anew at every x, so a long run of
- * them that is not at the end costs the square of its length.
+ * Removes matching characters at the end. A loop, because a pattern like /x+$/ restarts at every x: a long run before the end costs the
+ * square of its length.
  */
 export function trimEndWhile(text: string, isMeant: (character: string) => boolean): string {
   let end = text.length;
