@@ -12,7 +12,7 @@ const bad: [unknown, RegExp][] = [
   [{ labels: Object.fromEntries(Array.from({ length: maxEntries + 1 }, (_, i) => [`l${i}`, 'x'])) }, /at most 100 entries/],
 ];
 
-test('the good alerts of a delivery are taken in; the bad ones are told in the answer, at the source and in the incident', async (t) => {
+test('the valid alerts of a delivery are stored; invalid ones are reported in the answer, at the source and in the incident', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -40,7 +40,7 @@ test('the good alerts of a delivery are taken in; the bad ones are told in the a
   assert.deepEqual([(await seen()).rejected, (await seen()).message], [2, '0 must be an object']);
 });
 
-test('a bad alert beside one that only goes on firing stands in its incident, once an hour', async (t) => {
+test('an invalid alert beside one that keeps firing is reported in its incident once an hour', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -56,7 +56,7 @@ test('a bad alert beside one that only goes on firing stands in its incident, on
   assert.equal(await told(), 2);
 });
 
-test('what is long or odd beside the labels is cut or left out, and the alert is taken in', async (t) => {
+test('long or odd annotations are truncated or dropped, and the alert is stored', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -69,7 +69,7 @@ test('what is long or odd beside the labels is cut or left out, and the alert is
   assert.ok(found.annotations.long.length < 5_000);
 });
 
-test('very many alerts are looked at in slices, between which others have their turn', async () => {
+test('very many alerts are validated in slices, with yields in between', async () => {
   const huge = Array.from({ length: 300_000 }, (_, i) => ({ labels: { i: String(i) } }));
   let turns = 0;
   let over = false;

@@ -22,7 +22,7 @@ const calm = (qd: Ward) => eventually(async () => (await overdue(qd)) === 0);
 // biome-ignore lint/suspicious/noExplicitAny: the contract checks the shape
 const isStale = (i: any) => i.timeline.some((e: { kind: string }) => e.kind === 'alert_stale');
 
-test('an Alertmanager that dies before it says resolved leaves nobody waiting: the walk begins again, or whoever acknowledged is told', async (t) => {
+test('an Alertmanager that dies before it resolves its alerts restarts the escalation or pages the acknowledger', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const one = await covered(owner, { steps: [[user(owner), 60]] });
@@ -51,7 +51,7 @@ test('an Alertmanager that dies before it says resolved leaves nobody waiting: t
   assert.equal((await detail(owner, first)).timeline.filter((e: { kind: string }) => e.kind === 'alert_stale').length, 1, 'once');
 });
 
-test('how often a source repeats itself says when it has fallen silent', async (t) => {
+test('the repeat interval of a source decides when it counts as silent', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 86_400]] });

@@ -6,7 +6,7 @@ import { alert, covered, group, made, source, user, ward } from '../support.ts';
 
 const minute = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 60_000).toISOString();
 
-test('what is known of alerts with very many occurrences is asked for once, in whatever order they are delivered', async (t) => {
+test('known occurrences are read once, in whatever order they are delivered', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 86_400]] });

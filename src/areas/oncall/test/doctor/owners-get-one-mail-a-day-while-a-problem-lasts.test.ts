@@ -38,7 +38,7 @@ async function examined(qd: Ward): Promise<Report> {
   return report;
 }
 
-/** The task has looked, and found nobody whose time has come. */
+/** The task has run and found no organization due. */
 async function notDue(qd: Ward): Promise<void> {
   await qd.perform(examineDaily);
   const { report } = await made(qd.owner.get('/oncall/doctor'));

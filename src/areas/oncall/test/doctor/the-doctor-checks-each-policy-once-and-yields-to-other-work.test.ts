@@ -6,7 +6,7 @@ import { diagnose, type Snapshot } from '../../rules/doctor.ts';
 const at = '2026-01-01T00:00:00.000Z';
 const until = '2026-01-08T00:00:00.000Z';
 
-test('the doctor looks at each policy once, and lets others have their turn between two', async () => {
+test('the doctor checks each policy once, and yields between policies', async () => {
   let asked = 0;
   const world: Snapshot = {
     at,
@@ -25,7 +25,7 @@ test('the doctor looks at each policy once, and lets others have their turn betw
   assert.ok(turns >= 4, `${turns} turns`);
 });
 
-test('between two schedules whose shifts are computed others have their turn', async () => {
+test('the doctor yields between schedules', async () => {
   const participants = [{ userId: 'u', label: 'U' }];
   const handoff = { interval: 'daily' as const, time: '09:00' };
   const rotation = { timezone: 'Europe/Paris', participants, handoff, anchorDate: '2026-01-01', anchorIndex: 0 };
@@ -49,7 +49,7 @@ async function countTurns<T>(act: () => Promise<T>): Promise<{ made: T; turns: n
   return { made, turns };
 }
 
-test('of what is wrong, no more sentences are made than are shown', () => {
+test('no more problem sentences are built than are shown', () => {
   let read = 0;
   const ways = [
     {

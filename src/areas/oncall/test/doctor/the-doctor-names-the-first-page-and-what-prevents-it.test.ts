@@ -28,7 +28,7 @@ const oneWard = shared(ward);
 
 const inOrganization = async (slug: string) => organizationOn(await oneWard(), slug);
 
-test('somebody who would be paged is named, with the channel and how long it takes', async () => {
+test('the person who would be paged is named, with the channel and how long it takes', async () => {
   const { owner, member } = await inOrganization('named');
   const bob = await member(owner, 'member');
   const { service: direct } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -44,7 +44,7 @@ test('somebody who would be paged is named, with the channel and how long it tak
   assert.deepEqual(by, { step: 1, userId: bob.userId, label: bob.email, channel: 'email', afterSeconds: 120 });
 });
 
-test('no policy; nobody on call; somebody who left', async () => {
+test('no policy, an empty schedule, and a former member are reported', async () => {
   const { owner, member } = await inOrganization('left');
   const bare = await examine(owner, (await service(owner)).id);
   assert.deepEqual([bare.paged, codes(bare)], [false, ['no-policy']]);
@@ -64,7 +64,7 @@ test('no policy; nobody on call; somebody who left', async () => {
   assert.ok(gone.problems.some((p) => p.sentence === 'Bob is no member any more'));
 });
 
-test('a rotation with somebody in it who is no member: they are named, and the next of the rotation stands in', async () => {
+test('a former member in a rotation is reported, and the next person stands in', async () => {
   const { owner, member, app } = await inOrganization('rotation');
   const bob = await member(owner, 'member');
   const { service: its } = await covered(owner, { steps: [[await schedule(owner, [bob, owner]), 300]] });

@@ -17,7 +17,7 @@ test('a page by the product’s own mail, before its sender’s domain is verifi
     ],
   });
   const { id } = await made(qd.owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
-  // Nobody waits for a mail that does not leave: both steps have fired.
+  // An unsent mail delays no step: both steps have fired.
   const waiting = await once(qd.owner, id, (i) => i.pages.length === 2 && i.pages.every((p: { error?: string }) => p.error));
   assert.deepEqual(
     waiting.pages.map((p: { state: string }) => p.state),

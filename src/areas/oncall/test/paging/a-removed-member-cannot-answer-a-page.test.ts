@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { detail, open, phoneWard } from '../phone-support.ts';
 import { made, mails } from '../support.ts';
 
-test('whoever was removed from the organization answers no page: by link, key or text', async (t) => {
+test('a removed member cannot answer a page by link, key or text', async (t) => {
   const qd = await phoneWard(t, [
     { channel: 'sms', delaySeconds: 0 },
     { channel: 'voice', delaySeconds: 0 },

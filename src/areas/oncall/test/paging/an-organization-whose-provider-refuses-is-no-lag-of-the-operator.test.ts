@@ -10,7 +10,7 @@ import { lag } from '../../store/statistics.ts';
 import { detail, open, phoneWard } from '../phone-support.ts';
 import { eventually, made, once } from '../support.ts';
 
-test('a page that its provider neither takes nor tells of is late for nobody but its organization', async (t) => {
+test('a page that its provider neither accepts nor reports is late only for its organization', async (t) => {
   const qd = await phoneWard(t, [{ channel: 'sms', delaySeconds: 0 }]);
   qd.twilio.fail(/Messages\.json/, ...Array.from({ length: 100 }, () => ({ status: 503 })));
   const { id } = await open(qd);

@@ -59,7 +59,7 @@ test('while the provider does not say whether it went out, it is asked for as lo
   await qd.twilio.received({ to: qd.alice.phone, text: /checkout is down/ });
 });
 
-test('once nobody needs it any more, a page in doubt fails', async (t) => {
+test('a page with unknown outcome fails once it is no longer needed', async (t) => {
   const { qd, id } = await triedOnce(t);
   await qd.app.db.write(
     (tx) => run(tx)`update oncall.page set attempts = 599, state = 'sending' where incident_id = ${id} and channel = 'sms'`,

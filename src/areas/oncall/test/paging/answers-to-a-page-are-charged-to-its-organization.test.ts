@@ -4,7 +4,7 @@ import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { open, phoneWard } from '../phone-support.ts';
 import { mails } from '../support.ts';
 
-test('whoever answers a page by link, key or text does so at the cost of their organization, and urgently unless in a flood', async (t) => {
+test('an answer by link, key or text is charged to its organization, and is urgent below the limit', async (t) => {
   const qd = await phoneWard(t, [
     { channel: 'voice', delaySeconds: 0 },
     { channel: 'email', delaySeconds: 0 },
@@ -36,7 +36,7 @@ test('whoever answers a page by link, key or text does so at the cost of their o
   asked.length = 0;
   await Promise.all(Array.from({ length: 500 }, show));
   const flood = asked.filter(({ isUrgent }) => !isUrgent);
-  assert.ok(flood.length > 0, 'whoever asks without end is not in need');
+  assert.ok(flood.length > 0, 'a flood of answers is not urgent');
   assert.ok(
     flood.every(({ org }) => org === 'from 127.0.0.1'),
     'nor is it their organization’s to pay for: they may have left it, and still have the link',

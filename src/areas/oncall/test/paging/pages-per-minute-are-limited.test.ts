@@ -33,7 +33,7 @@ test('two hundred pages of one incident are ten, one line tells of the others, a
   assert.equal(received.filter((m) => /190 further pages about this incident were held back/.test(m.data)).length, 1);
 });
 
-test('whoever is paged for very many incidents at once still gets the first page of each', async (t) => {
+test('a person paged for very many incidents at once still gets the first page of each', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   await made(owner.put('/oncall/me/settings', { rules: tenMails.slice(0, 2) }));

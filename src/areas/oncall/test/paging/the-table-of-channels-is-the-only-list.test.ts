@@ -67,5 +67,5 @@ test('what is missing is told to those who save, preview and send, each in their
   assert.equal(failureOf('sms', { ...fine, provider: 'broken' }, 'Ada'), undefined, 'it may work again, so it is tried');
   const unsent = failureOf('email', { ...fine, relay: false }, 'Ada');
   assert.match(unsent!.sentence, /QUARTERDECK_SMTP_RELAY/);
-  assert.equal(unsent!.retryAdvice, 'until mended', 'mail may leave by the next attempt, and nobody waits for it');
+  assert.equal(unsent!.retryAdvice, 'until mended', 'mail may be sent by the next attempt, and the next rule does not wait');
 });

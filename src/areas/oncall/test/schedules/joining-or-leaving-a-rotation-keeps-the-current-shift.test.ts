@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { anchorAt, onCallAt, reanchored } from '../../rules/rotation.ts';
 import { made, ward } from '../support.ts';
 
-test('adding or removing a participant keeps who is on call now; whoever leaves while on call hands on to the next', () => {
+test('adding or removing a participant keeps the person on call; if that person leaves, the next takes over', () => {
   const people = fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(people, people, fc.nat(400), fc.constantFrom('daily' as const, 'weekly' as const), (was, is, day, interval) => {

@@ -21,7 +21,7 @@ const calm = (qd: Ward) => eventually(async () => (await overdue(qd)) === 0);
 const kinds = (incident: { timeline: { kind: string; message: string }[] }, kind: string) =>
   incident.timeline.filter((e) => e.kind === kind).map((e) => e.message);
 
-test('an alert that is new to an incident whose walk is exhausted starts the walk again', async (t) => {
+test('a new alert restarts an exhausted escalation', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 60]] });
@@ -50,7 +50,7 @@ test('an alert that is new to an incident whose walk is exhausted starts the wal
   await mails(smtp, owner.email, 3);
 });
 
-test('an alert that is new to an acknowledged incident is told to whoever acknowledged it, and to nobody else', async (t) => {
+test('a new alert on an acknowledged incident pages the acknowledger and no other person', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 60]] });
@@ -73,7 +73,7 @@ test('an alert that is new to an acknowledged incident is told to whoever acknow
   assert.equal(smtp.received.length, 2);
 });
 
-test('when whoever acknowledged has left, something new pages from the first step on', async (t) => {
+test('if the acknowledger has left, a new alert escalates from the first step', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const ada = await qd.member(owner, 'admin', 'ada@example.com');

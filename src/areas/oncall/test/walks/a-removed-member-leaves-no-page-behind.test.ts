@@ -8,7 +8,7 @@ import { covered, detail, eventually, made, mails, once, overdue, user, type War
 const calm = (qd: Ward) => eventually(async () => (await overdue(qd)) === 0);
 const kinds = (incident: { timeline: { kind: string }[] }, kind: string) => incident.timeline.filter((e) => e.kind === kind).length;
 
-test('pages of earlier steps to whoever leaves are canceled too', async (t) => {
+test('pages of earlier steps to a removed member are canceled too', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const ada = await qd.member(owner, 'admin', 'ada@example.com');
@@ -30,7 +30,7 @@ test('pages of earlier steps to whoever leaves are canceled too', async (t) => {
   assert.equal(kinds(found, 'page_canceled'), 1);
 });
 
-test('an incident whose step has reached somebody else is left as it is', async (t) => {
+test('an incident whose step has reached another person is unchanged', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const [ada, bob] = [await qd.member(owner, 'admin', 'ada@example.com'), await qd.member(owner, 'admin', 'bob@example.com')];
@@ -67,7 +67,7 @@ test('an incident whose step has reached somebody else is left as it is', async 
   );
 });
 
-test('whoever leaves while an incident opens for them leaves it to the next', async (t) => {
+test('an incident that opens for a member during removal goes to the next person', async (t) => {
   const qd = await ward(t);
   const { app, owner, smtp } = qd;
   const ada = await qd.member(owner, 'admin', 'ada@example.com');

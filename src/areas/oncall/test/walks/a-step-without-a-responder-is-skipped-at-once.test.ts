@@ -23,7 +23,7 @@ test('a step whose person has left goes on at once, and says so', async (t) => {
   assert.equal(found.escalation.step, 1);
 });
 
-test('a policy that reaches nobody at all still opens, waits between its passes, and ends by saying so', async (t) => {
+test('an incident whose policy reaches no person still opens, waits between passes, and says so at the end', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const gone = await qd.member(owner, 'member', 'gone@example.com');
@@ -40,7 +40,7 @@ test('a policy that reaches nobody at all still opens, waits between its passes,
   assert.deepEqual(smtp.received, []);
 });
 
-test('a service without a policy opens its incident, and says that nobody is paged', async (t) => {
+test('an incident of a service without a policy opens and says that no page is sent', async (t) => {
   const { owner } = await ward(t);
   const its = await made(owner.post('/oncall/services', { name: 'bare' }));
   const { id } = await made(owner.post('/oncall/incidents', { serviceId: its.id, title: 'down' }));

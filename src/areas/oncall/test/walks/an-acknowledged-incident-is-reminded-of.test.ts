@@ -17,7 +17,7 @@ async function acknowledged(qd: Ward, remindAfterSeconds: number) {
   return { id, ada };
 }
 
-test('whoever acknowledged is reminded as often as the policy says, until the incident is resolved', async (t) => {
+test('the acknowledger is reminded at the policy’s interval until the incident is resolved', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const { id } = await acknowledged(qd, 3600);
@@ -36,7 +36,7 @@ test('whoever acknowledged is reminded as often as the policy says, until the in
   assert.equal(smtp.received.length, 3);
 });
 
-test('whoever acknowledged and cannot be reached any more is no reason for silence: the policy is walked again', async (t) => {
+test('an acknowledger who cannot be reached any more restarts the escalation', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const { id, ada } = await acknowledged(qd, 3600);
@@ -56,7 +56,7 @@ test('whoever acknowledged and cannot be reached any more is no reason for silen
   assert.equal(again.pages.filter((p: { state: string }) => p.state === 'failed').length, 2, 'both ways were tried');
 });
 
-test('without the setting nobody is reminded, and one that is too short is refused', async (t) => {
+test('without the setting there is no reminder, and one that is too short is refused', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   await acknowledged(qd, 0);

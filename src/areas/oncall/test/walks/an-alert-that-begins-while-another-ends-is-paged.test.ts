@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { alert, covered, group, made, mails, once, source, unresolved, user, ward } from '../support.ts';
 
-test('an alert that begins while another ends is told, to whoever acknowledged and after the end of a walk', async (t) => {
+test('an alert that begins while another ends pages the acknowledger, and restarts an exhausted escalation', async (t) => {
   const { owner, url, smtp, clock } = await ward(t);
   const { service } = await covered(owner, { steps: [[user(owner), 60]] });
   const { deliver } = await source(owner, url, service.id);

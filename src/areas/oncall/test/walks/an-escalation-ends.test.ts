@@ -34,7 +34,7 @@ test('whatever is reached, each step of each pass comes once, and never earlier 
     { numRuns: 60 },
   ));
 
-test('a walk that would take a step again is stopped', () => {
+test('an escalation that would repeat a step is stopped', () => {
   const policy: Policy = {
     id: 'pol_1',
     name: 'night',

@@ -25,7 +25,7 @@ const unreachable = (qd: Ward, { userId }: { userId: string }) =>
       values (${qd.owner.orgId}, ${userId}, '+33612345678', '[{"channel":"sms","delaySeconds":0},{"channel":"voice","delaySeconds":600}]', kernel.now())`,
   );
 
-test('whoever is on call and cannot be reached is passed over for the next in the rotation, then for the next step, at once', async (t) => {
+test('an unreachable person on call is passed over at once for the next in the rotation, then for the next step', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const [a, b, c] = [await qd.member(owner, 'member'), await qd.member(owner, 'member'), await qd.member(owner, 'member', 'c@example.com')];
@@ -54,7 +54,7 @@ test('whoever is on call and cannot be reached is passed over for the next in th
   assert.equal(smtp.received.filter((m) => m.to.includes(owner.email)).length, 0);
 });
 
-test('a step in person whose pages all fail goes on to the next at once, and the last one says that nobody was reached', async (t) => {
+test('a step for one person whose pages all fail moves on at once, and the last step says that no page got through', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const [a, b] = [await qd.member(owner, 'member'), await qd.member(owner, 'member', 'b@example.com')];
@@ -78,7 +78,7 @@ test('a step in person whose pages all fail goes on to the next at once, and the
   assert.equal(over.pages.length, 2);
 });
 
-test('without a relay nobody waits for a mail, and the next is paged at once', async (t) => {
+test('without a relay the next person is paged at once', async (t) => {
   const qd = await ward(t, { env: { QUARTERDECK_SMTP_RELAY: '' } });
   const { owner } = qd;
   const bob = await qd.member(owner, 'member');
@@ -128,7 +128,7 @@ test('a page that fails brings back the rules that the limits held back', async 
   );
 });
 
-test('removing somebody who is on call, in a policy and in charge says so in the audit log and hands on', async (t) => {
+test('removing a member on call, in a policy and as acknowledger is audited and hands on', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const ada = await qd.member(owner, 'admin', 'ada@example.com');

@@ -59,7 +59,7 @@ const taking = <T>(stream: Stream<T>) => {
 };
 type Stream<T> = { next(): { value: T } };
 
-test('every step of every pass fires once, in order, and never before its time, whoever is there and however late we are', () => {
+test('every step of every pass fires once, in order, and never early, with any responders and any lateness', () => {
   fc.assert(
     fc.property(policies, chances, delays, (policy, reaches, late) => {
       const { fired, end } = walked(policy, taking(late as unknown as Stream<number>), taking(reaches as unknown as Stream<boolean>));
@@ -76,7 +76,7 @@ test('every step of every pass fires once, in order, and never before its time, 
   );
 });
 
-test('in time and with everybody there, each wait is kept to the second', () => {
+test('on time and with all responders reachable, each wait is kept to the second', () => {
   fc.assert(
     fc.property(policies, (policy) => {
       const { fired, end } = walked(
@@ -94,7 +94,7 @@ test('in time and with everybody there, each wait is kept to the second', () => 
   );
 });
 
-test('a step that reaches nobody costs no time, and a pass that waited for nobody does not begin again at once', () => {
+test('a step without a responder costs no time, and a pass without waits does not repeat at once', () => {
   fc.assert(
     fc.property(policies, chances, (policy, reaches) => {
       const { fired } = walked(policy, () => 0, taking(reaches as unknown as Stream<boolean>));
@@ -112,7 +112,7 @@ test('a step that reaches nobody costs no time, and a pass that waited for nobod
   );
 });
 
-test('an absence of any length is made up for by one pass at most, not by all of them at once', () => {
+test('a downtime of any length causes at most one pass of pages', () => {
   fc.assert(
     fc.property(policies, fc.nat(1000), fc.integer({ min: 1, max: 10 ** 10 }), (policy, when, absence) => {
       const moments = new Map<number, number>();

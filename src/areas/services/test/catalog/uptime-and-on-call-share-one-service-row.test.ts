@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type Caller, quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 
-test('a service made by either door stands behind both, under one name in any letters', async (t) => {
+test('a service created in uptime or on-call exists in both, with a case-insensitive name', async (t) => {
   const { owner, organization, clock } = await quarterdeck(t);
   const shop = await owner.post('/uptime/services', { name: ' Shop ' });
   assert.equal(shop.status, 201);
@@ -30,7 +30,7 @@ test('a service made by either door stands behind both, under one name in any le
   assert.equal((await (await organization('other')).post('/uptime/services', { name: 'Shop' })).status, 201); // a name is the organization’s
 });
 
-test('of several who want one name at once, one gets it', async (t) => {
+test('of several concurrent requests for one name, one succeeds', async (t) => {
   const { owner } = await quarterdeck(t);
   const made = await Promise.all(
     Array.from({ length: 8 }, (_, n) => owner.post(`/${n % 2 ? 'uptime' : 'oncall'}/services`, { name: n % 3 ? 'shop' : 'SHOP' })),

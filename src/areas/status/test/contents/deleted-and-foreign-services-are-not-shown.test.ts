@@ -28,7 +28,7 @@ test('a page forgets services that are deleted but not what it told of them, and
     'under its last name',
   );
   assert.match((await read(`${url}/status/acme`)).text, /API was slow/);
-  // Whoever reads the list and sends it back keeps the history; a service that never was on the page and is gone is unknown.
+  // Sending the list back unchanged keeps the history; a deleted service that never was on the page is unknown.
   await made(owner.patch('/status-pages/acme', { serviceIds: [web.id, api.id], title: 'Acme' }));
   await shows(url, 'acme', (text) => text.includes('API was slow'));
   await page(owner, 'later', [web.id]);
@@ -59,7 +59,7 @@ test('a page shows nothing of services that are not on it, nor of other organiza
   for (const { text } of (await readAll(url, 'others')).values()) assert.doesNotMatch(text, /mine is down|hidden is down/);
 });
 
-test('addresses that are nobody’s all look alike', async (t) => {
+test('unknown addresses all get the same answer', async (t) => {
   const { url } = await house(t);
   const odd = [
     'never-was',

@@ -4,7 +4,7 @@ import { run } from '../../../../kernel/db/index.ts';
 import { reserveMailSlots } from '../../store/announced.ts';
 import { house } from '../support.ts';
 
-test('turns that were taken while the clock was ahead keep nobody waiting once it is set back', async (t) => {
+test('slots reserved while the clock was ahead delay no mail once it is set back', async (t) => {
   const { owner, app } = await house(t);
   const take = (mails: number) => app.db.write((tx) => reserveMailSlots(tx, owner.orgId, mails, 20));
   assert.equal(await take(100), 0);

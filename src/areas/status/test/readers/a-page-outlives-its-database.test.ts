@@ -74,7 +74,7 @@ suite('a page outlives its database', { concurrency: true }, () => {
     await eventually(async () => (await read(`${qd.url}/status/acme`)).headers.get('warning') === null);
   });
 
-  test('a process that has just started shows pages that nobody has asked it for', async (t) => {
+  test('a process that has just started shows pages that no reader has requested', async (t) => {
     const qd = await house(t);
     const web = await service(qd.owner, 'Web');
     await page(qd.owner, 'acme', [web.id]);
@@ -99,7 +99,7 @@ suite('a page outlives its database', { concurrency: true }, () => {
     const update = await publish(qd.owner, id, 'Not for the public.');
     const pageCache = makePageCache(qd.app);
     t.after(() => pageCache.stop());
-    // Nobody reads from here on: `peek` only looks at what is there. The process itself looks again when it hears of a change.
+    // No reader from here on: `peek` does not read. The process itself refreshes when it hears of a change.
     const open = () => {
       const known = pageCache.peek('acme');
       return known?.is === 'page' ? known.renderings.board.open.length : undefined;

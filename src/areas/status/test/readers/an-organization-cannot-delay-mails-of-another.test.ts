@@ -47,7 +47,7 @@ test('ten thousand updates of one organization that were announced before cost a
   await eventually(async () => (await mails(qd, other.orgId)).length === 1);
 });
 
-test('many readers have their mails queued in portions, twenty a second, and another organization’s leave at once', async (t) => {
+test('mails to many readers are queued in batches at 20 a second, and another organization’s are sent at once', async (t) => {
   const qd = await house(t);
   qd.smtp.behave({ RCPT: '451 4.3.0 later' });
   const other = await qd.organization('other');

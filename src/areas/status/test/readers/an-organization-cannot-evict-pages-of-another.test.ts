@@ -34,7 +34,7 @@ test('however much an organization has to tell, another’s page is kept, and sh
   assert.equal((await memory.find('shop')).is, 'page', 'with its age');
 });
 
-test('what is remembered last is shared out: a quarter for one, an equal part when many fill it', () => {
+test('the cache is shared: a quarter for one organization, equal parts when many fill it', () => {
   const last = makeLastRead<{ slug: string; page: { org: string }; bytes: number }>({
     pages: 1_000,
     bytes: 1_000,
@@ -60,7 +60,7 @@ test('what is remembered last is shared out: a quarter for one, an equal part wh
   assert.deepEqual([last.isFull('c'), last.isFull('b')], [true, false], 'all of it is nearly full, and one has more than its part');
 });
 
-test('older pieces of the history are remembered for their organization', async (t) => {
+test('history pages are cached for their organization', async (t) => {
   const { owner, app } = await house(t);
   const web = await service(owner, 'Web');
   await page(owner, 'acme', [web.id]);

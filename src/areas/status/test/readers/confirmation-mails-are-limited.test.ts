@@ -12,7 +12,7 @@ const jobs = (qd: House) => qd.app.db.read((tx) => run(tx)`select from status.su
 const heldBack = async (by: House['owner'], slug: string) =>
   (await made(by.get(`/status-pages/${slug}`))).heldBack.map((h: { reason: string; mails: number }) => [h.reason, h.mails]);
 
-test('a recipient gets five first mails a day, whatever pages and spellings were used, also when all are asked for at once', async (t) => {
+test('a recipient gets five confirmation mails a day over all pages and spellings, also for concurrent requests', async (t) => {
   const qd = await house(t, proxied);
   const other = await qd.organization('other');
   const slugs = Array.from({ length: 8 }, (_, n) => `page-${n}`);
@@ -78,7 +78,7 @@ test('an organization and a client have limits that hold for requests at once, a
   assert.equal((await form(`${qd.url}/status/acme/subscribe`, { address: 'o99@example.com' })).status, 200, 'held back does not count');
 });
 
-test('counts of first mails are forgotten in portions', async (t) => {
+test('counters of confirmation mails are deleted in batches', async (t) => {
   const qd = await house(t);
   const count = () => qd.app.db.read((tx) => run(tx)`select from status.mail_allowance`);
   const insert = (tx: Tx) => run(tx)`
@@ -91,7 +91,7 @@ test('counts of first mails are forgotten in portions', async (t) => {
   assert.equal(await count(), 0);
 });
 
-test('a first mail has no link but ours, and no message but ours', async (t) => {
+test('a confirmation mail has only our link and our text', async (t) => {
   const qd = await house(t);
   const title = 'Win at https://evil.example/x, evil．com or me@evil.net, call +1 900 123 4567 \u202eright now';
   await page(qd.owner, 'acme', [(await service(qd.owner, 'Web')).id], { title });

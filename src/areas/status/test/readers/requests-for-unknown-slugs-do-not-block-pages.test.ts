@@ -4,7 +4,7 @@ import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { openStatus } from '../../open.ts';
 import { house, page, read, service } from '../support.ts';
 
-test('a page that was not read yet is read at the cost of whoever asks for it, and later at that of its organization', async (t) => {
+test('the first read of a page is charged to the client, and later reads to its organization', async (t) => {
   const { owner, url, app, own } = await house(t, { env: { QUARTERDECK_TRUSTED_PROXIES: '127.0.0.1' } });
   await own({ name: 'status', open: openStatus }).pageCache.warm(); // what the server reads by itself comes before there is a page
   await page(owner, 'acme', [(await service(owner, 'Web')).id]);
@@ -18,7 +18,7 @@ test('a page that was not read yet is read at the cost of whoever asks for it, a
   t.after(() => (app.db.read = plainly));
   const ask = async (slug: string, address: string) => (await read(`${url}/status/${slug}`, { 'x-forwarded-for': address })).status;
 
-  // Whoever makes names up waits behind themselves: each has connections and a queue of their own.
+  // A client that makes slugs up waits behind itself: each client has its own connections and queue.
   assert.deepEqual(
     [await ask('made-up', '192.0.2.1'), await ask('made-up-too', '192.0.2.1'), await ask('acme', '192.0.2.2')],
     [404, 404, 200],

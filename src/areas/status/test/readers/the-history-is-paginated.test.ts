@@ -35,7 +35,7 @@ async function pieces(url: string, slug: string) {
   throw new Error('the history does not end');
 }
 
-test('whatever there is to tell, every output stays small, and older pieces tell the rest', async (t) => {
+test('every output stays small, and history pages show the rest', async (t) => {
   const qd = await house(t);
   const web = await service(qd.owner, 'Web');
   await page(qd.owner, 'acme', [web.id]);
@@ -65,7 +65,7 @@ test('whatever there is to tell, every output stays small, and older pieces tell
   assert.equal(told.size, 60 * 10, 'every word is somewhere');
 });
 
-test('a place that nobody made is no page, and asking for very many is refused', async (t) => {
+test('an invalid cursor is not found, and too many requests are refused', async (t) => {
   const qd = await house(t);
   const web = await service(qd.owner, 'Web');
   await page(qd.owner, 'acme', [web.id]);
@@ -102,7 +102,7 @@ test('an incident has a hundred updates at most', async (t) => {
   await publish(qd.owner, id, 'one more');
 });
 
-test('places lead from piece to piece past everything once, however incidents and pieces fall together', () => {
+test('cursors visit every incident and update once, however they fall on pages', () => {
   const incidents = fc.array(fc.record({ same: fc.boolean(), updateCount: fc.integer({ min: 1, max: 7 }) }), {
     minLength: 1,
     maxLength: 12,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { house, incident, made, page, publish, read, service, shows } from '../support.ts';
 
-test('an incident that takes several pieces of the history is said to be resolved in the first of them alone', async (t) => {
+test('an incident on several history pages is shown as resolved only on the first', async (t) => {
   const { owner, app, url, clock } = await house(t);
   const web = await service(owner, 'Web');
   await page(owner, 'acme', [web.id]);

@@ -24,7 +24,7 @@ const publishPlainly = ({ app }: House, incidentId: string, words: string, copie
        where id = ${incidentId}`,
   );
 
-test('what was published without a job is announced once, what was announced is not, and what is old is not either', async (t) => {
+test('an update without a job is announced once; an announced or old one is not', async (t) => {
   const qd = await house(t);
   const { owner, app } = qd;
   qd.smtp.behave({ RCPT: '451 4.3.0 later' });
