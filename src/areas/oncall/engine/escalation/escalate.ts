@@ -1,3 +1,15 @@
+/**
+ * Escalation of one incident: which step fires, whom it pages, and what follows if that person cannot be reached.
+ *
+ * - `escalate.ts`, the body of the job `oncall.step`, fires all due steps of a policy, pass by pass, and enqueues the next run.
+ * - `responder.ts` finds the person of a step; `make-pages.ts` makes the pages of that person's rules within the limits.
+ * - `unreached.ts` detects pages that all failed: the next rule, the next person of the rotation, then the next step.
+ * - `restart.ts` starts a new round after exhaustion or a lost acknowledger, and sends notices to the acknowledger.
+ * - `stale-alerts.ts` reports silent senders; `member-removal.ts` hands on the incidents of a removed member.
+ *
+ * A step, its pages, their jobs, the new position and the end of the step's own job are one transaction. The job fires nothing that is not
+ * due, so any code may wake it at any time.
+ */
 import { memberToPage } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue, enqueueAll, type WantedJob } from '../../../../kernel/jobs/index.ts';

@@ -1,3 +1,14 @@
+/**
+ * The public plane: answers readers without a login, from memory where possible.
+ *
+ * `route.ts` parses the path; `handler.ts` dispatches. `page-cache.ts` holds current pages and, in `last-read.ts`, the last read state of
+ * each. `renderings.ts` renders each output of a page once, and `output.ts` encodes it once per coding. `history-pages.ts` reads older
+ * incidents on request. `forms.ts` handles subscribe, confirm and unsubscribe; `logo.ts` and `notices.ts` send the rest.
+ *
+ * A page is current (sent without a statement), refreshing (a change was heard, or 30 s have passed), or stale (the database does not
+ * answer: the last state is shown with its age). A page never read by this process is a 503 then. All state is in memory and bounded: 64 MiB
+ * of pages, a quarter of it for one organization.
+ */
 import type { App } from '../../../../kernel/app.ts';
 import type { Plane } from '../../../../kernel/http/plane.ts';
 import { makeForms } from './forms.ts';
