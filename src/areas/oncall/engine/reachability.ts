@@ -25,9 +25,9 @@ export async function reachabilityOf(tx: Tx, app: Pick<App, 'mail'>, org: string
 
 /** The same, reading each person's STOP. */
 export async function reachabilityOfMembers(tx: Tx, app: Pick<App, 'mail'>, org: string) {
-  const reachOf = await reachabilityOf(tx, app, org);
+  const reachabilityFor = await reachabilityOf(tx, app, org);
   return async ({ id, email, phone }: { id: string; email: string; phone: string | null }): Promise<Reachability> =>
-    reachOf({ email, phone, stopped: await isStopped(tx, org, id) });
+    reachabilityFor({ email, phone, stopped: await isStopped(tx, org, id) });
 }
 
 /** Reachability of a person who saves settings now, which lifts an earlier STOP. */

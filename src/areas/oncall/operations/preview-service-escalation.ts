@@ -37,10 +37,10 @@ type Pages = Extract<PreviewedResponder, { userId: string }>['pages'];
 
 /** Reads each person's rules once, with the problem of each channel. */
 async function pagesFor(tx: Tx, ctx: Ctx) {
-  const reachOf = await reachabilityOfMembers(tx, ctx.app, ctx.org);
+  const reachabilityFor = await reachabilityOfMembers(tx, ctx.app, ctx.org);
   const known = new Map<string, Promise<Pages>>();
   const foresee = async ({ member: { id, email }, phone, rules }: Responder): Promise<Pages> => {
-    const reach = await reachOf({ id, email, phone });
+    const reach = await reachabilityFor({ id, email, phone });
     return rules.map(({ channel, delaySeconds }) => {
       const problem = warningOf(channel, reach);
       return { delaySeconds, channel, ...(problem ? { problem } : {}) };

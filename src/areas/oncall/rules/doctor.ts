@@ -25,7 +25,7 @@ export interface Snapshot {
   at: string;
   until: string;
   /** Undefined: no member. */
-  person(userId: string): { label: string; ways: readonly RuleDiagnosis[] } | undefined;
+  person(userId: string): { label: string; ruleDiagnoses: readonly RuleDiagnosis[] } | undefined;
   /** Undefined: no such schedule. */
   schedule(id: string): { name: string; shifts: readonly Shift[]; participants: readonly Person[] } | undefined;
 }
@@ -67,15 +67,15 @@ export function diagnose(policy: Pick<Policy, 'steps'> | undefined, snapshot: Sn
     for (const shift of shiftsToCheck(step, snapshot, note)) {
       const person = snapshot.person(shift.userId);
       if (!person) note('not-a-member', () => `${shift.who()} is no member any more`);
-      for (const { problem } of person?.ways ?? [])
+      for (const { problem } of person?.ruleDiagnoses ?? [])
         if (problem) note(problem.code, () => `${shift.label || person!.label}: ${problem.sentence}`);
       const reached = firstReachable(shift, snapshot);
       if (reached) covered.push(shift);
       if (shift.from > snapshot.at) continue;
       isReachedNow ||= reached !== undefined;
-      const afterSeconds = waited + (reached?.way.delaySeconds ?? 0);
+      const afterSeconds = waited + (reached?.rule.delaySeconds ?? 0);
       if (reached && (!by || afterSeconds < by.afterSeconds))
-        by = { step: index + 1, userId: reached.userId, label: reached.label, channel: reached.way.channel, afterSeconds };
+        by = { step: index + 1, userId: reached.userId, label: reached.label, channel: reached.rule.channel, afterSeconds };
     }
     if (isReachedNow) waited += step.waitSeconds; // a step without a reachable person does not wait
   }
@@ -87,8 +87,8 @@ export function diagnose(policy: Pick<Policy, 'steps'> | undefined, snapshot: Sn
 function firstReachable({ userId, label, others }: ShiftToCheck, { person }: Snapshot) {
   for (const each of [{ userId, label }, ...others]) {
     const known = person(each.userId);
-    const way = known && firstWorkingRule(known.ways);
-    if (way) return { userId: each.userId, label: each.label || known.label, way };
+    const rule = known && firstWorkingRule(known.ruleDiagnoses);
+    if (rule) return { userId: each.userId, label: each.label || known.label, rule };
   }
   return undefined;
 }
@@ -113,8 +113,8 @@ function shiftsToCheck({ target }: Step, { at, until, schedule }: Snapshot, note
   }));
 }
 
-const firstWorkingRule = (ways: readonly RuleDiagnosis[]): RuleDiagnosis | undefined =>
-  ways.filter((way) => !way.problem).toSorted((a, b) => a.delaySeconds - b.delaySeconds)[0];
+const firstWorkingRule = (ruleDiagnoses: readonly RuleDiagnosis[]): RuleDiagnosis | undefined =>
+  ruleDiagnoses.filter((rule) => !rule.problem).toSorted((a, b) => a.delaySeconds - b.delaySeconds)[0];
 
 /** Times at which no step reaches a person. */
 function gapsOf(covered: readonly { from: string; to: string }[], { at, until }: Snapshot): Problem[] {

@@ -26,7 +26,7 @@ export interface PreviewStep {
 export async function preview(
   policy: Policy,
   at: string,
-  foresee: (target: Target, at: string) => Promise<PreviewedResponder>,
+  predict: (target: Target, at: string) => Promise<PreviewedResponder>,
 ): Promise<PreviewStep[]> {
   const steps: PreviewStep[] = [];
   const assertAdvance = assertAdvancing(policy);
@@ -35,16 +35,16 @@ export async function preview(
     const { pass, step } = state.next;
     const { target } = policy.steps[step]!;
     const due = state.at;
-    const seen = await foresee(target, iso(due));
-    const reached = !('unreachedBecause' in seen);
+    const predicted = await predict(target, iso(due));
+    const reached = !('unreachedBecause' in predicted);
     steps.push({
       at: iso(due),
       pass,
       step,
       target,
-      ...(reached ? { responder: { userId: seen.userId, label: seen.label } } : { problem: seen.unreachedBecause }),
+      ...(reached ? { responder: { userId: predicted.userId, label: predicted.label } } : { problem: predicted.unreachedBecause }),
       pages: reached
-        ? seen.pages.map(({ delaySeconds, channel, problem }) => ({
+        ? predicted.pages.map(({ delaySeconds, channel, problem }) => ({
             at: iso(due + delaySeconds * 1000),
             channel,
             ...(problem ? { problem } : {}),

@@ -151,15 +151,15 @@ export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' 
 function indexOfCurrentTurn(turns: readonly string[], after: readonly string[]): number {
   const [known, staying] = [new Set(turns), new Set(after)];
   const then = turns.filter((id) => staying.has(id));
-  let [place, longest] = [0, 0];
+  let [best, longest] = [0, 0];
   for (const [i, id] of after.entries()) {
     if (id !== then[0]) continue;
     const from = [...after.slice(i), ...after.slice(0, i)].filter((each) => known.has(each));
-    const differs = from.findIndex((each, n) => each !== then[n]);
-    const alike = differs < 0 ? from.length : differs;
-    if (alike > longest) [place, longest] = [i, alike];
+    const firstDifference = from.findIndex((each, n) => each !== then[n]);
+    const matching = firstDifference < 0 ? from.length : firstDifference;
+    if (matching > longest) [best, longest] = [i, matching];
   }
-  return place;
+  return best;
 }
 
 /** The person on call and until when: by the newest override that covers the instant, else by the rotation. */
@@ -172,8 +172,8 @@ export function onCallAt(rotation: Rotation, overrides: readonly Override[], at:
   const shift = winner ? undefined : rotationShift(rotation, now);
   const person = winner?.person ?? shift?.person;
   if (!person) return undefined;
-  const rivals = spans.filter((s) => s.from > now && (!winner || s.id > winner.id));
-  const until = rivals.reduce((least, s) => Math.min(least, s.from), winner?.to ?? shift!.endMs);
+  const laterOverrides = spans.filter((s) => s.from > now && (!winner || s.id > winner.id));
+  const until = laterOverrides.reduce((least, s) => Math.min(least, s.from), winner?.to ?? shift!.endMs);
   return { userId: person.userId, label: person.label, until: iso(until), override: winner !== undefined };
 }
 

@@ -3,7 +3,7 @@ import type { ChannelName } from '../../rules/channels.ts';
 import type { PageContent } from '../../rules/page-mail.ts';
 import type { Account } from '../twilio/client.ts';
 
-/** One page on its way to one person. */
+/** One page to one person. */
 export interface PageToSend {
   id: string;
   org: string;

@@ -76,7 +76,7 @@ export async function diagnosePolicies(
 
 /** The reachability of each person now; users who are not members are left out. */
 async function loadPeople(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, ids: readonly string[]) {
-  const [members, preferences, failures, reachOf] = await Promise.all([
+  const [members, preferences, failures, reachabilityFor] = await Promise.all([
     membersOf(tx, org),
     preferencesOfUsers(tx, org, ids),
     lastFailures(tx, org, ids, channelsToCheck, failureDays),
@@ -90,15 +90,15 @@ async function loadPeople(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string
       if (!member) return [];
       const { phone, rules: stored, stopped } = preferencesByUser.get(id) ?? { phone: null, rules: [], stopped: false };
       const { rules } = readRules(stored);
-      const reach = reachOf({ email: member.email, phone, stopped });
-      const ways = rules.map(({ channel, delaySeconds }): RuleDiagnosis => {
-        const missing = missingFor(channel, reach);
+      const reachability = reachabilityFor({ email: member.email, phone, stopped });
+      const ruleDiagnoses = rules.map(({ channel, delaySeconds }): RuleDiagnosis => {
+        const missing = missingFor(channel, reachability);
         const problem = missing
           ? { code: missing.code, sentence: missing.warning }
           : failureOf(channel, failureByChannel.get(`${id} ${channel}`));
         return { channel, delaySeconds, problem };
       });
-      return [[id, { label: member.name || member.email, ways }] as const];
+      return [[id, { label: member.name || member.email, ruleDiagnoses }] as const];
     }),
   );
 }

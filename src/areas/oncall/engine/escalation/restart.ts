@@ -29,8 +29,7 @@ export async function restartEscalation(tx: Tx, org: string, incident: incidents
 export async function pageAcknowledger(tx: Tx, org: string, incident: incidents.IncidentRow, about: string): Promise<void> {
   const by = incident.acknowledged_by;
   const member = by?.id ? await memberOf(tx, org, by.id) : undefined;
-  if (!by || !member)
-    return restartEscalation(tx, org, incident, `${about}, and ${by?.label ?? 'the acknowledger'} is no member any more`);
+  if (!by || !member) return restartEscalation(tx, org, incident, `${about}, and ${by?.label ?? 'the acknowledger'} is no member any more`);
   const { phone, rules, broken } = await preferencesOf(tx, member.id);
   const first = rules.reduce((a, b) => (b.delaySeconds < a.delaySeconds ? b : a));
   const number = await incidents.countNotice(tx, org, incident.id);

@@ -51,7 +51,7 @@ async function countTurns<T>(act: () => Promise<T>): Promise<{ made: T; turns: n
 
 test('no more problem sentences are built than are shown', () => {
   let read = 0;
-  const ways = [
+  const ruleDiagnoses = [
     {
       channel: 'sms' as const,
       delaySeconds: 0,
@@ -67,7 +67,7 @@ test('no more problem sentences are built than are shown', () => {
   const world = {
     at,
     until,
-    person: () => ({ label: 'U', ways }),
+    person: () => ({ label: 'U', ruleDiagnoses }),
     schedule: () => ({ name: 'night', shifts: Array.from({ length: 400 }, () => shift), participants: [] }),
   } as unknown as Snapshot;
   const { problems } = diagnose({ steps: [{ target: { kind: 'schedule', id: 's', label: '' }, waitSeconds: 60 }] }, world);
