@@ -1,3 +1,26 @@
+/**
+ * On-call: alerts become incidents, and incidents page people. docs/areas/oncall.md lists limits, settings and metrics.
+ *
+ * Actors. A sender (Alertmanager, Prometheus, a monitor) delivers alerts. The worker of the lane `page` runs steps and pages. A person answers
+ * by API, link, key or text. The provider (Twilio) reports on messages and calls.
+ *
+ * Data flow:
+ *   delivery → `engine/receive-delivery.ts` (validate) → `engine/ingest.ts` (attach alerts, under the service's delivery lock)
+ *     → `engine/open-incident.ts` (incident, copy of the policy, first step: one transaction)
+ *     → job `oncall.step` → `engine/escalation/escalate.ts` (due steps, responder, pages within the limits)
+ *     → job `oncall.page` → `engine/page.ts` → `clients/channels` (email, SMS, voice)
+ *     → report or answer → `engine/page-reports.ts`, `engine/change-status.ts`.
+ *
+ * Layers. `rules/` decides without I/O, `store/` holds the SQL, `engine/` combines both, `planes/` are the routes without a token,
+ * `operations/` the API, `views/` its answers.
+ *
+ * States. Incident: open → acknowledged → resolved; a restart opens an acknowledged one again. Escalation (`walk_state`): walking,
+ * acknowledged, resolved, exhausted, none. Page: queued → sending → sent → delivered → confirmed, or failed, or canceled.
+ *
+ * Crashes. Every change of an incident commits with its jobs, so a killed worker loses nothing. A page is `sending` before the provider is
+ * called; the next attempt looks it up at the provider first. The task `oncall.find-lost-work` restores lost jobs. In memory are only the
+ * delivery queue of each service and the cache of auth tokens. Locks are taken in the order job, incident, page.
+ */
 import { defineArea } from '../area.ts';
 import { loadSource } from './engine/sources.ts';
 import { doctorJob, leaveJob, pageJob, renameJob, stepJob } from './jobs.ts';
@@ -39,12 +62,13 @@ import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { examineDaily, findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
+import { deleteOld, examineDaily, findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
+export { leaveOncall } from './engine/escalation/member-removal.ts';
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
 export {
+  type HistoryCursor,
   incidentResolved,
-  type OlderFrom,
   olderPublicIncidents,
   type PublicIncident,
   type PublicState,
@@ -54,9 +78,8 @@ export {
 } from './engine/public-incidents.ts';
 export { serviceDeleted, serviceReferences, serviceRenamed } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
-export { leaveOncall } from './engine/walk/leave.ts';
 export { tryLockDeliveries } from './store/alerts.ts';
-export { updatesPublished } from './store/public.ts';
+export { updatesPublished } from './store/public-incidents.ts';
 
 export const oncall = defineArea({
   name: 'oncall',
@@ -105,6 +128,6 @@ export const oncall = defineArea({
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
   jobs: [stepJob, pageJob, doctorJob, leaveJob, renameJob],
-  tasks: [staleAlerts, findLostWork, forgetOld, heartbeat, examineDaily],
+  tasks: [staleAlerts, findLostWork, deleteOld, heartbeat, examineDaily],
   open: openOncall,
 });

@@ -1,9 +1,9 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { App } from '../../kernel/app.ts';
-import { lag, responseTimes } from './store/figures.ts';
+import { lag, responseTimes } from './store/statistics.ts';
 
-/** Asked of the database at scrape time: the same from whichever process. While it is away the last figures stand. */
-export function measure(registry: Registry, app: App): void {
+/** Read from the database at scrape time, so every process reports the same. While the database is unavailable, the last values stay. */
+export function registerMetrics(registry: Registry, app: App): void {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name: `quarterdeck_oncall_${name}`, help, labelNames, registers: [registry] });
   const oldest = gauge('oldest_due_page_seconds', 'How long the page that waits longest has been due');

@@ -1,35 +1,35 @@
 import type { Host, Opened } from '../area.ts';
 import { type Channels, makeChannels } from './clients/channels/index.ts';
-import { makeAnswerFor } from './engine/pages/answer-for.ts';
-import { makeSigners } from './engine/provider.ts';
-import type { WalkOn } from './engine/step.ts';
-import { makeTurns, type Turns } from './engine/turns.ts';
-import { walkOn } from './engine/walk/walk-on.ts';
-import { measure } from './metrics.ts';
+import { type DeliveryQueue, makeDeliveryQueue } from './engine/delivery-queue.ts';
+import { escalate } from './engine/escalation/escalate.ts';
+import { makeReplyRunner } from './engine/pages/reply-runner.ts';
+import { makeAuthTokenCache } from './engine/provider.ts';
+import type { Escalate } from './engine/step.ts';
+import { registerMetrics } from './metrics.ts';
 import { ackPage } from './planes/ack-page.ts';
 import { calendarFeed } from './planes/calendar-feed.ts';
 import { twilioCallbacks } from './planes/twilio/callbacks.ts';
 
 /** On-call's running state. */
 export interface OpenOncall {
-  /** By which pages go out. */
+  /** Senders of pages. */
   channels: Channels;
   /** One delivery for a service at a time. */
-  inTurn: Turns;
-  /** What the job of a step does. */
-  walkOn: WalkOn;
+  deliveryQueue: DeliveryQueue;
+  /** The body of the step job. */
+  escalate: Escalate;
 }
 
 export function openOncall({ app }: Host): Opened<OpenOncall> {
-  const signers = makeSigners(app);
+  const authTokenOf = makeAuthTokenCache(app);
   return {
-    own: { channels: makeChannels(app), inTurn: makeTurns(), walkOn },
+    own: { channels: makeChannels(app), deliveryQueue: makeDeliveryQueue(), escalate },
     routes: (server) => {
-      const answerFor = makeAnswerFor(app);
-      ackPage(server, app, answerFor);
+      const runReply = makeReplyRunner(app);
+      ackPage(server, app, runReply);
       calendarFeed(server, app);
-      twilioCallbacks(server, app, signers, answerFor);
+      twilioCallbacks(server, app, authTokenOf, runReply);
     },
-    metrics: (registry) => measure(registry, app),
+    metrics: (registry) => registerMetrics(registry, app),
   };
 }

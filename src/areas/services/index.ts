@@ -5,7 +5,7 @@ export { createService, deleteService, renameService } from './engine/catalog.ts
 export { publicChanged, publicTopic } from './engine/public.ts';
 export { listServices, lockService, namedServices, type ServiceRow, serviceById, shareService } from './store/services.ts';
 
-/** The catalog that uptime, on-call and status pages share. Its operations are those of uptime and on-call; it imports no other area. */
+/** The service catalog of uptime, on-call and status pages. Uptime and on-call define its operations; it imports no other area. */
 export const services = defineArea({
   name: 'services',
   operations: [],

@@ -1,29 +1,29 @@
 import type { App } from '../../kernel/app.ts';
 import type { Host, Opened, Running } from '../area.ts';
 import { publicPlane } from './planes/public/index.ts';
-import { type Memory, makeMemory } from './planes/public/memory.ts';
+import { makePageCache, type PageCache } from './planes/public/page-cache.ts';
 
 export interface OpenStatus {
-  /** The pages that this process has read. */
-  memory: Memory;
+  /** Pages that this process has read. */
+  pageCache: PageCache;
 }
 
 export function openStatus({ app }: Host): Opened<OpenStatus> {
-  const memory = makeMemory(app);
+  const pageCache = makePageCache(app);
   return {
-    own: { memory },
-    planes: [publicPlane(app, memory)],
-    runs: { api: async () => startWarming(app, memory) },
-    stop: async () => memory.stop(),
+    own: { pageCache },
+    planes: [publicPlane(app, pageCache)],
+    runs: { api: async () => startWarming(app, pageCache) },
+    stop: async () => pageCache.stop(),
   };
 }
 
-/** In the background: a start does not wait for it, and a reader who comes first reads for himself. */
-function startWarming(app: App, memory: Memory): Running {
-  const warming = memory.warm().catch((error) => app.log.warn({ err: error }, 'status pages could not be read ahead'));
+/** Reads pages ahead in the background. Startup does not wait, and an early reader triggers his own read. */
+function startWarming(app: App, pageCache: PageCache): Running {
+  const warming = pageCache.warm().catch((error) => app.log.warn({ err: error }, 'status pages could not be read ahead'));
   return {
     stop: () => {
-      memory.stop();
+      pageCache.stop();
       return warming;
     },
   };

@@ -1,15 +1,15 @@
 import type { App } from '../../../kernel/app.ts';
 
-const place = 'oncall.ack-link';
+const sealContext = 'oncall.ack-link';
 
-/** A link that acknowledges as the paged person. It is sealed: nobody can make one for a page that was not theirs. */
+/** A link that acknowledges as the paged person. The token is sealed, so a link cannot be forged for another page. */
 export const ackUrl = (app: App, org: string, pageId: string): string =>
-  `${app.publicUrl()}/oncall/ack/${app.secrets.seal(`${org} ${pageId}`, place).toString('base64url')}`;
+  `${app.publicUrl()}/oncall/ack/${app.secrets.seal(`${org} ${pageId}`, sealContext).toString('base64url')}`;
 
-/** Which page a link is for; undefined when it is none of ours. */
+/** The page of a link; undefined if the token is not ours. */
 export function readAckLink(app: App, token: string): { org: string; pageId: string } | undefined {
   try {
-    const [org, pageId] = app.secrets.unseal(Buffer.from(token, 'base64url'), place).split(' ');
+    const [org, pageId] = app.secrets.unseal(Buffer.from(token, 'base64url'), sealContext).split(' ');
     return org && pageId ? { org, pageId } : undefined;
   } catch {
     return undefined;

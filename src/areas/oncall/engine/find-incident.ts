@@ -10,7 +10,7 @@ export async function findIncident(tx: Tx, ctx: Ctx, id: string, find = store.in
   return incident;
 }
 
-/** The same for a change: the incident stays as it is found until the transaction ends. */
+/** The same with a lock until the transaction ends, for a change. */
 export const lockIncident = (tx: Tx, ctx: Ctx, id: string) => findIncident(tx, ctx, id, store.lockIncident);
 
 /** How the caller appears in timelines. */

@@ -1,81 +1,90 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { runWithPause, runYielding } from '../../../kernel/yielding.ts';
-import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
-import { type Attachment, attach, type CountChange, countChanges, type Known, mostOccurrences } from '../rules/attach.ts';
+import { type DeliveredAlert, type Delivery, incidentTitle } from '../rules/alerts.ts';
+import { type Attachment, attach, type CountChange, countChanges, type KnownOccurrence, maxOccurrencesKept } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
-import { isToldLately, type Line, note, noteAll } from '../store/timeline.ts';
-import { type Begun, begin } from './open-incident.ts';
-import { resolve } from './settle.ts';
-import { hearNewAlerts } from './walk/again.ts';
+import { addAllEntries, addEntries, hasRecentEntry, type IncidentEntry } from '../store/timeline.ts';
+import { resolve } from './change-status.ts';
+import { reactToNewAlerts } from './escalation/restart.ts';
+import { type PreparedIncident, prepareIncident } from './open-incident.ts';
 
-export interface Receiving extends alerts.Origin {
+export interface IngestContext extends alerts.Origin {
   serviceName: string;
   origin: 'alert' | 'uptime';
   now: string;
   requestId: string | undefined;
-  /** Why they ended, where the sender's own word is not the reason: a monitor that was deleted. */
+  /** Why the alerts ended if the sender did not resolve them: a deleted monitor. */
   endedBecause?: string;
 }
 
-/** What a delivery came to. */
-export interface Taken {
+/** The result of a delivery. */
+export interface IngestResult {
   firing: number;
   resolved: number;
-  /** How long ago the sender had last spoken of an alert that goes on firing. */
+  /** Seconds since the sender last reported an alert that still fires. */
   repeatSeconds: number;
 }
 
-/** Takes one delivery in, with the service's deliveries locked: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
-export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Delivery): Promise<Taken> {
-  // In the order of their alerts: what is found of one that has very many occurrences is asked for once, not by every portion.
+/**
+ * Stores one delivery in one transaction, with the service's deliveries locked. Every alert gets its incident, and incidents without a
+ * firing alert are resolved.
+ */
+export async function ingest(tx: Tx, org: string, from: IngestContext, delivery: Delivery): Promise<IngestResult> {
+  // Sorted by fingerprint, so that the occurrences of one alert are read by one batch and not by every batch.
   const byAlert = delivery.alerts.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : Number(a.fingerprint > b.fingerprint)));
-  const found = await inPortions(byAlert, (some) => alerts.knownAlerts(tx, org, from, some));
-  const known = [...new Map(found.map((k) => [k.id, k])).values()]; // occurrences of one alert may lie in several portions
-  const result = await settled(tx, org, known, delivery.alerts, from.now);
+  const found = await inBatches(byAlert, (batch) => alerts.knownAlerts(tx, org, from, batch));
+  const known = [...new Map(found.map((k) => [k.id, k])).values()]; // two batches may return the same occurrence
+  const result = await attachLocked(tx, org, known, delivery.alerts, from.now);
 
-  const heard = [
+  const updated = [
     ...[...result.touched, ...result.refired].map(({ known: { id }, alert }) => ({ id, alert, status: 'firing' as const })),
     ...result.ended.map(({ known: { id }, alert }) => ({ id, alert, status: 'resolved' as const })),
   ];
-  await inPortions(heard, (some) => alerts.hearAgain(tx, org, some));
+  await inBatches(updated, (batch) => alerts.updateAlerts(tx, org, batch));
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
-  const told = await linesOf(tx, org, from, delivery, result, target);
-  const insertFresh = async () => (target ? inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)) : []);
+  const entries = await deliveryEntries(tx, org, from, delivery, result, target);
+  const insertFresh = async () => (target ? inBatches(result.fresh, (batch) => alerts.insertAlerts(tx, org, target.id, from, batch)) : []);
   let inserted: Awaited<ReturnType<typeof insertFresh>> = [];
   if (target?.begun)
-    await target.begun.write(told, insertFresh); // an incident that opens is made with its counts
-  else [inserted] = await Promise.all([insertFresh(), noteAll(tx, org, told, from.now)]);
+    await target.begun.write(entries, insertFresh); // a new incident is inserted with its counts
+  else [inserted] = await Promise.all([insertFresh(), addAllEntries(tx, org, entries, from.now)]);
   const changes = await runYielding(countChanges(known, result, inserted, target?.id));
-  await react(tx, org, changes, result, target);
-  const over = [...new Set(result.ended.map(({ alert }) => alert.fingerprint))];
-  await inPortions(over, (some) => alerts.forgetOldOccurrences(tx, org, from, some, mostOccurrences));
+  await applyCountChanges(tx, org, changes, result, target);
+  const endedFingerprints = [...new Set(result.ended.map(({ alert }) => alert.fingerprint))];
+  await inBatches(endedFingerprints, (batch) => alerts.deleteOldOccurrences(tx, org, from, batch, maxOccurrencesKept));
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   const gaps = result.touched.map(({ known: k }) => Math.floor((Date.parse(from.now) - Date.parse(k.lastAt)) / 1000));
   return { firing, resolved: delivery.alerts.length - firing, repeatSeconds: gaps.reduce((a, b) => Math.max(a, b), 0) };
 }
 
-/** So many alerts go into one statement: writing and reading its parameters keeps everybody else waiting. */
-const portion = 250;
+/** Alerts in one statement. Encoding more parameters at once would block the event loop. */
+const batchSize = 250;
 
-async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
-  if (list.length <= portion) return list.length ? [...((await act(list)) ?? [])] : [];
+async function inBatches<T, R>(list: readonly T[], act: (batch: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
+  if (list.length <= batchSize) return list.length ? [...((await act(list)) ?? [])] : [];
   const results: R[] = [];
-  for (let i = 0; i < list.length; i += portion) {
-    const some = await runWithPause(() => act(list.slice(i, i + portion)));
-    // One by one: what very many occurrences of an alert give is more than a call takes as arguments.
-    for (const result of some ?? []) results.push(result);
+  for (let i = 0; i < list.length; i += batchSize) {
+    const batchResults = await runWithPause(() => act(list.slice(i, i + batchSize)));
+    // One by one: `push(...results)` fails with very many arguments.
+    for (const result of batchResults ?? []) results.push(result);
   }
   return results;
 }
 
-/** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
-async function settled(tx: Tx, org: string, known: Known[], delivered: readonly Delivered[], now: string): Promise<Attachment> {
+/** Decides changes with the affected incidents locked: they may have been resolved since they were read. */
+async function attachLocked(
+  tx: Tx,
+  org: string,
+  known: KnownOccurrence[],
+  delivered: readonly DeliveredAlert[],
+  now: string,
+): Promise<Attachment> {
   const first = await runYielding(attach(known, delivered, now));
   const touched = new Set([...first.refired, ...first.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])));
   if (!touched.size) return first;
-  const closed = new Set((await incidents.lockIncidents(tx, org, [...touched])).filter((i) => i.status === 'resolved').map((i) => i.id));
+  const closed = new Set((await incidents.lockStatuses(tx, org, [...touched])).filter((i) => i.status === 'resolved').map((i) => i.id));
   return closed.size
     ? runYielding(
         attach(
@@ -87,18 +96,18 @@ async function settled(tx: Tx, org: string, known: Known[], delivered: readonly 
     : first;
 }
 
-interface Goal {
+interface TargetIncident {
   id: string;
-  /** When this delivery opens it. */
-  begun?: Begun;
+  /** Present if this delivery opens the incident. */
+  begun?: PreparedIncident;
 }
 
-/** The newest incident of the service that is not resolved, else a new one. */
-async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery, { fresh }: Attachment): Promise<Goal> {
+/** The newest unresolved incident of the service, else a new one. */
+async function targetOf(tx: Tx, org: string, from: IngestContext, delivery: Delivery, { fresh }: Attachment): Promise<TargetIncident> {
   const [live, policy] = await Promise.all([incidents.lockLiveIncident(tx, org, from.serviceId), policyOf(tx, org, from.serviceId)]);
   if (live) return { id: live.id };
   const opening = fresh.map((f) => f.alert);
-  const begun = await begin(
+  const begun = await prepareIncident(
     tx,
     org,
     {
@@ -117,19 +126,19 @@ async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery
   return { id: begun.incident.id, begun };
 }
 
-const sourceActor = (from: Receiving): incidents.Actor => ({ kind: 'source', id: from.sourceId, label: from.sourceName });
+const sourceActor = (from: IngestContext): incidents.Actor => ({ kind: 'source', id: from.sourceId, label: from.sourceName });
 
-/** A storm is one line: a timeline is for people. */
-const mostLines = 20;
+/** More changes than these become one timeline entry, because people read it. */
+const maxLines = 20;
 
-async function linesOf(
+async function deliveryEntries(
   tx: Tx,
   org: string,
-  from: Receiving,
+  from: IngestContext,
   delivery: Delivery,
   result: Attachment,
-  target: Goal | undefined,
-): Promise<Line[]> {
+  target: TargetIncident | undefined,
+): Promise<IncidentEntry[]> {
   const firing = [
     ...result.fresh.map(({ alert }) => ({ alert, incidentId: target!.id })),
     ...result.refired.map(({ alert, known }) => ({ alert, incidentId: known.incidentId })),
@@ -138,14 +147,14 @@ async function linesOf(
   const because = from.endedBecause ? `: ${from.endedBecause}` : '';
   const entries = [
     ...(target?.begun?.entries ?? []),
-    ...lines(
+    ...changeEntries(
       from,
       'alert_firing',
       firing,
       (a) => `${a.title} fires`,
       (n) => `${n} alerts fire`,
     ),
-    ...lines(
+    ...changeEntries(
       from,
       'alert_resolved',
       ended,
@@ -153,56 +162,61 @@ async function linesOf(
       (n) => `${n} alerts ended${because}`,
     ),
   ];
-  const leftOut = await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId);
+  const leftOut = await omissionEntries(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId);
   return [...entries, ...leftOut];
 }
 
-/** A delivery that changes nothing comes again and again: what it lacks is told once an hour. */
-const toldAgainSeconds = 3_600;
+/** A sender repeats an unchanged delivery. Its omissions are reported once an hour. */
+const omissionCooldownSeconds = 3_600;
 
-/** What of a delivery was not taken in, in the incident that it changes, or else in the newest one whose alerts it repeats. */
-async function tellLeftOut(
+/**
+ * Entries for alerts that were not stored. They go to the incident that the delivery changes, else to the newest one whose alerts it
+ * repeats.
+ */
+async function omissionEntries(
   tx: Tx,
   org: string,
-  from: Receiving,
+  from: IngestContext,
   delivery: Delivery,
   { touched }: Attachment,
   changed: string | undefined,
-): Promise<Line[]> {
+): Promise<IncidentEntry[]> {
   const repeated = touched.flatMap(({ known }) => (known.closed ? [] : [known.incidentId])).toSorted();
-  const incidentId = changed ?? repeated.at(-1); // ids sort by time
+  const incidentId = changed ?? repeated.at(-1); // ids sort by creation time
   if (!incidentId) return [];
   const { truncated, rejected } = delivery;
   const common = { incidentId, actor: sourceActor(from) };
-  const told: Line[] = [];
+  const entries: IncidentEntry[] = [];
   if (truncated)
-    told.push({
+    entries.push({
       ...common,
       kind: 'payload_truncated',
       message: `${truncated} alerts of this group were left out of the delivery; look at the sender for the whole group`,
       data: { truncated },
     });
   if (rejected?.count)
-    told.push({
+    entries.push({
       ...common,
       kind: 'alert_rejected',
       message: `${rejected.count} alerts of this delivery could not be taken in: ${rejected.problems[0]}`,
       data: { rejected: rejected.count, problems: rejected.problems },
     });
-  if (changed) return told;
-  const isNews = await Promise.all(told.map(async ({ kind }) => !(await isToldLately(tx, org, incidentId, kind, toldAgainSeconds))));
-  return told.filter((_, i) => isNews[i]);
+  if (changed) return entries;
+  const isNews = await Promise.all(
+    entries.map(async ({ kind }) => !(await hasRecentEntry(tx, org, incidentId, kind, omissionCooldownSeconds))),
+  );
+  return entries.filter((_, i) => isNews[i]);
 }
 
-function lines(
-  from: Receiving,
+function changeEntries(
+  from: IngestContext,
   kind: string,
-  changes: readonly { alert: Delivered; incidentId: string }[],
-  one: (alert: Delivered) => string,
-  many: (n: number) => string,
-): Line[] {
+  changes: readonly { alert: DeliveredAlert; incidentId: string }[],
+  one: (alert: DeliveredAlert) => string,
+  several: (n: number) => string,
+): IncidentEntry[] {
   const actor = sourceActor(from);
-  if (changes.length <= mostLines)
+  if (changes.length <= maxLines)
     return changes.map(({ alert, incidentId }) => ({
       incidentId,
       kind,
@@ -212,21 +226,24 @@ function lines(
     }));
   const counts = new Map<string, number>();
   for (const { incidentId } of changes) counts.set(incidentId, (counts.get(incidentId) ?? 0) + 1);
-  return [...counts].map(([incidentId, n]) => ({ incidentId, kind, message: many(n), actor, data: { count: n } }));
+  return [...counts].map(([incidentId, n]) => ({ incidentId, kind, message: several(n), actor, data: { count: n } }));
 }
 
-/** What the new numbers of incidents lead to. One with alerts of which none fires any more is over; one without alerts, or opened by hand, never is by itself. */
-async function react(
+/**
+ * Stores the new counts and reacts to them. An incident is resolved when its last firing alert ends. An incident without alerts, or opened
+ * by hand, is never resolved automatically.
+ */
+async function applyCountChanges(
   tx: Tx,
   org: string,
   changes: ReadonlyMap<string, CountChange>,
   { fresh, refired }: Attachment,
-  target: Goal | undefined,
+  target: TargetIncident | undefined,
 ) {
   const changed = [...changes].flatMap(([incidentId, c]) => (c.alerts || c.firing || c.begun ? [{ incidentId, ...c }] : []));
   if (!changed.length) return;
   for (const incident of await incidents.changeCounts(tx, org, changed)) {
-    const { begun, alerts: more } = changes.get(incident.id)!;
+    const { begun, alerts: newAlerts } = changes.get(incident.id)!;
     if (incident.status === 'resolved') continue;
     if (begun > 0) {
       const titles = [
@@ -234,12 +251,12 @@ async function react(
         ...refired.flatMap(({ known, alert }) => (known.incidentId === incident.id ? [alert.title] : [])),
       ];
       const about = titles.length > 1 ? `${titles.length} more alerts fire: ${titles.slice(0, 3).join(', ')}` : `${titles[0]} fires`;
-      await hearNewAlerts(tx, org, incident, about, more > 0);
+      await reactToNewAlerts(tx, org, incident, about, newAlerts > 0);
     }
     if (incident.alert_count === 0 || incident.firing_alerts > 0) continue;
     if (incident.origin === 'manual') {
       const message = 'Every alert has ended; the incident was opened by hand, so it stays until somebody resolves it';
-      await note(tx, org, incident.id, { kind: 'alerts_ended', message });
+      await addEntries(tx, org, incident.id, { kind: 'alerts_ended', message });
       continue;
     }
     await resolve(tx, org, incident.id, { kind: 'auto', label: 'Quarterdeck' }, 'Every alert has ended, so the incident is resolved');

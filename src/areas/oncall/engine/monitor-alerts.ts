@@ -5,7 +5,7 @@ import { lockDeliveries } from '../store/alerts.ts';
 import { hasEnded, rememberEarlyEnd } from '../store/early-ends.ts';
 import { ingest } from './ingest.ts';
 
-/** A monitor's word about its service: a built-in alert source, whose one alert has the monitor's id as its fingerprint. */
+/** An alert from a monitor, which acts as a built-in alert source. Its one alert has the monitor's id as fingerprint. */
 export interface MonitorAlert {
   serviceId: string;
   monitorId: string;
@@ -17,16 +17,15 @@ export interface MonitorAlert {
   labels?: Record<string, string>;
   /** One sentence: what fails. */
   summary: string;
-  /** Why it ended when the monitor did not come up again: it was deleted, disabled, or moved to another service. */
+  /** Why the alert ended if the monitor did not recover: it was deleted, disabled, or moved to another service. */
   endedBecause?: string;
 }
 
 /**
- * Takes in what a monitor says. False: the service is gone, so there is nobody to tell.
- *
- * Safe to repeat, and safe in any order: `serviceId`, `monitorId` and `startsAt` name one occurrence, which begins once and ends once.
- * One that has ended never fires again, and an end that arrives before its beginning is remembered, so that the beginning then does
- * nothing. An outage that goes on after its alert was ended must be told with a new `startsAt`.
+ * Stores a monitor's alert. False: the service is gone, so there is no incident to change. Safe to repeat, in any order: `serviceId`,
+ * `monitorId` and `startsAt` identify one occurrence, which begins once and ends once. An ended occurrence never fires again. An end that
+ * arrives before its beginning is stored, and the late beginning then does nothing. An outage that outlasts its ended alert needs a new
+ * `startsAt`.
  */
 export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAlert): Promise<boolean> {
   const [service, , at] = await Promise.all([shareService(tx, org, alert.serviceId), lockDeliveries(tx, org, alert.serviceId), now(tx)]);
@@ -63,7 +62,7 @@ export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAle
       ],
       truncated: 0,
       summary: undefined,
-      // Not the title: that is what a status page shows once somebody publishes an update, and hosts and errors are no reader's business.
+      // Not in the title: a status page shows the title once an update is published, and hosts and errors must stay internal.
       description: alert.summary,
     },
   );

@@ -1,43 +1,48 @@
 import { isAboutData, type Tx } from '../../../kernel/db/index.ts';
 import { enqueueAll, type WantedJob } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
-import type { Policy } from '../rules/walk.ts';
-import { type Actor, type IncidentRow, incidentToOpen, type NewIncident, walkedTo } from '../store/incidents.ts';
-import { insertOpening } from '../store/openings.ts';
+import type { Policy } from '../rules/escalation.ts';
+import { type Actor, escalationColumns, type IncidentRow, type NewIncident, newIncidentRow } from '../store/incidents.ts';
+import { insertOpening } from '../store/insert-opening.ts';
 import { addHeldBack } from '../store/page-limits.ts';
 import { policyOf } from '../store/policies.ts';
 import { setSavepoint, undoToSavepoint } from '../store/savepoint.ts';
-import type { Entry, Line } from '../store/timeline.ts';
+import type { IncidentEntry, TimelineEntry } from '../store/timeline.ts';
+import { escalationStateOf, fireDueSteps } from './escalation/escalate.ts';
+import { type BufferedPageWriter, makeBufferedPageWriter } from './escalation/make-pages.ts';
 import { stepJob } from './step.ts';
-import { type KeptLedger, keepLedger } from './walk/make-pages.ts';
-import { fireDue, standing } from './walk/walk-on.ts';
 
 export interface Opening extends Omit<NewIncident, 'policy'> {
   actor: Actor;
   requestId: string | undefined;
 }
 
-/** The incident, its copy of the policy and its first step are one transaction: whoever is told of it, somebody will be paged. */
+/** Opens an incident with its copy of the policy and its first step in one transaction, so a reported incident always leads to a page. */
 export async function openIncident(tx: Tx, org: string, opening: Omit<Opening, 'now'>): Promise<IncidentRow> {
   const [at, policy] = await Promise.all([now(tx), policyOf(tx, org, opening.serviceId)]);
-  const { incident, entries, write } = await begin(tx, org, { ...opening, now: at }, policy);
+  const { incident, entries, write } = await prepareIncident(tx, org, { ...opening, now: at }, policy);
   await write(entries);
   return incident;
 }
 
-export interface Begun {
+export interface PreparedIncident {
   incident: IncidentRow;
   /** The first lines of its timeline. */
-  entries: Line[];
-  /** Puts it on record, with these lines before those of its first step, and with what else refers to it. */
-  write(lines: readonly Line[], more?: () => Promise<unknown>): Promise<void>;
+  entries: IncidentEntry[];
+  /** Inserts the incident with these lines before those of its first step, and runs `more` for rows that refer to it. */
+  write(lines: readonly IncidentEntry[], more?: () => Promise<unknown>): Promise<void>;
 }
 
-/** The same, but writing is left to the caller, who has more to write with it. */
-export async function begin(tx: Tx, org: string, { actor, requestId, ...opening }: Opening, policy: Policy | undefined): Promise<Begun> {
-  const incident = incidentToOpen({ ...opening, policy });
-  const firstStep = policy && (await fireFirst(tx, org, incident, requestId));
-  const entries: Entry[] = [{ kind: 'opened', message: `${actor.label} opened the incident`, actor }];
+/** The same without the insert: the caller writes it together with its own rows. */
+export async function prepareIncident(
+  tx: Tx,
+  org: string,
+  { actor, requestId, ...opening }: Opening,
+  policy: Policy | undefined,
+): Promise<PreparedIncident> {
+  const incident = newIncidentRow({ ...opening, policy });
+  const firstStep = policy && (await fireFirstStep(tx, org, incident, requestId));
+  const entries: TimelineEntry[] = [{ kind: 'opened', message: `${actor.label} opened the incident`, actor }];
   if (!policy)
     entries.push({ kind: 'no_policy', message: `${incident.service_name} has no escalation policy, so nobody is paged; attach one` });
   const job = { job: stepJob, key: incident.id, org, ...(requestId ? { requestId } : {}) };
@@ -51,7 +56,7 @@ export async function begin(tx: Tx, org: string, { actor, requestId, ...opening 
       try {
         await Promise.all([setSavepoint(tx), writeWith(firstStep)]);
       } catch (error) {
-        // One of its pages may be what is refused: then the incident opens, and the job of the step writes them one by one.
+        // The database may refuse one of the pages. Then the incident opens without them, and the step's job inserts them one by one.
         if (!isAboutData(error)) throw error;
         await undoToSavepoint(tx);
         await writeWith(leftToJob);
@@ -60,29 +65,35 @@ export async function begin(tx: Tx, org: string, { actor, requestId, ...opening 
   };
 }
 
-/** What the first step leaves to be written with the incident. */
-interface FirstStep extends Pick<KeptLedger, 'pages' | 'heldBack'> {
-  /** The incident as it stands after it. */
+/** Rows of the first step that are inserted with the incident. */
+interface FirstStep extends Pick<BufferedPageWriter, 'pages' | 'heldBack'> {
+  /** The incident after the first step. */
   row: IncidentRow;
   jobs: readonly WantedJob[];
-  lines: readonly Line[];
+  lines: readonly IncidentEntry[];
 }
 
-/** Undefined: it cannot be worked out, so its job tries until it can. A question that the database refused fails the whole all the same. */
-async function fireFirst(tx: Tx, org: string, incident: IncidentRow, requestId: string | undefined): Promise<FirstStep | undefined> {
+/** Undefined: the step cannot be computed, so its job retries it. A statement that the database refuses still fails the transaction. */
+async function fireFirstStep(tx: Tx, org: string, incident: IncidentRow, requestId: string | undefined): Promise<FirstStep | undefined> {
   const { id, opened_at: at } = incident;
-  const ledger = keepLedger(at);
+  const writer = makeBufferedPageWriter(at);
   try {
-    const walkRow = { ...incident, now: at, has_pages: false };
-    const { fired, walk, jobs, lines } = await fireDue(tx, org, walkRow, standing(incident), { requestId, ledger });
-    const { pages, heldBack } = ledger;
-    return { row: { ...incident, ...walkedTo(fired, walk) }, jobs, lines: lines.map((l) => ({ ...l, incidentId: id })), pages, heldBack };
+    const row = { ...incident, now: at, has_pages: false };
+    const { fired, state, jobs, lines } = await fireDueSteps(tx, org, row, escalationStateOf(incident), { requestId, writer });
+    const { pages, heldBack } = writer;
+    return {
+      row: { ...incident, ...escalationColumns(fired, state) },
+      jobs,
+      lines: lines.map((l) => ({ ...l, incidentId: id })),
+      pages,
+      heldBack,
+    };
   } catch {
     return undefined;
   }
 }
 
-const writeOpening = (tx: Tx, org: string, lines: readonly Line[], { row, jobs, lines: ofStep, pages, heldBack }: FirstStep) =>
+const writeOpening = (tx: Tx, org: string, lines: readonly IncidentEntry[], { row, jobs, lines: ofStep, pages, heldBack }: FirstStep) =>
   Promise.all([
     insertOpening(tx, org, row, pages, [...lines, ...ofStep]),
     ...heldBack.map((held) => addHeldBack(tx, org, { incidentId: row.id, userId: held.userId }, held.pages)),

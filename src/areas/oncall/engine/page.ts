@@ -1,20 +1,20 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import type { RetryAdvice } from '../../../kernel/errors.ts';
 import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
-import { PageFailed, type Sent } from '../clients/channels/channel.ts';
+import { PageFailed, type SendResult } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
-import { mostHandedOver, retryAfter } from '../rules/walk.ts';
+import { maxHandovers, retryAfterSeconds } from '../rules/escalation.ts';
 import { shareStatus } from '../store/incidents.ts';
 import * as pages from '../store/pages.ts';
-import { type Entry, note } from '../store/timeline.ts';
-import { findSent, sendPage, Unsure } from './send-page.ts';
-import { wakeWalk } from './step.ts';
+import { addEntries, type TimelineEntry } from '../store/timeline.ts';
+import { findSent, SendOutcomeUnknown, sendPage } from './send-page.ts';
+import { wakeEscalation } from './step.ts';
 
 /**
- * One page to one person by one channel. Safe to run twice: the ledger says `sending` before the provider is called, and a page
- * that was handed over before is looked up at the provider before it is sent again. Whether it should still go out is the
- * ledger's to say, not the queue's: a job whose page was canceled ends without a word.
+ * Sends one page to one person by one channel. Safe to run twice: the page row says `sending` before the provider is called, and a later
+ * attempt looks the page up at the provider first. The page row decides whether to send, not the queue: the job of a canceled page ends
+ * silently.
  */
 export const pageJob: Job<unknown, { channels: Channels }> = job(
   'oncall.page',
@@ -23,14 +23,14 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
     const org = run.org!;
     const page = await run.db.read((tx) => pages.beginSending(tx, org, run.key, run.fenced));
     if (!page) return;
-    if (page.is_removed) return run.finishWith((tx) => note(tx, org, page.incident_id, tellRemoved(page)));
+    if (page.is_removed) return run.finishWith((tx) => addEntries(tx, org, page.incident_id, removedEntry(page)));
 
     const sender = { app: run.app, db: run.db, channels };
-    let sent: Sent | undefined;
+    let sent: SendResult | undefined;
     try {
       sent = page.attempts > 1 ? await findSent(sender, org, page) : undefined;
       if (!sent) {
-        if (page.was === 'sending' && (await isGivenUp(run, org, page))) return;
+        if (page.was === 'sending' && (await cancelIfUnneeded(run, org, page))) return;
         run.signal.throwIfAborted();
         sent = await sendPage(sender, org, page);
       }
@@ -38,30 +38,30 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
       if (run.signal.aborted) throw error;
       return endAttempt(run, org, page, error);
     }
-    const line = tellSent(page);
+    const line = sentEntry(page);
     if (await run.finishBy((tx, ended) => pages.endSent(tx, org, page, sent, line, ended))) return;
-    await run.finishWith((tx) => Promise.all([pages.recordSent(tx, org, page.id, sent), note(tx, org, page.incident_id, line)]));
+    await run.finishWith((tx) => Promise.all([pages.recordSent(tx, org, page.id, sent), addEntries(tx, org, page.incident_id, line)]));
   },
 );
 
-const tellSent = (page: pages.SendingRow): Entry => ({
+const sentEntry = (page: pages.SendingRow): TimelineEntry => ({
   kind: 'page_sent',
   message: `${pageAsSubject(page.channel)} to ${page.label} went out`,
   data: { pageId: page.id, channel: page.channel, userId: page.user_id },
 });
 
-const tellRemoved = (page: pages.SendingRow): Entry => ({
+const removedEntry = (page: pages.SendingRow): TimelineEntry => ({
   kind: 'page_canceled',
   message: `${pageAsSubject(page.channel)} to ${page.label} is canceled: they were removed from the organization`,
   data: { count: 1, userId: page.user_id },
 });
 
-/** A page of the walk is needed while nobody has acknowledged; one to whoever acknowledged, while the incident is theirs. */
+/** An escalation page is needed while the incident is open. A page to the acknowledger is needed while the incident stays acknowledged. */
 const isNeeded = async (tx: Tx, org: string, page: { incident_id: string; notice: number }): Promise<boolean> =>
   (await shareStatus(tx, org, page.incident_id)) === (page.notice ? 'acknowledged' : 'open');
 
-/** Its first attempt was cut off before it went out, and meanwhile nobody needs it any more. */
-const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
+/** Cancels a page whose attempt was interrupted before it was sent, if the page is no longer needed. */
+const cancelIfUnneeded = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
   run.db.write(async (tx) => {
     await run.fence(tx);
     if (await isNeeded(tx, org, page)) return false;
@@ -70,94 +70,95 @@ const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
   });
 
 /**
- * Tried again for as long as it is needed, unless that cannot help: then it has failed, and the person's next rule fires at once. So does the
- * next rule of a page that waits until something is mended; that page is tried on.
+ * Retries the page while it is needed, unless the failure is permanent: then the page fails and the person's next rule fires at once. After
+ * `until mended` the next rule fires too, and this page is retried.
  */
 async function endAttempt(run: JobRun<unknown>, org: string, page: pages.SendingRow, error: unknown): Promise<void> {
   const sentence = error instanceof Error ? error.message : String(error);
-  if (error instanceof PageFailed && error.lasting === 'for good') {
+  if (error instanceof PageFailed && error.retryAdvice === 'for good') {
     await run.finishWith((tx) => failPage(tx, org, page.id, sentence));
     return;
   }
-  const seconds = retryAfter(page.attempts);
-  const isUnsure = error instanceof Unsure;
-  const failure = isUnsure ? error.cause : error;
-  const isPassedOver = failure instanceof PageFailed && failure.lasting === 'until mended';
-  const goesOn = await run.db.write(async (tx) => {
+  const seconds = retryAfterSeconds(page.attempts);
+  const isOutcomeUnknown = error instanceof SendOutcomeUnknown;
+  const failure = isOutcomeUnknown ? error.cause : error;
+  const isPassedOver = failure instanceof PageFailed && failure.retryAdvice === 'until mended';
+  const willRetry = await run.db.write(async (tx) => {
     await run.fence(tx);
-    if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // it follows a rule that the limits held back
-    const next = isPassedOver ? await passOver(tx, org, page.id) : undefined;
+    if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // the escalation then fires a rule that the limits held back
+    const next = isPassedOver ? await skipPage(tx, org, page.id) : undefined;
     const needed = await isNeeded(tx, org, page);
-    // Once nobody needs it any more, whether it went out is asked a few times, for the record.
-    if (!needed && (!isUnsure || page.attempts >= mostUnneededDoubts)) {
-      if (isUnsure) await failPage(tx, org, page.id, sentence);
+    // For a page that is no longer needed, the provider is asked a few more times, for the record.
+    if (!needed && (!isOutcomeUnknown || page.attempts >= maxLookupsWhenUnneeded)) {
+      if (isOutcomeUnknown) await failPage(tx, org, page.id, sentence);
       else await pages.cancelPage(tx, org, page.id);
       return false;
     }
-    if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence, seconds);
+    if (isOutcomeUnknown) await pages.recordOutcomeUnknown(tx, org, page.id, sentence, seconds);
     else await pages.requeue(tx, org, page.id, sentence, seconds);
-    if (needed && page.attempts % toldEvery === 1) await note(tx, org, page.incident_id, tellDelay(page, sentence, next));
+    if (needed && page.attempts % attemptsPerDelayEntry === 1)
+      await addEntries(tx, org, page.incident_id, delayedEntry(page, sentence, next));
     return true;
   });
-  if (goesOn) throw new RetryIn(seconds, sentence, { cause: error });
+  if (willRetry) throw new RetryIn(seconds, sentence, { cause: error });
 }
 
-/** Attempts after which nobody asks any more what became of a page that is not needed: it has failed. One that is needed is asked for without end. */
-const mostUnneededDoubts = 6;
-/** A line for the first attempt that failed for now, and then about every half hour. */
-const toldEvery = 30;
+/** Attempts after which an unneeded page with unknown outcome counts as failed. A needed page is looked up without limit. */
+const maxLookupsWhenUnneeded = 6;
+/** The first temporary failure gets a timeline entry, then about one per half hour. */
+const attemptsPerDelayEntry = 30;
 
-const tellDelay = (page: pages.SendingRow, sentence: string, next: NextRule): Entry => ({
+const delayedEntry = (page: pages.SendingRow, sentence: string, next: NextRule): TimelineEntry => ({
   kind: 'page_delayed',
-  message: `${pageAsSubject(page.channel)} to ${page.label} has not gone out yet: ${sentence}; it is tried again at least once a minute${nextWords(next)}`,
+  message: `${pageAsSubject(page.channel)} to ${page.label} has not gone out yet: ${sentence}; it is tried again at least once a minute${nextRuleSuffix(next)}`,
   data: { pageId: page.id, channel: page.channel, userId: page.user_id, attempts: page.attempts, error: sentence },
 });
 
 type NextRule = { id: string } | undefined;
 
-const nextWords = (next: NextRule) => (next ? '; the next rule fires now' : '');
+const nextRuleSuffix = (next: NextRule) => (next ? '; the next rule fires now' : '');
 
-/** Makes the person's next page due. With no rule left, the walk sees whether anybody was reached, and hands on at once. */
-async function callNextRule(tx: Tx, org: string, page: pages.PageRow): Promise<NextRule> {
-  // Jobs before incidents and pages, as everywhere: whoever runs them locks in this order too.
-  if (!(await pages.nextRule(tx, org, page))) await wakeWalk(tx, org, page.incident_id);
+/** Makes the person's next page due. Without another rule, it wakes the escalation, which moves on at once if no page got through. */
+async function fireNextRule(tx: Tx, org: string, page: pages.PageRow): Promise<NextRule> {
+  // Lock order: job, incident, page. Job runners lock in this order too.
+  if (!(await pages.nextRule(tx, org, page))) await wakeEscalation(tx, org, page.incident_id);
   const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
   if (next) await moveOrEnqueue(tx, pageJob, { key: next.id, org });
   return next;
 }
 
-/** Nobody waits for this page any more, which is tried on. Once: later attempts find it passed over. */
-async function passOver(tx: Tx, org: string, pageId: string): Promise<NextRule> {
+/** Lets the person's next rule fire while this page is retried. Only once: later attempts find the page marked. */
+async function skipPage(tx: Tx, org: string, pageId: string): Promise<NextRule> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page || page.passed_over) return undefined;
-  const next = await callNextRule(tx, org, page);
+  const next = await fireNextRule(tx, org, page);
   await pages.markPassedOver(tx, org, pageId);
-  if (next) await pages.hasten(tx, org, next.id);
+  if (next) await pages.makeDueNow(tx, org, next.id);
   return next;
 }
 
-/** The end of a page that reached nobody. Nothing is dropped in silence: the timeline says so, and the next rule takes over. */
+/** Ends a page that was not delivered. The timeline says so, and the next rule takes over. */
 export async function failPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
-  const next = await callNextRule(tx, org, page);
+  const next = await fireNextRule(tx, org, page);
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
-  if (next) await pages.hasten(tx, org, next.id);
-  await note(tx, org, page.incident_id, {
+  if (next) await pages.makeDueNow(tx, org, next.id);
+  await addEntries(tx, org, page.incident_id, {
     kind: 'page_failed',
-    message: `${pageAsSubject(page.channel)} to ${page.label} failed: ${sentence}${nextWords(next)}`,
+    message: `${pageAsSubject(page.channel)} to ${page.label} failed: ${sentence}${nextRuleSuffix(next)}`,
     data: { pageId, channel: page.channel, userId: page.user_id, error: sentence },
   });
 }
 
-/** Handed over, and lost on the way for now: it goes out once more. */
-export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, lasting: RetryAdvice): Promise<void> {
+/** The provider accepted the page and lost it temporarily: sends it again. */
+export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, retryAdvice: RetryAdvice): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
-  const seconds = retryAfter(page.attempts);
-  if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // as for one that was not taken
-  if (page.attempts >= mostHandedOver || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
-  if (lasting === 'until mended') await passOver(tx, org, pageId);
+  const seconds = retryAfterSeconds(page.attempts);
+  if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // as for a page that the provider did not accept
+  if (page.attempts >= maxHandovers || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
+  if (retryAdvice === 'until mended') await skipPage(tx, org, pageId);
   await pages.requeue(tx, org, pageId, sentence, seconds);
   await enqueue(tx, pageJob, { key: pageId, org, delaySeconds: seconds });
 }

@@ -2,19 +2,19 @@ import { membersOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
-import { neverWaits, type Policy, type Step, shortestReminder } from '../rules/walk.ts';
-import { isFull, mostOf } from '../store/limits.ts';
+import { minReminderSeconds, neverWaits, type Policy, type Step } from '../rules/escalation.ts';
+import { isAtLimit, limitOf } from '../store/limits.ts';
 import * as store from '../store/policies.ts';
 import { shareSchedules } from '../store/schedules.ts';
 
-// Changes are for incidents that open from now on: those under way have their copy.
+// A change applies to incidents that open later: open incidents have their copy of the policy.
 
 export async function createPolicy(tx: Tx, org: string, wanted: Omit<Policy, 'id'>): Promise<store.PolicyRow> {
   checkWaits(wanted.repeat, wanted.steps);
   checkReminder(wanted.remindAfterSeconds);
   await checkSteps(tx, org, wanted.steps);
-  if (await isFull(tx, org, 'policies'))
-    conflict(`the organization has ${mostOf('policies')} escalation policies, which is the most; delete one first`);
+  if (await isAtLimit(tx, org, 'policies'))
+    conflict(`the organization has ${limitOf('policies')} escalation policies, which is the most; delete one first`);
   return store.insertPolicy(tx, org, wanted);
 }
 
@@ -32,7 +32,7 @@ export async function updatePolicy(
   return store.updatePolicy(tx, org, before.id, { name, repeat, steps, remindAfterSeconds });
 }
 
-/** Not while services have it. */
+/** Refused while a service uses the policy. */
 export async function deletePolicy(tx: Tx, org: string, policy: store.PolicyRow): Promise<void> {
   const users: string[] = [];
   for (const id of await store.servicesWith(tx, org, policy.id)) users.push((await shareService(tx, org, id))?.name ?? id);
@@ -40,13 +40,13 @@ export async function deletePolicy(tx: Tx, org: string, policy: store.PolicyRow)
   await store.deletePolicy(tx, org, policy.id);
 }
 
-/** Without one, incidents of the service page nobody. */
+/** Without a policy, incidents of the service page no person. */
 export async function attachPolicy(tx: Tx, org: string, serviceId: string, policyId: string | undefined): Promise<void> {
   if (policyId === undefined) await store.detachPolicy(tx, org, serviceId);
   else if (!(await store.attachPolicy(tx, org, serviceId, policyId))) notFound('policy in escalationPolicyId');
 }
 
-/** Steps that can be walked: their targets exist now, and schedules among them stay until this transaction ends. */
+/** Checks that every target exists, and locks the schedules until this transaction ends. */
 async function checkSteps(tx: Tx, org: string, steps: readonly Step[]): Promise<void> {
   const members = steps.some((s) => s.target.kind === 'user') ? await membersOf(tx, org) : undefined;
   const wanted = [...new Set(steps.filter((s) => s.target.kind === 'schedule').map((s) => s.target.id))];
@@ -59,7 +59,7 @@ async function checkSteps(tx: Tx, org: string, steps: readonly Step[]): Promise<
 }
 
 function checkReminder(seconds = 0): void {
-  if (seconds > 0 && seconds < shortestReminder) invalid(`remindAfterSeconds must be 0 (never) or at least ${shortestReminder}`);
+  if (seconds > 0 && seconds < minReminderSeconds) invalid(`remindAfterSeconds must be 0 (never) or at least ${minReminderSeconds}`);
 }
 
 function checkWaits(repeat: number, steps: readonly Step[]): void {

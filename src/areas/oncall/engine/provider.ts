@@ -5,28 +5,28 @@ import type { ProviderAccount } from '../clients/channels/channel.ts';
 import { type Account, fetchAccount, findNumber, TwilioRefusal } from '../clients/twilio/client.ts';
 import * as store from '../store/provider.ts';
 
-/** What of a running process an account needs: the key that opens its token, and where the provider is. */
-type Keys = Pick<App, 'secrets' | 'config'>;
+/** Process state that an account needs: the key that unseals its token, and the provider's URL. */
+type AccountContext = Pick<App, 'secrets' | 'config'>;
 
-/** The organization's own account with its token opened. */
-export const openAccount = ({ secrets, config }: Keys, org: string, found: store.ProviderRow): ProviderAccount => ({
+/** The organization's account with its token unsealed. */
+export const openAccount = ({ secrets, config }: AccountContext, org: string, found: store.ProviderRow): ProviderAccount => ({
   url: config.twilio_url,
   accountSid: found.account_sid,
-  authToken: secrets.unseal(found.auth_token, store.sealedAt(org)),
+  authToken: secrets.unseal(found.auth_token, store.sealContext(org)),
   fromNumber: found.from_number,
 });
 
-/** To be dropped by whoever sets or clears an account. */
+/** Cache topic; dropped when an account is set or cleared. */
 const accountsTopic = 'oncall providers';
 
-/** Whose token signs what the provider tells us of an organization; undefined without an account. */
-export type Signers = (org: string) => Promise<string | undefined>;
+/** The auth token that signs the provider's callbacks for an organization; undefined without an account. */
+export type AuthTokenOf = (org: string) => Promise<string | undefined>;
 
 /**
- * The tokens of all organizations at once: then a forged callback costs no statement, whatever organization it names, and none has
- * to be refused unheard. The provider's addresses are those of all its customers, so they are no place to count by.
+ * Caches the tokens of all organizations in one entry. So a forged callback costs no statement, whatever organization it names. Callbacks
+ * are not limited by address, because Twilio's addresses serve all its customers.
  */
-export function makeSigners({ secrets, config, caches, db }: App): Signers {
+export function makeAuthTokenCache({ secrets, config, caches, db }: App): AuthTokenOf {
   const remembered = caches.make<{ tokens: ReadonlyMap<string, string> }>({ max: 1 });
   const load = async () => {
     const found = await db.read(store.providers);
@@ -42,10 +42,10 @@ export interface Credential {
   fromNumber: string;
 }
 
-/** Tried with the provider before anything is stored: a credential that fails at 3 a.m. is worse than one refused now. */
+/** Checks the credential with the provider before it is stored: a refusal now is better than a failed page at 3 a.m. */
 export async function verifyCredential({ config }: Pick<App, 'config'>, { fromNumber, ...credential }: Credential): Promise<void> {
   const account: Account = { url: config.twilio_url, ...credential };
-  const { status, number } = await ask(async () => ({
+  const { status, number } = await askProvider(async () => ({
     status: (await fetchAccount(account)).status,
     number: await findNumber(account, fromNumber),
   }));
@@ -55,7 +55,7 @@ export async function verifyCredential({ config }: Pick<App, 'config'>, { fromNu
   if (lacks.length) rejected(`${fromNumber} cannot do ${lacks.join(' or ')}; paging needs both`);
 }
 
-async function ask<T>(question: () => Promise<T>): Promise<T> {
+async function askProvider<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();
   } catch (error) {
@@ -70,13 +70,13 @@ export async function setProvider(
   org: string,
   { accountSid, authToken, fromNumber }: Credential,
 ): Promise<store.ProviderRow> {
-  const sealed = secrets.seal(authToken, store.sealedAt(org));
+  const sealed = secrets.seal(authToken, store.sealContext(org));
   const saved = await store.saveProvider(tx, org, { accountSid, fromNumber, sealed });
   await caches.drop(tx, accountsTopic);
   return saved;
 }
 
-/** False: there was none. */
+/** False: there was no account. */
 export async function clearProvider(tx: Tx, { caches }: Pick<App, 'caches'>, org: string): Promise<boolean> {
   await caches.drop(tx, accountsTopic);
   return (await store.clearProvider(tx, org)) > 0;

@@ -2,19 +2,19 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import {
-  type Measure,
+  type HistoryCursor,
   newestPublicOf,
-  type OlderFrom,
   olderPublicOf,
   type PublicRow,
   publicStatus,
   publicUpdateById,
-  resolvedPublicly,
-} from '../store/public.ts';
+  type ReadLimits,
+  resolvedPublicIncident,
+} from '../store/public-incidents.ts';
 
-export type { OlderFrom };
+export type { HistoryCursor };
 
-/** How an incident stands, or stood when an update was written. */
+/** The public state of an incident, now or when an update was written. */
 export type PublicState = 'investigating' | 'identified' | 'resolved' | 'postmortem';
 
 export interface PublicUpdate {
@@ -24,11 +24,11 @@ export interface PublicUpdate {
   state: PublicState;
 }
 
-/** An incident as the public may know it: it has at least one update, newest first. */
+/** The public part of an incident. It has at least one update, newest first. */
 export interface PublicIncident {
   id: string;
   serviceId: string;
-  /** The last one, of a service that is gone; while it exists, ask for the name that it has now. */
+  /** The last name, if the service is deleted. Callers look up the current name of an existing service. */
   serviceName: string;
   title: string;
   state: PublicState;
@@ -36,31 +36,31 @@ export interface PublicIncident {
   acknowledgedAt?: string;
   resolvedAt?: string;
   updates: PublicUpdate[];
-  /** How many it has; `updates` may be fewer. */
+  /** All updates of the incident; `updates` may hold fewer. */
   updateCount: number;
-  /** Its newest updates are not among these: they were told before. */
+  /** The newest updates are on an earlier history page. */
   isContinued?: true;
 }
 
-/** The open ones, and those that ended in the last so many days; the updates of each while there is room, the newest of each always. */
+/** Open incidents, and those resolved in the last `pastDays`. Each has its newest update, and older ones within the limits. */
 export async function publicIncidents(
   tx: Tx,
   org: string,
   serviceIds: readonly string[],
-  most: Measure & { short: number },
+  limits: ReadLimits & { short: number },
 ): Promise<PublicIncident[]> {
-  return incidentsOf(await newestPublicOf(tx, org, serviceIds, most, most.short));
+  return incidentsOf(await newestPublicOf(tx, org, serviceIds, limits, limits.short));
 }
 
-/** Those opened before, the newest first. */
+/** Incidents opened before the cursor, newest first. */
 export async function olderPublicIncidents(
   tx: Tx,
   org: string,
   serviceIds: readonly string[],
-  from: OlderFrom,
-  most: Measure,
+  from: HistoryCursor,
+  limits: ReadLimits,
 ): Promise<{ incidents: PublicIncident[]; hasMore: boolean }> {
-  const found = await olderPublicOf(tx, org, serviceIds, from, most);
+  const found = await olderPublicOf(tx, org, serviceIds, from, limits);
   return { incidents: incidentsOf(found), hasMore: found[0]?.has_more ?? false };
 }
 
@@ -82,7 +82,7 @@ const incidentsOf = (found: readonly (PublicRow & { nth?: number })[]): PublicIn
     };
   });
 
-/** One update with what it is about; undefined once it is retracted. */
+/** One update with its incident; undefined once it is retracted. */
 export async function publicUpdate(tx: Tx, org: string, id: string) {
   const u = await publicUpdateById(tx, org, id);
   return (
@@ -98,9 +98,9 @@ export async function publicUpdate(tx: Tx, org: string, id: string) {
   );
 }
 
-/** An incident that the public knows of and that is over; undefined when it is not. */
+/** A resolved public incident; undefined if it is not public or not resolved. */
 export async function publicResolution(tx: Tx, org: string, incidentId: string) {
-  const i = await resolvedPublicly(tx, org, incidentId);
+  const i = await resolvedPublicIncident(tx, org, incidentId);
   return (
     i && {
       serviceId: i.service_id,
@@ -131,11 +131,11 @@ const stateThen = ({ acknowledged_at, resolved_at }: Times, { at, kind }: { at: 
         ? 'identified'
         : 'investigating';
 
-/** Left for status pages when an incident that the public knows of is resolved, by its id: as with updates. */
+/** Enqueued for status pages when a public incident is resolved; the key is the incident's id. */
 export const incidentResolved: NamedJob = { kind: 'status.announce-resolution', lane: 'default' };
 
-/** In the transaction that changes an incident's state. Only for public ones: a NOTIFY makes commits wait for each other. */
-export async function tellPublic(tx: Tx, org: string, incidentId: string): Promise<void> {
+/** Runs in the transaction that changes an incident's status. Only public incidents notify: a NOTIFY serializes commits. */
+export async function notifyStatusPages(tx: Tx, org: string, incidentId: string): Promise<void> {
   const known = await publicStatus(tx, org, incidentId);
   if (!known) return;
   await publicChanged(tx, org);

@@ -6,57 +6,57 @@ import type { Steps } from '../../../kernel/steps.ts';
 import { runYielding } from '../../../kernel/yielding.ts';
 import { shareService } from '../../services/index.ts';
 import type { Delivery } from '../rules/alerts.ts';
-import { longestRepeat, silentAfter } from '../rules/silence.ts';
-import { delivering, recordProblem, recordRepeat } from '../store/sources.ts';
+import { maxRepeatSeconds, staleDeadline } from '../rules/stale-deadline.ts';
+import { beginDelivery, recordProblem, recordRepeat } from '../store/sources.ts';
+import type { DeliveryQueue } from './delivery-queue.ts';
 import { ingest } from './ingest.ts';
-import type { Judged } from './read-delivery.ts';
 import type { SourceAccess } from './sources.ts';
-import type { Turns } from './turns.ts';
+import type { ValidatedAlerts } from './validate-delivery.ts';
 
-/** An unknown source, another one's token and a revoked one look the same. */
-const unknown = (): never => {
+/** An unknown source, a foreign token and a revoked token get the same answer. */
+const refuseUnknownSource = (): never => {
   throw new Refusal(401, 'unauthenticated', 'unauthenticated: there is no such alert source, or this is not its token');
 };
 
-/** A delivery that is no delivery: most senders do not show what they are answered, so it stands at the source too. */
-export const noteUnreadable = async (app: App, { access, org }: Principal, why: string): Promise<void> => {
+/** Records an unreadable delivery at its source, because most senders do not show the answer they get. */
+export const recordUnreadable = async (app: App, { access, org }: Principal, why: string): Promise<void> => {
   const { sourceId } = access as SourceAccess;
   await app.db.write((tx) => recordProblem(tx, org.id, sourceId, why, 1)); // unaudited: as a delivery
 };
 
-/** How a protocol's body is understood: first each alert by itself, then, once the time is known, the whole. */
+/** Parses a protocol's body: first each alert on its own, then the whole once the time is known. */
 export interface Protocol {
-  judge(): Promise<Judged>;
-  /** `silentAt`: when a sender that does not say so itself has fallen silent. */
-  read(judged: Judged, now: string, silentAt: string): Steps<Delivery>;
+  validate(): Promise<ValidatedAlerts>;
+  /** `staleAt`: when an alert becomes stale if its sender does not say so itself. */
+  read(validated: ValidatedAlerts, now: string, staleAt: string): Steps<Delivery>;
 }
 
 /**
- * Both protocols end here: every alert that can be taken in is stored before the delivery is answered, or none is and the sender
- * tries again. The others are told in the answer, at the source, and in the incident; a delivery of nothing else is refused.
+ * Stores a delivery of either protocol. The answer follows the commit; otherwise the sender retries. Invalid alerts are reported in the
+ * answer, at the source and in the incident. A delivery with only invalid alerts is refused.
  */
-export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: string, { judge, read }: Protocol) {
+export async function receiveDelivery(ctx: OpenCtx, deliveryQueue: DeliveryQueue, sourceId: string, { validate, read }: Protocol) {
   const access = ctx.principal?.access as SourceAccess | undefined;
   const org = ctx.principal?.org.id;
-  if (!access || !org || access.sourceId !== sourceId) return unknown();
-  const judged = await judge();
-  const { rejected, problems } = judged;
-  if (rejected && !judged.alerts.length) {
+  if (!access || !org || access.sourceId !== sourceId) return refuseUnknownSource();
+  const validated = await validate();
+  const { rejected, problems } = validated;
+  if (rejected && !validated.alerts.length) {
     await ctx.write((tx) => recordProblem(tx, org, sourceId, problems[0]!, rejected));
     invalid(problems[0]!);
   }
   const store = () =>
     ctx.write(async (tx) => {
-      // unaudited: machines deliver; what their alerts do stands in the incident's timeline.
-      const [taking, shared] = await Promise.all([
-        delivering(tx, org, sourceId, access.serviceId),
+      // unaudited: machines deliver. The incident's timeline records the effect of their alerts.
+      const [locked, shared] = await Promise.all([
+        beginDelivery(tx, org, sourceId, access.serviceId),
         shareService(tx, org, access.serviceId),
       ]);
-      const source = taking ?? unknown();
+      const source = locked ?? refuseUnknownSource();
       const service = shared ?? unavailable('the service of this alert source is gone');
       if (rejected) await recordProblem(tx, org, sourceId, problems[0]!, rejected);
       const delivery = {
-        ...(await runYielding(read(judged, source.now, silentAfter(source.now, source.repeat_seconds)))),
+        ...(await runYielding(read(validated, source.now, staleDeadline(source.now, source.repeat_seconds)))),
         rejected: { count: rejected, problems },
       };
       const { firing, resolved, repeatSeconds } = await ingest(
@@ -73,9 +73,9 @@ export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: str
         },
         delivery,
       );
-      const repeat = Math.min(repeatSeconds, longestRepeat);
+      const repeat = Math.min(repeatSeconds, maxRepeatSeconds);
       if (repeat > (source.repeat_seconds ?? 0)) await recordRepeat(tx, org, sourceId, repeat);
       return { accepted: delivery.alerts.length, firing, resolved, ...(rejected ? { rejected, problems } : {}) };
     });
-  return inTurn(access.serviceId, store);
+  return deliveryQueue(access.serviceId, store);
 }

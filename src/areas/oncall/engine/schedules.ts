@@ -3,28 +3,30 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
 import { anchorAt, type Person, reanchored } from '../rules/rotation.ts';
-import { isFull, mostOf } from '../store/limits.ts';
+import { isAtLimit, limitOf } from '../store/limits.ts';
 import * as store from '../store/schedules.ts';
 
-type Wanted = Pick<store.ScheduleRow, 'name' | 'timezone' | 'participants' | 'handoff'>;
+type ScheduleFields = Pick<store.ScheduleRow, 'name' | 'timezone' | 'participants' | 'handoff'>;
 
 /** The first participant's turn begins at `at`. */
-export async function createSchedule(tx: Tx, org: string, wanted: Wanted, at: string): Promise<store.ScheduleRow> {
+export async function createSchedule(tx: Tx, org: string, wanted: ScheduleFields, at: string): Promise<store.ScheduleRow> {
   checkTimezone(wanted.timezone);
   const { name, timezone, handoff } = wanted;
   const rotation = { timezone, participants: await checkParticipants(tx, org, wanted.participants), handoff };
   const { anchorDate, anchorIndex } = anchorAt(rotation, at, 0);
-  if (await isFull(tx, org, 'schedules'))
-    conflict(`the organization has ${mostOf('schedules')} schedules, which is the most; delete one first`);
+  if (await isAtLimit(tx, org, 'schedules'))
+    conflict(`the organization has ${limitOf('schedules')} schedules, which is the most; delete one first`);
   return store.insertSchedule(tx, org, { name, ...rotation, anchor_date: anchorDate, anchor_index: anchorIndex });
 }
 
-/** `schedule` is locked by this transaction. Who is on call at `at` stays so, unless they leave it or the order changes. */
+/**
+ * `schedule` is locked by this transaction. The person on call at `at` stays on call, unless they leave the rotation or its order changes.
+ */
 export async function updateSchedule(
   tx: Tx,
   org: string,
   schedule: store.ScheduleRow,
-  changes: { [K in keyof Wanted]?: Wanted[K] | undefined },
+  changes: { [K in keyof ScheduleFields]?: ScheduleFields[K] | undefined },
   at: string,
 ): Promise<store.ScheduleRow> {
   const { name = schedule.name, timezone = schedule.timezone, handoff = schedule.handoff } = changes;
@@ -45,7 +47,7 @@ function checkTimezone(name: string): void {
   if (!isTimezone(name)) invalid('timezone must be an IANA name, such as Europe/Paris');
 }
 
-/** Not while policies have a step for it. */
+/** Refused while a policy has a step for the schedule. */
 export async function deleteSchedule(tx: Tx, org: string, schedule: store.ScheduleRow): Promise<void> {
   const policies = await store.policiesTargeting(tx, org, schedule.id);
   if (policies.length)
@@ -53,8 +55,8 @@ export async function deleteSchedule(tx: Tx, org: string, schedule: store.Schedu
   await store.deleteSchedule(tx, org, schedule.id);
 }
 
-/** Somebody who asks for the shifts of a year, or subscribes to them, gets all of this in one answer. */
-const mostOverrides = 1_000;
+/** One answer about a year of shifts, or a calendar feed, contains all of these. */
+const maxOverridesPerSchedule = 1_000;
 
 /** `schedule` is locked by this transaction. */
 export async function addOverride(
@@ -68,10 +70,10 @@ export async function addOverride(
   if (endsAt <= startsAt) invalid('endsAt must be after startsAt');
   if (endsAt <= at) invalid('endsAt lies in the past, where nobody is paged any more; send a later end');
   const person = await checkPerson(tx, org, wanted);
-  if ((await store.countOverrides(tx, org, schedule.id)) >= mostOverrides)
+  if ((await store.countOverrides(tx, org, schedule.id)) >= maxOverridesPerSchedule)
     conflict(`the schedule ${schedule.name} has 1,000 overrides under way and ahead; remove some first`);
-  if (await isFull(tx, org, 'overrides'))
-    conflict(`the organization has ${mostOf('overrides')} overrides under way and ahead, which is the most; remove some first`);
+  if (await isAtLimit(tx, org, 'overrides'))
+    conflict(`the organization has ${limitOf('overrides')} overrides under way and ahead, which is the most; remove some first`);
   return store.insertOverride(tx, org, schedule.id, { ...person, startsAt, endsAt });
 }
 
@@ -80,7 +82,7 @@ export async function removeOverride(tx: Tx, org: string, scheduleId: string, id
   if (!(await store.deleteOverride(tx, org, scheduleId, id))) notFound('override');
 }
 
-/** Everybody named must be a member; an empty label becomes their name. */
+/** Every participant must be a member. An empty label becomes the member's name. */
 async function checkParticipants(tx: Tx, org: string, wanted: readonly Person[]): Promise<Person[]> {
   const members = await membersOf(tx, org);
   return wanted.map(({ userId, label }, i) => {

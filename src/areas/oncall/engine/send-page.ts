@@ -1,14 +1,14 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Db } from '../../../kernel/db/index.ts';
-import { PageFailed, type PageToSend, type Sent } from '../clients/channels/channel.ts';
+import { PageFailed, type PageToSend, type SendResult } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
-import { failureOf, type Reach } from '../rules/channels.ts';
+import { failureOf, type Reachability } from '../rules/channels.ts';
 import type { SendingRow } from '../store/pages.ts';
 import { markBroken } from '../store/provider.ts';
 import { ackUrl } from './ack-link.ts';
-import { findWay } from './reach.ts';
+import { findRoute } from './reachability.ts';
 
-const toSend = (app: App, org: string, page: SendingRow): PageToSend => ({
+const pageToSend = (app: App, org: string, page: SendingRow): PageToSend => ({
   id: page.id,
   org,
   incident: {
@@ -28,52 +28,52 @@ const toSend = (app: App, org: string, page: SendingRow): PageToSend => ({
   ackUrl: ackUrl(app, org, page.id),
 });
 
-/** Something missing is a failure that everybody sees, never a page that quietly stays away. */
-function checkWay(page: SendingRow, reach: Reach): void {
+/** A missing need is a failure in the timeline, never a page that silently stays unsent. */
+function checkRoute(page: SendingRow, reach: Reachability): void {
   const missing = failureOf(page.channel, reach, page.label);
-  if (missing) throw new PageFailed(missing.sentence, missing.lasting);
+  if (missing) throw new PageFailed(missing.sentence, missing.retryAdvice);
 }
 
-/** What sends: `db` is the connections of the lane that pages have to themselves. */
+/** `db`: the connection pool reserved for the page lane. */
 export interface Sender {
   app: App;
   db: Db;
   channels: Channels;
 }
 
-export async function sendPage(sender: Sender, org: string, page: SendingRow): Promise<Sent> {
+export async function sendPage(sender: Sender, org: string, page: SendingRow): Promise<SendResult> {
   const { app, db, channels } = sender;
-  const { reach, means } = await findWay(db, app, org, page);
-  checkWay(page, reach);
-  const sent = await noteRefusal(sender, org, channels[page.channel].send(toSend(app, org, page), means));
+  const { reach, context } = await findRoute(db, app, org, page);
+  checkRoute(page, reach);
+  const sent = await recordAccountRefusal(sender, org, channels[page.channel].send(pageToSend(app, org, page), context));
   if (reach.provider === 'broken') await recordBroken(sender, org, null);
   return sent;
 }
 
 const recordBroken = ({ db }: Sender, org: string, why: string | null) => db.write((tx) => markBroken(tx, org, why)).catch(() => {});
 
-/** Whoever previews is told when the provider refuses not the page but the account. */
-const noteRefusal = <T>(sender: Sender, org: string, asked: Promise<T>): Promise<T> =>
+/** Records an account refusal, so that previews warn about it. */
+const recordAccountRefusal = <T>(sender: Sender, org: string, asked: Promise<T>): Promise<T> =>
   asked.catch(async (error) => {
     if (error instanceof PageFailed && error.accountRefused) await recordBroken(sender, org, error.accountRefused);
     throw error;
   });
 
-/** Not known whether an earlier attempt handed it over: the provider says, or we ask again later. */
-export class Unsure extends Error {}
+/** The provider did not say whether an earlier attempt was sent; it is asked again later. */
+export class SendOutcomeUnknown extends Error {}
 
-/** Throws PageFailed when it will never be known: nobody is kept waiting for that. */
-export async function findSent(sender: Sender, org: string, page: SendingRow): Promise<Sent | undefined> {
+/** Looks up an earlier attempt. Throws PageFailed if the outcome will never be known, so that the next rule does not wait. */
+export async function findSent(sender: Sender, org: string, page: SendingRow): Promise<SendResult | undefined> {
   const { app, db, channels } = sender;
   const channel = channels[page.channel];
   if (!channel.find) return undefined;
   try {
-    const { reach, means } = await findWay(db, app, org, page);
-    checkWay(page, { ...reach, stopped: false }); // STOP keeps a message from going out now, not from having gone out before
-    return await noteRefusal(sender, org, channel.find(toSend(app, org, page), means));
+    const { reach, context } = await findRoute(db, app, org, page);
+    checkRoute(page, { ...reach, stopped: false }); // STOP blocks sending now; an earlier attempt may still have been sent
+    return await recordAccountRefusal(sender, org, channel.find(pageToSend(app, org, page), context));
   } catch (error) {
-    if (error instanceof PageFailed && error.lasting === 'for good') throw error;
+    if (error instanceof PageFailed && error.retryAdvice === 'for good') throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new Unsure(`it is not known whether an earlier attempt went out: ${why}`, { cause: error });
+    throw new SendOutcomeUnknown(`it is not known whether an earlier attempt went out: ${why}`, { cause: error });
   }
 }

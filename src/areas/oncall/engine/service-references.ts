@@ -8,8 +8,8 @@ import { detachPolicy } from '../store/policies.ts';
 import { liveSourcesOf } from '../store/sources.ts';
 
 /**
- * What still needs a service that is about to be deleted. Its escalation policy is a property of it and goes with it, in the same
- * transaction; when something else stands in the way, that transaction is undone.
+ * What still refers to a service that is about to be deleted. Its policy attachment is deleted with it in this transaction. Other
+ * references make the caller roll back.
  */
 export async function serviceReferences(tx: Tx, org: string, serviceId: string): Promise<string[]> {
   await detachPolicy(tx, org, serviceId);
@@ -18,32 +18,32 @@ export async function serviceReferences(tx: Tx, org: string, serviceId: string):
   return [...sources.map((s) => `the alert source ${s.name}`), ...incidents.map((i) => `the incident “${i.title}”, which is not resolved`)];
 }
 
-/** Incidents that one transaction renames. */
-const atOnce = 100;
+/** Incidents renamed in one transaction. */
+const incidentsPerBatch = 100;
 
-const Renamed = Type.Object({
+const RenamePayload = Type.Object({
   serviceId: Type.String(),
-  /** Of a service that was deleted: the name that it had last. Without it, the service has its name. */
+  /** The last name of a deleted service. Absent: the service exists and its current name is read. */
   lastName: Type.Optional(Type.String()),
 });
 
 /**
- * Tells the incidents of a service its name, one slice a transaction. Safe to run twice. When the service is renamed meanwhile, each
- * slice reads its name anew, and the job runs once more from the beginning.
+ * Copies a service's name to its incidents, one slice per transaction. Safe to run twice. If the service is renamed meanwhile, each slice
+ * reads the name again, and the job runs once more from the start.
  */
 export const renameJob: Job<{ serviceId: string; lastName?: string }, unknown> = job(
   'oncall.rename',
-  { payload: Renamed },
+  { payload: RenamePayload },
   async ({ db, org, signal, payload: { serviceId, lastName } }) => {
     for (let after: string | null | undefined; after !== null; ) {
       signal.throwIfAborted();
-      const slice: SliceOfService = { serviceId, after: after ?? null, limit: atOnce };
+      const slice: SliceOfService = { serviceId, after: after ?? null, limit: incidentsPerBatch };
       after = await runAtQuarterLoad(signal, () => db.write((tx) => renameSlice(tx, org!, slice, lastName)));
     }
   },
 );
 
-/** The service is shared: a rename waits for the slice, or the slice for it. */
+/** The service row is locked for share, so a rename and a slice wait for each other. */
 async function renameSlice(tx: Tx, org: string, slice: SliceOfService, lastName: string | undefined): Promise<string | null> {
   const name = lastName ?? (await shareService(tx, org, slice.serviceId))?.name;
   if (name === undefined) return null;
@@ -52,14 +52,14 @@ async function renameSlice(tx: Tx, org: string, slice: SliceOfService, lastName:
   return next;
 }
 
-/** What goes on is told under the service's new name, also in pages to come; what is over keeps the one it had. */
+/** Unresolved incidents, and their later pages, follow the service's new name. Resolved incidents keep the old name. */
 export async function serviceRenamed(tx: Tx, org: string, { id: serviceId, name }: { id: string; name: string }): Promise<void> {
-  const more = await renameUnresolved(tx, org, { serviceId, after: null, limit: atOnce }, name);
+  const more = await renameUnresolved(tx, org, { serviceId, after: null, limit: incidentsPerBatch }, name);
   if (more !== null) await moveOrEnqueue(tx, renameJob, { key: serviceId, org, payload: { serviceId } });
 }
 
-/** Of a service that is deleted the public history stays, under the name that it had last. */
+/** The public history of a deleted service stays, under its last name. */
 export async function serviceDeleted(tx: Tx, org: string, { id: serviceId, name }: { id: string; name: string }): Promise<void> {
-  const more = await renamePublic(tx, org, { serviceId, after: null, limit: atOnce }, name);
+  const more = await renamePublic(tx, org, { serviceId, after: null, limit: incidentsPerBatch }, name);
   if (more !== null) await enqueue(tx, renameJob, { key: `${serviceId}:deleted`, org, payload: { serviceId, lastName: name } });
 }

@@ -4,7 +4,7 @@ import { mintKey } from '../../../identity/token-format.ts';
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
-import { isFull, mostOf } from '../store/limits.ts';
+import { isAtLimit, limitOf } from '../store/limits.ts';
 import { insertSource, revokeSource as revoke, type SourceRow, sourceByHash } from '../store/sources.ts';
 
 /** What the principal cache keeps of an alert source. */
@@ -34,19 +34,19 @@ export const loadSource: Loader = async (tx, hash) => {
   };
 };
 
-/** Its token is shown this once; what we keep is a hash. */
+/** The token is returned only here; the database keeps a hash. */
 export async function createSource(
   tx: Tx,
   org: string,
   wanted: { name: string; serviceId: string },
 ): Promise<SourceRow & { token: string }> {
-  if (await isFull(tx, org, 'sources'))
-    conflict(`the organization has ${mostOf('sources')} alert sources, which is the most; revoke one first`);
+  if (await isAtLimit(tx, org, 'sources'))
+    conflict(`the organization has ${limitOf('sources')} alert sources, which is the most; revoke one first`);
   const { key: token, hash } = mintKey('src');
   return { ...(await insertSource(tx, org, { ...wanted, hash })), token };
 }
 
-/** From the commit on, its token is refused by every process. */
+/** After the commit every process refuses the token. */
 export async function revokeSource(tx: Tx, caches: Caches, org: string, id: string): Promise<void> {
   await revoke(tx, org, id);
   await dropRights(tx, caches, org, topics.credential(id));

@@ -3,16 +3,19 @@ import { conflict, notFound } from '../../../kernel/errors.ts';
 import { enqueue, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import type { Actor, IncidentRow } from '../store/incidents.ts';
-import { note } from '../store/timeline.ts';
+import { addEntries } from '../store/timeline.ts';
 import { countUpdates, deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
 
-/** Left for status pages with each update, by its id: they declare the job under this name, and tell their subscribers. */
+/** Enqueued for status pages with each update; the key is its id. The status area declares the job and mails the subscribers. */
 export const updatePublished: NamedJob = { kind: 'status.announce-update', lane: 'default' };
 
-/** Of one incident: everybody who reads of it is sent them all. */
-const mostUpdates = 100;
+/** Updates per incident: every reader of the incident gets all of them. */
+const maxUpdatesPerIncident = 100;
 
-/** From now on the public may know of a locked incident: two callers who publish at once do not both take the last place. */
+/**
+ * Publishes an update of a locked incident, which makes the incident public. The lock keeps two callers from both taking the last free
+ * update.
+ */
 export async function publishUpdate(
   tx: Tx,
   org: string,
@@ -22,10 +25,10 @@ export async function publishUpdate(
 ): Promise<UpdateRow> {
   if (kind === 'postmortem' && incident.status !== 'resolved')
     conflict('the incident is not resolved yet; resolve it before its post-mortem');
-  if ((await countUpdates(tx, org, incident.id)) >= mostUpdates)
-    conflict(`the incident has ${mostUpdates} updates, which is the most; retract one, or go on in a new incident`);
+  if ((await countUpdates(tx, org, incident.id)) >= maxUpdatesPerIncident)
+    conflict(`the incident has ${maxUpdatesPerIncident} updates, which is the most; retract one, or go on in a new incident`);
   const update = await insertUpdate(tx, org, incident.id, body, actor.label, kind);
-  await note(tx, org, incident.id, {
+  await addEntries(tx, org, incident.id, {
     kind: 'update_published',
     message: `${actor.label} published an update`,
     actor,
@@ -36,10 +39,10 @@ export async function publishUpdate(
   return update;
 }
 
-/** For good. Without any update left, the incident is unknown to the public again. */
+/** Deletes the update. An incident without updates is not public any more. */
 export async function retractUpdate(tx: Tx, org: string, incident: IncidentRow, actor: Actor, updateId: string): Promise<void> {
   if (!(await deleteUpdate(tx, org, incident.id, updateId))) notFound('update');
-  await note(tx, org, incident.id, {
+  await addEntries(tx, org, incident.id, {
     kind: 'update_retracted',
     message: `${actor.label} retracted an update`,
     actor,

@@ -3,8 +3,8 @@ import { audit } from '../../../identity/audit.ts';
 import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
+import { acknowledge } from '../engine/change-status.ts';
 import { actorOf, lockIncident } from '../engine/find-incident.ts';
-import { acknowledge } from '../engine/settle.ts';
 import { incidentView } from '../views/incidents.ts';
 
 const handle = ({ ctx, params }: { ctx: Ctx; params: { id: string } }) =>

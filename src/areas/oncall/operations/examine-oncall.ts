@@ -11,7 +11,7 @@ export const examineOncall = operation(oncall.examineOncall, async ({ ctx, query
     const slice = paginationOf({ limit: 50, ...query });
     const { items, cursor } = paginate(await listServices(tx, ctx.org, ctx.visible, slice), slice, (s) => s.id);
     const { at, examined } = await examineServices(tx, ctx.app, ctx.org, items);
-    // It tells of the whole organization, so it is for those who see all of it.
+    // The report covers the whole organization, so the caller needs access to all of it.
     const report = ctx.visible === '*' ? await findReport(tx, ctx.org) : undefined;
     return ok({
       at,

@@ -1,10 +1,10 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { wishesOf } from '../store/settings.ts';
+import { preferencesOf } from '../store/settings.ts';
 
 export const getPagingSettings = operation(oncall.getPagingSettings, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const { phone, rules } = await wishesOf(tx, ctx.user.id);
+    const { phone, rules } = await preferencesOf(tx, ctx.user.id);
     return ok({ email: ctx.user.email, phone, rules });
   }),
 );

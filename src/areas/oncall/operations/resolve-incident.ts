@@ -2,8 +2,8 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
+import { resolve } from '../engine/change-status.ts';
 import { actorOf, lockIncident } from '../engine/find-incident.ts';
-import { resolve } from '../engine/settle.ts';
 import { incidentView } from '../views/incidents.ts';
 
 export const resolveIncident = operation(oncall.resolveIncident, async ({ ctx, params }) =>

@@ -6,7 +6,7 @@ import { findService } from '../engine/find-service.ts';
 import { attachPolicy } from '../engine/policies.ts';
 import { attachedPolicies } from '../store/policies.ts';
 
-/** For incidents that open from now on: those under way have their copy. */
+/** Applies to incidents that open later: open incidents have their copy. */
 const handle = ({ ctx, params, body }: { ctx: Ctx; params: { id: string }; body: { escalationPolicyId?: string | null } }) =>
   ctx.write(async (tx) => {
     const service = await findService(tx, ctx, params.id);

@@ -4,30 +4,30 @@ import type { App } from '../../../kernel/app.ts';
 import { sendHtml } from '../../../kernel/http/html.ts';
 import { readAckLink } from '../engine/ack-link.ts';
 import { answerPage } from '../engine/answer-page.ts';
-import type { AnswerFor } from '../engine/pages/answer-for.ts';
 import { describeAlerts } from '../engine/pages/describe-alerts.ts';
+import type { ReplyRunner } from '../engine/pages/reply-runner.ts';
 import { incidentById } from '../store/incidents.ts';
 import { pageById } from '../store/pages.ts';
 import { ackView } from '../views/ack-page.ts';
 
 type Route = { Params: { link: string } };
-type Asked = Pick<FastifyRequest<Route>, 'params' | 'raw'>;
+type LinkRequest = Pick<FastifyRequest<Route>, 'params' | 'raw'>;
 
-/** The link in a page's mail. GET shows the incident and changes nothing, since mail scanners follow links; POST acknowledges. */
-export function ackPage(server: FastifyInstance, app: App, answerFor: AnswerFor) {
-  const answer = async ({ params, raw }: Asked, reply: FastifyReply, act: (found: Found) => Promise<FastifyReply>) => {
+/** The link in a page's mail. GET only shows the incident, because mail scanners follow links; POST acknowledges. */
+export function ackPage(server: FastifyInstance, app: App, runReply: ReplyRunner) {
+  const answer = async ({ params, raw }: LinkRequest, reply: FastifyReply, act: (found: PagedIncident) => Promise<FastifyReply>) => {
     const named = readAckLink(app, params.link);
-    if (!named) return unknown(reply);
+    if (!named) return sendUnknownLink(reply);
     const find = async () => {
       const found = await findPaged(app, named);
-      return found ? act(found) : unknown(reply);
+      return found ? act(found) : sendUnknownLink(reply);
     };
-    return answerFor(named.org, 'ack page', find, raw);
+    return runReply(named.org, 'ack page', find, raw);
   };
 
   server.get<Route>('/oncall/ack/:link', (request, reply) =>
     answer(request, reply, async ({ org, incident, page, isMember }) => {
-      if (!isMember) return refuseStranger(reply);
+      if (!isMember) return refuseNonMember(reply);
       const fires = await app.db.read((tx) => describeAlerts(tx, org, incident.id));
       return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
     }),
@@ -36,7 +36,7 @@ export function ackPage(server: FastifyInstance, app: App, answerFor: AnswerFor)
   server.post<Route>('/oncall/ack/:link', (request, reply) =>
     answer(request, reply, async ({ org, page, incident }) => {
       const settled = await app.db.write((tx) => answerPage(tx, org, page, 'acknowledge'));
-      if (settled === 'stranger') return refuseStranger(reply);
+      if (settled === 'not-a-member') return refuseNonMember(reply);
       const words =
         settled?.is === 'acknowledged'
           ? 'Acknowledged. Nobody else will be paged.'
@@ -53,10 +53,10 @@ const findPaged = (app: App, { org, pageId }: NonNullable<ReturnType<typeof read
     return incident && { org, page, incident, isMember: Boolean(await memberOf(tx, org, page.user_id)) };
   });
 
-type Found = NonNullable<Awaited<ReturnType<typeof findPaged>>>;
+type PagedIncident = NonNullable<Awaited<ReturnType<typeof findPaged>>>;
 
-const unknown = (reply: FastifyReply) =>
+const sendUnknownLink = (reply: FastifyReply) =>
   sendHtml(reply, 404, 'Not a link of ours', '<p>The link is damaged, or what it was for is gone.</p>');
 
-const refuseStranger = (reply: FastifyReply) =>
-  sendHtml(reply, 403, 'Not yours any more', '<p>Whoever this link was sent to is no member of the organization any more.</p>');
+const refuseNonMember = (reply: FastifyReply) =>
+  sendHtml(reply, 403, 'Not yours any more', '<p>The person this link was sent to is no member of the organization any more.</p>');

@@ -4,13 +4,13 @@ import { rateLimit } from '../../../identity/rate-limit.ts';
 import { hashKey, kindOf } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
 import { Refusal } from '../../../kernel/errors.ts';
-import { writeCalendar } from '../engine/calendar/feed.ts';
+import { renderCalendarFeed } from '../engine/calendar/feed.ts';
 import { scheduleByLink } from '../store/calendar-links.ts';
 
-/** Calendars come once an hour; a few of one person may share an address. */
+/** Requests per link. Calendar programs poll hourly, and a person may have several. */
 const perMinute = 10;
 
-/** What a calendar subscribes to: the address itself is the secret. */
+/** The feed for calendar programs. The address itself is the secret. */
 export function calendarFeed(server: FastifyInstance, app: App) {
   const attempts = makeAttempts(app);
   const links = rateLimit(perMinute);
@@ -27,7 +27,7 @@ export function calendarFeed(server: FastifyInstance, app: App) {
     const feed = await attempts.look(request.raw, name, () =>
       app.db.read(async (tx) => {
         const shown = await scheduleByLink(tx, hash);
-        return shown && writeCalendar(tx, shown.org_id, shown.schedule_id);
+        return shown && renderCalendarFeed(tx, shown.org_id, shown.schedule_id);
       }),
     );
     if (feed === undefined) throw gone();

@@ -1,57 +1,57 @@
-// Where each alert of a delivery belongs. State is kept for each fingerprint: a group's own status says nothing of its alerts.
+// Assigns each alert of a delivery to an incident. State is kept per fingerprint, because a group's status says nothing about its alerts.
 import { forEachStep, type Steps } from '../../../kernel/steps.ts';
-import type { Delivered } from './alerts.ts';
+import type { DeliveredAlert } from './alerts.ts';
 
-/** What is known of an occurrence (source, fingerprint, startsAt). */
-export interface Known {
+/** A stored occurrence (source, fingerprint, startsAt). */
+export interface KnownOccurrence {
   id: string;
   incidentId: string;
   fingerprint: string;
   startsAt: string;
   status: 'firing' | 'resolved';
-  /** Its incident is resolved: nothing can be attached to that any more. */
+  /** The incident is resolved, so no alert can be attached to it. */
   closed: boolean;
-  /** When it was last heard of. */
+  /** Time of the last delivery that contained it. */
   lastAt: string;
 }
 
 /**
- * Occurrences of one alert from one source that are kept: so many that fire, and of those that ended the newest. A sender that gives every
- * delivery another `startsAt` makes no more rows than these.
+ * Stored occurrences of one alert from one source: this many firing, and this many of the newest ended. It bounds the rows of a sender that
+ * changes `startsAt` in every delivery.
  */
-export const mostOccurrences = 100;
+export const maxOccurrencesKept = 100;
 
-export interface Fresh {
-  alert: Delivered;
+export interface NewOccurrence {
+  alert: DeliveredAlert;
   startsAt: string;
 }
 
 export interface Attachment {
-  /** Heard of again, nothing new. */
-  touched: { known: Known; alert: Delivered }[];
-  /** Fire again on the incident where they fired before. */
-  refired: { known: Known; alert: Delivered }[];
-  /** Belong to the newest unresolved incident of the service, or open one. */
-  fresh: Fresh[];
-  ended: { known: Known; alert: Delivered }[];
+  /** Repeated without a change. */
+  touched: { known: KnownOccurrence; alert: DeliveredAlert }[];
+  /** Firing again on the incident where they fired before. */
+  refired: { known: KnownOccurrence; alert: DeliveredAlert }[];
+  /** Go to the newest unresolved incident of the service, or open one. */
+  fresh: NewOccurrence[];
+  ended: { known: KnownOccurrence; alert: DeliveredAlert }[];
 }
 
 /**
- * By order of arrival, not by the times inside: a restarted Prometheus reuses `startsAt`. An occurrence that sits on a resolved
- * incident is left there as long as it goes on firing; a new one, or one that ended and fires again, is somebody's work again. In steps:
- * a delivery may have ten thousand alerts.
+ * Applies alerts in order of arrival, not by their times: a restarted Prometheus reuses `startsAt`. An occurrence on a resolved incident
+ * stays there while it keeps firing. A new occurrence, or one that ended and fires again, needs an incident again. Runs in steps, because a
+ * delivery may have 10,000 alerts.
  */
-export function* attach(known: readonly Known[], delivered: readonly Delivered[], now: string): Steps<Attachment> {
-  const rowsOf = new Map<string, Known[]>();
+export function* attach(known: readonly KnownOccurrence[], delivered: readonly DeliveredAlert[], now: string): Steps<Attachment> {
+  const rowsOf = new Map<string, KnownOccurrence[]>();
   yield* forEachStep(known, (k) => {
     const others = rowsOf.get(k.fingerprint);
     if (others) others.push(k);
     else rowsOf.set(k.fingerprint, [k]);
   });
-  const freshOf = new Map<string, Fresh[]>();
-  const heard = new Map<Known, { status: Known['status']; alert: Delivered }>();
-  const statusOf = (k: Known) => heard.get(k)?.status ?? k.status;
-  const place = (alert: Delivered) => {
+  const freshOf = new Map<string, NewOccurrence[]>();
+  const heard = new Map<KnownOccurrence, { status: KnownOccurrence['status']; alert: DeliveredAlert }>();
+  const statusOf = (k: KnownOccurrence) => heard.get(k)?.status ?? k.status;
+  const place = (alert: DeliveredAlert) => {
     const rows = rowsOf.get(alert.fingerprint) ?? [];
     const fresh = freshOf.get(alert.fingerprint) ?? [];
     if (alert.status === 'resolved') {
@@ -63,12 +63,12 @@ export function* attach(known: readonly Known[], delivered: readonly Delivered[]
       return;
     }
     const startsAt = alert.startsAt ?? rows.find((k) => statusOf(k) === 'firing')?.startsAt ?? now;
-    // An occurrence may have ended on one incident and fired again on a later one: ids sort by time.
+    // An occurrence may have ended on one incident and fired again on a later one; ids sort by creation time.
     const same = newestOf(rows.filter((k) => k.startsAt === startsAt));
     const open = same ? [] : rows.filter((k) => statusOf(k) === 'firing' && !k.closed);
     if (same && (statusOf(same) === 'firing' || !same.closed)) heard.set(same, { status: 'firing', alert });
-    else if (open.length >= mostOccurrences)
-      heard.set(newestOf(open)!, { status: 'firing', alert }); // it fires, more need not be known
+    else if (open.length >= maxOccurrencesKept)
+      heard.set(newestOf(open)!, { status: 'firing', alert }); // at the limit, the newest one stands for all
     else freshOf.set(alert.fingerprint, [...fresh, { alert, startsAt }]);
   };
   yield* forEachStep(yield* lastOfEach(delivered), place);
@@ -80,31 +80,32 @@ export function* attach(known: readonly Known[], delivered: readonly Delivered[]
   return result;
 }
 
-const newestOf = (some: readonly Known[]) => some.reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Known | undefined);
+const newestOf = (some: readonly KnownOccurrence[]) =>
+  some.reduce((a, b) => (a && a.id > b.id ? a : b), undefined as KnownOccurrence | undefined);
 
 /**
- * What began before the end is over with it, whichever beginning the end names: replicas of a sender evaluate at different moments,
- * and each gives its own. What began later is another occurrence, and goes on.
+ * An end resolves every occurrence that began before it, whichever beginning it names: replicas of a sender evaluate at different moments
+ * and name different beginnings. A later occurrence keeps firing.
  */
-const isOver = ({ startsAt }: { startsAt: string }, { startsAt: named, endsAt, isOneOccurrence }: Delivered): boolean =>
+const isOver = ({ startsAt }: { startsAt: string }, { startsAt: named, endsAt, isOneOccurrence }: DeliveredAlert): boolean =>
   (named === undefined ? endsAt === undefined : startsAt <= named) || (!isOneOccurrence && endsAt !== undefined && startsAt < endsAt);
 
-/** By how much an incident's numbers change. */
+/** The change of an incident's counts. */
 export interface CountChange {
   /** Occurrences. */
   alerts: number;
-  /** Fingerprints of which something fires: those that began less those that ended. */
+  /** Change in the number of firing fingerprints. */
   firing: number;
-  /** Fingerprints that began to fire, whatever ended beside them. */
+  /** Fingerprints that began to fire, not reduced by those that ended. */
   begun: number;
 }
 
 /**
- * What a delivery does to the numbers of incidents, without counting anything but the delivery: `known` holds every firing occurrence
- * of the fingerprints in it, and deliveries for one service come one at a time. `inserted` went to the incident `targetId`.
+ * Computes count changes from the delivery alone. `known` holds every firing occurrence of its fingerprints, and deliveries for one service
+ * are serialized. `inserted` went to the incident `targetId`.
  */
 export function* countChanges(
-  known: readonly Known[],
+  known: readonly KnownOccurrence[],
   { refired, ended }: Attachment,
   inserted: readonly { fingerprint: string }[],
   targetId: string | undefined,
@@ -136,9 +137,9 @@ export function* countChanges(
   return changes;
 }
 
-/** One delivery that names an occurrence twice means what it says last. */
-function* lastOfEach(delivered: readonly Delivered[]): Steps<Delivered[]> {
-  const last = new Map<string, Delivered>();
+/** If a delivery names an occurrence twice, the last one counts. */
+function* lastOfEach(delivered: readonly DeliveredAlert[]): Steps<DeliveredAlert[]> {
+  const last = new Map<string, DeliveredAlert>();
   yield* forEachStep(delivered, (alert) => {
     const key = `${alert.fingerprint} ${alert.startsAt ?? ''}`;
     last.delete(key);

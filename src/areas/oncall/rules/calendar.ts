@@ -1,4 +1,4 @@
-// The shifts of a schedule as events that keep their ids.
+// The shifts of a schedule as calendar events with stable ids.
 import type { Override, Shift } from './rotation.ts';
 
 export interface CalendarEvent {
@@ -8,13 +8,13 @@ export interface CalendarEvent {
   label: string;
 }
 
-/** A schedule with handoffs every day has 393 in the feed's time, and each override adds two at most. */
-export const mostEvents = 3_000;
+/** A daily rotation has 393 events in the feed's range, and each override adds at most two. */
+export const maxEvents = 3_000;
 
 /**
- * An event is named by when its shift begins. Whatever was under way when the feed's time begins seems to begin then, a little later every
- * time it is asked: an override keeps its own beginning, and a turn of the rotation, over since weeks, is left out. Of too many the oldest
- * are left out.
+ * An event's id contains the start of its shift. A shift under way at the start of the feed's range would change its id with every request.
+ * So an override keeps its real start, and a rotation shift, which ended weeks ago, is left out. Above the limit the oldest events are left
+ * out.
  */
 export function calendarEvents(
   scheduleId: string,
@@ -30,5 +30,5 @@ export function calendarEvents(
       const startsAt = (isCut && overrideId && begins.get(overrideId)) || seemsToStart;
       return [{ uid: `${scheduleId}-${startsAt}`, startsAt, endsAt, label }];
     })
-    .slice(-mostEvents);
+    .slice(-maxEvents);
 }

@@ -1,35 +1,35 @@
-// The channels by which people are paged, in one table. Steps ask it where a page goes, previews what would keep it from arriving,
-// saving asks what a rule needs, and sending why a page cannot go out. How each channel sends stands in clients/channels.
+// The table of paging channels. Steps read the address, previews and the doctor the warnings, saving the refusals, and sending the
+// failures. The senders are in clients/channels.
 import { channelNames } from '../../../../contract/oncall/channels.ts';
 import type { RetryAdvice } from '../../../kernel/errors.ts';
 
 export { channelNames };
 export type ChannelName = (typeof channelNames)[number];
 
-/** How one person can be reached, as far as anybody knows. */
-export interface Reach {
+/** How one person can be reached, as far as we know. */
+export interface Reachability {
   email: string | null;
   phone: string | null;
-  /** They texted STOP to our number. */
+  /** The person texted STOP to the organization's number. */
   stopped: boolean;
   /** The organization's account for SMS and calls; `broken` once the provider has refused its credential. */
   provider: 'none' | 'works' | 'broken';
-  /** Whether the product's own mail leaves: by the operator's relay, or from a domain that is verified here. */
+  /** Whether our own mail can be sent: by the operator's relay, or from a domain verified here. */
   relay: boolean;
 }
 
-/** A thing without which a page does not arrive, in the words of everybody who notices that it is missing. */
+/** Something a page needs to arrive, with a sentence for each place that reports it missing. */
 interface Need {
   /** In the doctor's findings. */
   code: 'no-address' | 'no-relay' | 'no-provider' | 'dead-channel';
-  isMet(reach: Reach): boolean;
+  isMet(reach: Reachability): boolean;
   /** In a preview. */
   warning: string;
-  /** To the person who saves a rule without it: 400 if they can mend it themselves, 409 if somebody else must. Absent: they may. */
+  /** The refusal when a person saves a rule without it: 400 if that person can fix it, 409 otherwise. Absent: saving is allowed. */
   refusal?: { status: 400 | 409; sentence: () => string };
-  /** In the timeline, of a page that is not even tried without it. Absent: it is tried, and the other side's own words are told. */
+  /** The failure in the timeline; the page is not attempted. Absent: it is attempted, and the provider's own message is shown. */
   failure?: (person: string) => string;
-  /** It may come without anybody touching this page, so the page waits for it; the person's next rule does not. */
+  /** It may be repaired without a change to this page, so the page waits. The person's next rule does not wait. */
   mayMend?: true;
 }
 
@@ -84,13 +84,13 @@ const consent: Need = {
 };
 
 interface Channel {
-  /** One page by it, in the middle of a sentence. */
+  /** One page by this channel, in the middle of a sentence. */
   page: string;
-  /** Where it goes: the member's own mailbox, or the phone of their paging settings. */
+  /** The address: the member's mailbox, or the phone of the paging settings. */
   goesTo: 'email' | 'phone';
-  /** Whether a reply names the page by its four digits. Mail carries a link instead. */
+  /** Whether a reply names the page by its four digits. Mail has a link instead. */
   coded: boolean;
-  /** In the order in which they are told: of several that are missing, the first. */
+  /** In order of priority: the first missing need is reported. */
   needs: readonly Need[];
 }
 
@@ -100,36 +100,41 @@ export const channels: Record<ChannelName, Channel> = {
   voice: { page: 'a call', goesTo: 'phone', coded: true, needs: [provider, phone, credential] },
 };
 
-/** Channels that reach a phone: whoever has one of their pages may answer it by texting back. */
+/** Channels to a phone. Their pages can be answered by text. */
 export const phoneChannels: readonly ChannelName[] = channelNames.filter((channel) => channels[channel].goesTo === 'phone');
 const otherChannels = channelNames.filter((channel) => !phoneChannels.includes(channel));
 
-/** One page by it, at the start of a sentence. */
+/** One page by this channel, at the start of a sentence. */
 export const pageAsSubject = (channel: ChannelName): string => {
   const { page } = channels[channel];
   return page[0]!.toUpperCase() + page.slice(1);
 };
 
-/** The mailbox or the phone that a page by this channel goes to; null while the person has none. */
-export const addressOf = (channel: ChannelName, person: Pick<Reach, 'email' | 'phone'>): string | null => person[channels[channel].goesTo];
+/** The mailbox or phone of a page by this channel; null if the person has none. */
+export const addressOf = (channel: ChannelName, person: Pick<Reachability, 'email' | 'phone'>): string | null =>
+  person[channels[channel].goesTo];
 
-/** The first thing that a page by this channel needs and that is missing. */
-export const missingFor = (channel: ChannelName, reach: Reach): Pick<Need, 'code' | 'warning'> | undefined =>
+/** The first missing need of a page by this channel. */
+export const missingFor = (channel: ChannelName, reach: Reachability): Pick<Need, 'code' | 'warning'> | undefined =>
   channels[channel].needs.find((need) => !need.isMet(reach));
 
-/** What would keep a page by this channel from arriving. */
-export const warningOf = (channel: ChannelName, reach: Reach): string | undefined => missingFor(channel, reach)?.warning;
+/** What would prevent a page by this channel. */
+export const warningOf = (channel: ChannelName, reach: Reachability): string | undefined => missingFor(channel, reach)?.warning;
 
-/** Why rules with these channels cannot be saved. What the person can mend themselves is told before what others must do. */
-export function refusalOf(wanted: readonly ChannelName[], reach: Reach): { status: 400 | 409; sentence: string } | undefined {
+/** Why rules with these channels cannot be saved. Problems that the person can fix come first. */
+export function refusalOf(wanted: readonly ChannelName[], reach: Reachability): { status: 400 | 409; sentence: string } | undefined {
   const missing = wanted.flatMap((channel) => channels[channel].needs).filter((need) => !need.isMet(reach));
   const refusals = missing.flatMap(({ refusal }) => (refusal ? [refusal] : []));
   const [first] = refusals.sort((a, b) => a.status - b.status);
   return first && { status: first.status, sentence: first.sentence() };
 }
 
-/** Why a page by this channel is not even tried. */
-export function failureOf(channel: ChannelName, reach: Reach, person: string): { sentence: string; lasting: RetryAdvice } | undefined {
+/** Why a page by this channel is not attempted. */
+export function failureOf(
+  channel: ChannelName,
+  reach: Reachability,
+  person: string,
+): { sentence: string; retryAdvice: RetryAdvice } | undefined {
   const missing = channels[channel].needs.find((need) => need.failure && !need.isMet(reach));
-  return missing && { sentence: missing.failure!(person), lasting: missing.mayMend ? 'until mended' : 'for good' };
+  return missing && { sentence: missing.failure!(person), retryAdvice: missing.mayMend ? 'until mended' : 'for good' };
 }

@@ -1,4 +1,4 @@
-// A calendar as iCalendar text (RFC 5545), written by hand: a library took a second for the largest one, in which nobody else was served.
+// A calendar as iCalendar text (RFC 5545). Written by hand: a library blocked the event loop for a second on the largest calendar.
 import type { CalendarEvent } from './calendar.ts';
 
 /** 20261115T203000Z */
@@ -11,21 +11,21 @@ const escaped = (text: string) =>
     .replaceAll(/\r\n?|\n/g, '\\n')
     .replaceAll(/\p{Cc}/gu, '');
 
-const longestLine = 75;
+const maxLineOctets = 75;
 
 const octetsOf = (character: string): number => {
   const code = character.codePointAt(0)!;
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 };
 
-/** A line has at most 75 octets; what is longer goes on after a line end and a space, never in the middle of a character (3.1). */
+/** A line has at most 75 octets. A longer one continues after a line end and a space, never inside a character (3.1). */
 function folded(line: string): string {
-  if (line.length * 3 <= longestLine) return line;
+  if (line.length * 3 <= maxLineOctets) return line;
   let text = '';
   let octets = 0;
   for (const character of line) {
     const size = octetsOf(character);
-    if (octets + size > longestLine) {
+    if (octets + size > maxLineOctets) {
       text += '\r\n ';
       octets = 1;
     }
@@ -37,7 +37,7 @@ function folded(line: string): string {
 
 const block = (...lines: string[]) => lines.map((line) => `${folded(line)}\r\n`).join('');
 
-/** How often a calendar is asked to come back (RFC 7986, 5.7). */
+/** The refresh interval for calendar programs (RFC 7986, 5.7). */
 const refresh = 'PT1H';
 
 /** In UTC. */

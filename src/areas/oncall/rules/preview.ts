@@ -1,5 +1,5 @@
-// What would happen to an incident that nobody acknowledges: the same walk that pages, with the clock run ahead.
-import { advance, begin, type Policy, stepByStep, type Target } from './walk.ts';
+// Predicts the pages of an incident without acknowledgement: the paging code with the clock run ahead.
+import { advance, assertAdvancing, type Policy, startEscalation, type Target } from './escalation.ts';
 
 export interface PreviewPage {
   at: string;
@@ -8,10 +8,10 @@ export interface PreviewPage {
   problem?: string;
 }
 
-/** Whom a step would reach at an instant, and how; or why nobody. */
-export type Foreseen =
+/** The responder and pages of a step at an instant, or why there is none. */
+export type PreviewedResponder =
   | { userId: string; label: string; pages: { delaySeconds: number; channel: string; problem?: string }[] }
-  | { nobody: string };
+  | { unreachedBecause: string };
 
 export interface PreviewStep {
   at: string;
@@ -26,32 +26,32 @@ export interface PreviewStep {
 export async function preview(
   policy: Policy,
   at: string,
-  foresee: (target: Target, at: string) => Promise<Foreseen>,
+  predict: (target: Target, at: string) => Promise<PreviewedResponder>,
 ): Promise<PreviewStep[]> {
   const steps: PreviewStep[] = [];
-  const moveOn = stepByStep(policy);
-  for (let walk = begin(Date.parse(at)); walk.next; ) {
-    moveOn(walk);
-    const { pass, step } = walk.next;
+  const assertAdvance = assertAdvancing(policy);
+  for (let state = startEscalation(Date.parse(at)); state.next; ) {
+    assertAdvance(state);
+    const { pass, step } = state.next;
     const { target } = policy.steps[step]!;
-    const due = walk.at;
-    const seen = await foresee(target, iso(due));
-    const reached = !('nobody' in seen);
+    const due = state.at;
+    const predicted = await predict(target, iso(due));
+    const reached = !('unreachedBecause' in predicted);
     steps.push({
       at: iso(due),
       pass,
       step,
       target,
-      ...(reached ? { responder: { userId: seen.userId, label: seen.label } } : { problem: seen.nobody }),
+      ...(reached ? { responder: { userId: predicted.userId, label: predicted.label } } : { problem: predicted.unreachedBecause }),
       pages: reached
-        ? seen.pages.map(({ delaySeconds, channel, problem }) => ({
+        ? predicted.pages.map(({ delaySeconds, channel, problem }) => ({
             at: iso(due + delaySeconds * 1000),
             channel,
             ...(problem ? { problem } : {}),
           }))
         : [],
     });
-    walk = advance(policy, walk, reached, due);
+    state = advance(policy, state, reached, due);
   }
   return steps;
 }

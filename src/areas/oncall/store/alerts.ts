@@ -2,14 +2,14 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
-import type { Delivered } from '../rules/alerts.ts';
-import type { Fresh, Known } from '../rules/attach.ts';
+import type { DeliveredAlert } from '../rules/alerts.ts';
+import type { KnownOccurrence, NewOccurrence } from '../rules/attach.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const words = Type.Unsafe<Record<string, string>>({ type: 'object' });
 const status = Type.Unsafe<'firing' | 'resolved'>({ type: 'string', enum: ['firing', 'resolved'] });
 
-/** Where alerts come from: an alert source, or a monitor. */
+/** The origin of alerts: an alert source, or a monitor. */
 export interface Origin {
   serviceId: string;
   sourceId: string;
@@ -18,11 +18,11 @@ export interface Origin {
 
 const deliveries = (org: string, serviceId: string) => sql`hashtextextended(${`oncall ${org} ${serviceId}`}, 0)`;
 
-/** One delivery for a service at a time, whatever source it came by. */
+/** Serializes deliveries for a service across all sources. */
 export const deliveryLock = (org: string, serviceId: string) => sql`pg_advisory_xact_lock(${deliveries(org, serviceId)})`;
 export const lockDeliveries = (tx: Tx, org: string, serviceId: string) => run(tx)`select ${deliveryLock(org, serviceId)}`;
 
-/** The same, unless somebody else has the turn: for those who can come again. */
+/** The same without waiting: false if another delivery holds the lock. */
 export const tryLockDeliveries = async (tx: Tx, org: string, serviceId: string): Promise<boolean> =>
   (await row(tx, Type.Object({ mine: Type.Boolean() }))`select pg_try_advisory_xact_lock(${deliveries(org, serviceId)}) as mine`)!.mine;
 
@@ -37,10 +37,15 @@ const KnownRow = Type.Object({
 });
 
 /**
- * What fires of these fingerprints, and what ended of these occurrences: an index scan for each, however long a fingerprint's history.
- * What is asked for comes as JSON: of a list PostgreSQL would look at the length, and plan anew for every delivery.
+ * The firing occurrences of these fingerprints, and the named occurrences that ended: one index scan each, however long the history. The
+ * input is JSON, because PostgreSQL would plan anew for arrays of different lengths.
  */
-export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> => {
+export const knownAlerts = (
+  tx: Tx,
+  org: string,
+  { serviceId, sourceId }: Origin,
+  delivered: readonly DeliveredAlert[],
+): Promise<KnownOccurrence[]> => {
   const fingerprints = [...new Set(delivered.map((d) => d.fingerprint))];
   const occurrences = delivered.map(({ fingerprint, startsAt }) => ({ fingerprint, startsAt }));
   const shown = sql`a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status, a.last_at as "lastAt",
@@ -57,8 +62,8 @@ export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin
 
 const InsertedRow = Type.Object({ fingerprint: Type.String() });
 
-/** Those that are new to the incident. `now`: a time that the transaction has read. */
-export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin & { now: string }, fresh: readonly Fresh[]) => {
+/** Inserts occurrences that are new to the incident. `now`: a time read in this transaction. */
+export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin & { now: string }, fresh: readonly NewOccurrence[]) => {
   const ids = makeIds('alr', from.now, fresh.length);
   const made = fresh.map(({ alert, startsAt }, i) => ({ ...alert, startsAt, id: ids[i] }));
   return rows(tx, InsertedRow)`
@@ -72,11 +77,14 @@ export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Orig
   returning fingerprint`;
 };
 
-/** Heard of once more: as it was, fired again, or ended. Labels stay, for they make the fingerprint; the rest is the newest word. */
-export async function hearAgain(
+/**
+ * Updates known occurrences: repeated, firing again, or ended. Labels stay, because they make the fingerprint. The other fields take the
+ * newest value.
+ */
+export async function updateAlerts(
   tx: Tx,
   org: string,
-  heard: readonly { id: string; alert: Delivered; status: 'firing' | 'resolved' }[],
+  heard: readonly { id: string; alert: DeliveredAlert; status: 'firing' | 'resolved' }[],
 ): Promise<undefined> {
   const told = heard.map(({ id, alert, status: now }) => ({
     id,
@@ -97,8 +105,8 @@ export async function hearAgain(
   return undefined;
 }
 
-/** Of what ended of these alerts, the newest stay; so many at most go at once. */
-export async function forgetOldOccurrences(
+/** Deletes the oldest ended occurrences, at most 1,000 per alert at once. */
+export async function deleteOldOccurrences(
   tx: Tx,
   org: string,
   { serviceId, sourceId }: Origin,
@@ -133,10 +141,10 @@ const AlertRow = Type.Object({
 });
 export type AlertRow = Static<typeof AlertRow>;
 
-/** Those that fire first, then the newest. */
-export const alertsOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, AlertRow)`
+/** Firing alerts first, then the newest. */
+export const alertsOf = (tx: Tx, org: string, incidentId: string, limit: number) => rows(tx, AlertRow)`
   select id, source_id, source_name, fingerprint, status, title, labels, annotations, generator_url, starts_at, ends_at, first_at, last_at, deliveries
-    from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit ${most}`;
+    from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit ${limit}`;
 
 const StaleServiceRow = Type.Object({ org_id: Type.String(), service_id: Type.String() });
 /** Services with an alert whose sender has fallen silent. */
@@ -148,7 +156,7 @@ export const staleServices = (tx: Tx) => rows(tx, StaleServiceRow)`
 const StaleRow = Type.Object({ id: Type.String(), incident_id: Type.String(), title: Type.String(), source_name: Type.String() });
 export type StaleRow = Static<typeof StaleRow>;
 
-/** Those of one service, whose deliveries are locked: each is taken once. */
+/** Takes the stale alerts of one service, each once. Its deliveries are locked. */
 export const takeStale = (tx: Tx, org: string, serviceId: string) => rows(tx, StaleRow)`
   update oncall.alert a set lease_until = null
     from (select id from oncall.alert

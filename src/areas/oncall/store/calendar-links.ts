@@ -15,17 +15,17 @@ export const insertCalendarLink = async (tx: Tx, org: string, scheduleId: string
     insert into oncall.calendar_link (org_id, id, schedule_id, name, hash, created_at)
     values (${org}, kernel.new_id('cal'), ${scheduleId}, ${made.name}, ${made.hash}, kernel.now()) returning ${columns}`)!;
 
-/** Undefined: there is none of this id. */
+/** Undefined: no such link. */
 export const deleteCalendarLink = (tx: Tx, org: string, scheduleId: string, id: string): Promise<CalendarLink | undefined> =>
   row(tx, LinkRow)`
     delete from oncall.calendar_link where org_id = ${org} and schedule_id = ${scheduleId} and id = ${id} returning ${columns}`;
 
 const PresentedRow = Type.Object({ org_id: Type.String(), schedule_id: Type.String() });
 
-/** Which schedule an address shows. */
+/** The schedule of an address. */
 export const scheduleByLink = (tx: Tx, hash: Buffer) =>
   row(tx, PresentedRow)`select org_id, schedule_id from oncall.calendar_link where hash = ${hash}`;
 
-/** They are counted one by one: of many who make one at once, as many succeed as there is room for. */
+/** Counts links. The caller has locked the schedule, so concurrent callers cannot exceed the limit. */
 export const countCalendarLinks = (tx: Tx, org: string, scheduleId: string): Promise<number> =>
   run(tx)`select 1 from oncall.calendar_link where org_id = ${org} and schedule_id = ${scheduleId}`;

@@ -1,19 +1,24 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
-import type { Step } from '../rules/walk.ts';
+import type { Step } from '../rules/escalation.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const StepsRow = Type.Object({ service_id: Type.String(), policy_id: Type.String(), steps: Type.Unsafe<Step[]>({ type: 'array' }) });
-/** What incidents of these services would walk now. */
+/** The policy steps of these services. */
 export const stepsOfServices = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, StepsRow)`
   select s.service_id, s.policy_id, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
    where s.org_id = ${org} and s.service_id = any(${serviceIds}::text[])`;
 
-const WishesRow = Type.Object({ user_id: Type.String(), phone: nullable(Type.String()), rules: Type.Unknown(), stopped: Type.Boolean() });
-/** How these people want to be paged, those who said so. */
-export const wishesOf = (tx: Tx, org: string, userIds: readonly string[]) => rows(tx, WishesRow)`
+const PreferencesRow = Type.Object({
+  user_id: Type.String(),
+  phone: nullable(Type.String()),
+  rules: Type.Unknown(),
+  stopped: Type.Boolean(),
+});
+/** The paging preferences of these people; people without any are absent. */
+export const preferencesOfUsers = (tx: Tx, org: string, userIds: readonly string[]) => rows(tx, PreferencesRow)`
   select distinct on (s.user_id) s.user_id, s.phone, s.rules,
          exists (select from oncall.paging_settings o where o.org_id = ${org} and o.user_id = s.user_id and o.phone_stopped_at is not null) as stopped
     from oncall.paging_settings s where s.user_id = any(${userIds}::text[]) order by s.user_id, s.updated_at desc, s.org_id`;
@@ -24,7 +29,7 @@ const FailureRow = Type.Object({
   error: nullable(Type.String()),
   at: Type.String(),
 });
-/** Of these people and channels, those whose last page failed, not longer ago than so many days. */
+/** People and channels whose last page failed within the last `days`. */
 export const lastFailures = (tx: Tx, org: string, userIds: readonly string[], channels: readonly ChannelName[], days: number) =>
   rows(tx, FailureRow)`
     select u.id as user_id, c.name as channel, p.error, p.due_at as at
@@ -48,17 +53,17 @@ export type ReportRow = Static<typeof ReportRow>;
 export const findReport = (tx: Tx, org: string) => row(tx, ReportRow)`
   select examined_at, services, unpaged, told_at, told_digest, not_told from oncall.doctor_report where org_id = ${org}`;
 
-export interface Found {
+export interface ReportCounts {
   services: number;
   unpaged: number;
   digest: string;
 }
 
-/** What was found now, and, if so, that the owners know it: `calm` when there was nothing to tell. */
+/** Stores the findings, and whether the owners were told. `calm`: there was nothing to report. */
 export const saveReport = (
   tx: Tx,
   org: string,
-  f: Found,
+  f: ReportCounts,
   how: { is: 'told' } | { is: 'not-told'; why: string } | { is: 'calm' } | { is: 'early' },
 ) => run(tx)`
   insert into oncall.doctor_report as r (org_id, examined_at, services, unpaged, digest, told_at, told_digest, not_told)
@@ -70,10 +75,10 @@ export const saveReport = (
 
 const OrgRow = Type.Object({ org_id: Type.String(), due: Type.Boolean() });
 /**
- * Organizations that use on-call, in order, from one on; and whether a day has passed since they were examined, or an hour since their
- * owners could not be written to. It steps from one organization to the next by index, however much each of them has.
+ * Organizations that use on-call, in id order after `after`. `due`: a day has passed since the last examination, or an hour since a failed
+ * mail. The query steps from one organization to the next by index.
  */
-export const sliceUsers = (tx: Tx, after: string, most: number) => rows(tx, OrgRow)`
+export const listOncallOrgs = (tx: Tx, after: string, limit: number) => rows(tx, OrgRow)`
   with recursive o(org_id) as (
     select ${after}::text
     union all
@@ -82,4 +87,4 @@ export const sliceUsers = (tx: Tx, after: string, most: number) => rows(tx, OrgR
               union all select min(org_id) from oncall.alert_source where org_id > o.org_id) n)
       from o where o.org_id is not null)
   select o.org_id, coalesce(r.examined_at < kernel.now() - case when r.not_told is null then interval '1 day' else interval '1 hour' end, true) as due
-    from (select org_id from o where org_id > ${after} limit ${most}) o left join oncall.doctor_report r on r.org_id = o.org_id`;
+    from (select org_id from o where org_id > ${after} limit ${limit}) o left join oncall.doctor_report r on r.org_id = o.org_id`;

@@ -1,14 +1,14 @@
 import Type from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 
-/** One outage of one monitor, as on-call knows it. Whoever asks or tells holds the lock on the deliveries of its service. */
+/** One outage of one monitor. Callers hold the delivery lock of its service. */
 export interface Occurrence {
   serviceId: string;
   monitorId: string;
   startsAt: string;
 }
 
-/** Whether it was told that this occurrence is over: after its beginning, or before. */
+/** Whether this occurrence has ended, as an alert or as an early end. */
 export const hasEnded = async (tx: Tx, org: string, o: Occurrence): Promise<boolean> =>
   (await row(tx, Type.Object({ ended: Type.Boolean() }))`
     select exists (select from oncall.alert
@@ -18,7 +18,7 @@ export const hasEnded = async (tx: Tx, org: string, o: Occurrence): Promise<bool
                     where org_id = ${org} and service_id = ${o.serviceId} and monitor_id = ${o.monitorId}
                       and starts_at = ${o.startsAt}::timestamptz(3)) as ended`)!.ended;
 
-/** Remembers an end whose beginning has not arrived, long enough for whatever delivers it. */
+/** Stores an end whose beginning has not arrived yet; deleted after 30 days. */
 export async function rememberEarlyEnd(tx: Tx, org: string, o: Occurrence): Promise<void> {
   await run(tx)`
     insert into oncall.early_end (org_id, service_id, monitor_id, starts_at, heard_at)
@@ -29,4 +29,4 @@ export async function rememberEarlyEnd(tx: Tx, org: string, o: Occurrence): Prom
     on conflict do nothing`;
 }
 
-export const forgetEarlyEnds = (tx: Tx) => run(tx)`delete from oncall.early_end where heard_at < kernel.now() - interval '30 days'`;
+export const deleteOldEarlyEnds = (tx: Tx) => run(tx)`delete from oncall.early_end where heard_at < kernel.now() - interval '30 days'`;

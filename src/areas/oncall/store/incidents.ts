@@ -5,12 +5,12 @@ import type { Pagination } from '../../../kernel/pagination.ts';
 import { type Sql, sql, type Visible } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import type { CountChange } from '../rules/attach.ts';
-import type { Policy, Walk } from '../rules/walk.ts';
+import type { EscalationState, Policy } from '../rules/escalation.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const word = <const V extends string>(...values: V[]) => Type.Unsafe<V>({ type: 'string', enum: values });
 
-/** Who did it: a person, an alert source, the provider, or we ourselves (`auto`, `system`). */
+/** The actor: a person, an alert source, the provider, or the product itself (`auto`, `system`). */
 export const ActorJson = Type.Object({ kind: Type.String(), id: Type.Optional(Type.String()), label: Type.String() });
 export type Actor = Static<typeof ActorJson>;
 
@@ -48,7 +48,7 @@ const columns = sql`id, service_id, service_name, title, description, origin, st
   resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited, round,
   notices, step_given_up, step_user`;
 
-/** The same where other tables stand beside it. */
+/** The same columns with the alias `i`, for joins. */
 const shown = sql`i.id, i.service_id, i.service_name, i.title, i.description, i.origin, i.status, i.opened_at, i.acknowledged_at, i.acknowledged_by,
   i.resolved_at, i.resolved_by, i.firing_alerts, i.alert_count, i.policy, i.walk_state, i.pass, i.step, i.next_pass, i.next_step, i.next_at,
   i.pass_waited, i.round, i.notices, i.step_given_up, i.step_user`;
@@ -56,8 +56,8 @@ const shown = sql`i.id, i.service_id, i.service_name, i.title, i.description, i.
 export type Status = IncidentRow['status'];
 
 /**
- * Newest first; without a status, those that are not resolved. Of each status, and of each service for whoever sees only some, the
- * newest are read by an index of their own: it costs what is shown, however many there are.
+ * Newest first; without a status, the unresolved ones. Each status, and each visible service, is read by its own index, so the cost follows
+ * the page size.
  */
 export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined, { limit, after }: Pagination) => {
   const services = visible === '*' ? sql`(select null) v(id)` : sql`unnest(${[...visible]}::text[]) v(id)`;
@@ -74,26 +74,26 @@ export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Statu
 export const incidentById = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = ${id}`;
 
-/** Acknowledging, resolving and stepping happen one after the other. Rows that refer to it may be added meanwhile. */
+/** Serializes acknowledging, resolving and stepping. Other transactions may still insert rows that refer to the incident. */
 export const lockIncident = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
 
-const WalkRow = Type.Object({ ...IncidentRow.properties, now: Type.String(), has_pages: Type.Boolean() });
-/** The same, with what time it is, and whether anybody was paged about it yet. */
-export const lockWalk = (tx: Tx, org: string, id: string) => row(tx, WalkRow)`
+const EscalationRow = Type.Object({ ...IncidentRow.properties, now: Type.String(), has_pages: Type.Boolean() });
+/** The same, with the current time and whether the incident has pages. */
+export const lockForEscalation = (tx: Tx, org: string, id: string) => row(tx, EscalationRow)`
   select ${columns}, kernel.now() as now, exists (select from oncall.page p where p.org_id = ${org} and p.incident_id = ${id}) as has_pages
     from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
 
 const LockedRow = Type.Object({ id: Type.String(), status: IncidentRow.properties.status });
-/** In the order of their ids, so that two who lock several wait for each other instead of deadlocking. */
-export const lockIncidents = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`
+/** Locks in id order, so that two callers wait for each other instead of deadlocking. */
+export const lockStatuses = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`
   select id, status from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
 
-/** The same, with all that is known of them. */
-export const lockWhole = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
+/** The same with full rows. */
+export const lockIncidentRows = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
 
-/** Nobody can acknowledge or resolve it until this transaction ends. */
+/** Locks for share: the incident cannot be acknowledged or resolved until this transaction ends. */
 export const shareStatus = async (tx: Tx, org: string, id: string): Promise<Status | undefined> =>
   (
     await row(tx, Type.Object({ status: IncidentRow.properties.status }))`
@@ -107,14 +107,14 @@ export interface NewIncident {
   description: string | undefined;
   origin: IncidentRow['origin'];
   policy: Policy | undefined;
-  /** How many it opens with, all of them firing. */
+  /** Alerts it opens with, all firing. */
   alerts?: number;
-  /** A time that the transaction has read. */
+  /** A time read in this transaction. */
   now: string;
 }
 
-/** An incident as it opens: with a policy, its first step is due. */
-export const incidentToOpen = (made: NewIncident): IncidentRow => ({
+/** A new incident row. With a policy, its first step is due. */
+export const newIncidentRow = (made: NewIncident): IncidentRow => ({
   id: makeIds('inc', made.now, 1)[0]!,
   service_id: made.serviceId,
   service_name: made.serviceName,
@@ -143,18 +143,18 @@ export const incidentToOpen = (made: NewIncident): IncidentRow => ({
   step_user: null,
 });
 
-export const insertingIncident = (org: string, i: IncidentRow) => sql`
+export const insertIncidentSql = (org: string, i: IncidentRow) => sql`
   insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
                                pass, step, next_pass, next_step, next_at, pass_waited, step_given_up, step_user, alert_count, firing_alerts)
   values (${org}, ${i.id}, ${i.service_id}, ${i.service_name}, ${i.title}, ${i.description}, ${i.origin}, ${i.status}, ${i.opened_at},
           ${i.policy && JSON.stringify(i.policy)}, ${i.walk_state}, ${i.pass}, ${i.step}, ${i.next_pass}, ${i.next_step}, ${i.next_at},
           ${i.pass_waited}, ${i.step_given_up}, ${i.step_user}, ${i.alert_count}, ${i.firing_alerts})`;
 
-/** By the copy of the policy; null without a policy, or when it asks for none. */
+/** From the incident's copy of the policy; null without a policy or reminder. */
 const nextReminder = sql`kernel.now() + make_interval(secs => nullif((policy->>'remindAfterSeconds')::float8, 0))`;
 
-/** When whoever acknowledged is reminded again; undefined once the incident is not theirs any more. */
-export const putOffReminder = async (tx: Tx, org: string, id: string): Promise<string | undefined> =>
+/** Schedules the next reminder; undefined once the incident is not acknowledged any more. */
+export const scheduleNextReminder = async (tx: Tx, org: string, id: string): Promise<string | undefined> =>
   (
     await row(tx, Type.Object({ next_at: nullable(Type.String()) }))`
       update oncall.incident set next_at = ${nextReminder} where org_id = ${org} and id = ${id} and status = 'acknowledged' returning next_at`
@@ -173,37 +173,37 @@ export const resolveIncident = async (tx: Tx, org: string, id: string, by: Actor
            walk_state = case when walk_state = 'none' then 'none' else 'resolved' end, next_pass = null, next_step = null, next_at = null
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
-/** Which step fired last, and whether it has nobody left to page. */
-export interface Fired {
+/** The step that fired last, and whether it has no person left to page. */
+export interface FiredStep {
   pass: number;
   step: number;
   givenUp: boolean;
-  /** Whom it paged; null: nobody. */
+  /** The paged user; null if there is none. */
   userId: string | null;
 }
 
-/** Where the walk stands after a step: which one fired last, which one is next. */
-export const walkedTo = (fired: Fired, walk: Walk | undefined) => ({
+/** The position columns after a step: the last step and the next one. */
+export const escalationColumns = (fired: FiredStep, state: EscalationState | undefined) => ({
   pass: fired.pass,
   step: fired.step,
-  next_pass: walk?.next?.pass ?? null,
-  next_step: walk?.next?.step ?? null,
-  next_at: walk ? new Date(walk.at).toISOString() : null,
-  pass_waited: walk?.waited ?? 0,
-  walk_state: walk ? ('walking' as const) : ('exhausted' as const),
+  next_pass: state?.next?.pass ?? null,
+  next_step: state?.next?.step ?? null,
+  next_at: state ? new Date(state.at).toISOString() : null,
+  pass_waited: state?.waited ?? 0,
+  walk_state: state ? ('walking' as const) : ('exhausted' as const),
   step_given_up: fired.givenUp,
   step_user: fired.userId,
 });
 
-export const saveWalk = (tx: Tx, org: string, id: string, to: ReturnType<typeof walkedTo>) =>
+export const saveEscalation = (tx: Tx, org: string, id: string, to: ReturnType<typeof escalationColumns>) =>
   run(tx)`
     update oncall.incident
        set pass = ${to.pass}, step = ${to.step}, next_pass = ${to.next_pass}, next_step = ${to.next_step}, next_at = ${to.next_at},
            pass_waited = ${to.pass_waited}, walk_state = ${to.walk_state}, step_given_up = ${to.step_given_up}, step_user = ${to.step_user}
      where org_id = ${org} and id = ${id}`;
 
-/** From the first step, in a round of its own; whoever acknowledged does so no more. Without a policy there is nothing to walk. */
-export const restartWalk = async (tx: Tx, org: string, id: string): Promise<IncidentRow> =>
+/** Restarts the escalation in a new round and clears the acknowledgement. Without a policy there is nothing to escalate. */
+export const restartEscalation = async (tx: Tx, org: string, id: string): Promise<IncidentRow> =>
   (await row(tx, IncidentRow)`
     update oncall.incident
        set status = 'open', acknowledged_at = null, acknowledged_by = null, round = round + 1, pass = 0, step = 0, pass_waited = 0,
@@ -213,24 +213,24 @@ export const restartWalk = async (tx: Tx, org: string, id: string): Promise<Inci
      where org_id = ${org} and id = ${id}
     returning ${columns}`)!;
 
-/** The step that fired last fires once more, for somebody else than those whom it paged. */
-export const passOver = (tx: Tx, org: string, id: string) => run(tx)`
+/** Makes the last step fire again, for the next person of its target. */
+export const repeatLastStep = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.incident set walk_state = 'walking', next_pass = pass, next_step = step, next_at = kernel.now()
    where org_id = ${org} and id = ${id} and status = 'open' and walk_state in ('walking', 'exhausted')`;
 
-/** A page of the step that fired last. */
+/** Condition: a page of the step that fired last. */
 const inStep = sql`p.org_id = i.org_id and p.incident_id = i.id and p.round = i.round and p.pass = i.pass and p.step = i.step and p.notice = 0`;
 
 export interface SliceOfPerson {
   userId: string;
   /** Incidents with a greater id. */
   after: string;
-  /** Neither opened nor acknowledged later than this. */
+  /** Neither opened nor acknowledged after this time. */
   until: string;
   limit: number;
 }
 
-/** Unresolved incidents that are somebody's: acknowledged by them, or waiting for them and for nobody else who was paged in the same step. */
+/** Unresolved incidents of a person: acknowledged by that person, or waiting only for that person in the current step. */
 export const incidentsOfPerson = (tx: Tx, org: string, { userId, after, until, limit }: SliceOfPerson) => rows(tx, IncidentRow)`
   select ${shown} from oncall.incident i
    where i.org_id = ${org} and i.status <> 'resolved' and i.id > ${after} and coalesce(i.acknowledged_at, i.opened_at) <= ${until}
@@ -240,17 +240,17 @@ export const incidentsOfPerson = (tx: Tx, org: string, { userId, after, until, l
           and not exists (select from oncall.page p where p.user_id <> ${userId} and p.state not in ('failed', 'canceled') and ${inStep})))
    order by i.id limit ${limit} for no key update`;
 
-/** Another page to whoever acknowledged is about to be made: its number. */
+/** Counts one more notice to the acknowledger; returns its number. */
 export const countNotice = async (tx: Tx, org: string, id: string): Promise<number> =>
   (await row(tx, Type.Object({ notices: Type.Integer() }))`
     update oncall.incident set notices = notices + 1 where org_id = ${org} and id = ${id} returning notices`)!.notices;
 
-/** The newest incident of a service that still takes alerts; nobody can resolve it before they are attached. */
+/** Locks the newest unresolved incident of a service, so that it cannot be resolved before the alerts are attached. */
 export const lockLiveIncident = (tx: Tx, org: string, serviceId: string) => row(tx, Type.Object({ id: Type.String() }))`
   select id from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved'
    order by id desc limit 1 for no key update`;
 
-/** Adds to the numbers of incidents; never counts their alerts, of which there may be very many. */
+/** Adds to the counts of incidents. It never counts alert rows, which may be very many. */
 export const changeCounts = (tx: Tx, org: string, changes: readonly (CountChange & { incidentId: string })[]) => rows(tx, IncidentRow)`
   update oncall.incident i
      set alert_count = i.alert_count + c.alerts, firing_alerts = greatest(0, i.firing_alerts + c.firing)
@@ -264,14 +264,14 @@ export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx,
 
 export interface SliceOfService {
   serviceId: string;
-  /** Incidents with a lesser id; null: from the newest on. */
+  /** Incidents with a smaller id; null: from the newest on. */
   after: string | null;
   limit: number;
 }
 
 const SeenRow = Type.Object({ last: nullable(Type.String()), seen: Type.Integer() });
 
-const renameSome = async (
+const renameSlice = async (
   tx: Tx,
   org: string,
   { serviceId, after, limit }: SliceOfService,
@@ -289,20 +289,20 @@ const renameSome = async (
   return seen === limit ? last : null;
 };
 
-/** Gives some unresolved incidents the name. The last one, when there may be more; null otherwise. */
+/** Renames a slice of unresolved incidents. Returns the last id if there may be more, else null. */
 export const renameUnresolved = (tx: Tx, org: string, slice: SliceOfService, name: string): Promise<string | null> =>
-  renameSome(tx, org, slice, name, { are: sql`status <> 'resolved'` });
+  renameSlice(tx, org, slice, name, { are: sql`status <> 'resolved'` });
 
-/** The same for resolved incidents that the public knows of. */
+/** The same for resolved public incidents. */
 export const renamePublic = (tx: Tx, org: string, slice: SliceOfService, name: string): Promise<string | null> =>
-  renameSome(tx, org, slice, name, {
+  renameSlice(tx, org, slice, name, {
     are: sql`status = 'resolved'`,
     but: sql`exists (select from oncall.public_update u where u.org_id = i.org_id and u.incident_id = i.id)`,
   });
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
-/** Walks whose step, or reminder, should have come a while ago, and without this job. Every organization has its share: the oldest of each first. */
-export const overdueWalks = (tx: Tx, seconds: number, job: NamedJob) => {
+/** Overdue steps and reminders without this job. Organizations take turns, each with its oldest first. */
+export const overdueEscalations = (tx: Tx, seconds: number, job: NamedJob) => {
   const late = sql`next_at < (select kernel.now()) - make_interval(secs => ${seconds})`;
   return rows(tx, OverdueRow)`
     select org_id, id

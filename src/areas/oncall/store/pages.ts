@@ -5,7 +5,7 @@ import { type Sql, sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 import { setSavepoint, undoToSavepoint } from './savepoint.ts';
-import type { Entry } from './timeline.ts';
+import type { TimelineEntry } from './timeline.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] });
@@ -18,9 +18,9 @@ export interface NewPage {
   round: number;
   pass: number;
   step: number;
-  /** 0, or which of the pages to whoever acknowledged. */
+  /** 0 in an escalation, else the number of the notice to the acknowledger. */
   notice: number;
-  /** What it tells beyond the incident itself. */
+  /** Text beyond the incident itself. */
   about: string | null;
   userId: string;
   label: string;
@@ -30,12 +30,12 @@ export interface NewPage {
   delaySeconds: number;
   /** Four digits that a reply names. */
   code: string;
-  /** How many this person did not get since the last one about the incident. */
+  /** Pages held back since this person's last page about the incident. */
   heldBack: number;
 }
 
 const CodeRow = Type.Object({ code: Type.String() });
-/** Which of these codes name a page that this person got within a day: a reply must not mean two. */
+/** The codes among these that the person got within a day: a reply must not be ambiguous. */
 export const takenCodes = async (tx: Tx, org: string, userId: string, codes: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set(
     (
@@ -45,19 +45,19 @@ export const takenCodes = async (tx: Tx, org: string, userId: string, codes: rea
     ).map((p) => p.code),
   );
 
-/** One that is due at `dueAt` and has its id. */
+/** A page with its id and due time. */
 export interface PageToMake extends NewPage {
   id: string;
   dueAt: string;
 }
 
-/** `firedAt`: a time that the transaction has read. */
-export function datePages(firedAt: string, pages: readonly NewPage[]): PageToMake[] {
+/** `firedAt`: a time read in this transaction. */
+export function withDueTimes(firedAt: string, pages: readonly NewPage[]): PageToMake[] {
   const ids = makeIds('page', firedAt, pages.length);
   return pages.map((page, i) => ({ ...page, id: ids[i]!, dueAt: new Date(Date.parse(firedAt) + page.delaySeconds * 1000).toISOString() }));
 }
 
-export const insertingPages = (org: string, incidentId: string, pages: readonly PageToMake[]) => sql`
+export const insertPagesSql = (org: string, incidentId: string, pages: readonly PageToMake[]) => sql`
   insert into oncall.page (org_id, id, incident_id, round, pass, step, notice, about, user_id, label, channel, rule_index, address, code, state, due_at, held_back)
   select ${org}, p.id, ${incidentId}, p.round, p.pass, p.step, p.notice, p.about, p."userId", p.label, p.channel, p."ruleIndex", p.address,
          p.code, 'queued', p."dueAt", p."heldBack"
@@ -71,18 +71,18 @@ const MadeRow = Type.Object({ id: Type.String() });
 
 export interface Inserted {
   made: PageToMake[];
-  /** What the database would not take, and its reason. */
+  /** Pages that the database refused, with its reason. */
   unwritten: { page: NewPage; why: string }[];
 }
 
 /**
- * One for each rule of the responder; what a step that ran before has made already is left as it is. One that the database refuses,
- * such as a channel that it does not know yet, never takes the others along.
+ * Inserts one page per rule. Pages of an earlier run of the step stay as they are. A page that the database refuses, such as an unknown
+ * channel, does not affect the others.
  */
 export async function insertPages(tx: Tx, org: string, incidentId: string, firedAt: string, wanted: readonly NewPage[]): Promise<Inserted> {
-  const pages = datePages(firedAt, wanted);
+  const pages = withDueTimes(firedAt, wanted);
   const attempt = async (some: readonly PageToMake[]) => {
-    const [, made] = await Promise.all([setSavepoint(tx), rows(tx, MadeRow)`${insertingPages(org, incidentId, some)}`]);
+    const [, made] = await Promise.all([setSavepoint(tx), rows(tx, MadeRow)`${insertPagesSql(org, incidentId, some)}`]);
     return some.filter(({ id }) => made.some((m) => m.id === id));
   };
   const inserted: Inserted = { made: [], unwritten: [] };
@@ -101,7 +101,7 @@ export async function insertPages(tx: Tx, org: string, incidentId: string, fired
   return inserted;
 }
 
-/** Back to before the statement, when the database refused its data; whatever else went wrong is the whole transaction's. */
+/** Rolls back to the savepoint if the database refused the data. Other errors fail the transaction. */
 async function undoRefused(tx: Tx, error: unknown): Promise<void> {
   if (!isAboutData(error)) throw error;
   await undoToSavepoint(tx);
@@ -130,8 +130,8 @@ const SendingRow = Type.Object({
 export type SendingRow = Static<typeof SendingRow>;
 
 /**
- * Commits us to it before the provider is called, while `fenced` has a row: its job is ours. Undefined: it was canceled, or has ended.
- * `is_removed`: its person is no member any more, so it is canceled now.
+ * Marks the page `sending` before the provider is called, if `fenced` returns a row (this worker holds the job). Undefined: the page was
+ * canceled or has ended. `is_removed`: the person is no member any more, so the page is canceled now.
  */
 export const beginSending = (tx: Tx, org: string, id: string, fenced: Sql) => row(tx, SendingRow)`
   with job as materialized (${fenced}),
@@ -167,10 +167,10 @@ const PageRow = Type.Object({
 });
 export type PageRow = Static<typeof PageRow>;
 
-/** The newest of them, in the order in which they are due. */
-export const pagesOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, PageRow)`
+/** The newest pages, in the order of their due times. */
+export const pagesOf = (tx: Tx, org: string, incidentId: string, limit: number) => rows(tx, PageRow)`
   select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at, passed_over
-    from (select * from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by id desc limit ${most}) p order by due_at, id`;
+    from (select * from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by id desc limit ${limit}) p order by due_at, id`;
 
 export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
   select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at, passed_over
@@ -181,40 +181,40 @@ interface SentPage {
   state: string;
 }
 
-/** The provider may have told of its delivery before its first answer was on record: then that stays. */
-const recordingSent = (org: string, id: string, sent: SentPage) => sql`
+/** The delivery report may be stored before the provider's first answer; then its state stays. */
+const recordSentSql = (org: string, id: string, sent: SentPage) => sql`
   update oncall.page p set state = case when p.state = 'sending' then ${sent.state} else p.state end, error = null,
          provider_id = coalesce(${sent.providerId ?? null}, p.provider_id), sent_at = c.now, ended_at = c.now
     from (select kernel.now() as now offset 0) c
    where p.org_id = ${org} and p.id = ${id} and p.state in ('sending', 'sent', 'delivered', 'confirmed')`;
 
-export const recordSent = (tx: Tx, org: string, id: string, sent: SentPage) => run(tx)`${recordingSent(org, id, sent)}`;
+export const recordSent = (tx: Tx, org: string, id: string, sent: SentPage) => run(tx)`${recordSentSql(org, id, sent)}`;
 
-/** The same in one statement with the end of its job and its line in the timeline. 0: `ended` has no row, so nothing happened. */
-export const endSent = (tx: Tx, org: string, page: SendingRow, sent: SentPage, line: Entry, ended: Sql) => run(tx)`
-  with job as (${ended}), sent as (${recordingSent(org, page.id, sent)} and exists (select from job))
+/** The same in one statement with the end of its job and its timeline entry. 0: `ended` has no row, so nothing happened. */
+export const endSent = (tx: Tx, org: string, page: SendingRow, sent: SentPage, line: TimelineEntry, ended: Sql) => run(tx)`
+  with job as (${ended}), sent as (${recordSentSql(org, page.id, sent)} and exists (select from job))
   insert into oncall.timeline (org_id, incident_id, id, at, kind, message, data)
   select ${org}, ${page.incident_id}, ${makeIds('evt', page.now, 1)[0]}, kernel.now(), ${line.kind}, ${line.message}, ${JSON.stringify(line.data)}::jsonb
     from job`;
 
-/** Further along its way, never back. False: it was there already, or has ended otherwise. */
-export const promote = async (tx: Tx, org: string, id: string, to: 'delivered' | 'confirmed'): Promise<boolean> =>
+/** Moves the state forward, never back. False: it was there already, or the page has ended. */
+export const advanceState = async (tx: Tx, org: string, id: string, to: 'delivered' | 'confirmed'): Promise<boolean> =>
   (await run(tx)`
     update oncall.page set state = ${to}, ended_at = kernel.now()
      where org_id = ${org} and id = ${id} and state = any(${to === 'delivered' ? ['sending', 'sent'] : ['sending', 'sent', 'delivered']}::text[])`) >
   0;
 
-/** For now: it waits for its next attempt, and an acknowledgement can still cancel it. */
+/** Queues the page for its next attempt; an acknowledgement can still cancel it. */
 export const requeue = (tx: Tx, org: string, id: string, error: string, delaySeconds: number) => run(tx)`
   update oncall.page set state = 'queued', error = ${error}, due_at = kernel.now() + make_interval(secs => ${delaySeconds})
    where org_id = ${org} and id = ${id} and state in ('sending', 'sent')`;
 
-/** Not known whether it left: it stays `sending`, so that the next attempt asks the provider again. */
-export const recordDoubt = (tx: Tx, org: string, id: string, error: string, delaySeconds: number) => run(tx)`
+/** Keeps the page `sending`, so that the next attempt asks the provider again. */
+export const recordOutcomeUnknown = (tx: Tx, org: string, id: string, error: string, delaySeconds: number) => run(tx)`
   update oncall.page set error = ${error}, due_at = kernel.now() + make_interval(secs => ${delaySeconds})
    where org_id = ${org} and id = ${id} and state = 'sending'`;
 
-/** The walk goes on without it; see the migration. */
+/** The escalation continues without this page; see migration 0019. */
 export const markPassedOver = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set passed_over = true where org_id = ${org} and id = ${id}`;
 
@@ -226,13 +226,13 @@ export const recordFailed = async (tx: Tx, org: string, id: string, error: strin
 export const cancelPage = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set state = 'canceled', ended_at = kernel.now() where org_id = ${org} and id = ${id} and state in ('queued', 'sending')`;
 
-/** Everything that is not on its way yet. */
+/** Cancels all pages that are not being sent yet. */
 export const cancelQueued = (tx: Tx, org: string, incidentIds: readonly string[]) => rows(tx, Type.Object({ incident_id: Type.String() }))`
   update oncall.page set state = 'canceled', ended_at = kernel.now()
    where org_id = ${org} and incident_id = any(${incidentIds}::text[]) and state = 'queued'
   returning incident_id`;
 
-/** The same person's next page of the same step, which need not wait any more. */
+/** The same person's next queued page of the same step. */
 export const nextRule = (
   tx: Tx,
   org: string,
@@ -244,10 +244,10 @@ export const nextRule = (
        and pass = ${page.pass} and step = ${page.step} and user_id = ${page.user_id} and id <> ${page.id} and state = 'queued' and attempts = 0
      order by due_at, rule_index limit 1`;
 
-type Place = Pick<PageRow, 'incident_id' | 'round' | 'pass' | 'step'>;
+type StepPosition = Pick<PageRow, 'incident_id' | 'round' | 'pass' | 'step'>;
 
-/** Who got a page when a step fired. */
-export const pagedIn = async (tx: Tx, org: string, at: Place): Promise<ReadonlySet<string>> =>
+/** The users who got a page in a step. */
+export const usersPagedIn = async (tx: Tx, org: string, at: StepPosition): Promise<ReadonlySet<string>> =>
   new Set(
     (
       await rows(tx, Type.Object({ user_id: Type.String() }))`
@@ -256,8 +256,8 @@ export const pagedIn = async (tx: Tx, org: string, at: Place): Promise<ReadonlyS
     ).map((p) => p.user_id),
   );
 
-/** Steps of a pass that paged somebody, unless every page failed or waits until something is mended. */
-export const stepsReached = async (tx: Tx, org: string, at: Omit<Place, 'step'>): Promise<ReadonlySet<number>> =>
+/** Steps of a pass with a page that has not failed and does not wait for a repair. */
+export const stepsReached = async (tx: Tx, org: string, at: Omit<StepPosition, 'step'>): Promise<ReadonlySet<number>> =>
   new Set(
     (
       await rows(tx, Type.Object({ step: Type.Integer() }))`
@@ -276,19 +276,22 @@ const MadeAtRow = Type.Object({
   about: nullable(Type.String()),
   passed_over: Type.Boolean(),
 });
-/** What was made when a step fired, or as one notice, in order. */
-export const pagesAt = (tx: Tx, org: string, at: Place & { notice: number }) => rows(tx, MadeAtRow)`
+/** The pages of a step, or of one notice, in order. */
+export const pagesAt = (tx: Tx, org: string, at: StepPosition & { notice: number }) => rows(tx, MadeAtRow)`
   select user_id, label, rule_index, state, error, about, passed_over from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step}
      and notice = ${at.notice} order by id`;
 
-const PlaceRow = Type.Object({ pass: Type.Integer(), step: Type.Integer(), notice: Type.Integer() });
-/** Where somebody was last paged in a round of an incident. */
-export const newestPlaceOf = (tx: Tx, org: string, at: Pick<Place, 'incident_id' | 'round'>, userId: string) => row(tx, PlaceRow)`
+const PositionRow = Type.Object({ pass: Type.Integer(), step: Type.Integer(), notice: Type.Integer() });
+/** The position of a person's last page in a round of an incident. */
+export const newestPositionOf = (tx: Tx, org: string, at: Pick<StepPosition, 'incident_id' | 'round'>, userId: string) => row(
+  tx,
+  PositionRow,
+)`
   select pass, step, notice from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and user_id = ${userId} order by id desc limit 1`;
 
-/** Some of somebody's pages that have not gone out yet and were made before `until`, whichever step made them; of one incident together. */
+/** Cancels a batch of a person's queued pages up to the id `until`, grouped by incident. */
 export const cancelQueuedTo = (tx: Tx, org: string, userId: string, until: string, limit: number) =>
   rows(tx, Type.Object({ incident_id: Type.String() }))`
     update oncall.page set state = 'canceled', ended_at = kernel.now()
@@ -297,18 +300,18 @@ export const cancelQueuedTo = (tx: Tx, org: string, userId: string, until: strin
         order by incident_id, id limit ${limit} for no key update)
     returning incident_id`;
 
-/** The last page that waits to go out to somebody. */
+/** The last queued page to a person. */
 export const lastQueuedTo = async (tx: Tx, org: string, userId: string): Promise<string | undefined> =>
   (
     await row(tx, Type.Object({ id: Type.String() }))`
       select id from oncall.page where org_id = ${org} and user_id = ${userId} and state = 'queued' order by id desc limit 1`
   )?.id;
 
-export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
+export const makeDueNow = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
-/** Those without this job. Every organization has its share of them, so that none hides another's: the oldest of each first. */
+/** Overdue pages without this job. Organizations take turns, each with its oldest first, so that none hides another's. */
 export const overduePages = (tx: Tx, seconds: number, job: NamedJob) => rows(tx, OverdueRow)`
   select org_id, id
     from (select org_id, id, row_number() over (partition by org_id order by due_at) as n

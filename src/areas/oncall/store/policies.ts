@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import type { Policy, Step } from '../rules/walk.ts';
+import type { Policy, Step } from '../rules/escalation.ts';
 
 const PolicyRow = Type.Object({
   id: Type.String(),
@@ -39,7 +39,7 @@ export const updatePolicy = async (tx: Tx, org: string, id: string, changed: Omi
 export const deletePolicy = (tx: Tx, org: string, id: string) => run(tx)`delete from oncall.policy where org_id = ${org} and id = ${id}`;
 
 const AttachedRow = Type.Object({ service_id: Type.String(), policy_id: Type.String() });
-/** Which policy each of these services has. */
+/** The policy id of each of these services. */
 export const attachedPolicies = async (tx: Tx, org: string, serviceIds: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   new Map(
     (
@@ -62,12 +62,12 @@ const SnapshotRow = Type.Object({
   remindAfterSeconds: Type.Integer(),
 });
 
-/** What an incident of the service would walk now. */
+/** The policy that a new incident of the service copies. */
 export const policyOf = (tx: Tx, org: string, serviceId: string): Promise<Policy | undefined> => row(tx, SnapshotRow)`
   select p.id, p.name, p.repeat, p.steps, p.remind_seconds as "remindAfterSeconds" from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
    where s.org_id = ${org} and s.service_id = ${serviceId}`;
 
-/** False: there is no such policy. The row of the policy is shared, so that it cannot be deleted meanwhile. */
+/** False: there is no such policy. The policy row is locked for share, so it cannot be deleted meanwhile. */
 export async function attachPolicy(tx: Tx, org: string, serviceId: string, policyId: string): Promise<boolean> {
   const known = await run(tx)`select 1 from oncall.policy where org_id = ${org} and id = ${policyId} for key share`;
   if (!known) return false;

@@ -12,15 +12,15 @@ const ProviderRow = Type.Object({
 });
 export type ProviderRow = Static<typeof ProviderRow>;
 
-/** Where the sealed token stands. */
-export const sealedAt = (org: string) => `oncall.provider.auth_token.${org}`;
+/** The seal context of an organization's token. */
+export const sealContext = (org: string) => `oncall.provider.auth_token.${org}`;
 
 export const provider = (tx: Tx, org: string) => row(tx, ProviderRow)`
   select account_sid, from_number, auth_token, updated_at, broken from oncall.provider where org_id = ${org}`;
 
 const OwnedRow = Type.Object({ org_id: Type.String(), ...ProviderRow.properties });
 
-/** Of every organization. */
+/** The accounts of all organizations. */
 export const providers = (tx: Tx) => rows(tx, OwnedRow)`
   select org_id, account_sid, from_number, auth_token, updated_at, broken from oncall.provider`;
 
@@ -35,12 +35,12 @@ export const saveProvider = async (tx: Tx, org: string, p: { accountSid: string;
 
 export const clearProvider = (tx: Tx, org: string) => run(tx)`delete from oncall.provider where org_id = ${org}`;
 
-/** `null`: it was used and works. */
+/** `null`: the credential was used and works. */
 export const markBroken = (tx: Tx, org: string, why: string | null) =>
   run(tx)`update oncall.provider set broken = ${why} where org_id = ${org}`;
 
-/** Which of the provider's ids belong to a page already. */
-export const takenIds = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlySet<string>> =>
+/** The provider ids among these that belong to a page already. */
+export const claimedProviderIds = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set(
     (
       await rows(tx, Type.Object({ provider_id: Type.String() }))`
@@ -57,7 +57,7 @@ const PagedRow = Type.Object({
 });
 export type PagedRow = Static<typeof PagedRow>;
 
-/** Pages of unresolved incidents that went out to a phone, the newest 100: what a text message from it may be about. `code`: only those with it. */
+/** The newest 100 pages of unresolved incidents sent to a phone, which a text message from it may answer. `code`: only those with it. */
 export const pagesTo = (tx: Tx, org: string, phone: string, code: string | undefined) => rows(tx, PagedRow)`
   select p.id, p.incident_id, p.user_id, p.label, p.code from oncall.page p
     join oncall.incident i on i.org_id = p.org_id and i.id = p.incident_id

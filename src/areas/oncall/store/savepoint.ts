@@ -1,7 +1,7 @@
 import { run, type Tx } from '../../../kernel/db/index.ts';
 
-/** What the database may refuse for the sake of one row is written after it. */
+/** A savepoint before rows that the database may refuse. */
 export const setSavepoint = (tx: Tx) => run(tx)`savepoint before_pages`;
 
-/** Back to there. */
+/** Rolls back to the savepoint. */
 export const undoToSavepoint = (tx: Tx) => run(tx)`rollback to savepoint before_pages`;

@@ -58,47 +58,47 @@ export interface Rota {
 const scheduleNamed = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
   select ${columns} from oncall.schedule where org_id = ${org} and id = ${id}`;
 
-/** A thousand at most are under way and ahead; of those that are over, so many more are history enough. */
-const mostOverrides = 3_000;
+/** At most 1,000 overrides are current or future; the rest of this limit is history. */
+const maxOverrides = 3_000;
 
 export const hasSchedule = async (tx: Tx, org: string, id: string): Promise<boolean> =>
   (await run(tx)`select 1 from oncall.schedule where org_id = ${org} and id = ${id}`) > 0;
 
-/** One schedule with what overrides it between two instants. */
+/** One schedule with its overrides between two instants. */
 export async function rotaOf(tx: Tx, org: string, scheduleId: string, from: string, to: string): Promise<Rota | undefined> {
   const [schedule, overrides] = await Promise.all([
     scheduleNamed(tx, org, scheduleId),
     rows(tx, OverrideRow)`
       select ${overrideColumns} from oncall.schedule_override
        where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > ${from} and starts_at < ${to}
-       order by ends_at desc limit ${mostOverrides}`,
+       order by ends_at desc limit ${maxOverrides}`,
   ]);
   return schedule && { name: schedule.name, rotation: rotationOf(schedule), overrides: overrides.map(overrideOf) };
 }
 
-/** Several schedules at once, each with the next overrides between two instants, `most` of them. */
+/** Several schedules, each with its next overrides between two instants, up to `limit`. */
 export async function rotasOf(
   tx: Tx,
   org: string,
   ids: readonly string[],
   from: string,
   to: string,
-  most: number,
+  limit: number,
 ): Promise<Map<string, Rota>> {
   const [found, overrides] = await Promise.all([
     rows(tx, ScheduleRow)`select ${columns} from oncall.schedule where org_id = ${org} and id = any(${ids}::text[])`,
     rows(tx, OverrideRow)`
       select o.* from unnest(${ids}::text[]) s(id) cross join lateral (
         select ${overrideColumns} from oncall.schedule_override
-         where org_id = ${org} and schedule_id = s.id and ends_at > ${from} and starts_at < ${to} order by ends_at limit ${most}) o`,
+         where org_id = ${org} and schedule_id = s.id and ends_at > ${from} and starts_at < ${to} order by ends_at limit ${limit}) o`,
   ]);
   const of = Map.groupBy(overrides, (o) => o.schedule_id);
   return new Map(found.map((s) => [s.id, { name: s.name, rotation: rotationOf(s), overrides: (of.get(s.id) ?? []).map(overrideOf) }]));
 }
 
 /**
- * Whom a page reaches: who is on call, then the others in the order of their turns, should that one not be reached. Only the override
- * that counts is read, so that paging is as quick in a schedule that has many.
+ * The people to page in order: the person on call, then the others of the rotation. Only the effective override is read, so paging stays
+ * fast with many overrides.
  */
 export async function peopleOnCall(tx: Tx, org: string, scheduleId: string, at: string): Promise<Person[]> {
   const [schedule, newest] = await Promise.all([
@@ -114,7 +114,7 @@ export async function peopleOnCall(tx: Tx, org: string, scheduleId: string, at: 
 
 const NameRow = Type.Object({ id: Type.String(), name: Type.String() });
 
-/** For whoever makes something that refers to these schedules: they cannot be deleted meanwhile. */
+/** Locks schedules for share: they cannot be deleted while the caller refers to them. */
 export const shareSchedules = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, NameRow)`
   select id, name from oncall.schedule where org_id = ${org} and id = any(${ids}::text[]) order by id for key share`;
 
@@ -124,7 +124,7 @@ export const scheduleNames = async (tx: Tx, org: string): Promise<ReadonlyMap<st
 export const schedules = (tx: Tx, org: string) =>
   rows(tx, ScheduleRow)`select ${columns} from oncall.schedule where org_id = ${org} order by id desc`;
 
-/** Of all schedules, or of one: what still overrides or will. Past ones are history, not state. */
+/** Current and future overrides of all schedules, or of one. */
 export const liveOverrides = (tx: Tx, org: string, scheduleId: string | null, at: string) => rows(tx, OverrideRow)`
   select ${overrideColumns} from oncall.schedule_override
    where org_id = ${org} and (${scheduleId}::text is null or schedule_id = ${scheduleId}) and ends_at > ${at} order by starts_at, id`;
@@ -156,21 +156,21 @@ export const policiesTargeting = (tx: Tx, org: string, scheduleId: string) => ro
   select id, name from oncall.policy
    where org_id = ${org} and steps @> ${JSON.stringify([{ target: { kind: 'schedule', id: scheduleId } }])}::jsonb order by id`;
 
-/** Schedules in whose rotation somebody takes turns. */
+/** Schedules whose rotation contains the user. */
 export const schedulesWith = (tx: Tx, org: string, userId: string) => rows(tx, ScheduleRow)`
   select ${columns} from oncall.schedule where org_id = ${org} and participants @> ${JSON.stringify([{ userId }])}::jsonb order by id for update`;
 
-/** Policies with a step that pages somebody in person. */
+/** Policies with a step that names the user. */
 export const policiesNaming = (tx: Tx, org: string, userId: string) => rows(tx, NameRow)`
   select id, name from oncall.policy
    where org_id = ${org} and steps @> ${JSON.stringify([{ target: { kind: 'user', id: userId } }])}::jsonb order by id`;
 
 const LeftRow = Type.Object({ schedule_id: Type.String() });
-/** Takes somebody out of every schedule that they stand in for, now or later. */
+/** Deletes a user's current and future overrides. */
 export const deleteOverridesOf = (tx: Tx, org: string, userId: string) => rows(tx, LeftRow)`
   delete from oncall.schedule_override where org_id = ${org} and user_id = ${userId} and ends_at > kernel.now() returning schedule_id`;
 
-/** How many are not over yet. */
+/** Counts current and future overrides. */
 export const countOverrides = async (tx: Tx, org: string, scheduleId: string): Promise<number> =>
   (await row(tx, Type.Object({ count: Type.Integer() }))`
     select count(*)::int as count from oncall.schedule_override

@@ -1,25 +1,25 @@
 import Type from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
-import { defaultRules, type Rule, readRules } from '../rules/wishes.ts';
+import { defaultRules, type Rule, readRules } from '../rules/paging-rules.ts';
 
-// How somebody is paged is theirs, whatever organization pages them: the row that they saved last counts in all of them. What belongs to one
-// organization is a STOP, which was texted to its number.
+// Paging settings belong to the person: the row saved last counts in every organization. A STOP belongs to the organization whose number
+// got it.
 
 const SettingsRow = Type.Object({ phone: Type.Union([Type.String(), Type.Null()]), rules: Type.Unknown() });
-export interface Wishes {
+export interface PagingPreferences {
   phone: string | null;
   rules: Rule[];
 }
 
-/** How a person wants to be paged: an email at once until they say otherwise. `broken`: what of it cannot be read. */
-export async function wishesOf(tx: Tx, userId: string): Promise<Wishes & { broken: string[] }> {
+/** A person's preferences; by default an email at once. `broken`: problems of invalid rules. */
+export async function preferencesOf(tx: Tx, userId: string): Promise<PagingPreferences & { broken: string[] }> {
   const found = await row(tx, SettingsRow)`
     select phone, rules from oncall.paging_settings where user_id = ${userId} order by updated_at desc, org_id limit 1`;
   return found ? { phone: found.phone, ...readRules(found.rules) } : { phone: null, rules: [...defaultRules], broken: [] };
 }
 
-/** Saving again lifts every earlier STOP: the person asks for messages anew. */
-export async function saveSettings(tx: Tx, org: string, userId: string, { phone, rules }: Wishes): Promise<Wishes> {
+/** Saving lifts every earlier STOP, because the person asks for messages again. */
+export async function saveSettings(tx: Tx, org: string, userId: string, { phone, rules }: PagingPreferences): Promise<PagingPreferences> {
   await Promise.all([
     run(tx)`
       insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at)
@@ -30,8 +30,8 @@ export async function saveSettings(tx: Tx, org: string, userId: string, { phone,
   return { phone, rules };
 }
 
-/** Texted to this organization's number, by somebody whom it pages on this phone; they may have saved their settings in another one. */
-export const noteStop = (tx: Tx, org: string, phone: string) => run(tx)`
+/** Records a STOP to this organization's number for people it pages on this phone. Their settings may be saved in another organization. */
+export const recordStop = (tx: Tx, org: string, phone: string) => run(tx)`
   insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at, phone_stopped_at)
   select ${org}, s.user_id, s.phone, s.rules, s.updated_at, kernel.now()
     from (select distinct on (user_id) user_id, phone, rules, updated_at from oncall.paging_settings

@@ -45,19 +45,19 @@ export const sourceByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRow)`
 const DeliveringRow = Type.Object({ name: Type.String(), now: Type.String(), repeat_seconds: Type.Union([Type.Integer(), Type.Null()]) });
 
 /**
- * Undefined: revoked, however shortly before. Until this transaction ends it cannot be, and no other delivery for the service is
- * taken in: two replicas that tell of the same group open one incident.
+ * Starts a delivery. Undefined: the source is revoked. Until this transaction ends, the source cannot be revoked, and no other delivery for
+ * the service is stored: two replicas that report one group open one incident.
  */
-export const delivering = (tx: Tx, org: string, id: string, serviceId: string) => row(tx, DeliveringRow)`
+export const beginDelivery = (tx: Tx, org: string, id: string, serviceId: string) => row(tx, DeliveringRow)`
   with turn as materialized (select ${deliveryLock(org, serviceId)})
   update oncall.alert_source s set last_event_at = c.now from turn, (select kernel.now() as now offset 0) c
    where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, c.now, s.repeat_seconds`;
 
-/** How long this source took to repeat an alert: the longest time counts. */
+/** Stores the longest observed repeat interval of this source. */
 export const recordRepeat = (tx: Tx, org: string, id: string, seconds: number) => run(tx)`
   update oncall.alert_source set repeat_seconds = ${seconds} where org_id = ${org} and id = ${id}`;
 
-/** Alerts of its last delivery that could not be taken in, for whoever looks at the source. */
+/** Records the rejected alerts of the last delivery, shown at the source. */
 export const recordProblem = (tx: Tx, org: string, id: string, problem: string, rejected: number) => run(tx)`
   update oncall.alert_source set problem = ${problem}, problem_at = kernel.now(), rejected = ${rejected}
    where org_id = ${org} and id = ${id} and revoked_at is null`;

@@ -4,8 +4,8 @@ import { type Sql, sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type Actor, ActorJson } from './incidents.ts';
 
-/** What happened to an incident, in order. Changes that the platform makes by itself stand here and not in the audit log. */
-export interface Entry {
+/** One event in an incident's timeline. Automatic changes are recorded here, not in the audit log. */
+export interface TimelineEntry {
   kind: string;
   /** One sentence for people. */
   message: string;
@@ -13,21 +13,21 @@ export interface Entry {
   data?: Record<string, unknown>;
 }
 
-export const note = (tx: Tx, org: string, incidentId: string, ...entries: Entry[]) =>
-  noteAll(
+export const addEntries = (tx: Tx, org: string, incidentId: string, ...entries: TimelineEntry[]) =>
+  addAllEntries(
     tx,
     org,
     entries.map((entry) => ({ ...entry, incidentId })),
   );
 
-export type Line = Entry & { incidentId: string };
+export type IncidentEntry = TimelineEntry & { incidentId: string };
 
-/** `now`: a time that the transaction has read, for the lines and their ids; without one, the database looks, which takes it longer. */
-export async function noteAll(tx: Tx, org: string, lines: readonly Line[], now?: string): Promise<void> {
-  if (lines.length) await run(tx)`${notingAll(org, lines, now)}`;
+/** `now`: a time read in this transaction, used for the entries and their ids. Without it the database reads the clock, which is slower. */
+export async function addAllEntries(tx: Tx, org: string, lines: readonly IncidentEntry[], now?: string): Promise<void> {
+  if (lines.length) await run(tx)`${insertEntriesSql(org, lines, now)}`;
 }
 
-export function notingAll(org: string, lines: readonly Line[], now: string | undefined): Sql {
+export function insertEntriesSql(org: string, lines: readonly IncidentEntry[], now: string | undefined): Sql {
   const ids = now ? makeIds('evt', now, lines.length) : [];
   return sql`
     insert into oncall.timeline (org_id, incident_id, id, at, kind, message, actor, data)
@@ -37,14 +37,14 @@ export function notingAll(org: string, lines: readonly Line[], now: string | und
            (select coalesce(${now ?? null}::timestamptz, kernel.now()) as now offset 0) c`;
 }
 
-/** Whether the newest lines have one of this kind that is not older than so many seconds. */
-export const isToldLately = async (tx: Tx, org: string, incidentId: string, kind: string, seconds: number): Promise<boolean> =>
+/** Whether the newest entries contain one of this kind, at most `seconds` old. */
+export const hasRecentEntry = async (tx: Tx, org: string, incidentId: string, kind: string, seconds: number): Promise<boolean> =>
   (await row(tx, Type.Object({ told: Type.Boolean() }))`
     select exists (select from (select kind, at from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200) t
                     where t.kind = ${kind} and t.at > kernel.now() - make_interval(secs => ${seconds})) as told`)!.told;
 
-/** Whether the newest lines, since people were last asked anew, have one of this kind by this person. */
-export const isToldBy = async (tx: Tx, org: string, incidentId: string, kind: string, actorId: string): Promise<boolean> =>
+/** Whether the newest entries since the last restart contain one of this kind by this person. */
+export const hasEntryBy = async (tx: Tx, org: string, incidentId: string, kind: string, actorId: string): Promise<boolean> =>
   (await row(tx, Type.Object({ told: Type.Boolean() }))`
     with newest as materialized (select seq, kind, actor from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200)
     select exists (select from newest t where t.kind = ${kind} and t.actor ->> 'id' = ${actorId}
@@ -60,7 +60,7 @@ const EntryRow = Type.Object({
 });
 export type EntryRow = Static<typeof EntryRow>;
 
-/** The newest of it, oldest first. */
-export const timelineOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, EntryRow)`
+/** The newest entries, oldest first. */
+export const timelineOf = (tx: Tx, org: string, incidentId: string, limit: number) => rows(tx, EntryRow)`
   select id, at, kind, message, actor, data
-    from (select * from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit ${most}) t order by seq`;
+    from (select * from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit ${limit}) t order by seq`;

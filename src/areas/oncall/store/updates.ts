@@ -4,7 +4,7 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 const UpdateRow = Type.Object({ id: Type.String(), at: Type.String(), body: Type.String(), by_label: Type.String(), kind: Type.String() });
 export type UpdateRow = Static<typeof UpdateRow>;
 
-// An incident is public while it has an update: status pages ask for those, and for nothing else of it.
+// An incident is public while it has an update. Status pages read only such incidents.
 
 export const updatesOf = (tx: Tx, org: string, incidentId: string) => rows(tx, UpdateRow)`
   select id, at, body, by_label, kind from oncall.public_update where org_id = ${org} and incident_id = ${incidentId} order by id`;
@@ -26,6 +26,6 @@ export const insertUpdate = async (
     values (${org}, ${incidentId}, kernel.new_id('upd'), kernel.now(), ${body}, ${byLabel}, ${kind})
     returning id, at, body, by_label, kind`)!;
 
-/** For good: what was retracted is nowhere any more. */
+/** Deletes the update for good. */
 export const deleteUpdate = async (tx: Tx, org: string, incidentId: string, id: string): Promise<boolean> =>
   (await run(tx)`delete from oncall.public_update where org_id = ${org} and incident_id = ${incidentId} and id = ${id}`) > 0;

@@ -70,7 +70,7 @@ export async function campaign(
     await made(qd.owner.put(`/oncall/services/${id}`, { escalationPolicyId: policy.id }));
     const its = await source(qd.owner, qd.url, id);
     const body = group([{ ...alert(title), annotations: { summary: title, description: '' } }]);
-    // As Alertmanager does it: to whoever answers, until somebody has taken it.
+    // Like Alertmanager: delivers to any server that answers, until one accepts.
     for (let n = randomInt(count); ; n++) {
       const url = await Promise.race([servers[n % count]!.ready.catch(() => qd.url), sleep(200).then(() => qd.url)]);
       const answer = await caller(url, its.token)
@@ -93,7 +93,7 @@ export async function campaign(
       await Promise.all(servers.map((s) => s.ready));
       await eventually(
         async () => {
-          // Whoever lives ends what it holds first: moving the clock under a page on its way would be a fault of another kind.
+          // A live server finishes its jobs first: moving the clock during a send would be another kind of fault.
           for (let quiet = 0, last = ''; quiet < 8; ) {
             const now = await overdue(qd);
             if (now === 0) return true;

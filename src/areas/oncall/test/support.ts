@@ -133,7 +133,7 @@ export const mails = (smtp: FakeSmtp, to: string, atLeast: number) =>
     return found.length >= atLeast ? found : undefined;
   });
 
-/** Steps and pages whose time has come and that nobody has dealt with yet. */
+/** Due steps and pages that are still pending. */
 export const overdue = ({ app }: Pick<Quarterdeck, 'app'>): Promise<number> =>
   app.db.read(
     async (tx) =>

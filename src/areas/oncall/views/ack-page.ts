@@ -1,11 +1,11 @@
 import { escaped } from '../../../kernel/http/html.ts';
-import { type AlertInPage, asLine, type PageWords } from '../rules/page-mail.ts';
+import { type AlertInPage, asLine, type PageContent } from '../rules/page-mail.ts';
 import type { IncidentRow } from '../store/incidents.ts';
 
-type Fires = Pick<PageWords, 'alerts' | 'moreAlerts'>;
+type FiringAlerts = Pick<PageContent, 'alerts' | 'moreAlerts'>;
 
-/** What the link in a page's mail shows, as markup: what to do first, then what is known. */
-export function ackView(incident: IncidentRow, paged: string, { alerts, moreAlerts }: Fires): string {
+/** The acknowledge page as markup: the button first, then the details. */
+export function ackView(incident: IncidentRow, paged: string, { alerts, moreAlerts }: FiringAlerts): string {
   const { status, acknowledged_by, resolved_by, opened_at, description } = incident;
   const settledBy = escaped((resolved_by ?? acknowledged_by)?.label ?? 'somebody');
   return [

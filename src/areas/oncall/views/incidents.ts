@@ -28,17 +28,20 @@ export interface Details {
   pages: PageRow[];
 }
 
-/** So many alerts, pages and lines of the timeline are shown: an incident that stays open for months gathers more. */
-export const mostShown = 1_000;
+/** Alerts, pages and timeline entries shown; an incident open for months has more. */
+export const maxShown = 1_000;
 
-/** One row more than is shown of a list says that the list is longer; fewer alerts than were counted, that old occurrences were not kept. */
+/**
+ * Lists are read with one row more than shown, to detect a longer list. Fewer alert rows than `alert_count` means that old occurrences were
+ * deleted.
+ */
 export const incidentDetail = (i: IncidentRow, { alerts, timeline, updates, pages }: Details) => ({
   ...incidentView(i),
   ...present({ description: i.description, acknowledgedBy: i.acknowledged_by, resolvedBy: i.resolved_by }),
   origin: i.origin as string,
-  alerts: alerts.slice(0, mostShown).map(alertView),
+  alerts: alerts.slice(0, maxShown).map(alertView),
   timeline: timeline
-    .slice(-mostShown)
+    .slice(-maxShown)
     .map(({ id, at, kind, message, actor, data }) => ({ id, at, kind, message, ...present({ actor, data }) })),
   updates: updates.map(updateView),
   escalation: {
@@ -47,9 +50,9 @@ export const incidentDetail = (i: IncidentRow, { alerts, timeline, updates, page
     pass: i.pass,
     step: i.step,
   },
-  pages: pages.slice(-mostShown).map(pageView),
+  pages: pages.slice(-maxShown).map(pageView),
   cut: Object.entries({ alerts, timeline, pages }).flatMap(([name, list]) =>
-    list.length > mostShown || (list === alerts && list.length < i.alert_count) ? [name] : [],
+    list.length > maxShown || (list === alerts && list.length < i.alert_count) ? [name] : [],
   ),
 });
 

@@ -1,13 +1,13 @@
 import { membersOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
-import type { Step } from '../rules/walk.ts';
+import type { Step } from '../rules/escalation.ts';
 import type { PolicyRow } from '../store/policies.ts';
 import { scheduleNames } from '../store/schedules.ts';
 
-/** How targets without a label of their own are called now. */
+/** Current names of targets without their own label. */
 export type Labels = (target: { kind: 'schedule' | 'user'; id: string }) => string | undefined;
 
-/** Names for the targets that were given none, asked for only when there are such. */
+/** Loads names for targets without a label; no query if there are none. */
 export async function labelsFor(tx: Tx, org: string, policies: readonly { steps: readonly Step[] }[]): Promise<Labels> {
   const nameless = policies.flatMap((p) => p.steps).filter((s) => !s.target.label);
   const members = nameless.some((s) => s.target.kind === 'user') ? await membersOf(tx, org) : undefined;

@@ -4,7 +4,7 @@ import { conflict } from '../../../kernel/errors.ts';
 import { insertService, removeService, type ServiceRow, updateServiceName } from '../store/services.ts';
 import { publicChanged } from './public.ts';
 
-// The acts on the catalog of services, which uptime and on-call show, each in its own way.
+// Changes to the catalog of services, which uptime and on-call share.
 
 const taken = (name: string): never => conflict(`a service named ${name} exists; choose another name`);
 
@@ -14,7 +14,7 @@ export async function createService(tx: Tx, actor: Actor, name: string): Promise
   return service;
 }
 
-/** A service that is locked gets another name. */
+/** Renames a locked service. */
 export async function renameService(tx: Tx, actor: Actor, service: ServiceRow, name: string): Promise<ServiceRow> {
   const renamed = (await updateServiceName(tx, actor.org, service.id, name)) ?? taken(name);
   await publicChanged(tx, actor.org);
@@ -22,7 +22,7 @@ export async function renameService(tx: Tx, actor: Actor, service: ServiceRow, n
   return renamed;
 }
 
-/** A service that is locked is deleted, unless something refers to it: `references` names that, in words, as the areas above know it. */
+/** Deletes a locked service, unless something refers to it. `references` names what does, in words of the other areas. */
 export async function deleteService(tx: Tx, actor: Actor, service: ServiceRow, references: readonly string[]): Promise<void> {
   if (references.length) conflict(`the service ${service.name} is still used by ${references.join(', ')}; detach or delete those first`);
   await removeService(tx, actor.org, service.id);

@@ -6,13 +6,13 @@ import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
 export type ServiceRow = Static<typeof ServiceRow>;
 
-/** The newest first; without a slice, all of them. */
+/** Newest first; without a slice, all services. */
 export const listServices = (tx: Tx, org: string, visible: Visible, slice?: Pagination) => rows(tx, ServiceRow)`
   select id, name, created_at from services.service
    where org_id = ${org} and ${isVisible(visible, sql`id`)} ${slice?.after ? sql`and id < ${slice.after}` : sql``}
    order by id desc limit ${slice ? slice.limit + 1 : null}`;
 
-/** The names of those of these services that still exist, by id. */
+/** The names of the existing services among these, by id. */
 export const namedServices = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   new Map((await listServices(tx, org, new Set(ids))).map((s) => [s.id, s.name]));
 
@@ -22,7 +22,7 @@ export const lockService = (tx: Tx, org: string, id: string) => row(tx, ServiceR
 export const serviceById = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
   select id, name, created_at from services.service where org_id = ${org} and id = ${id}`;
 
-/** For a transaction that refers to the service: it cannot be deleted meanwhile. */
+/** Locks the service for share: it cannot be deleted while the caller refers to it. */
 export const shareService = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
   select id, name, created_at from services.service where org_id = ${org} and id = ${id} for key share`;
 
@@ -30,7 +30,7 @@ export const insertService = (tx: Tx, org: string, name: string) => row(tx, Serv
   insert into services.service (org_id, id, name, created_at) values (${org}, kernel.new_id('svc'), ${name}, kernel.now())
   on conflict do nothing returning id, name, created_at`;
 
-/** Undefined when the name is taken. The unique index says so, not a look beforehand: two may ask for one name at once. */
+/** Undefined if the name is taken. The unique index decides, because two callers may want one name at once. */
 export const updateServiceName = (tx: Tx, org: string, id: string, name: string) =>
   row(tx, ServiceRow)`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`.catch(
     (error) => (isUniqueViolation(error) ? undefined : Promise.reject(error)),

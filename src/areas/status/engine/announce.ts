@@ -2,34 +2,34 @@ import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { incidentResolved, publicResolution, publicUpdate, updatePublished, updatesPublished } from '../../oncall/index.ts';
-import { forgetAnnounced, jobsSince, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
-import { forgetAllowances, forgetHeldBack } from '../store/first-mails.ts';
+import { deleteAnnounced, jobsSince, listAnnounced, lockAnnounced, markAnnounced, reserveMailSlots } from '../store/announced.ts';
+import { deleteAllowances, deleteHeldBack } from '../store/mail-allowances.ts';
 import { listStatusPagesShowing } from '../store/status-pages.ts';
-import { forgetUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
+import { deleteUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
 
-/** What is older was announced, or its time has passed: nobody wants yesterday's alarm. */
+/** Older events are not announced: yesterday's alarm is not news. */
 const recentHours = 24;
 const keepDays = 7;
-/** So many subscribers have their mails queued in one transaction. */
-export const portion = 500;
-/** Of all pages of one organization: the lane for mails is everybody's. */
-const mailsASecond = 20;
+/** Subscribers whose mails are queued in one transaction. */
+export const batchSize = 500;
+/** Limit of one organization over all its pages, because the mail lane is shared. */
+const mailsPerSecond = 20;
 
-/** What subscribers are told of: an update, or that an incident is over. */
-interface News {
+/** An event for subscribers: an update, or the end of an incident. */
+interface AnnouncedEvent {
   serviceId: string;
   at: string;
 }
 
-type Queue = (tx: Tx, mails: { subscriberId: string; delaySeconds: number }[]) => Promise<unknown>;
+type EnqueueMails = (tx: Tx, mails: { subscriberId: string; delaySeconds: number }[]) => Promise<unknown>;
 
 /**
- * On-call leaves one of these with each update that it publishes. Safe to run twice, and to be killed: how far the subscribers have their
- * mails stands in the transaction that queues them.
+ * Announces an update; on-call enqueues it with each published update. Safe to run twice and to be killed: the transaction that queues
+ * mails also stores the last subscriber reached.
  */
 export const announceUpdate = job(updatePublished.kind, { lane: updatePublished.lane }, ({ db, key, org = '', signal }) => {
-  const queue: Queue = (tx, mails) =>
+  const queue: EnqueueMails = (tx, mails) =>
     enqueueMany(
       tx,
       sendUpdate,
@@ -43,9 +43,9 @@ export const announceUpdate = job(updatePublished.kind, { lane: updatePublished.
   return announceAll(db, signal, { org, id: key, find: (tx) => publicUpdate(tx, org, key), queue });
 });
 
-/** The same when an incident that the public knows of is resolved. An update that was published since has told its readers already. */
+/** The same when a public incident is resolved, unless an update published since has said so. */
 export const announceResolution = job(incidentResolved.kind, { lane: incidentResolved.lane }, ({ db, key, org = '', signal }) => {
-  const queue: Queue = (tx, mails) =>
+  const queue: EnqueueMails = (tx, mails) =>
     enqueueMany(
       tx,
       sendResolution,
@@ -66,93 +66,94 @@ export const announceResolution = job(incidentResolved.kind, { lane: incidentRes
 interface Announcement {
   org: string;
   id: string;
-  /** Undefined: there is nothing to tell any more. */
-  find(tx: Tx): Promise<News | undefined>;
-  queue: Queue;
+  /** Undefined: there is nothing to announce any more. */
+  find(tx: Tx): Promise<AnnouncedEvent | undefined>;
+  queue: EnqueueMails;
 }
 
 async function announceAll(db: Db, signal: AbortSignal, what: Announcement): Promise<void> {
-  while (await db.write((tx) => announceSome(tx, what))) signal.throwIfAborted();
+  while (await db.write((tx) => announceBatch(tx, what))) signal.throwIfAborted();
 }
 
-/** False: everybody has their mail. */
-async function announceSome(tx: Tx, { org, id, find, queue }: Announcement): Promise<boolean> {
+/** False: all subscribers are done. */
+async function announceBatch(tx: Tx, { org, id, find, queue }: Announcement): Promise<boolean> {
   const { done, after_id: after } = await lockAnnounced(tx, org, id);
   if (done) return false;
   const news = await find(tx);
   const subscribers = news && (await isRecent(tx, news)) ? await subscribersOf(tx, org, news, after) : [];
   if (subscribers.length) {
-    const wait = await takeMailTurns(tx, org, subscribers.length, mailsASecond);
+    const wait = await reserveMailSlots(tx, org, subscribers.length, mailsPerSecond);
     await queue(
       tx,
-      subscribers.map((s, i) => ({ subscriberId: s.id, delaySeconds: wait + i / mailsASecond })),
+      subscribers.map((s, i) => ({ subscriberId: s.id, delaySeconds: wait + i / mailsPerSecond })),
     );
   }
-  const isLast = subscribers.length < portion;
+  const isLast = subscribers.length < batchSize;
   await markAnnounced(tx, org, id, { done: isLast, after: subscribers.at(-1)?.id ?? after });
   return !isLast;
 }
 
-const isRecent = async (tx: Tx, { at }: News) => Date.parse(await now(tx)) - Date.parse(at) < recentHours * 3_600_000;
+const isRecent = async (tx: Tx, { at }: AnnouncedEvent) => Date.parse(await now(tx)) - Date.parse(at) < recentHours * 3_600_000;
 
-async function subscribersOf(tx: Tx, org: string, { serviceId, at }: News, after: string) {
+async function subscribersOf(tx: Tx, org: string, { serviceId, at }: AnnouncedEvent, after: string) {
   const pages = await listStatusPagesShowing(tx, org, serviceId);
-  return listSubscribersSince(tx, org, { pageIds: pages.map((p) => p.id), at, after, limit: portion });
+  return listSubscribersSince(tx, org, { pageIds: pages.map((p) => p.id), at, after, limit: batchSize });
 }
 
-const unconfirmedAtOnce = 1_000;
+const unconfirmedPerBatch = 1_000;
 
-/** Deletes some subscribers who never confirmed. False: there are no more of them. */
-export const forgetSomeUnconfirmed = async (tx: Tx): Promise<boolean> =>
-  (await forgetUnconfirmed(tx, unconfirmedAtOnce)) === unconfirmedAtOnce;
+/** Deletes a batch of subscribers who never confirmed. False: no more are left. */
+export const deleteUnconfirmedBatch = async (tx: Tx): Promise<boolean> =>
+  (await deleteUnconfirmed(tx, unconfirmedPerBatch)) === unconfirmedPerBatch;
 
-const allowancesAtOnce = 1_000;
+const allowancesPerBatch = 1_000;
 
-/** Forgets some counts of first mails. False: there are no more of them. */
-export const forgetSomeAllowances = async (tx: Tx): Promise<boolean> => (await forgetAllowances(tx, allowancesAtOnce)) === allowancesAtOnce;
+/** Deletes a batch of expired mail counters. False: no more are left. */
+export const deleteAllowancesBatch = async (tx: Tx): Promise<boolean> =>
+  (await deleteAllowances(tx, allowancesPerBatch)) === allowancesPerBatch;
 
-/** First mails that were held back are shown for so long. */
+/** Days for which held-back confirmation mails are shown. */
 const heldBackDays = 30;
 
-/** Which first mails were held back, and what was announced long ago. */
-export async function forgetOld(tx: Tx): Promise<void> {
-  await forgetHeldBack(tx, heldBackDays);
+/** Deletes old counts of held-back mails and old announcement records. */
+export async function deleteExpired(tx: Tx): Promise<void> {
+  await deleteHeldBack(tx, heldBackDays);
   const { from, to } = await upgradeDays(tx);
-  await forgetAnnounced(tx, keepDays, { from, to: daysAfter(to, 1) });
+  await deleteAnnounced(tx, keepDays, { from, to: daysAfter(to, 1) });
 }
 
 const dayMs = 24 * 3_600_000;
 const daysAfter = (at: string, days: number) => new Date(Date.parse(at) + days * dayMs).toISOString();
 
-/** The day before updates came with a job each, and the day after, while servers of the release before may still run. */
+/** The days around the upgrade that introduced jobs for updates, while servers of the previous release may still run. */
 async function upgradeDays(tx: Tx): Promise<{ from: string; to: string }> {
   const at = await jobsSince(tx);
   return { from: daysAfter(at, -1), to: daysAfter(at, 1) };
 }
 
-/** So many updates are looked at in one transaction, and so many transactions are made at a time. */
-const lookedAt = { updates: 100, times: 200 };
+/** Updates per transaction, and transactions per run. */
+const scanLimits = { updates: 100, times: 200 };
 
 /**
- * Servers of the release before publish updates without a job. For a day after the upgrade they are found here and get theirs; how many.
- * Safe to run twice: one that has its job gets no other, and one that was announced stays so.
+ * Finds updates without a job: servers of the previous release publish them. Runs for a day before and after the upgrade and returns how
+ * many it enqueued. Safe to run twice: an update with a job, or announced already, is skipped.
  */
-export async function announceForgotten(db: Db, signal: AbortSignal): Promise<number> {
+export async function enqueueMissedUpdates(db: Db, signal: AbortSignal): Promise<number> {
   const days = await db.read(upgradeDays);
   const recent = new Date(Date.parse(await db.read(now)) - recentHours * 3_600_000).toISOString();
-  let place = { from: [recent, days.from].sort().at(-1)!, to: days.to, after: '' };
+  let range = { from: [recent, days.from].sort().at(-1)!, to: days.to, after: '' };
   let found = 0;
-  for (let time = 0; time < lookedAt.times && place.from < place.to && !signal.aborted; time++) {
-    const step = await db.write((tx) => enqueueForgotten(tx, place));
+  for (let time = 0; time < scanLimits.times && range.from < range.to && !signal.aborted; time++) {
+    const step = await db.write((tx) => enqueueMissedBatch(tx, range));
     found += step.enqueued;
     if (!step.last) break;
-    place = { ...place, from: step.last.at, after: step.last.id };
+    range = { ...range, from: step.last.at, after: step.last.id };
   }
   return found;
 }
 
-async function enqueueForgotten(tx: Tx, place: { from: string; to: string; after: string }) {
-  const updates = await updatesPublished(tx, place, lookedAt.updates);
+async function enqueueMissedBatch(tx: Tx, range: { from: string; to: string; after: string }) {
+  const updates = await updatesPublished(tx, range, scanLimits.updates);
   const ids = updates.map((u) => u.id);
   const announced = new Set((await listAnnounced(tx, ids)).map((a) => a.update_id));
   const forgotten = updates.filter((u) => !announced.has(u.id));

@@ -5,7 +5,7 @@ import { shareService } from '../../services/index.ts';
 import { readLogo } from '../rules/logo.ts';
 import type { Logo } from '../store/status-pages.ts';
 
-/** Words that are, or may become, addresses beside the pages. */
+/** Slugs that are, or may become, other addresses on the same host. */
 const reserved = new Set(
   'about,admin,api,app,assets,atom,auth,blog,confirm,console,dashboard,docs,favicon,feed,healthz,help,history,incidents,login,logo,mail,metrics,oncall,quarterdeck,readyz,robots,root,rss,security,settings,sitemap,static,status,subscribe,support,token,unsubscribe,well-known,www'.split(
     ',',
@@ -17,12 +17,12 @@ export function checkSlug(slug: string): void {
 }
 
 /**
- * Each exists in the organization, and cannot be deleted until this transaction ends; but for those that the page shows already: of a
- * service that is gone its history stays there, for as long as the page names it.
+ * Checks that each service exists, and locks it for share until this transaction ends. Services already shown are exempt: a page keeps the
+ * history of a deleted service while it names it.
  */
 export async function checkServices(tx: Tx, org: string, serviceIds: readonly string[], shown: readonly string[] = []): Promise<void> {
   if (new Set(serviceIds).size !== serviceIds.length) invalid('serviceIds names a service twice; once is enough');
-  // In the order of their ids, so that two who do this wait for each other instead of deadlocking with a delete.
+  // Locks in id order, so that concurrent callers do not deadlock with a delete.
   for (const id of serviceIds.filter((each) => !shown.includes(each)).sort())
     if (!(await shareService(tx, org, id))) notFound(`service ${id} in serviceIds`);
 }

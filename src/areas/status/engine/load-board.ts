@@ -6,39 +6,39 @@ import { namedServices } from '../../services/index.ts';
 import { observedOf, plannedMaintenance } from '../../uptime/index.ts';
 import { statusPageUrl } from '../rules/addresses.ts';
 import { type Board, type BoardIncident, boardOf, incidentOf } from '../rules/board.ts';
-import { type HistoryPlace, placeAfter, placeOf, placeText } from '../rules/history-place.ts';
+import { cursorAt, formatCursor, type HistoryCursor, nextCursor } from '../rules/history-cursor.ts';
 import { findLogo, findPublicStatusPage, type StatusPageRow } from '../store/status-pages.ts';
 import { baseUrlOf } from './base-url.ts';
 
 /**
- * What is told at first: every output is made from it, by whoever asks, without a login. `short`: characters of the newest update of an
- * incident for which there is no room. The rest of the year is in older pieces of the history.
+ * Limits of the board, from which every public output is rendered for readers without a login. `short`: characters of the newest update of
+ * an incident above the byte limit. History pages show the rest of the year.
  */
-const shown = { pastDays: 365, incidents: 50, updates: 200, bytes: 96 * 1024, short: 500 };
-/** One older piece. */
-const older = { pastDays: 365, incidents: 20, updates: 100, bytes: 128 * 1024 };
+const boardLimits = { pastDays: 365, incidents: 50, updates: 200, bytes: 96 * 1024, short: 500 };
+/** Limits of one history page. */
+const historyPageLimits = { pastDays: 365, incidents: 20, updates: 100, bytes: 128 * 1024 };
 const barDays = 90;
 const pastMaintenanceDays = 14;
-/** A logo up to this size travels inside the page; a larger one is an address of its own, so that the page stays small. */
-const inlineLogo = 3_000;
+/** A logo up to this size is embedded in the page. A larger one has its own address, so that the page stays small. */
+const maxInlineLogoBytes = 3_000;
 
-export interface Loaded {
+export interface LoadedBoard {
   org: string;
   pageId: string;
   board: Board;
 }
 
-/** Everything that a page shows, as of now. Undefined: there is no such page. */
-export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publicUrl'>, slug: string): Promise<Loaded | undefined> {
+/** Reads everything a page shows. Undefined: there is no such page. */
+export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publicUrl'>, slug: string): Promise<LoadedBoard | undefined> {
   const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;
   const org = page.org_id;
-  // Those of the page's services that still exist, with the names they have now.
+  // The page's services that still exist, with their current names.
   const names = await namedServices(tx, org, page.service_ids);
   const ids = [...names.keys()];
-  // Of those that are gone, too: what the public was told stays told.
-  const found = await publicIncidents(tx, org, page.service_ids, { ...shown, incidents: shown.incidents + 1 });
-  const next = found[shown.incidents];
+  // Includes deleted services: published history stays public.
+  const found = await publicIncidents(tx, org, page.service_ids, { ...boardLimits, incidents: boardLimits.incidents + 1 });
+  const next = found[boardLimits.incidents];
   const board = boardOf({
     page: {
       id: page.id,
@@ -55,8 +55,8 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publ
     ...(page.logo_version ? { logo: await logoFor(tx, page, page.logo_version) } : {}),
     url: statusPageUrl(baseUrlOf(app), page.slug),
     services: names,
-    incidents: found.slice(0, shown.incidents),
-    ...(next ? { older: placeOf(next.openedAt) } : {}),
+    incidents: found.slice(0, boardLimits.incidents),
+    ...(next ? { older: cursorAt(next.openedAt) } : {}),
     observed: await observedOf(tx, org, ids, barDays),
     maintenance: await plannedMaintenance(tx, org, ids, pastMaintenanceDays),
     subscribable: app.mail.leaves(),
@@ -65,27 +65,27 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publ
   return { org, pageId: page.id, board };
 }
 
-export interface OlderPiece {
+export interface HistoryPage {
   incidents: BoardIncident[];
-  /** Absent: that is all. */
+  /** Absent: this is the last page. */
   next?: string;
 }
 
-/** A piece of the history, as of now. Undefined: there is no such page. */
-export async function loadOlder(tx: Tx, slug: string, from: HistoryPlace): Promise<OlderPiece | undefined> {
+/** Reads one history page. Undefined: there is no such status page. */
+export async function loadHistoryPage(tx: Tx, slug: string, from: HistoryCursor): Promise<HistoryPage | undefined> {
   const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;
   const names = await namedServices(tx, page.org_id, page.service_ids);
-  const { incidents, hasMore } = await olderPublicIncidents(tx, page.org_id, page.service_ids, from, older);
+  const { incidents, hasMore } = await olderPublicIncidents(tx, page.org_id, page.service_ids, from, historyPageLimits);
   return {
     incidents: incidents.map((i) => incidentOf(i, names.get(i.serviceId) ?? i.serviceName)),
-    ...(hasMore ? { next: placeText(placeAfter(from, incidents)) } : {}),
+    ...(hasMore ? { next: formatCursor(nextCursor(from, incidents)) } : {}),
   };
 }
 
 async function logoFor(tx: Tx, page: StatusPageRow, version: string) {
   const logo = await findLogo(tx, page.org_id, page.id);
-  return logo && logo.logo.length <= inlineLogo
+  return logo && logo.logo.length <= maxInlineLogoBytes
     ? { version, data: `data:${logo.logo_type};base64,${logo.logo.toString('base64')}` }
     : { version };
 }

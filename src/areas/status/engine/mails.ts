@@ -9,15 +9,15 @@ import { namedServices } from '../../services/index.ts';
 import { statusPageUrl } from '../rules/addresses.ts';
 import { publicId } from '../rules/public-id.ts';
 import { findStatusPageById } from '../store/status-pages.ts';
-import { findSubscriber, tokenPlace } from '../store/subscribers.ts';
+import { findSubscriber, tokenSealContext } from '../store/subscribers.ts';
 import { confirmationMail } from '../views/mail/confirmation.ts';
 import { updateMail } from '../views/mail/update.ts';
-import { between } from '../views/render/words.ts';
+import { durationBetween } from '../views/render/labels.ts';
 import { baseUrlOf } from './base-url.ts';
 
-// The text of a mail is made when it is sent: a queue that waits for a relay holds neither tokens nor words that were taken back.
+// The text is rendered when the mail is sent, so the queue holds neither tokens nor retracted text.
 
-/** The link that a new subscriber follows. Run twice, it may arrive twice, with one Message-ID and the same link. */
+/** Sends the confirmation link. Run twice, the mail may arrive twice, with one Message-ID and the same link. */
 export const sendConfirmation = job('status.send-confirmation', { lane: 'mail', maxAttempts: 8 }, async ({ app, key, org }) => {
   const facts = await app.db.read(async (tx) => {
     const subscriber = await findSubscriber(tx, org!, key);
@@ -31,7 +31,7 @@ export const sendConfirmation = job('status.send-confirmation', { lane: 'mail', 
       address: subscriber.address,
       pageTitle: page.title,
       url: statusPageUrl(baseUrlOf(app), page.slug),
-      token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
+      token: app.secrets.unseal(subscriber.token, tokenSealContext(subscriber.id)),
     }),
     org: org!,
     id: publicId(`confirmation ${key}`),
@@ -41,33 +41,44 @@ export const sendConfirmation = job('status.send-confirmation', { lane: 'mail', 
 const UpdateMail = Type.Object({ updateId: Type.String(), subscriberId: Type.String() });
 
 /**
- * One update to one subscriber. What was retracted, and who has left, is found out here, right before it is sent. Run twice, after a
- * crash between the relay's yes and our record of it, it may arrive twice, with one Message-ID.
+ * Mails one update to one subscriber. Retractions and unsubscriptions are checked right before sending. After a crash between the relay's
+ * answer and our record, the mail may arrive twice with one Message-ID.
  */
 export const sendUpdate = job(
   'status.send-update',
   { lane: 'mail', payload: UpdateMail, maxAttempts: 10 },
-  ({ app, key, org = '', payload }) => tellSubscriber(app, org, key, payload.subscriberId, (tx) => publicUpdate(tx, org, payload.updateId)),
+  ({ app, key, org = '', payload }) => mailSubscriber(app, org, key, payload.subscriberId, (tx) => publicUpdate(tx, org, payload.updateId)),
 );
 
 const ResolutionMail = Type.Object({ incidentId: Type.String(), subscriberId: Type.String() });
 
-/** To one subscriber, that an incident is over; as with updates. */
+/** Mails the end of an incident to one subscriber, like an update. */
 export const sendResolution = job(
   'status.send-resolution',
   { lane: 'mail', payload: ResolutionMail, maxAttempts: 10 },
   ({ app, key, org = '', payload: { incidentId, subscriberId } }) =>
-    tellSubscriber(app, org, key, subscriberId, async (tx) => {
+    mailSubscriber(app, org, key, subscriberId, async (tx) => {
       const over = await publicResolution(tx, org, incidentId);
       return (
-        over && { ...over, incidentId, state: 'resolved', body: `This incident is resolved. It lasted ${between(over.openedAt, over.at)}.` }
+        over && {
+          ...over,
+          incidentId,
+          state: 'resolved',
+          body: `This incident is resolved. It lasted ${durationBetween(over.openedAt, over.at)}.`,
+        }
       );
     }),
 );
 
-type News = NonNullable<Awaited<ReturnType<typeof publicUpdate>>>;
+type UpdateToMail = NonNullable<Awaited<ReturnType<typeof publicUpdate>>>;
 
-async function tellSubscriber(app: App, org: string, key: string, subscriberId: string, find: (tx: Tx) => Promise<News | undefined>) {
+async function mailSubscriber(
+  app: App,
+  org: string,
+  key: string,
+  subscriberId: string,
+  find: (tx: Tx) => Promise<UpdateToMail | undefined>,
+) {
   const facts = await app.db.read(async (tx) => {
     const update = await find(tx);
     const subscriber = update && (await findSubscriber(tx, org, subscriberId));
@@ -86,7 +97,7 @@ async function tellSubscriber(app: App, org: string, key: string, subscriberId: 
       service,
       incident: { id: publicId(update.incidentId), title: update.title },
       update,
-      token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
+      token: app.secrets.unseal(subscriber.token, tokenSealContext(subscriber.id)),
     }),
     org,
     id: publicId(`mail ${key}`),

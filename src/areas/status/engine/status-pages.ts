@@ -15,8 +15,8 @@ import {
 } from '../store/status-pages.ts';
 import { checkGroups, checkLogo, checkServices, checkSlug, checkTimezone } from './check-page.ts';
 
-/** Of one organization: whatever changes is read for each of them. */
-const mostPages = 100;
+/** Pages per organization: a change may re-read each of them. */
+const maxPagesPerOrganization = 100;
 
 export type NewStatusPage = Body<typeof statusPages.createStatusPage>;
 export type StatusPageChanges = Body<typeof statusPages.updateStatusPage>;
@@ -28,8 +28,8 @@ export async function addStatusPage(tx: Tx, actor: Actor, caches: Caches, input:
   const logo = input.logo === undefined ? undefined : checkLogo(input.logo);
   checkSlug(slug);
   await checkServices(tx, actor.org, serviceIds);
-  if ((await countStatusPages(tx, actor.org)) >= mostPages)
-    conflict(`the organization has ${mostPages} status pages, which is the most; delete one first`);
+  if ((await countStatusPages(tx, actor.org)) >= maxPagesPerOrganization)
+    conflict(`the organization has ${maxPagesPerOrganization} status pages, which is the most; delete one first`);
 
   const fields = {
     title,
@@ -45,7 +45,7 @@ export async function addStatusPage(tx: Tx, actor: Actor, caches: Caches, input:
   return page;
 }
 
-/** A page that is locked is changed in what `changes` names; null takes something away. */
+/** Changes the fields of a locked page that `changes` names; null removes a value. */
 export async function changeStatusPage(tx: Tx, actor: Actor, caches: Caches, page: StatusPageRow, changes: StatusPageChanges) {
   const fields = changedFields(page, changes);
   if (changes.timezone !== undefined) checkTimezone(changes.timezone);
@@ -72,7 +72,7 @@ const changedFields = (page: StatusPageRow, changes: StatusPageChanges): StatusP
   timezone: changes.timezone ?? page.timezone,
 });
 
-/** A page that is locked is taken down, with its subscribers. */
+/** Deletes a locked page with its subscribers. */
 export async function takeDownStatusPage(tx: Tx, actor: Actor, caches: Caches, page: StatusPageRow): Promise<void> {
   await deleteStatusPage(tx, actor.org, page.id);
   await caches.drop(tx, statusPageTopic(page.slug));

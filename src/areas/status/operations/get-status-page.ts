@@ -2,7 +2,7 @@ import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { baseUrlOf } from '../engine/base-url.ts';
-import { listHeldBack } from '../store/first-mails.ts';
+import { listHeldBack } from '../store/mail-allowances.ts';
 import { findStatusPage } from '../store/status-pages.ts';
 import { countSubscribers } from '../store/subscribers.ts';
 import { statusPageView } from '../views/status-page.ts';

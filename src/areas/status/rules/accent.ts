@@ -1,18 +1,18 @@
-// A team's colour, made to carry text: WCAG 2.2 asks for a contrast of 4.5 with what is behind it.
+// A team's colour, adjusted for text: WCAG 2.2 requires a contrast of 4.5 with the background.
 
 export interface Accent {
-  /** Text and links on the page, and the ground of buttons, in light and dark. */
+  /** Colour of text, links and button backgrounds in the light and dark scheme. */
   light: string;
   dark: string;
 }
 
 type Rgb = readonly [number, number, number];
 
-/** What the page's style has behind its text. */
+/** Page backgrounds. */
 export const grounds = { light: '#ffffff', dark: '#0d1117' } as const;
-/** The card that stands out from the ground is the harder one of the two. */
+/** Card backgrounds, which are harder to contrast with. */
 export const cards = { light: '#f6f8fa', dark: '#161b22' } as const;
-const enough = 4.6; // a hair more than asked for: browsers round
+const minContrast = 4.6; // slightly above the requirement, because browsers round
 
 const read = (hex: string): Rgb => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb;
 const write = (rgb: Rgb): string => `#${rgb.map((c) => Math.round(c).toString(16).padStart(2, '0')).join('')}`;
@@ -28,12 +28,12 @@ export function contrast(one: string, other: string): number {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
 
-/** As near to the colour as it can be and still be read: step by step towards black or white. */
+/** The closest readable colour, in steps towards black or white. */
 function readable(hex: string, behind: readonly string[], towards: 0 | 255): string {
   const colour = read(hex);
   for (let share = 0; share < 1; share += 0.02) {
     const tried = write(colour.map((c) => c + (towards - c) * share) as unknown as Rgb);
-    if (behind.every((ground) => contrast(tried, ground) >= enough)) return tried;
+    if (behind.every((ground) => contrast(tried, ground) >= minContrast)) return tried;
   }
   return write([towards, towards, towards]);
 }

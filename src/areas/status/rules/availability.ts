@@ -1,29 +1,29 @@
 import type { Observed, Span } from './board.ts';
 
-/** How a day looks on the bar: nothing watched, all good, a little down, or more than that. */
+/** The colour of a day: not watched, no downtime, little downtime, or more. */
 export type DayLook = 'none' | 'up' | 'some' | 'down';
 
-/** From so much of a day on (72 minutes) it counts as a bad one. */
-const badShare = 0.05;
+/** From this share of a day (72 minutes) it counts as down. */
+const badDayShare = 0.05;
 export const shownDays = 90;
 
 const lookOf = (day: Span | undefined): DayLook => {
   if (!day || day.watchedSeconds <= 0) return 'none';
   if (day.downSeconds <= 0) return 'up';
-  return day.downSeconds / day.watchedSeconds < badShare ? 'some' : 'down';
+  return day.downSeconds / day.watchedSeconds < badDayShare ? 'some' : 'down';
 };
 
-export interface Run {
+export interface DayRun {
   look: DayLook;
-  /** The first day of it, counted from the oldest one shown. */
+  /** Index of its first day, from the oldest shown. */
   from: number;
   days: number;
 }
 
-/** The last 90 days up to today, days of one look taken together. */
-export function runsOf(days: Observed['days'], today: string): Run[] {
+/** The last 90 days as runs of equal days. */
+export function runsOf(days: Observed['days'], today: string): DayRun[] {
   const byDate = new Map(days.map((d) => [d.date, d]));
-  const runs: Run[] = [];
+  const runs: DayRun[] = [];
   for (let n = 0; n < shownDays; n++) {
     const look = lookOf(byDate.get(dayBefore(today, shownDays - 1 - n)));
     const last = runs.at(-1);
@@ -38,7 +38,7 @@ export const dayBefore = (date: string, days: number): string => {
   return new Date(ms).toISOString().slice(0, 10);
 };
 
-/** Percent of the watched time, never rounded up: 99.999 is not 100. Undefined when nothing was watched. */
+/** Percent of the watched time, rounded down: 99.999 is not 100. Undefined if nothing was watched. */
 export function availability(spans: readonly Span[]): number | undefined {
   const watched = spans.reduce((sum, s) => sum + s.watchedSeconds, 0);
   if (watched <= 0) return undefined;
@@ -49,7 +49,7 @@ export function availability(spans: readonly Span[]): number | undefined {
   return Math.floor(10_000 * (1 - down / watched) + 1e-6) / 100;
 }
 
-/** Those of the last 90 days. */
+/** Days within the last 90. */
 export const shownOf = (days: Observed['days'], today: string) =>
   days.filter((d) => d.date > dayBefore(today, shownDays) && d.date <= today);
 

@@ -1,8 +1,8 @@
 import { publicId } from './public-id.ts';
 
-// The board is everything that the public may know, and every rendering is made from it alone: what is not here cannot leak.
+// The board holds all public data of a page. Every output is rendered from it alone, so that internal data cannot leak.
 
-/** What uptime says of a service; days and months as UTC has them, oldest first, those without a monitor absent. */
+/** Uptime data of a service. Days and months are UTC, oldest first; those without a monitor are absent. */
 export interface Span {
   watchedSeconds: number;
   downSeconds: number;
@@ -41,10 +41,10 @@ export interface BoardIncident {
   openedAt: string;
   acknowledgedAt?: string;
   resolvedAt?: string;
-  /** Newest first, never empty; there may be more of them than are shown here. */
+  /** Newest first, never empty; `updateCount` may be larger. */
   updates: BoardUpdate[];
   updateCount: number;
-  /** An older piece of the history goes on with it: its newest updates are in the piece before. */
+  /** The incident continues from the previous history page, which has its newest updates. */
   isContinued?: true;
 }
 
@@ -52,7 +52,7 @@ export interface BoardService {
   id: string;
   name: string;
   state: ServiceState;
-  /** Absent: nothing watches it. */
+  /** Absent: no monitor watches the service. */
   observed?: Pick<Observed, 'days' | 'months'>;
 }
 
@@ -71,32 +71,32 @@ export interface Board {
   slug: string;
   title: string;
   description?: string;
-  /** Where it is read, without a trailing slash. */
+  /** The public address, without a trailing slash. */
   url: string;
   timezone: string;
   accent?: string;
-  /** Its address below the page's own, or the image itself. */
+  /** A version for the logo's address, or the embedded image. */
   logo?: { version: string; data?: string };
   createdAt: string;
-  /** When anything of it last changed. */
+  /** Time of the last change. */
   changedAt: string;
   /** When it was read. */
   now: string;
   indicator: Indicator;
   headline: string;
-  /** Whom it is about; absent when all is well. */
+  /** The affected services; absent if all is well. */
   detail?: string;
   groups: { name?: string; services: BoardService[] }[];
   open: BoardIncident[];
   past: BoardIncident[];
-  /** Where the history goes on; absent: there is no more. */
+  /** Cursor of the next history page; absent: there is none. */
   older?: string;
   maintenance: BoardMaintenance[];
   /** Whether readers may subscribe by mail. */
   subscribable: boolean;
 }
 
-export interface Facts {
+export interface BoardInput {
   page: {
     id: string;
     slug: string;
@@ -114,7 +114,7 @@ export interface Facts {
   now: string;
   /** The names of the page's services that still exist, by id. */
   services: ReadonlyMap<string, string>;
-  /** `serviceName`: the last one, of a service that is gone. */
+  /** `serviceName`: the last name of a deleted service. */
   incidents: readonly (Omit<BoardIncident, 'service'> & { serviceName: string })[];
   older?: string;
   observed: ReadonlyMap<string, Observed>;
@@ -122,7 +122,7 @@ export interface Facts {
   subscribable: boolean;
 }
 
-export function boardOf(facts: Facts): Board {
+export function boardOf(facts: BoardInput): Board {
   const { page, now, services: names } = facts;
   const incidents = facts.incidents.map((i) => incidentOf(i, names.get(i.serviceId) ?? i.serviceName));
   const open = incidents.filter((i) => i.state === 'investigating' || i.state === 'identified');
@@ -165,7 +165,7 @@ export function boardOf(facts: Facts): Board {
     createdAt: page.createdAt,
     changedAt: changes.sort().at(-1)!,
     now,
-    ...summed(services, open),
+    ...summaryOf(services, open),
     groups,
     open,
     past,
@@ -189,8 +189,9 @@ export const incidentOf = (i: Omit<BoardIncident, 'service'>, service: string): 
   ...(i.isContinued ? { isContinued: true } : {}),
 });
 
-/** It is over, and the newest word about it was written before. Said where its newest words are, and not again where it goes on. */
-export const isEndUntold = (i: BoardIncident): boolean => !i.isContinued && i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
+/** The incident is resolved, and no update since says so. A continued incident says it on the earlier history page. */
+export const isResolutionUntold = (i: BoardIncident): boolean =>
+  !i.isContinued && i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
 
 const maintenanceOf = ({ id, title, serviceId, startsAt, endsAt }: Maintenance, service: string, now: string): BoardMaintenance => ({
   id: publicId(id),
@@ -202,7 +203,7 @@ const maintenanceOf = ({ id, title, serviceId, startsAt, endsAt }: Maintenance, 
   endsAt,
 });
 
-/** Planned work explains whatever the probes see; what they see outweighs a word about it. */
+/** Maintenance overrides monitors, and monitors override incidents. */
 function stateOf(
   id: string,
   observed: Observed | undefined,
@@ -216,34 +217,34 @@ function stateOf(
 
 type Summary = Pick<Board, 'indicator' | 'headline' | 'detail'>;
 
-function summed(services: readonly BoardService[], open: readonly BoardIncident[]): Summary {
+function summaryOf(services: readonly BoardService[], open: readonly BoardIncident[]): Summary {
   const named = (state: ServiceState) => services.filter((s) => s.state === state).map((s) => s.name);
   const down = named('down');
   const planned = named('maintenance');
   if (down.length && down.length === services.length && down.length > 1)
-    return { indicator: 'critical', headline: 'Major outage', detail: `${listed(down)} are down` };
+    return { indicator: 'critical', headline: 'Major outage', detail: `${joinNames(down)} are down` };
   if (down.length) {
     const headline = services.length > 1 ? 'Partial outage' : 'Service outage';
-    return { indicator: 'major', headline, detail: `${listed(down)} ${down.length > 1 ? 'are' : 'is'} down` };
+    return { indicator: 'major', headline, detail: `${joinNames(down)} ${down.length > 1 ? 'are' : 'is'} down` };
   }
   if (open.length) {
-    const affected = listed([...new Set(open.map((i) => i.service))]);
+    const affected = joinNames([...new Set(open.map((i) => i.service))]);
     return { indicator: 'minor', headline: open.length > 1 ? 'Ongoing incidents' : 'Ongoing incident', detail: `Affects ${affected}` };
   }
-  if (planned.length) return { indicator: 'maintenance', headline: 'Maintenance in progress', detail: `Affects ${listed(planned)}` };
+  if (planned.length) return { indicator: 'maintenance', headline: 'Maintenance in progress', detail: `Affects ${joinNames(planned)}` };
   return { indicator: 'none', headline: services.length ? 'All systems operational' : 'No services are shown here' };
 }
 
 /** Checkout; Checkout and Search; Checkout, Search and 3 more. */
-const listed = (names: readonly string[]): string => {
+const joinNames = (names: readonly string[]): string => {
   const shown = names.length > 3 ? [...names.slice(0, 2), `${names.length - 2} more`] : names;
   return shown.length > 1 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : (shown[0] ?? '');
 };
 
-/** When time alone changes it next, within so many milliseconds: a window opens or closes. */
-export const changesIn = (board: Board, most: number): number =>
+/** Milliseconds until a maintenance window opens or closes, at most `maxMs`. */
+export const msUntilChange = (board: Board, maxMs: number): number =>
   board.maintenance
     .flatMap((m) => [m.startsAt, m.endsAt])
     .map((at) => Date.parse(at) - Date.parse(board.now))
     .filter((ms) => ms > 0)
-    .reduce((least, ms) => Math.min(least, ms), most);
+    .reduce((min, ms) => Math.min(min, ms), maxMs);

@@ -1,17 +1,17 @@
-/** The richest rendering of a whole list that fits: each tier renders every item in one way, the last one is taken whatever its size. */
-export function richest<T>(items: readonly T[], tiers: readonly ((item: T) => string)[], most: number): string {
+/** The richest rendering of a list that fits. Each tier renders every item; the last tier is used whatever its size. */
+export function richestThatFits<T>(items: readonly T[], tiers: readonly ((item: T) => string)[], maxBytes: number): string {
   let made = '';
   for (const tier of tiers) {
     made = items.map(tier).join('');
-    if (Buffer.byteLength(made) <= most) break;
+    if (Buffer.byteLength(made) <= maxBytes) break;
   }
   return made;
 }
 
-/** In their order: whole while there is room, short from the first one on that has none, and not at all when not even that fits. */
-export function fitting<T>(items: readonly T[], whole: (item: T) => string, short: (item: T) => string, most: number) {
+/** Renders items in order: full while they fit, then short, then not at all. */
+export function takeFitting<T>(items: readonly T[], whole: (item: T) => string, short: (item: T) => string, maxBytes: number) {
   const made: string[] = [];
-  let left = most;
+  let left = maxBytes;
   let full = true;
   for (const item of items) {
     let text = full ? whole(item) : short(item);

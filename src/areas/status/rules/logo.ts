@@ -1,4 +1,4 @@
-/** What a logo may be: raster images, told by their first bytes and not by what the sender calls them. An SVG is a document. */
+/** Allowed logos: raster images, detected by their first bytes and not by the declared type. An SVG is a document. */
 const kinds: { type: string; begins: (bytes: Buffer) => boolean }[] = [
   { type: 'image/png', begins: (b) => b.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')) },
   { type: 'image/jpeg', begins: (b) => b.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')) },
@@ -6,13 +6,13 @@ const kinds: { type: string; begins: (bytes: Buffer) => boolean }[] = [
   { type: 'image/webp', begins: (b) => b.toString('latin1', 0, 4) === 'RIFF' && b.toString('latin1', 8, 12) === 'WEBP' },
 ];
 
-const most = 65_536;
+const maxBase64Length = 65_536;
 
-/** The image in a data: URL, or a sentence that says what is wrong with it. */
+/** The image in a data: URL, or a sentence about its problem. */
 export function readLogo(url: string): { type: string; bytes: Buffer } | string {
   const comma = url.indexOf(',');
   const encoded = url.slice(comma + 1);
-  if (encoded.length > most) return `logo must have at most ${most} characters of base64; make the image smaller`;
+  if (encoded.length > maxBase64Length) return `logo must have at most ${maxBase64Length} characters of base64; make the image smaller`;
   const bytes = Buffer.from(encoded, 'base64');
   const type = url.slice('data:'.length, url.indexOf(';'));
   const is = kinds.find((k) => k.begins(bytes))?.type;

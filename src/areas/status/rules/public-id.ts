@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** How the public names something of ours: stable, and telling nothing. Our own ids say when a thing was made, and open doors with a key. */
+/** The public id of an object: stable and opaque. Internal ids contain a creation time and work as API parameters. */
 export const publicId = (id: string): string => {
   const digest = hash('sha256', `quarterdeck status ${id}`, 'buffer');
   let n = digest.readBigUInt64BE();

@@ -14,7 +14,7 @@ const StatusPageRow = Type.Object({
   service_ids: Type.Array(Type.String()),
   groups: Type.Array(Group),
   accent: nullable(Type.String()),
-  /** Changes with the logo; null: it has none. */
+  /** Changes with the logo; null without one. */
   logo_version: nullable(Type.String()),
   timezone: Type.String(),
   created_at: Type.String(),
@@ -22,7 +22,7 @@ const StatusPageRow = Type.Object({
 });
 export type StatusPageRow = Static<typeof StatusPageRow>;
 
-// The bytes of the logo are read only by whoever shows them.
+// The logo's bytes are read only where they are shown.
 const columns = sql`org_id, id, slug, title, description, service_ids, groups, accent, timezone, created_at, updated_at,
   case when logo is not null then left(encode(sha256(logo), 'hex'), 12) end as logo_version`;
 
@@ -31,7 +31,7 @@ export const listStatusPages = (tx: Tx, org: string) => rows(tx, StatusPageRow)`
 
 const CountRow = Type.Object({ n: Type.Integer() });
 
-/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+/** Counts under a lock until the transaction ends, so that two callers cannot both take the last slot. */
 export const countStatusPages = async (tx: Tx, org: string): Promise<number> => {
   await run(tx)`select pg_advisory_xact_lock(hashtext('status.pages'), hashtext(${org}))`;
   return (await row(tx, CountRow)`select count(*)::int as n from status.page where org_id = ${org}`)!.n;
@@ -46,7 +46,7 @@ export const lockStatusPage = (tx: Tx, org: string, slug: string) => row(tx, Sta
 export const findStatusPageById = (tx: Tx, org: string, id: string) => row(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} and id = ${id}`;
 
-/** For the public, who knows no organization. */
+/** For public readers: the slug is unique over all organizations. */
 export const findPublicStatusPage = (tx: Tx, slug: string) =>
   row(tx, StatusPageRow)`select ${columns} from status.page where slug = ${slug}`;
 
@@ -54,8 +54,8 @@ export const listStatusPagesShowing = (tx: Tx, org: string, serviceId: string) =
   select ${columns} from status.page where org_id = ${org} and ${serviceId} = any(service_ids) order by id`;
 
 const SlugRow = Type.Object({ slug: Type.String() });
-/** Of the pages that changed last. */
-export const listSlugs = (tx: Tx, most: number) => rows(tx, SlugRow)`select slug from status.page order by updated_at desc limit ${most}`;
+/** The slugs of the most recently changed pages. */
+export const listSlugs = (tx: Tx, limit: number) => rows(tx, SlugRow)`select slug from status.page order by updated_at desc limit ${limit}`;
 
 const LogoRow = Type.Object({ logo: Type.Unsafe<Buffer>({}), logo_type: Type.String() });
 export const findLogo = (tx: Tx, org: string, id: string) => row(tx, LogoRow)`
@@ -75,7 +75,7 @@ export interface StatusPageFields {
   timezone: string;
 }
 
-/** Undefined when the slug is taken, in whatever organization. */
+/** Undefined if the slug is taken in any organization. */
 export const insertStatusPage = (tx: Tx, org: string, slug: string, p: StatusPageFields, logo: Logo | undefined) => row(tx, StatusPageRow)`
   insert into status.page (org_id, id, slug, title, description, service_ids, groups, accent, logo, logo_type, timezone, created_at, updated_at)
   select ${org}, kernel.new_id('stp'), ${slug}, ${p.title}, ${p.description}, ${p.service_ids}::text[], ${JSON.stringify(p.groups)}::jsonb,
@@ -83,7 +83,7 @@ export const insertStatusPage = (tx: Tx, org: string, slug: string, p: StatusPag
     from (select kernel.now() as now offset 0) c
   on conflict (slug) do nothing returning ${columns}`;
 
-/** `logo` undefined: stays as it is. */
+/** `logo` undefined: unchanged. */
 export const updateStatusPage = async (
   tx: Tx,
   org: string,

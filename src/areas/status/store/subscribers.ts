@@ -16,15 +16,15 @@ const SubscriberRow = Type.Object({
 export type SubscriberRow = Static<typeof SubscriberRow>;
 const columns = sql`org_id, page_id, id, address, state, token, created_at, confirmed_at`;
 
-/** Where a token is sealed. */
-export const tokenPlace = (id: string) => `status.subscriber.token.${id}`;
+/** The seal context of a token. */
+export const tokenSealContext = (id: string) => `status.subscriber.token.${id}`;
 
-/** How long the link of a first mail holds, and how soon another may be asked for. */
+/** Validity of a confirmation link, and the minimum time between two links. */
 export const confirmWithin = { hours: 24 };
-const againAfterMinutes = 10;
+const resendAfterMinutes = 10;
 
 const CountRow = Type.Object({ page_id: Type.String(), n: Type.Integer() });
-/** How many are confirmed, of these pages; pages without any are absent. */
+/** Confirmed subscribers of these pages; pages without any are absent. */
 export const countSubscribers = async (tx: Tx, org: string, pageIds: readonly string[]): Promise<ReadonlyMap<string, number>> =>
   new Map(
     (
@@ -48,19 +48,19 @@ export interface NewSubscriber {
   tokenHash: Buffer;
 }
 
-/** Who is to be sent a link, or undefined: the address is subscribed already, or was sent one a moment ago. */
-export const askSubscriber = (tx: Tx, org: string, pageId: string, s: NewSubscriber) => row(tx, SubscriberRow)`
+/** The subscriber to send a link to. Undefined: the address is subscribed already, or was sent a link within the last minutes. */
+export const upsertPending = (tx: Tx, org: string, pageId: string, s: NewSubscriber) => row(tx, SubscriberRow)`
   insert into status.subscriber as old (org_id, page_id, id, address, state, token, token_hash, asked_at, created_at)
   select ${org}, ${pageId}, ${s.id}, ${s.address}, 'pending', ${s.token}::bytea, ${s.tokenHash}::bytea, c.now, c.now
     from (select kernel.now() as now offset 0) c
   on conflict (org_id, page_id, lower(address)) do update set asked_at = excluded.asked_at
-   where old.state = 'pending' and old.asked_at < excluded.asked_at - make_interval(mins => ${againAfterMinutes}::int)
+   where old.state = 'pending' and old.asked_at < excluded.asked_at - make_interval(mins => ${resendAfterMinutes}::int)
   returning ${columns}`;
 
 export const findSubscriber = (tx: Tx, org: string, id: string) => row(tx, SubscriberRow)`
   select ${columns} from status.subscriber where org_id = ${org} and id = ${id}`;
 
-/** For readers, who know only their token. One that waited too long for its confirmation counts as gone. */
+/** For readers, who have only their token. An expired confirmation counts as absent. */
 export const findSubscriberByToken = (tx: Tx, pageId: string, tokenHash: Buffer) => row(tx, SubscriberRow)`
   select ${columns} from status.subscriber
    where token_hash = ${tokenHash}::bytea and page_id = ${pageId}
@@ -73,7 +73,7 @@ export const deleteSubscriber = async (tx: Tx, org: string, pageId: string, id: 
   (await run(tx)`delete from status.subscriber where org_id = ${org} and page_id = ${pageId} and id = ${id}`) > 0;
 
 const IdRow = Type.Object({ id: Type.String() });
-/** Who had subscribed when something was published; so many, after one of them. */
+/** A batch of subscribers who had confirmed by `at`, after the id `after`. */
 export const listSubscribersSince = (
   tx: Tx,
   org: string,
@@ -83,8 +83,8 @@ export const listSubscribersSince = (
    where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz and id > ${after}
    order by id limit ${limit}`;
 
-/** Some of them; how many. */
-export const forgetUnconfirmed = (tx: Tx, limit: number) => run(tx)`
+/** Deletes a batch of expired pending subscribers; returns how many. */
+export const deleteUnconfirmed = (tx: Tx, limit: number) => run(tx)`
   delete from status.subscriber where (org_id, id) in (
     select org_id, id from status.subscriber
      where state = 'pending' and asked_at < (select kernel.now()) - make_interval(hours => ${confirmWithin.hours}::int)

@@ -4,7 +4,7 @@ import { type House, incident, made, page, publish, service } from './support.ts
 import { watch } from './watch.ts';
 
 interface Options {
-  /** Nobody has looked at the services since midnight: the page stays the same until something is published. */
+  /** No check has run since midnight: the page stays the same until an update is published. */
   still?: boolean;
 }
 

@@ -12,7 +12,7 @@ interface Seen {
   days?: number;
   /** By how many days ago, the seconds that it was down on that day. Today: the last so many. */
   down?: Record<number, number>;
-  /** Nobody has looked since midnight: what is known does not change while a test goes on. */
+  /** No check has run since midnight: the data does not change during a test. */
   still?: boolean;
 }
 

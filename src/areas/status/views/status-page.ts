@@ -1,7 +1,7 @@
 import { statusPageUrl } from '../rules/addresses.ts';
 import type { StatusPageRow } from '../store/status-pages.ts';
 
-/** `baseUrl` is the address below which all status pages are. */
+/** `baseUrl`: the base address of all status pages. */
 export function statusPageView(p: StatusPageRow, baseUrl: string, subscribers: number) {
   const url = statusPageUrl(baseUrl, p.slug);
   return {

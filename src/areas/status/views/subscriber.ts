@@ -1,5 +1,5 @@
-import { firstMailLimits as limits } from '../rules/first-mail.ts';
-import type { HeldBackRow } from '../store/first-mails.ts';
+import { confirmationLimits as limits } from '../rules/confirmation-mail.ts';
+import type { HeldBackRow } from '../store/mail-allowances.ts';
 import type { SubscriberRow } from '../store/subscribers.ts';
 
 export const subscriberView = (s: SubscriberRow) => ({

@@ -1,9 +1,9 @@
 import type { RetryAdvice } from '../../../../kernel/errors.ts';
 import type { ChannelName } from '../../rules/channels.ts';
-import type { PageWords } from '../../rules/page-mail.ts';
+import type { PageContent } from '../../rules/page-mail.ts';
 import type { Account } from '../twilio/client.ts';
 
-/** One page on its way to one person. */
+/** One page to one person. */
 export interface PageToSend {
   id: string;
   org: string;
@@ -14,15 +14,15 @@ export interface PageToSend {
   address: string;
   /** Four digits that a reply names. */
   code: string;
-  /** Pages about this incident that the person did not get since the last one, because they were too many. */
+  /** Pages about this incident that the limits held back since the person's last page. */
   heldBack: number;
-  /** What it tells beyond the incident itself; present in a page to whoever acknowledged. */
+  /** Text beyond the incident itself; present in a page to the acknowledger. */
   about?: string;
   /** 1 the first time. */
   attempt: number;
-  /** When it was first handed to the channel. */
+  /** Time of the first attempt. */
   sendingAt: string;
-  /** Where the person acknowledges with one press. */
+  /** The link that acknowledges with one press. */
   ackUrl: string;
 }
 
@@ -30,49 +30,52 @@ export interface ProviderAccount extends Account {
   fromNumber: string;
 }
 
-/** What a channel has to know beyond the page itself, looked up anew for each attempt. */
-export interface Means {
+/** Inputs of a channel beside the page, looked up anew for each attempt. */
+export interface SendContext {
   /** The organization's account for SMS and calls. */
   account: ProviderAccount | undefined;
-  /** Which of the provider's ids are known to belong to a page already. */
-  claimed(providerIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** What fires, for a channel that has room to tell of it. */
-  alerts(): Promise<Pick<PageWords, 'alerts' | 'moreAlerts'>>;
+  /** The provider ids among these that already belong to a page. */
+  claimedIds(providerIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The firing alerts, for a channel with space to list them. */
+  loadAlerts(): Promise<Pick<PageContent, 'alerts' | 'moreAlerts'>>;
 }
 
-export interface Sent {
-  /** The provider's own name for it. */
+export interface SendResult {
+  /** The provider's id of the message or call. */
   providerId?: string;
   state: 'sent' | 'delivered';
 }
 
-/** The page did not leave, and why. */
+/** The channel did not send the page; the message says why. */
 export class PageFailed extends Error {
-  /** `for good` and `until mended`: the person's next rule fires at once. `until mended` and `for now`: this page is tried again. */
-  readonly lasting: RetryAdvice;
-  /** The provider refused not the page but the organization's account: its words. */
+  /** After `for good` and `until mended` the person's next rule fires at once. After `until mended` and `for now` this page is retried. */
+  readonly retryAdvice: RetryAdvice;
+  /** The provider refused the organization's account, not this page; its message. */
   readonly accountRefused: string | undefined;
 
-  constructor(sentence: string, lasting: RetryAdvice, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
+  constructor(sentence: string, retryAdvice: RetryAdvice, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
     super(sentence, { cause });
     this.name = 'PageFailed';
-    this.lasting = lasting;
+    this.retryAdvice = retryAdvice;
     this.accountRefused = accountRefused;
   }
 }
 
-/** What a page tells beyond its incident: what is new, and how many pages were held back. */
-export const furtherWords = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 'about'>): string[] => [
+/** Sentences beyond the incident: the news, and how many pages were held back. */
+export const extraSentences = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 'about'>): string[] => [
   ...(about ? [`${about}.`] : []),
   ...(heldBack
     ? [`${heldBack} further ${heldBack > 1 ? 'pages' : 'page'} about this incident ${heldBack > 1 ? 'were' : 'was'} held back.`]
     : []),
 ];
 
-/** How one channel sends. It is asked only once nothing is missing that rules/channels.ts says it needs. */
+/** A channel's sender. Callers check the needs listed in rules/channels.ts first. */
 export interface Channel {
-  /** Hands one page over; throws PageFailed. */
-  send(page: PageToSend, means: Means): Promise<Sent>;
-  /** Whether an earlier attempt handed it over: asked before it is sent again, since its answer may have been lost; throws PageFailed. Absent: it cannot be asked. */
-  find?(page: PageToSend, means: Means): Promise<Sent | undefined>;
+  /** Sends one page; throws PageFailed. */
+  send(page: PageToSend, context: SendContext): Promise<SendResult>;
+  /**
+   * Looks up an earlier attempt whose answer may be lost, before the page is sent again; throws PageFailed. Absent: the channel has no
+   * lookup.
+   */
+  find?(page: PageToSend, context: SendContext): Promise<SendResult | undefined>;
 }

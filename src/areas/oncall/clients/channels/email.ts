@@ -1,10 +1,10 @@
 import { type Mail, NotDelivered } from '../../../../kernel/mail.ts';
 import { pageSubject, pageText } from '../../rules/page-mail.ts';
-import { type Channel, furtherWords, PageFailed } from './channel.ts';
+import { type Channel, extraSentences, PageFailed } from './channel.ts';
 
-/** Mail cannot be looked up afterwards: one that is sent twice carries one Message-ID, and mail programs show it once. */
+/** Sent mail cannot be looked up. A mail that is sent twice has one Message-ID, so mail programs show it once. */
 export const makeEmail = (mail: Mail): Channel => ({
-  send: async (page, means) => {
+  send: async (page, context) => {
     const { incident } = page;
     try {
       await mail.deliver({
@@ -12,7 +12,12 @@ export const makeEmail = (mail: Mail): Channel => ({
         id: `page-${page.id}`,
         to: page.address,
         subject: pageSubject(page),
-        text: pageText({ ...page, ...(await means.alerts()), further: furtherWords(page), isAcknowledged: page.about !== undefined }),
+        text: pageText({
+          ...page,
+          ...(await context.loadAlerts()),
+          further: extraSentences(page),
+          isAcknowledged: page.about !== undefined,
+        }),
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Quarterdeck-Incident': incident.id, 'X-Priority': '1', Importance: 'high' },
       });
       return { state: 'sent' };

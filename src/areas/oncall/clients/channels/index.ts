@@ -7,7 +7,7 @@ import { makeVoice } from './voice.ts';
 
 export type Channels = Record<ChannelName, Channel>;
 
-/** `publicUrl`: where the provider finds us, known once the port is bound. */
+/** `publicUrl`: the address for provider callbacks, known once the port is bound. */
 export const makeChannels = ({ mail, publicUrl }: { mail: Mail; publicUrl: () => string }): Channels => ({
   email: makeEmail(mail),
   sms: makeSms(publicUrl),

@@ -1,31 +1,31 @@
 import { callbackUrl } from '../../rules/callback-url.ts';
-import { asFailure, dislikesCallback } from '../twilio/outcome.ts';
-import type { Means, PageToSend, ProviderAccount } from './channel.ts';
+import { isCallbackRefused, toPageFailed } from '../twilio/outcome.ts';
+import type { PageToSend, ProviderAccount, SendContext } from './channel.ts';
 
-export function accountOf({ account }: Means): ProviderAccount {
+export function requireAccount({ account }: SendContext): ProviderAccount {
   if (!account)
     throw new Error('a page by phone was handed over without an account; rules/channels.ts must say that its channel needs one');
   return account;
 }
 
-/** With the reports we want, or without them where the provider cannot reach us: a page matters more than its report. */
-export async function handOver(
+/** Sends with a status callback, and without it if the provider cannot reach our address: the page matters more than its report. */
+export async function sendWithCallback(
   publicUrl: string,
   page: PageToSend,
   send: (statusCallback: string | undefined) => Promise<string>,
 ): Promise<string> {
   try {
     return await send(callbackUrl(publicUrl, page, 'status')).catch((error) => {
-      if (dislikesCallback(error)) return send(undefined);
+      if (isCallbackRefused(error)) return send(undefined);
       throw error;
     });
   } catch (error) {
-    throw asFailure(error);
+    throw toPageFailed(error);
   }
 }
 
-/** What the provider knows of earlier attempts, or what its refusal means for the page. */
-export const look = <T>(asked: Promise<T>): Promise<T> =>
+/** Runs a provider lookup and turns its refusal into PageFailed. */
+export const lookUp = <T>(asked: Promise<T>): Promise<T> =>
   asked.catch((error) => {
-    throw asFailure(error);
+    throw toPageFailed(error);
   });

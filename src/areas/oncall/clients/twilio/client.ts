@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 
-// The four calls of Twilio's REST API that paging needs. The operator's own address, so not through the guard.
+// The Twilio REST calls that paging needs. The operator sets the address, so requests bypass the SSRF guard.
 
 export interface Account {
   url: string;
@@ -9,7 +9,7 @@ export interface Account {
   authToken: string;
 }
 
-/** Twilio's own refusal, with its code where it gave one. */
+/** A refusal by Twilio, with its error code if there is one. */
 export class TwilioRefusal extends Error {
   readonly status: number;
   readonly code: number | undefined;
@@ -22,8 +22,8 @@ export class TwilioRefusal extends Error {
   }
 }
 
-/** Nobody answered, or the answer made no sense: worth trying again. */
-export class TwilioAway extends Error {
+/** Twilio did not answer, or its answer is invalid: retry. */
+export class TwilioUnavailable extends Error {
   constructor(sentence: string, options?: { cause?: unknown }) {
     super(sentence, options);
     this.name = 'TwilioAway';
@@ -31,7 +31,7 @@ export class TwilioAway extends Error {
 }
 
 const timeoutMs = 5_000;
-const largestAnswer = 1_000_000;
+const maxAnswerLength = 1_000_000;
 
 async function call(account: Account, method: 'GET' | 'POST', path: string, fields: [string, string][] = []): Promise<unknown> {
   const form = new URLSearchParams(fields);
@@ -48,12 +48,12 @@ async function call(account: Account, method: 'GET' | 'POST', path: string, fiel
     });
     text = await answer.text();
   } catch (error) {
-    throw new TwilioAway('the provider cannot be reached', { cause: error });
+    throw new TwilioUnavailable('the provider cannot be reached', { cause: error });
   }
-  if (text.length > largestAnswer) throw new TwilioAway('the provider’s answer is too large');
+  if (text.length > maxAnswerLength) throw new TwilioUnavailable('the provider’s answer is too large');
   const body = parsed(text);
   if (answer.ok && body) return body;
-  if (answer.status >= 500 || answer.status === 429 || answer.ok) throw new TwilioAway(`the provider answered ${answer.status}`);
+  if (answer.status >= 500 || answer.status === 429 || answer.ok) throw new TwilioUnavailable(`the provider answered ${answer.status}`);
   const { code, message } = (body ?? {}) as { code?: number; message?: string };
   throw new TwilioRefusal(
     answer.status,
@@ -70,26 +70,26 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const shape = <S extends Type.TSchema>(schema: S) => {
+const validated = <S extends Type.TSchema>(schema: S) => {
   const validator = Compile(schema);
   return (body: unknown): Static<S> => {
-    if (!validator.Check(body)) throw new TwilioAway('the provider’s answer is not what its documentation says');
+    if (!validator.Check(body)) throw new TwilioUnavailable('the provider’s answer is not what its documentation says');
     return body as Static<S>;
   };
 };
 
-const AccountAnswer = shape(Type.Object({ status: Type.String() }));
-const NumbersAnswer = shape(
+const AccountAnswer = validated(Type.Object({ status: Type.String() }));
+const NumbersAnswer = validated(
   Type.Object({
     incoming_phone_numbers: Type.Array(Type.Object({ capabilities: Type.Object({ sms: Type.Boolean(), voice: Type.Boolean() }) })),
   }),
 );
-const MadeAnswer = shape(Type.Object({ sid: Type.String() }));
+const CreatedAnswer = validated(Type.Object({ sid: Type.String() }));
 const Item = { sid: Type.String(), status: Type.String() };
-const MessagesAnswer = shape(
+const MessagesAnswer = validated(
   Type.Object({ messages: Type.Array(Type.Object({ ...Item, body: Type.Union([Type.String(), Type.Null()]) })) }),
 );
-const CallsAnswer = shape(Type.Object({ calls: Type.Array(Type.Object({ ...Item, date_created: Type.String() })) }));
+const CallsAnswer = validated(Type.Object({ calls: Type.Array(Type.Object({ ...Item, date_created: Type.String() })) }));
 
 export const fetchAccount = async (account: Account) => AccountAnswer(await call(account, 'GET', ''));
 
@@ -103,11 +103,11 @@ export interface OutgoingMessage {
   statusCallback?: string;
 }
 
-/** Twilio forgets it after five minutes: a page that arrives an hour late wakes the wrong person. */
+/** Twilio drops the message after five minutes: a page that arrives an hour late wakes the wrong person. */
 const validitySeconds = '300';
 
 export const sendMessage = async (account: Account, m: OutgoingMessage) =>
-  MadeAnswer(
+  CreatedAnswer(
     await call(account, 'POST', '/Messages', [
       ['To', m.to],
       ['From', m.from],
@@ -125,7 +125,7 @@ export interface OutgoingCall {
 }
 
 export const startCall = async (account: Account, c: OutgoingCall) =>
-  MadeAnswer(
+  CreatedAnswer(
     await call(account, 'POST', '/Calls', [
       ['To', c.to],
       ['From', c.from],
@@ -135,7 +135,7 @@ export const startCall = async (account: Account, c: OutgoingCall) =>
     ]),
   ).sid;
 
-/** What went out to a phone since a day: Twilio filters by whole days. */
+/** Messages to a phone on or after a day: Twilio filters by whole days. */
 export const messagesTo = async (account: Account, to: string, from: string, since: string) =>
   MessagesAnswer(
     await call(account, 'GET', '/Messages', [

@@ -7,8 +7,8 @@ import { rotaOf } from '../../store/schedules.ts';
 
 const dayMs = 86_400_000;
 
-/** The shifts of a schedule from 28 days ago for a year, in UTC, from the same function that pages. Undefined: no such schedule. */
-export async function writeCalendar(tx: Tx, org: string, scheduleId: string): Promise<string | undefined> {
+/** The shifts of a schedule from 28 days ago to a year ahead, in UTC. Paging uses the same function. Undefined: no such schedule. */
+export async function renderCalendarFeed(tx: Tx, org: string, scheduleId: string): Promise<string | undefined> {
   const at = await now(tx);
   const from = new Date(Date.parse(at) - 28 * dayMs).toISOString();
   const to = new Date(Date.parse(at) + 365 * dayMs).toISOString();

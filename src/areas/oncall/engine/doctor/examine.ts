@@ -5,26 +5,26 @@ import { now } from '../../../../kernel/time.ts';
 import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import type { ServiceRow } from '../../../services/index.ts';
 import { type ChannelName, missingFor } from '../../rules/channels.ts';
-import { type Diagnosis, diagnose, foreseenDays, type Problem, type Way, type World } from '../../rules/doctor.ts';
+import { type Diagnosis, diagnose, lookaheadDays, type Problem, type RuleDiagnosis, type Snapshot } from '../../rules/doctor.ts';
+import type { Step } from '../../rules/escalation.ts';
+import { readRules } from '../../rules/paging-rules.ts';
 import { type Person, type Shift, shiftsBetween } from '../../rules/rotation.ts';
-import type { Step } from '../../rules/walk.ts';
-import { readRules } from '../../rules/wishes.ts';
-import { lastFailures, stepsOfServices, wishesOf } from '../../store/doctor.ts';
+import { lastFailures, preferencesOfUsers, stepsOfServices } from '../../store/doctor.ts';
 import { type Rota, rotasOf } from '../../store/schedules.ts';
-import { reachOfKnown } from '../reach.ts';
+import { reachabilityOf } from '../reachability.ts';
 
-export type Examined = { service: ServiceRow } & Diagnosis;
+export type ServiceDiagnosis = { service: ServiceRow } & Diagnosis;
 
-/** Of a schedule with more in seven days, the rest is taken as if it were not there. */
-const mostOverrides = 200;
-/** A call that nobody answers has failed as well, which says nothing of the channel. */
-const telling: readonly ChannelName[] = ['email', 'sms'];
+/** Overrides read of one schedule; further ones in the seven days are ignored. */
+const maxOverridesPerSchedule = 200;
+/** Voice is excluded: an unanswered call counts as failed, which says nothing about the channel. */
+const channelsToCheck: readonly ChannelName[] = ['email', 'sms'];
 const failureDays = 7;
 
-/** Each of these services, as it would be paged for. A few statements, however many they are. */
+/** Diagnoses these services with a fixed number of statements. */
 export async function examineServices(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, services: readonly ServiceRow[]) {
   const at = await now(tx);
-  const until = new Date(Date.parse(at) + foreseenDays * 86_400_000).toISOString();
+  const until = new Date(Date.parse(at) + lookaheadDays * 86_400_000).toISOString();
   const attached = await stepsOfServices(
     tx,
     org,
@@ -32,26 +32,26 @@ export async function examineServices(tx: Tx, app: Pick<App, 'config' | 'mail'>,
   );
   const targets = attached.flatMap(({ steps }) => steps.map((step) => step.target));
   const idsOf = (kind: 'schedule' | 'user') => [...new Set(targets.filter((t) => t.kind === kind).map((t) => t.id))];
-  const rotas = await rotasOf(tx, org, idsOf('schedule'), at, until, mostOverrides);
-  const schedules = await foreseeShifts(rotas, at, until);
-  const everybody = [
+  const rotas = await rotasOf(tx, org, idsOf('schedule'), at, until, maxOverridesPerSchedule);
+  const schedules = await shiftsBySchedule(rotas, at, until);
+  const userIds = [
     ...idsOf('user'),
     ...[...schedules.values()].flatMap(({ shifts, participants }) => [...shifts, ...participants].map((s) => s.userId)),
   ];
-  const people = await findPeople(tx, app, org, [...new Set(everybody)]);
+  const people = await loadPeople(tx, app, org, [...new Set(userIds)]);
 
-  const world: World = { at, until, person: (id) => people.get(id), schedule: (id) => schedules.get(id) };
-  const diagnoses = await diagnosePolicies(attached, world);
+  const snapshot: Snapshot = { at, until, person: (id) => people.get(id), schedule: (id) => schedules.get(id) };
+  const diagnoses = await diagnosePolicies(attached, snapshot);
   const policyOf = new Map(attached.map(({ service_id, policy_id }) => [service_id, policy_id]));
-  const examined: Examined[] = services.map((service) => ({
+  const examined: ServiceDiagnosis[] = services.map((service) => ({
     service,
-    ...(diagnoses.get(policyOf.get(service.id) ?? '') ?? diagnose(undefined, world)),
+    ...(diagnoses.get(policyOf.get(service.id) ?? '') ?? diagnose(undefined, snapshot)),
   }));
   return { at, examined };
 }
 
-/** The turns of each schedule; between two schedules others have their turn. */
-export async function foreseeShifts(rotas: ReadonlyMap<string, Rota>, at: string, until: string) {
+/** The shifts of each schedule. Yields to the event loop after each one. */
+export async function shiftsBySchedule(rotas: ReadonlyMap<string, Rota>, at: string, until: string) {
   const schedules = new Map<string, { name: string; shifts: Shift[]; participants: readonly Person[] }>();
   for (const [id, { name, rotation, overrides }] of rotas) {
     schedules.set(id, { name, shifts: shiftsBetween(rotation, overrides, at, until), participants: rotation.participants });
@@ -60,43 +60,45 @@ export async function foreseeShifts(rotas: ReadonlyMap<string, Rota>, at: string
   return schedules;
 }
 
-/** Each policy once, however many services it is attached to; between two of them others have their turn. */
+/** Diagnoses each policy once, even if several services share it. Yields to the event loop after each one. */
 export async function diagnosePolicies(
   attached: readonly { policy_id: string; steps: readonly Step[] }[],
-  world: World,
+  snapshot: Snapshot,
 ): Promise<Map<string, Diagnosis>> {
   const diagnoses = new Map<string, Diagnosis>();
   for (const { policy_id, steps } of attached) {
     if (diagnoses.has(policy_id)) continue;
-    diagnoses.set(policy_id, diagnose({ steps }, world));
+    diagnoses.set(policy_id, diagnose({ steps }, snapshot));
     await yieldToLoop();
   }
   return diagnoses;
 }
 
-/** How each of these people could be reached now; those who are no members are left out. */
-async function findPeople(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, ids: readonly string[]) {
-  const [members, wishes, failures, reachOf] = await Promise.all([
+/** The reachability of each person now; users who are not members are left out. */
+async function loadPeople(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, ids: readonly string[]) {
+  const [members, preferences, failures, reachabilityFor] = await Promise.all([
     membersOf(tx, org),
-    wishesOf(tx, org, ids),
-    lastFailures(tx, org, ids, telling, failureDays),
-    reachOfKnown(tx, app, org),
+    preferencesOfUsers(tx, org, ids),
+    lastFailures(tx, org, ids, channelsToCheck, failureDays),
+    reachabilityOf(tx, app, org),
   ]);
-  const wished = new Map(wishes.map((w) => [w.user_id, w]));
-  const failed = new Map(failures.map((f) => [`${f.user_id} ${f.channel}`, f]));
+  const preferencesByUser = new Map(preferences.map((w) => [w.user_id, w]));
+  const failureByChannel = new Map(failures.map((f) => [`${f.user_id} ${f.channel}`, f]));
   return new Map(
     ids.flatMap((id) => {
       const member = members.get(id);
       if (!member) return [];
-      const { phone, rules: stored, stopped } = wished.get(id) ?? { phone: null, rules: [], stopped: false };
+      const { phone, rules: stored, stopped } = preferencesByUser.get(id) ?? { phone: null, rules: [], stopped: false };
       const { rules } = readRules(stored);
-      const reach = reachOf({ email: member.email, phone, stopped });
-      const ways = rules.map(({ channel, delaySeconds }): Way => {
-        const missing = missingFor(channel, reach);
-        const problem = missing ? { code: missing.code, sentence: missing.warning } : failureOf(channel, failed.get(`${id} ${channel}`));
+      const reachability = reachabilityFor({ email: member.email, phone, stopped });
+      const ruleDiagnoses = rules.map(({ channel, delaySeconds }): RuleDiagnosis => {
+        const missing = missingFor(channel, reachability);
+        const problem = missing
+          ? { code: missing.code, sentence: missing.warning }
+          : failureOf(channel, failureByChannel.get(`${id} ${channel}`));
         return { channel, delaySeconds, problem };
       });
-      return [[id, { label: member.name || member.email, ways }] as const];
+      return [[id, { label: member.name || member.email, ruleDiagnoses }] as const];
     }),
   );
 }

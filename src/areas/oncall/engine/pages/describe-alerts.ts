@@ -1,10 +1,10 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { asLink, mostInPage, type PageWords } from '../../rules/page-mail.ts';
+import { asLink, type PageContent, pageLimits } from '../../rules/page-mail.ts';
 import { alertsForPage } from '../../store/page-alerts.ts';
 
-/** What fires in an incident, as far as a page tells of it. */
-export async function describeAlerts(tx: Tx, org: string, incidentId: string): Promise<Pick<PageWords, 'alerts' | 'moreAlerts'>> {
-  const found = await alertsForPage(tx, org, incidentId, mostInPage);
+/** The firing alerts of an incident, limited to what a page shows. */
+export async function describeAlerts(tx: Tx, org: string, incidentId: string): Promise<Pick<PageContent, 'alerts' | 'moreAlerts'>> {
+  const found = await alertsForPage(tx, org, incidentId, pageLimits);
   return {
     alerts: found.map((a) => ({
       title: a.title,

@@ -4,11 +4,11 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
-import { type Answered, answerPage } from '../../engine/answer-page.ts';
+import { type AnswerResult, answerPage } from '../../engine/answer-page.ts';
 import { endUndelivered, markDelivered } from '../../engine/page-reports.ts';
-import type { AnswerFor } from '../../engine/pages/answer-for.ts';
-import type { Signers } from '../../engine/provider.ts';
-import { heedStop } from '../../engine/settings.ts';
+import type { ReplyRunner } from '../../engine/pages/reply-runner.ts';
+import type { AuthTokenOf } from '../../engine/provider.ts';
+import { setStopped } from '../../engine/settings.ts';
 import { callbackUrl } from '../../rules/callback-url.ts';
 import { callReport, messageReport } from '../../rules/provider-reports.ts';
 import { readReply } from '../../rules/sms-reply.ts';
@@ -21,40 +21,40 @@ import { isSigned } from './signature.ts';
 type Route = { Params: { org: string; page: string } };
 type Fields = Record<string, string>;
 
-/** What the provider tells us: how a message or a call went, which key was pressed, what somebody texted back. */
-export function twilioCallbacks(server: FastifyInstance, app: App, signers: Signers, answerFor: AnswerFor) {
-  const signed = (request: FastifyRequest<Route>) => readSigned(app, signers, request);
+/** Provider callbacks: reports about messages and calls, pressed keys, and replies by text. */
+export function twilioCallbacks(server: FastifyInstance, app: App, authTokenOf: AuthTokenOf, runReply: ReplyRunner) {
+  const signed = (request: FastifyRequest<Route>) => readSigned(app, authTokenOf, request);
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/status', async (request, answer) => {
     const fields = await signed(request);
     const { org } = request.params;
-    // A door of their own: of each message there are several, and a storm's must not keep anybody from answering it.
+    // Reports have their own slots: a message causes several, and a storm of them must not delay answers.
     await app.requests.run(`${org} reports`, () =>
-      runFor({ org, operation: 'twilio report' }, () => app.db.write((tx) => report(tx, request.params, fields)), app.watch),
+      runFor({ org, operation: 'twilio report' }, () => app.db.write((tx) => handleReport(tx, request.params, fields)), app.watch),
     );
     return answer.code(204).send();
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/gather', async (request, answer) => {
     const fields = await signed(request);
-    const press = () => app.db.write((tx) => pressed(tx, app, request.params, fields.Digits ?? ''));
-    return twiml(answer, await answerFor(request.params.org, 'twilio key', press));
+    const press = () => app.db.write((tx) => handleKey(tx, app, request.params, fields.Digits ?? ''));
+    return twiml(answer, await runReply(request.params.org, 'twilio key', press));
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/sms', async (request, answer) => {
     const fields = await signed(request);
     const { org } = request.params;
-    const text = () => app.db.write((tx) => texted(tx, org, fields.From ?? '', fields.Body ?? ''));
-    return twiml(answer, reply(await answerFor(org, 'twilio text', text)));
+    const text = () => app.db.write((tx) => handleText(tx, org, fields.From ?? '', fields.Body ?? ''));
+    return twiml(answer, reply(await runReply(org, 'twilio text', text)));
   });
 }
 
 const twiml = (answer: FastifyReply, text: string) => answer.type('text/xml; charset=utf-8').send(text);
 
-/** Only the account's own token signs for it, over the address that we gave out: never over what the Host header says. */
-async function readSigned(app: App, signers: Signers, request: FastifyRequest<Route>): Promise<Fields> {
+/** Verifies the account's signature over the URL that we gave out, never over the Host header. */
+async function readSigned(app: App, authTokenOf: AuthTokenOf, request: FastifyRequest<Route>): Promise<Fields> {
   const fields = (request.body ?? {}) as Fields;
   const given = request.headers['x-twilio-signature'];
-  const token = typeof given === 'string' ? await signers(request.params.org) : undefined;
+  const token = typeof given === 'string' ? await authTokenOf(request.params.org) : undefined;
   if (token === undefined || !isSigned(token, app.publicUrl() + request.url, fields, given as string)) {
     throw new Refusal(
       403,
@@ -65,27 +65,27 @@ async function readSigned(app: App, signers: Signers, request: FastifyRequest<Ro
   return fields;
 }
 
-async function report(tx: Tx, { org, page }: Route['Params'], fields: Fields): Promise<void> {
+async function handleReport(tx: Tx, { org, page }: Route['Params'], fields: Fields): Promise<void> {
   const code = Number(fields.ErrorCode) || undefined;
   const outcome = fields.CallStatus ? callReport(fields.CallStatus) : messageReport(fields.MessageStatus ?? '', code);
   if (outcome.is === 'delivered') await markDelivered(tx, org, page);
   if (outcome.is !== 'failed') return;
-  // A call that was answered with a key has ended well, whatever the line says afterwards.
+  // A call that was answered with a key succeeded, whatever the final report says.
   const known = await pageById(tx, org, page);
   if (known && known.state !== 'confirmed') await endUndelivered(tx, org, page, outcome);
 }
 
-async function pressed(tx: Tx, app: App, { org, page: id }: Route['Params'], digits: string): Promise<string> {
+async function handleKey(tx: Tx, app: App, { org, page: id }: Route['Params'], digits: string): Promise<string> {
   const page = await pageById(tx, org, id);
   const incident = page && (await incidentById(tx, org, page.incident_id));
   if (!page || !incident) return sayAndEnd('This alert is not known any more.');
   if (digits !== '1' && digits !== '2')
     return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app.publicUrl(), { org, id }, 'gather'));
-  return sayAndEnd(`${told(await answerPage(tx, org, page, digits === '1' ? 'acknowledge' : 'resolve'))} Goodbye.`);
+  return sayAndEnd(`${answerSentence(await answerPage(tx, org, page, digits === '1' ? 'acknowledge' : 'resolve'))} Goodbye.`);
 }
 
-const told = (settled: Answered): string => {
-  if (settled === 'stranger') return 'You are no member of this organization any more.';
+const answerSentence = (settled: AnswerResult): string => {
+  if (settled === 'not-a-member') return 'You are no member of this organization any more.';
   if (!settled) return 'This incident is not known any more.';
   if (settled.is !== 'already') return settled.is === 'acknowledged' ? 'Acknowledged.' : 'Resolved.';
   const { status, acknowledged_by, resolved_by } = settled.incident;
@@ -94,18 +94,18 @@ const told = (settled: Answered): string => {
     : `Already acknowledged by ${acknowledged_by?.label ?? 'somebody'}.`;
 };
 
-/** A phone may have had another owner, who left: what was sent to them is nobody's to answer. */
+/** Drops pages to former members: a phone may have changed its owner. */
 async function pagesOfMembers(tx: Tx, org: string, paged: readonly PagedRow[]): Promise<PagedRow[]> {
   const left = new Set<string>();
   for (const id of new Set(paged.map((p) => p.user_id))) if (!(await memberOf(tx, org, id))) left.add(id);
   return paged.filter((p) => !left.has(p.user_id));
 }
 
-/** Without a code the newest page is meant, unless several incidents wait: then the person must say which. */
-async function texted(tx: Tx, org: string, from: string, text: string): Promise<string | undefined> {
+/** Without a code the newest page is meant. If several incidents are open, the person must name one. */
+async function handleText(tx: Tx, org: string, from: string, text: string): Promise<string | undefined> {
   const said = readReply(text);
   if (said.act === 'stop' || said.act === 'start') {
-    await heedStop(tx, org, from, said.act === 'stop');
+    await setStopped(tx, org, from, said.act === 'stop');
     return undefined; // the provider answers these two words itself
   }
   const code = 'code' in said ? said.code : undefined;
@@ -115,5 +115,5 @@ async function texted(tx: Tx, org: string, from: string, text: string): Promise<
   if (said.act === 'unclear') return `Not understood. Reply ${codes[0]}a to acknowledge or ${codes[0]}r to resolve.`;
   if (!code && codes.length > 1)
     return `${codes.length} incidents are open. Say which: ${codes.map((c) => `${c}${said.act === 'resolve' ? 'r' : 'a'}`).join(', ')}.`;
-  return told(await answerPage(tx, org, waiting[0]!, said.act));
+  return answerSentence(await answerPage(tx, org, waiting[0]!, said.act));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeAlerts, sliceLength } from '../../engine/read-delivery.ts';
-import { mostWords } from '../../rules/judge-alert.ts';
+import { alertsPerSlice, validateAlerts } from '../../engine/validate-delivery.ts';
+import { maxEntries } from '../../rules/validate-alert.ts';
 import { alert, covered, detail, made, source, unresolved, user, ward } from '../support.ts';
 
 const bad: [unknown, RegExp][] = [
@@ -9,10 +9,10 @@ const bad: [unknown, RegExp][] = [
   [{ annotations: {} }, /^alerts\.1\.labels is required/],
   [{ labels: { a: 1 } }, /^alerts\.1\.labels\.a must be a string/],
   [{ labels: { a: 'nul \0' } }, /^alerts\.1\.labels\.a must not contain the NUL/],
-  [{ labels: Object.fromEntries(Array.from({ length: mostWords + 1 }, (_, i) => [`l${i}`, 'x'])) }, /at most 100 entries/],
+  [{ labels: Object.fromEntries(Array.from({ length: maxEntries + 1 }, (_, i) => [`l${i}`, 'x'])) }, /at most 100 entries/],
 ];
 
-test('the good alerts of a delivery are taken in; the bad ones are told in the answer, at the source and in the incident', async (t) => {
+test('the valid alerts of a delivery are stored; invalid ones are reported in the answer, at the source and in the incident', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -40,7 +40,7 @@ test('the good alerts of a delivery are taken in; the bad ones are told in the a
   assert.deepEqual([(await seen()).rejected, (await seen()).message], [2, '0 must be an object']);
 });
 
-test('a bad alert beside one that only goes on firing stands in its incident, once an hour', async (t) => {
+test('an invalid alert beside one that keeps firing is reported in its incident once an hour', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -56,7 +56,7 @@ test('a bad alert beside one that only goes on firing stands in its incident, on
   assert.equal(await told(), 2);
 });
 
-test('what is long or odd beside the labels is cut or left out, and the alert is taken in', async (t) => {
+test('long or odd annotations are truncated or dropped, and the alert is stored', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -69,7 +69,7 @@ test('what is long or odd beside the labels is cut or left out, and the alert is
   assert.ok(found.annotations.long.length < 5_000);
 });
 
-test('very many alerts are looked at in slices, between which others have their turn', async () => {
+test('very many alerts are validated in slices, with yields in between', async () => {
   const huge = Array.from({ length: 300_000 }, (_, i) => ({ labels: { i: String(i) } }));
   let turns = 0;
   let over = false;
@@ -78,12 +78,12 @@ test('very many alerts are looked at in slices, between which others have their 
     if (!over) setImmediate(others);
   };
   setImmediate(others);
-  const judged = await judgeAlerts(huge, 'alerts');
+  const judged = await validateAlerts(huge, 'alerts');
   over = true;
-  assert.deepEqual([judged.alerts.length, judged.left], [10_000, 290_000]);
-  assert.ok(turns >= 10_000 / sliceLength, `${turns} turns`);
+  assert.deepEqual([judged.alerts.length, judged.omitted], [10_000, 290_000]);
+  assert.ok(turns >= 10_000 / alertsPerSlice, `${turns} turns`);
 
-  const one = await judgeAlerts(
+  const one = await validateAlerts(
     Array.from({ length: 5_000 }, (_, i) => ({ labels: {}, startsAt: new Date(i).toISOString() })),
     'alerts',
   );

@@ -47,7 +47,7 @@ test('a group is taken apart: its incident resolves when the last alert has ende
   assert.equal(smtp.received.length, 1);
 });
 
-test('alerts attach while acknowledged and are told to whoever acknowledged; what was opened by hand is resolved by hand', async (t) => {
+test('alerts attach while acknowledged and page the acknowledger; an incident opened by hand is resolved by hand', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });

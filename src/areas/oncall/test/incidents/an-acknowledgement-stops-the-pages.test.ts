@@ -50,7 +50,7 @@ test('an incident pages the first step by email, and an acknowledgement stops it
   assert.equal((await owner.post(`/oncall/incidents/${opened.body.id}/ack`)).status, 409);
 });
 
-test('whoever acknowledges too is in the timeline once, however often they do', async (t) => {
+test('a second acknowledger is in the timeline once, however often they acknowledge', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const bob = await qd.member(owner, 'admin', 'bob@example.com');
@@ -62,7 +62,7 @@ test('whoever acknowledges too is in the timeline once, however often they do', 
   assert.deepEqual(told, [owner.userId, bob.userId]);
 });
 
-test('whoever acknowledges too is in the timeline again once people are asked anew', async (t) => {
+test('a second acknowledger is in the timeline again after the escalation restarts', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const bob = await qd.member(owner, 'admin', 'bob@example.com');

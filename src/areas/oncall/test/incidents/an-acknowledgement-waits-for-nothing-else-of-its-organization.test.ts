@@ -6,7 +6,7 @@ import { run } from '../../../../kernel/db/index.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { made, service } from '../support.ts';
 
-test('an acknowledgement waits for nothing else that its organization does, and rests for nobody', async (t) => {
+test('an acknowledgement waits for no other work of its organization, and is never delayed', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   const { id: serviceId } = await service(owner);
@@ -25,7 +25,7 @@ test('an acknowledgement waits for nothing else that its organization does, and 
   await Promise.all([...held, listing]);
 });
 
-test('whoever acknowledges without end waits and rests as for anything else; both paths have one door', async (t) => {
+test('a flood of acknowledgements is throttled like other work; both paths share one limit', async (t) => {
   const qd = await quarterdeck(t);
   const { owner } = qd;
   const { id: serviceId } = await service(owner);

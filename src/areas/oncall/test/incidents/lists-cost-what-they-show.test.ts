@@ -5,7 +5,7 @@ import { detail, made, service, unresolved, ward } from '../support.ts';
 
 const many = 5_000;
 
-test('incidents go on from a cursor, for the whole organization and for whoever sees one service', async (t) => {
+test('incidents are paginated by cursor, for the whole organization and for a caller with one service', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const [mine, other] = [await service(owner), await service(owner)];

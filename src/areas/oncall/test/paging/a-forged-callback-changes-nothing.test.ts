@@ -25,7 +25,7 @@ test('a callback counts only with the signature of the organization’s own acco
     assert.equal(answer.status, 403);
   }
   assert.equal((await detail(qd, incident.id)).status, 'open');
-  // Its addresses are those of all its customers: what others have signed wrongly keeps nobody from acknowledging.
+  // Twilio’s addresses serve all its customers: wrong signatures of others do not block an acknowledgement.
   const nobody = action.replace(qd.owner.orgId, 'org_nobody');
   for (let n = 0; n < 100; n++) assert.equal((await press('bm9wZQ==', nobody)).status, 403);
   assert.equal((await press(good)).status, 200);

@@ -4,13 +4,13 @@ import { run } from '../../../../kernel/db/index.ts';
 import { failingFor } from '../../../../kernel/jobs/index.ts';
 import { pageJob } from '../../engine/page.ts';
 import { stepJob } from '../../engine/step.ts';
-import { lag } from '../../store/figures.ts';
-import { overdueWalks } from '../../store/incidents.ts';
+import { overdueEscalations } from '../../store/incidents.ts';
 import { overduePages } from '../../store/pages.ts';
+import { lag } from '../../store/statistics.ts';
 import { detail, open, phoneWard } from '../phone-support.ts';
 import { eventually, made, once } from '../support.ts';
 
-test('a page that its provider neither takes nor tells of is late for nobody but its organization', async (t) => {
+test('a page that its provider neither accepts nor reports is late only for its organization', async (t) => {
   const qd = await phoneWard(t, [{ channel: 'sms', delaySeconds: 0 }]);
   qd.twilio.fail(/Messages\.json/, ...Array.from({ length: 100 }, () => ({ status: 503 })));
   const { id } = await open(qd);
@@ -55,7 +55,7 @@ test('what one organization has overdue does not hide what another has', async (
   await qd.clock.advance('2m');
   const found = await qd.app.db.read(async (tx) => ({
     pages: await overduePages(tx, 30, pageJob),
-    walks: await overdueWalks(tx, 30, stepJob),
+    walks: await overdueEscalations(tx, 30, stepJob),
   }));
   for (const rows of [found.pages, found.walks]) {
     assert.equal(rows.length, 1000);

@@ -21,7 +21,7 @@ test('a call says what is wrong, and a pressed 1 acknowledges', async (t) => {
   assert.match(await qd.twilio.pickUp(call.sid, '1'), /Already acknowledged by/);
 });
 
-test('a call that ends without a key reached nobody, and the next rule fires at once', async (t) => {
+test('a call that ends without a key has failed, and the next rule fires at once', async (t) => {
   const qd = await phoneWard(t, voiceThenSms);
   const incident = await open(qd);
   const call = await qd.twilio.received({ to: qd.alice.phone, kind: 'call' });

@@ -41,7 +41,7 @@ async function lookAtPolicy(link: string) {
 test('the page behind the link is whole at 360 pixels, light and dark, for everybody, and works without scripts', async (t) => {
   const qd = await ward(t);
   const link = await paged(qd);
-  await t.test('its policy lets nothing run, names its one style by hash, and nobody frames, caches or indexes it', () =>
+  await t.test('its policy lets nothing run, names its one style by hash, and forbids framing, caching and indexing', () =>
     lookAtPolicy(link),
   );
   const on = await browser(t);

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../../../../kernel/db/index.ts';
 import { cancel, channelNamed, wake } from '../../../../kernel/jobs/index.ts';
+import { requeueLostWork } from '../../engine/housekeeping.ts';
 import { stepJob } from '../../engine/step.ts';
-import { requeueLostWork } from '../../engine/watch.ts';
 import { heartbeat } from '../../tasks.ts';
 import { covered, eventually, made, mails, once, user, ward } from '../support.ts';
 
@@ -49,7 +49,7 @@ test('lag and response times are measured, and a heartbeat goes out while pages 
   // Somebody dropped the job of the next step. It is late then, the heartbeat stops, and the step is found and fired.
   await qd.app.db.write((tx) => cancel(tx, stepJob, id));
   await qd.app.db.write(async (tx) => {
-    await run(tx)`select 1 from oncall.incident where id = ${id} for update`; // until we have looked, nobody fires it
+    await run(tx)`select 1 from oncall.incident where id = ${id} for update`; // locked, so that the step does not fire before the check
     await qd.clock.advance('3m');
     assert.ok((await metric('escalation_lag_seconds')) >= 119);
   });
@@ -65,7 +65,7 @@ test('lag and response times are measured, and a heartbeat goes out while pages 
 
 test('the heartbeat is withheld while a page is late', async (t) => {
   const watcher = await watching(t);
-  // Nobody works here, so whatever falls due stays due.
+  // No worker runs here, so due work stays due.
   const { owner, app, clock, perform } = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_ROLES: 'api' } });
   const beat = () => perform(heartbeat);
   const { service } = await covered(owner, { steps: [[user(owner), 60]] });
@@ -75,14 +75,14 @@ test('the heartbeat is withheld while a page is late', async (t) => {
   const { hold } = app;
   Object.assign(app, { hold: { isHeld: true } });
   await beat();
-  assert.equal(watcher.beats, 1, 'since a restore nothing leaves, so nobody would be paged');
+  assert.equal(watcher.beats, 1, 'no page would be sent while a restore is held');
   Object.assign(app, { hold });
   await clock.advance('61s');
   await beat();
   assert.equal(watcher.beats, 1);
   await made(owner.post(`/oncall/incidents/${id}/ack`));
   await beat();
-  assert.equal(watcher.beats, 2, 'nobody waits for a page any more');
+  assert.equal(watcher.beats, 2, 'no page is waiting any more');
 
   // What fails before it becomes a page: an alert of a monitor that is not taken.
   await app.db.write(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '../../../../../test/harness/any-text.ts';
-import { asLine, asLink, mostInPage, pageSubject, pageText } from '../../rules/page-mail.ts';
+import { asLine, asLink, pageLimits, pageSubject, pageText } from '../../rules/page-mail.ts';
 import { alert, covered, group, made, mails, source, unresolved, user, ward } from '../support.ts';
 
 /** The text of a mail as a person reads it. */
@@ -99,7 +99,7 @@ test('a link is one that opens in a browser and says where it leads', () => {
     'https://bank.example@evil.example/',
   ])
     assert.equal(asLink(bad), undefined, bad);
-  assert.equal(asLink(`https://a.example/${'x'.repeat(mostInPage.characters)}`), undefined);
+  assert.equal(asLink(`https://a.example/${'x'.repeat(pageLimits.characters)}`), undefined);
   assert.equal(asLink('https://a.example/\r\nBcc: x'), 'https://a.example/Bcc:%20x', 'one line, whatever it was');
 });
 

@@ -6,7 +6,7 @@ import { oncall } from '../../../../../contract/oncall.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { makeChannels } from '../../clients/channels/index.ts';
-import { addressOf, channels, failureOf, pageAsSubject, type Reach, refusalOf, warningOf } from '../../rules/channels.ts';
+import { addressOf, channels, failureOf, pageAsSubject, type Reachability, refusalOf, warningOf } from '../../rules/channels.ts';
 
 test('the contract, the table, the senders and the database name the same channels', async (t) => {
   assert.deepEqual(Object.keys(channels), [...channelNames]);
@@ -31,7 +31,7 @@ test('the contract, the table, the senders and the database name the same channe
   );
 });
 
-const fine: Reach = { email: 'a@example.com', phone: '+33612345678', stopped: false, provider: 'works', relay: true };
+const fine: Reachability = { email: 'a@example.com', phone: '+33612345678', stopped: false, provider: 'works', relay: true };
 
 test('what is missing is told to those who save, preview and send, each in their own words', () => {
   for (const channel of channelNames) {
@@ -45,7 +45,7 @@ test('what is missing is told to those who save, preview and send, each in their
     [fine.email, fine.phone, fine.phone],
   );
 
-  const bare: Reach = { ...fine, phone: null, provider: 'none' };
+  const bare: Reachability = { ...fine, phone: null, provider: 'none' };
   assert.equal(refusalOf(['email'], bare), undefined);
   assert.deepEqual(refusalOf(['email', 'sms'], bare), {
     status: 400,
@@ -62,10 +62,10 @@ test('what is missing is told to those who save, preview and send, each in their
   assert.match(warningOf('email', { ...fine, relay: false })!, /QUARTERDECK_SMTP_RELAY/);
 
   assert.match(failureOf('sms', bare, 'Ada')!.sentence, /^no-credential/);
-  assert.deepEqual(failureOf('voice', { ...fine, phone: null }, 'Ada'), { sentence: 'Ada has given no phone', lasting: 'for good' });
+  assert.deepEqual(failureOf('voice', { ...fine, phone: null }, 'Ada'), { sentence: 'Ada has given no phone', retryAdvice: 'for good' });
   assert.match(failureOf('sms', { ...fine, stopped: true }, 'Ada')!.sentence, /^Ada texted STOP/);
   assert.equal(failureOf('sms', { ...fine, provider: 'broken' }, 'Ada'), undefined, 'it may work again, so it is tried');
   const unsent = failureOf('email', { ...fine, relay: false }, 'Ada');
   assert.match(unsent!.sentence, /QUARTERDECK_SMTP_RELAY/);
-  assert.equal(unsent!.lasting, 'until mended', 'mail may leave by the next attempt, and nobody waits for it');
+  assert.equal(unsent!.retryAdvice, 'until mended', 'mail may be sent by the next attempt, and the next rule does not wait');
 });

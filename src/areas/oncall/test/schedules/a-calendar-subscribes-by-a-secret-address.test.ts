@@ -36,7 +36,7 @@ const eventsOf = async (url: string): Promise<Event[]> => {
 const clockOf = async ({ app }: Quarterdeck): Promise<number> =>
   Date.parse((await app.db.read((tx) => row(tx, Type.Object({ now: Type.String() }))`select kernel.now() as now`))!.now);
 
-test('whoever has the address sees the shifts that page, without a token, until it is revoked', async (t) => {
+test('the address shows the shifts without a token, until it is revoked', async (t) => {
   const qd = await quarterdeck(t);
   const { owner, url } = qd;
   const id = await scheduleOf(owner, await qd.member(owner, 'member'));

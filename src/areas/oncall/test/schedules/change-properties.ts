@@ -32,7 +32,7 @@ function assertAgrees(rotation: Rotation, overrides: readonly Override[], shifts
   if (shift !== shifts.at(-1)) assert.equal(now.until, shift.endsAt, told);
 }
 
-/** Nobody's turn is left out or repeated, and handoffs are on the minute, or as much later as the clock jumped. */
+/** No turn is skipped or repeated. Handoffs are on the minute, or later by the clock's jump. */
 function assertInTurn({ zone, at, jump }: ClockChange, handoff: Handoff, shifts: readonly Shift[], told: string) {
   const lengths = [dayMs, dayMs - jump * 1000].map((ms) => ms + (handoff.interval === 'weekly' ? 6 * dayMs : 0));
   shifts.forEach((shift, i) => {

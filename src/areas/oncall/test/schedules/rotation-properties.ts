@@ -59,7 +59,7 @@ export function followEachOther(numRuns: number) {
   );
 }
 
-/** Whoever is on call at an instant is who the list of shifts names. */
+/** The person on call at an instant is the one in the list of shifts. */
 export function agreeWithTheList(numRuns: number) {
   fc.assert(
     fc.property(anyRotation, fc.integer({ min: 0, max: 399 * 86_400 }), ({ rotation, createdAt }, seconds) => {
@@ -74,7 +74,7 @@ export function agreeWithTheList(numRuns: number) {
   );
 }
 
-/** A new handoff or zone keeps the shift of whoever has it. */
+/** A new handoff or zone keeps the current shift. */
 export function keepTheShift(numRuns: number) {
   fc.assert(
     fc.property(anyRotation, anyRotation, fc.integer({ min: 0, max: 300 }), (before, after, days) => {

@@ -7,9 +7,9 @@ import { agreeWithTheList, followEachOther, keepTheShift, rotationOf } from './r
 
 test('shifts are contiguous, in order and none is lost, over a year of daylight saving in every zone', () => followEachOther(40));
 
-test('whoever is on call at an instant is who the list of shifts names', () => agreeWithTheList(40));
+test('the person on call at an instant is the one in the list of shifts', () => agreeWithTheList(40));
 
-test('a new handoff or zone keeps the shift of whoever has it', () => keepTheShift(40));
+test('a new handoff or zone keeps the current shift', () => keepTheShift(40));
 
 test('known changes of the clock fall where they should', () => {
   const paris = rotationOf('Europe/Paris', 'weekly', '09:00', 1, '2026-03-23T08:00:00.000Z');
@@ -34,7 +34,7 @@ test('an override wins outright, the newest over the older, and its end gives th
   assert.deepEqual(at('20:00'), { userId: 'ann', label: 'ann', until: '2026-01-02T09:00:00.000Z', override: false });
 });
 
-test('without participants nobody is on call, except by override', () => {
+test('without participants only an override puts a person on call', () => {
   const base = { timezone: 'UTC', participants: [], handoff: { interval: 'daily' as const, time: '09:00' } };
   const rotation = { ...base, ...anchorAt(base, '2026-01-01T00:00:00.000Z', 0) };
   assert.equal(onCallAt(rotation, [], '2026-01-01T00:00:00.000Z'), undefined);

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import type { Db, Tx } from '../../../../kernel/db/index.ts';
 import type { JobRun } from '../../../../kernel/jobs/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
+import { escalate } from '../../engine/escalation/escalate.ts';
 import { receiveMonitorAlert } from '../../engine/monitor-alerts.ts';
 import { openIncident } from '../../engine/open-incident.ts';
 import { pageJob } from '../../engine/page.ts';
-import { walkOn } from '../../engine/walk/walk-on.ts';
 import { oncall } from '../../index.ts';
 import type { OpenOncall } from '../../open.ts';
 import { covered, detail, unresolved, user, ward } from '../support.ts';
@@ -68,7 +68,7 @@ test('an incident opens with its first step: page, jobs and lines are written wi
     { kind: 'oncall.step', due: false },
   ]);
 
-  await app.db.write((tx) => walkOn(tx, owner.orgId, id, undefined));
+  await app.db.write((tx) => escalate(tx, owner.orgId, id, undefined));
   assert.equal((await detail(owner, id)).pages.length, 1, 'a step that fired does not fire again');
 
   const { service: other } = await covered(owner, { steps });

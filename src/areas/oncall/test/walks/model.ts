@@ -7,9 +7,9 @@ export interface Story {
   repeat: number;
   /** Whom each step targets: somebody who is there, has left, or whose every page fails. */
   who: ('present' | 'absent' | 'unreachable')[];
-  /** Seconds after which whoever acknowledged is reminded. */
+  /** Seconds after which the acknowledger is reminded. */
   remind: number;
-  /** Whoever acknowledges first cannot be reached afterwards. */
+  /** The first acknowledger cannot be reached afterwards. */
   deaf: boolean;
   /** `away`: the clock jumps, as if the server had not run meanwhile. The sender may repeat its alerts, end them, or say no more. */
   deeds: (

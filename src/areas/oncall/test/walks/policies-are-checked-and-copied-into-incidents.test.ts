@@ -32,7 +32,7 @@ test('a policy that could not be walked is refused with a sentence that names wh
   assert.deepEqual(same, made0);
 });
 
-test('a policy in use cannot be deleted; detached it can, and new incidents page nobody', async (t) => {
+test('a policy in use cannot be deleted; once detached it can, and new incidents send no page', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
   const its = await covered(owner, { steps: [[user(owner), 60]] });

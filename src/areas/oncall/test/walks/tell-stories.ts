@@ -143,7 +143,7 @@ export async function tellStories(t: TestContext, numRuns: number): Promise<void
       const expected = playModel(story);
       const { ends, silent, story: lines, ...rest } = await tell(story);
       if (expected) assert.deepEqual(rest, expected);
-      assert.deepEqual(silent, [], `nobody was paged in these minutes, and the timeline does not say why: ${silent}\n${lines}`);
+      assert.deepEqual(silent, [], `no page was sent in these minutes, and the timeline does not say why: ${silent}\n${lines}`);
       for (const end of ends) assert.equal(end, 'sent');
     }),
     { numRuns, endOnFailure: true, examples: fixedStories.map((story) => [story]) },

@@ -1,26 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { frameHeaders, type PlaneHandler } from '../../../../kernel/http/plane.ts';
-import { lasting } from '../../views/render/words.ts';
+import { formatDuration } from '../../views/render/labels.ts';
 import type { Forms } from './forms.ts';
+import type { HistoryPageSender } from './history-pages.ts';
 import type { LogoSender } from './logo.ts';
-import type { Memory, StatusPageAnswer } from './memory.ts';
-import { sendAway, sendMissing, sendWrongMethod } from './notices.ts';
-import type { OlderSender } from './older.ts';
+import { sendNotFound, sendUnavailable, sendWrongMethod } from './notices.ts';
+import type { PageCache, StatusPageAnswer } from './page-cache.ts';
 import { isRendering } from './renderings.ts';
 import { pathBelow, type Route, routeOf } from './route.ts';
 
 interface Parts {
-  memory: Memory;
+  pageCache: PageCache;
   forms: Forms;
   sendLogo: LogoSender;
-  sendOlder: OlderSender;
+  sendHistoryPage: HistoryPageSender;
 }
 
 const routeFor = ({ url = '/' }: IncomingMessage) => routeOf(pathBelow(url), isRendering);
 
-/** What is known to hold is sent at once, without a promise. False: it has to be looked up, and nothing was sent. */
-export function sendKnown(memory: Memory, request: IncomingMessage, response: ServerResponse, route = routeFor(request)): boolean {
-  const known = route.to === 'rendering' && isRead(request) ? memory.peek(route.slug) : undefined;
+/** Sends a cached page without a promise. False: it must be looked up, and nothing was sent. */
+export function sendCached(pageCache: PageCache, request: IncomingMessage, response: ServerResponse, route = routeFor(request)): boolean {
+  const known = route.to === 'rendering' && isRead(request) ? pageCache.peek(route.slug) : undefined;
   if (!known || route.to !== 'rendering') return false;
   sendRendering(request, response, known, route.name);
   return true;
@@ -29,22 +29,22 @@ export function sendKnown(memory: Memory, request: IncomingMessage, response: Se
 export function makeHandler(parts: Parts): PlaneHandler {
   return (request, response) => {
     const route = routeFor(request);
-    return sendKnown(parts.memory, request, response, route) ? undefined : answerSlowly(parts, request, response, route);
+    return sendCached(parts.pageCache, request, response, route) ? undefined : lookUpAndSend(parts, request, response, route);
   };
 }
 
 const isRead = ({ method }: IncomingMessage) => method === 'GET' || method === 'HEAD';
 
-async function answerSlowly(
-  { memory, forms, sendLogo, sendOlder }: Parts,
+async function lookUpAndSend(
+  { pageCache, forms, sendLogo, sendHistoryPage }: Parts,
   request: IncomingMessage,
   response: ServerResponse,
   route: Route,
 ) {
-  if (route.to === 'nothing') return sendMissing(request, response);
-  const found = await memory.find(route.slug);
-  if (found.is === 'away') return sendAway(request, response);
-  if (found.is === 'unknown') return sendMissing(request, response);
+  if (route.to === 'nothing') return sendNotFound(request, response);
+  const found = await pageCache.find(route.slug);
+  if (found.is === 'unavailable') return sendUnavailable(request, response);
+  if (found.is === 'unknown') return sendNotFound(request, response);
 
   if (route.to === 'elsewhere')
     return void response.writeHead(308, frameHeaders(request, ['Location', `../${route.slug}`, 'Content-Length', '0'])).end();
@@ -54,15 +54,15 @@ async function answerSlowly(
     return sendWrongMethod(request, response, route.to === 'subscribe' ? 'POST' : takesPosts ? 'GET, HEAD, POST' : 'GET, HEAD');
   if (route.to === 'rendering') return sendRendering(request, response, found, route.name);
   if (route.to === 'logo') return sendLogo(found, request, response);
-  if (route.to === 'older') return sendOlder(found, route.place, request, response);
+  if (route.to === 'older') return sendHistoryPage(found, route.cursor, request, response);
   return forms(request, response, route, found);
 }
 
 function sendRendering(request: IncomingMessage, response: ServerResponse, found: StatusPageAnswer, name: string) {
-  if (found.is !== 'page') return sendMissing(request, response);
+  if (found.is !== 'page') return sendNotFound(request, response);
   if (found.ageMs === undefined) return found.renderings.get(name)!.send(request, response);
   const seconds = Math.floor(found.ageMs / 1000);
-  // RFC 9111, 5.1 and RFC 7234, 5.5.1: caches and programs are told too. Rounded, so that a crowd of late readers shares a rendering.
-  const told = seconds < 60 ? 'less than a minute' : lasting(Math.floor(seconds / 60) * 60);
-  found.renderings.late(name, told)!.send(request, response, ['Age', String(seconds), 'Warning', '110 - "Response is Stale"']);
+  // RFC 9111, 5.1 and RFC 7234, 5.5.1: headers tell caches and programs too. The age is rounded, so that many readers share one rendering.
+  const told = seconds < 60 ? 'less than a minute' : formatDuration(Math.floor(seconds / 60) * 60);
+  found.renderings.getStale(name, told)!.send(request, response, ['Age', String(seconds), 'Warning', '110 - "Response is Stale"']);
 }

@@ -1,14 +1,14 @@
-/** What is remembered of a page, and how much it weighs. */
-export interface Weighed {
+/** A cached page with its organization. */
+export interface CacheItem {
   slug: string;
   page?: { org: string };
 }
 
-export interface LastRead<K extends Weighed> {
+export interface LastRead<K extends CacheItem> {
   get(slug: string): K | undefined;
   set(slug: string, known: K): void;
   delete(slug: string): void;
-  /** Whether one more page of this organization would drive out others. */
+  /** Whether one more page of this organization would evict others. */
   isFull(org: string): boolean;
 }
 
@@ -18,39 +18,39 @@ interface Limits<K> {
   bytesOf(known: K): number;
 }
 
-/** An organization has this part of it at most, as in the caches of the kernel. */
-const share = 1 / 4;
-/** Full is what has less than this part of it free. */
-const spare = 1 / 8;
+/** The largest share of one organization, as in the kernel's caches. */
+const maxOrgShare = 1 / 4;
+/** The cache counts as full below this free share. */
+const minFreeShare = 1 / 8;
 
-/** What was read last of each page. An organization that has more than its share loses what was read longest ago of its own. */
-export function makeLastRead<K extends Weighed>({ pages, bytes, bytesOf }: Limits<K>): LastRead<K> {
-  /** Those that nobody has asked for longest come first. */
+/** Keeps the last read state of each page. An organization above its share loses its own least recently read pages. */
+export function makeLastRead<K extends CacheItem>({ pages, bytes, bytesOf }: Limits<K>): LastRead<K> {
+  /** Least recently requested first. */
   const all = new Map<string, K>();
-  let weight = 0;
-  /** By organization, the pages that are here, those that were read longest ago first, and what they weigh. */
+  let totalBytes = 0;
+  /** Per organization: its cached pages, least recently read first, and their bytes. */
   const shares = new Map<string, { slugs: Set<string>; bytes: number }>();
 
   const remove = (slug: string) => {
     const known = all.get(slug);
     if (!known) return;
     const org = known.page?.org ?? '';
-    const of = shares.get(org)!;
+    const held = shares.get(org)!;
     all.delete(slug);
-    of.slugs.delete(slug);
-    of.bytes -= bytesOf(known);
-    weight -= bytesOf(known);
-    if (of.slugs.size === 0) shares.delete(org);
+    held.slugs.delete(slug);
+    held.bytes -= bytesOf(known);
+    totalBytes -= bytesOf(known);
+    if (held.slugs.size === 0) shares.delete(org);
   };
   const add = (slug: string, known: K) => {
     const org = known.page?.org ?? '';
-    const of = shares.get(org) ?? { slugs: new Set(), bytes: 0 };
-    shares.set(org, of);
+    const held = shares.get(org) ?? { slugs: new Set(), bytes: 0 };
+    shares.set(org, held);
     all.set(slug, known);
-    of.slugs.add(slug);
-    of.bytes += bytesOf(known);
-    weight += bytesOf(known);
-    return of;
+    held.slugs.add(slug);
+    held.bytes += bytesOf(known);
+    totalBytes += bytesOf(known);
+    return held;
   };
   return {
     get: (slug) => {
@@ -62,22 +62,22 @@ export function makeLastRead<K extends Weighed>({ pages, bytes, bytesOf }: Limit
     },
     set: (slug, known) => {
       remove(slug);
-      const of = add(slug, known);
-      for (const oldest of of.slugs) {
-        if (of.bytes <= bytes * share && of.slugs.size <= pages * share) break;
+      const held = add(slug, known);
+      for (const oldest of held.slugs) {
+        if (held.bytes <= bytes * maxOrgShare && held.slugs.size <= pages * maxOrgShare) break;
         remove(oldest);
       }
       for (const oldest of all.keys()) {
-        if (weight <= bytes && all.size <= pages) break;
+        if (totalBytes <= bytes && all.size <= pages) break;
         remove(oldest);
       }
     },
     delete: remove,
     isFull: (org) => {
-      const its = shares.get(org)?.bytes ?? 0;
-      if (its > bytes * share * (1 - spare)) return true;
-      // Many organizations together: whoever has more than an equal part makes room, and the others are read anew.
-      return weight > bytes * (1 - spare) && its > (bytes * (1 - spare)) / shares.size;
+      const orgBytes = shares.get(org)?.bytes ?? 0;
+      if (orgBytes > bytes * maxOrgShare * (1 - minFreeShare)) return true;
+      // The cache is full with many organizations: those above an equal share make space.
+      return totalBytes > bytes * (1 - minFreeShare) && orgBytes > (bytes * (1 - minFreeShare)) / shares.size;
     },
   };
 }

@@ -3,14 +3,14 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { discard } from '../../../../kernel/http/discard.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
 import { frameHeaders } from '../../../../kernel/http/plane.ts';
-import { type Made, noticeOf } from '../../views/render/document.ts';
+import { noticeOf, type RenderedPage } from '../../views/render/document.ts';
 
-/** A page that says one thing, made for this request. */
+/** Sends a short page made for this request. */
 export function sendNotice(
   request: IncomingMessage,
   response: ServerResponse,
   status: number,
-  made: Made,
+  made: RenderedPage,
   more: Record<string, string> = {},
 ) {
   const body = Buffer.from(made.html);
@@ -26,21 +26,21 @@ export function sendNotice(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-const missing = noticeOf('There is no such page', '<p>The address is not that of a status page, or the page was taken down.</p>');
-const away = noticeOf(
+const notFoundNotice = noticeOf('There is no such page', '<p>The address is not that of a status page, or the page was taken down.</p>');
+const unavailableNotice = noticeOf(
   'The status cannot be read at the moment',
   '<p>The page exists as ever, but we cannot reach what it is made from. Please try again in a moment.</p>',
 );
-const wrongMethod = noticeOf('This cannot be done here', '<p>Pages of this address can be read, and nothing else.</p>');
+const wrongMethodNotice = noticeOf('This cannot be done here', '<p>Pages of this address can be read, and nothing else.</p>');
 
-export const sendMissing = (request: IncomingMessage, response: ServerResponse) => sendNotice(request, response, 404, missing);
-export const sendAway = (request: IncomingMessage, response: ServerResponse) =>
-  sendNotice(request, response, 503, away, { 'Retry-After': '5' });
+export const sendNotFound = (request: IncomingMessage, response: ServerResponse) => sendNotice(request, response, 404, notFoundNotice);
+export const sendUnavailable = (request: IncomingMessage, response: ServerResponse) =>
+  sendNotice(request, response, 503, unavailableNotice, { 'Retry-After': '5' });
 export const sendWrongMethod = (request: IncomingMessage, response: ServerResponse, allow: string) =>
-  sendNotice(request, response, 405, wrongMethod, { Allow: allow });
+  sendNotice(request, response, 405, wrongMethodNotice, { Allow: allow });
 
-/** Whatever went wrong, readers are told to come again; or that another process of ours shows the pages. */
+/** Answers an error: readers are asked to try again, or told that another process serves the pages. */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown) {
-  if (!(error instanceof Refusal) || error.code !== 'served_elsewhere') return sendAway(request, response);
+  if (!(error instanceof Refusal) || error.code !== 'served_elsewhere') return sendUnavailable(request, response);
   sendNotice(request, response, error.status, noticeOf('There are no status pages here', `<p>${escaped(error.message)}</p>`));
 }

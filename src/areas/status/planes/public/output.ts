@@ -6,22 +6,22 @@ import { frameHeaders } from '../../../../kernel/http/plane.ts';
 
 type Coding = 'identity' | 'gzip' | 'br';
 
-/** One body in the codings that readers ask for, each made when first asked for and sent as it is from then on. */
+/** One body in each requested coding, encoded once on first use. */
 export interface Output {
   send(request: IncomingMessage, response: ServerResponse, more?: readonly string[]): void;
 }
 
-const brotli = promisify(brotliCompress);
-const squeeze = promisify(gzip);
-const smallest = 860; // below a packet there is nothing to gain
+const brotliAsync = promisify(brotliCompress);
+const gzipAsync = promisify(gzip);
+const minCompressibleBytes = 860; // smaller bodies fit one packet anyway
 
 export interface OutputOptions {
   type: string;
-  /** Further headers, names and values in turn. */
+  /** Further headers; names and values alternate. */
   headers: readonly string[];
 }
 
-interface Ready {
+interface EncodedBody {
   headers: string[];
   bytes: Buffer;
 }
@@ -29,12 +29,12 @@ interface Ready {
 export function makeOutput(body: string | Buffer, { type, headers }: OutputOptions): Output {
   const plain = typeof body === 'string' ? Buffer.from(body) : body;
   const tag = hash('sha256', plain, 'base64url').slice(0, 22);
-  const compressible = plain.length > smallest && !type.startsWith('image/');
+  const compressible = plain.length > minCompressibleBytes && !type.startsWith('image/');
   const fixed = ['Content-Type', type, ...(compressible ? ['Vary', 'Accept-Encoding'] : []), ...headers];
-  const ready = new Map<Coding, Ready>();
-  const making = new Map<Coding, Promise<Ready>>();
+  const ready = new Map<Coding, EncodedBody>();
+  const making = new Map<Coding, Promise<EncodedBody>>();
 
-  const keep = (coding: Coding, bytes: Buffer): Ready => {
+  const keep = (coding: Coding, bytes: Buffer): EncodedBody => {
     const made = {
       bytes,
       headers: [
@@ -51,13 +51,13 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
   };
   keep('identity', plain);
 
-  const make = (coding: Coding): Promise<Ready> => {
+  const make = (coding: Coding): Promise<EncodedBody> => {
     const known = making.get(coding);
     if (known) return known;
     const encoded =
       coding === 'br'
-        ? brotli(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } })
-        : squeeze(plain);
+        ? brotliAsync(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } })
+        : gzipAsync(plain);
     const made = encoded.then((bytes) => keep(coding, bytes));
     making.set(coding, made);
     return made;
@@ -67,7 +67,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
     send: (request, response, more) => {
       const asked = request.headers['if-none-match'];
       if (asked !== undefined && (asked.includes(tag) || asked === '*')) {
-        // RFC 9110, 15.4.5: what a 200 would have said, without the body's own.
+        // RFC 9110, 15.4.5: the headers of a 200, without those of the body.
         const { headers: full } = ready.get('identity')!;
         return void response.writeHead(304, frameHeaders(request, [...withoutLength(full), ...(more ?? [])])).end();
       }
@@ -82,7 +82,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
   };
 }
 
-function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: Ready, more: readonly string[] | undefined) {
+function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: EncodedBody, more: readonly string[] | undefined) {
   response.writeHead(200, frameHeaders(request, more ? [...headers, ...more] : headers));
   if (request.method === 'HEAD') response.end();
   else response.end(bytes);
@@ -93,20 +93,20 @@ const withoutLength = (headers: readonly string[]) => {
   return headers.toSpliced(at, 2);
 };
 
-/** RFC 9110, 12.5.3, as far as two codings need it. Browsers all say the same few things, so the answer is remembered. */
-const known = new Map<string, Coding>();
+/** RFC 9110, 12.5.3, for two codings. Browsers send few different headers, so results are cached. */
+const codingByHeader = new Map<string, Coding>();
 
 export function codingFor(header: string | undefined): Coding {
   if (header === undefined || header === '') return 'identity';
-  let coding = known.get(header);
+  let coding = codingByHeader.get(header);
   if (!coding) {
-    coding = choose(header);
-    if (known.size < 200) known.set(header, coding);
+    coding = chooseCoding(header);
+    if (codingByHeader.size < 200) codingByHeader.set(header, coding);
   }
   return coding;
 }
 
-function choose(header: string): Coding {
+function chooseCoding(header: string): Coding {
   const wanted = new Map(
     header
       .toLowerCase()

@@ -1,7 +1,7 @@
 import type { Config } from '../../../../kernel/config.ts';
 import { exitCodes, Stop } from '../../../../kernel/errors.ts';
 
-/** The host on which there are status pages and nothing else, as the Host header names it; undefined: there is none. */
+/** The host that serves only status pages, as in the Host header; undefined if not set. */
 export function ownHost({ status_url, public_url }: Pick<Config, 'status_url' | 'public_url'>): string | undefined {
   if (!status_url) return undefined;
   const { host, pathname } = new URL(status_url);

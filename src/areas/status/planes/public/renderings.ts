@@ -2,20 +2,20 @@ import type { Board } from '../../rules/board.ts';
 import { renderAtom, renderRss } from '../../views/render/feed.ts';
 import { renderHistory } from '../../views/render/history.ts';
 import { renderJson } from '../../views/render/json.ts';
-import { type MadeStatusPage, renderStatusPage, staleNotice } from '../../views/render/status-page.ts';
+import { type RenderedStatusPage, renderStatusPage, staleNotice } from '../../views/render/status-page.ts';
 import { statuspageFiles } from '../../views/render/statuspage-api.ts';
 import { makeOutput, type Output } from './output.ts';
 
-/** Everything that can be asked for of one page, each rendered when first asked for. One of these stands for one state of the page. */
+/** All outputs of one state of a page, each rendered on first request. */
 export interface Renderings {
   board: Board;
-  /** Undefined: there is no such thing. */
+  /** Undefined: there is no such output. */
   get(name: string): Output | undefined;
-  /** The same, saying how old it is. Only pages for people differ; programs are told by headers. */
-  late(name: string, age: string): Output | undefined;
+  /** The same with its age. Only HTML pages change; programs get headers. */
+  getStale(name: string, age: string): Output | undefined;
 }
 
-/** Long enough to spare us a crowd that reloads, short enough that what is retracted is gone from caches within seconds. */
+/** Long enough for a crowd that reloads, short enough to remove retracted text from caches within seconds. */
 export const cacheControl = ['Cache-Control', 'public, max-age=10'];
 const forPrograms = [
   ...cacheControl,
@@ -30,7 +30,7 @@ const json = 'application/json; charset=utf-8';
 type Render = (board: Board) => { body: string; type: string; headers: readonly string[]; staleAt?: number };
 
 const page =
-  (render: (board: Board) => MadeStatusPage): Render =>
+  (render: (board: Board) => RenderedStatusPage): Render =>
   (board) => {
     const { html: body, policy, staleAt } = render(board);
     return { body, type: html, headers: [...cacheControl, 'Content-Security-Policy', policy], staleAt };
@@ -39,7 +39,7 @@ const program =
   (type: string, render: (board: Board) => string): Render =>
   (board) => ({ body: render(board), type, headers: forPrograms });
 
-const renders: Record<string, Render> = {
+const renderers: Record<string, Render> = {
   '': page(renderStatusPage),
   history: page(renderHistory),
   '.json': program(json, renderJson),
@@ -50,7 +50,7 @@ const renders: Record<string, Render> = {
   ),
 };
 
-export const isRendering = (name: string): boolean => Object.hasOwn(renders, name);
+export const isRendering = (name: string): boolean => Object.hasOwn(renderers, name);
 
 export function renderingsOf(board: Board): Renderings {
   const made = new Map<string, Output>();
@@ -61,17 +61,17 @@ export function renderingsOf(board: Board): Renderings {
       const known = made.get(name);
       if (known) return known;
       if (!isRendering(name)) return undefined;
-      const { body, ...options } = renders[name]!(board);
+      const { body, ...options } = renderers[name]!(board);
       const output = makeOutput(body, options);
       made.set(name, output);
       return output;
     },
-    late: (name, age) => {
+    getStale: (name, age) => {
       if (!isRendering(name)) return undefined;
       const key = `${board.now} ${age}`;
       const known = late.get(name);
       if (known?.key === key) return known.output;
-      const { body, staleAt, ...options } = renders[name]!(board);
+      const { body, staleAt, ...options } = renderers[name]!(board);
       const told = staleAt === undefined ? body : body.slice(0, staleAt) + staleNotice(board, age) + body.slice(staleAt);
       const output = makeOutput(told, options);
       late.set(name, { key, output });

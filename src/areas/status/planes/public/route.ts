@@ -1,6 +1,6 @@
-import { type HistoryPlace, readPlace } from '../../rules/history-place.ts';
+import { type HistoryCursor, parseCursor } from '../../rules/history-cursor.ts';
 
-/** Where pages are on the main host. */
+/** The path prefix of pages on the main host. */
 export const prefix = '/status/';
 
 /** The path after `/status/`, or on a host of its own after `/`, without the query. */
@@ -10,20 +10,20 @@ export function pathBelow(url: string): string {
   return path.startsWith(prefix) ? path.slice(prefix.length) : path.slice(1);
 }
 
-/** What a path below a page's address asks for. */
+/** The target of a path below a page's address. */
 export type Route =
   | { to: 'rendering'; slug: string; name: string }
-  | { to: 'older'; slug: string; place: HistoryPlace }
+  | { to: 'older'; slug: string; cursor: HistoryCursor }
   | { to: 'logo'; slug: string }
   | { to: 'subscribe'; slug: string }
   | { to: 'confirm' | 'unsubscribe'; slug: string; token: string }
-  /** The page's own address with a slash too many. */
+  /** The page's address with a trailing slash; redirected. */
   | { to: 'elsewhere'; slug: string }
   | { to: 'nothing' };
 
-const shape = /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/;
+const slugPattern = /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/;
 const olderPrefix = 'history/';
-const links = /^(confirm|unsubscribe)\/([A-Za-z0-9_-]{20,100})$/;
+const tokenLink = /^(confirm|unsubscribe)\/([A-Za-z0-9_-]{20,100})$/;
 
 /** `rest` is a path as `pathBelow` leaves it. */
 export function routeOf(rest: string, isRendering: (name: string) => boolean): Route {
@@ -31,17 +31,17 @@ export function routeOf(rest: string, isRendering: (name: string) => boolean): R
   const first = slash < 0 ? rest : rest.slice(0, slash);
   const isJson = slash < 0 && first.endsWith('.json');
   const slug = isJson ? first.slice(0, -'.json'.length) : first;
-  if (!shape.test(slug)) return { to: 'nothing' };
+  if (!slugPattern.test(slug)) return { to: 'nothing' };
   if (isJson) return { to: 'rendering', slug, name: '.json' };
   if (slash < 0) return { to: 'rendering', slug, name: '' };
   const tail = rest.slice(slash + 1);
   if (tail === '') return { to: 'elsewhere', slug };
   if (tail !== '.json' && isRendering(tail)) return { to: 'rendering', slug, name: tail };
   if (tail.startsWith(olderPrefix)) {
-    const place = readPlace(tail.slice(olderPrefix.length));
-    return place ? { to: 'older', slug, place } : { to: 'nothing' };
+    const cursor = parseCursor(tail.slice(olderPrefix.length));
+    return cursor ? { to: 'older', slug, cursor } : { to: 'nothing' };
   }
   if (tail === 'logo' || tail === 'subscribe') return { to: tail, slug };
-  const link = links.exec(tail);
+  const link = tokenLink.exec(tail);
   return link ? { to: link[1] as 'confirm' | 'unsubscribe', slug, token: link[2]! } : { to: 'nothing' };
 }

@@ -21,7 +21,7 @@ test('an incident is public exactly while it has an update, in every output', as
       const now = await told();
       return now.join() === expected.join();
     });
-  assert.deepEqual(await told(), [], 'an incident without an update is nobody’s business');
+  assert.deepEqual(await told(), [], 'an incident without an update is not public');
 
   const first = await publish(owner, id, 'We are looking.');
   await becomes(telling(false));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutEnding } from '../../views/render/ending.ts';
 import { linked } from '../../views/render/linked.ts';
+import { trimEndWhile } from '../../views/render/trim-end.ts';
 
 /** As long as the contract lets an update be. */
 const longest = 10_000;
@@ -14,9 +14,9 @@ test('punctuation is looked at once, from the end', () => {
     looks++;
     return c === '.';
   };
-  assert.equal(withoutEnding(fill('', '.', 'a'), isDot), fill('', '.', 'a'));
+  assert.equal(trimEndWhile(fill('', '.', 'a'), isDot), fill('', '.', 'a'));
   assert.equal(looks, 1);
-  assert.equal(withoutEnding(fill('a', '.', ''), isDot), 'a');
+  assert.equal(trimEndWhile(fill('a', '.', ''), isDot), 'a');
   assert.equal(looks, 1 + longest);
 });
 

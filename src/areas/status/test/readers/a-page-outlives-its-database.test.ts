@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { cutLink } from '../../../../../test/fakes/cut-link.ts';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
-import { makeMemory } from '../../planes/public/memory.ts';
+import { makePageCache } from '../../planes/public/page-cache.ts';
 import { eventually, form, house, incident, page, publish, read, readAll, service, shows, takeDatabase } from '../support.ts';
 
 // They mostly wait, each for a database of its own: so they wait together.
@@ -74,20 +74,20 @@ suite('a page outlives its database', { concurrency: true }, () => {
     await eventually(async () => (await read(`${qd.url}/status/acme`)).headers.get('warning') === null);
   });
 
-  test('a process that has just started shows pages that nobody has asked it for', async (t) => {
+  test('a process that has just started shows pages that no reader has requested', async (t) => {
     const qd = await house(t);
     const web = await service(qd.owner, 'Web');
     await page(qd.owner, 'acme', [web.id]);
-    const memory = makeMemory(qd.app);
-    await memory.warm();
+    const pageCache = makePageCache(qd.app);
+    await pageCache.warm();
     const giveBack = await takeDatabase(qd);
     const found = await eventually(async () => {
-      const now = memory.peek('acme') ?? (await memory.find('acme'));
+      const now = pageCache.peek('acme') ?? (await pageCache.find('acme'));
       return now.is === 'page' && now.ageMs !== undefined ? now : undefined;
     });
     assert.equal(found.renderings.board.title, 'Acme');
-    assert.deepEqual(await memory.find('never-was'), { is: 'away' });
-    memory.stop();
+    assert.deepEqual(await pageCache.find('never-was'), { is: 'unavailable' });
+    pageCache.stop();
     await giveBack();
   });
 
@@ -97,20 +97,20 @@ suite('a page outlives its database', { concurrency: true }, () => {
     await page(qd.owner, 'acme', [web.id]);
     const id = await incident(qd.owner, web.id, 'A mistake');
     const update = await publish(qd.owner, id, 'Not for the public.');
-    const memory = makeMemory(qd.app);
-    t.after(() => memory.stop());
-    // Nobody reads from here on: `peek` only looks at what is there. The process itself looks again when it hears of a change.
+    const pageCache = makePageCache(qd.app);
+    t.after(() => pageCache.stop());
+    // No reader from here on: `peek` does not read. The process itself refreshes when it hears of a change.
     const open = () => {
-      const known = memory.peek('acme');
+      const known = pageCache.peek('acme');
       return known?.is === 'page' ? known.renderings.board.open.length : undefined;
     };
-    await memory.find('acme');
+    await pageCache.find('acme');
     await eventually(async () => open() === 1);
     assert.equal((await qd.owner.delete(`/oncall/incidents/${id}/updates/${update}`)).status, 204);
     await eventually(async () => open() === 0);
     const giveBack = await takeDatabase(qd);
     const late = await eventually(async () => {
-      const found = memory.peek('acme') ?? (await memory.find('acme'));
+      const found = pageCache.peek('acme') ?? (await pageCache.find('acme'));
       return found.is === 'page' && found.ageMs !== undefined ? found : undefined;
     });
     assert.deepEqual(late.renderings.board.open, []);

@@ -53,7 +53,7 @@ test('a public incident that is resolved is told to subscribers once, and the pa
   assert.equal(subjects(qd, 'one@example.com').length, 2);
 });
 
-test('who says in an update that it is over tells it himself, and what nobody published is told to nobody', async (t) => {
+test('an update after the resolution replaces the mail, and an unpublished incident causes none', async (t) => {
   const qd = await house(t);
   const web = await service(qd.owner, 'Web');
   await page(qd.owner, 'acme', [web.id]);

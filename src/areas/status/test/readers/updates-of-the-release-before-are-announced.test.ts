@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { row, run } from '../../../../kernel/db/index.ts';
-import { announceForgotten, forgetOld } from '../../engine/announce.ts';
+import { deleteExpired, enqueueMissedUpdates } from '../../engine/announce.ts';
 import { eventually, type House, house, incident, page, publish, service } from '../support.ts';
 
 const Count = Type.Object({ n: Type.Integer() });
@@ -24,7 +24,7 @@ const publishPlainly = ({ app }: House, incidentId: string, words: string, copie
        where id = ${incidentId}`,
   );
 
-test('what was published without a job is announced once, what was announced is not, and what is old is not either', async (t) => {
+test('an update without a job is announced once; an announced or old one is not', async (t) => {
   const qd = await house(t);
   const { owner, app } = qd;
   qd.smtp.behave({ RCPT: '451 4.3.0 later' });
@@ -42,17 +42,17 @@ test('what was published without a job is announced once, what was announced is 
   await publishPlainly(qd, id, 'yesterday', 1, '25 hours');
 
   const { signal } = new AbortController();
-  await announceForgotten(app.db, signal);
+  await enqueueMissedUpdates(app.db, signal);
   await eventually(async () => (await mailsOf(qd, 'theirs')) === 250);
   await eventually(async () => (await mailsOf(qd, 'ours')) === 1 && (await untold(qd)) === 0);
-  assert.equal(await announceForgotten(app.db, signal), 0, 'each has been announced');
+  assert.equal(await enqueueMissedUpdates(app.db, signal), 0, 'each has been announced');
 
   // A clock that is far ahead for a while has old announcements forgotten, but not these.
-  await app.db.write((tx) => forgetOld(tx));
+  await app.db.write((tx) => deleteExpired(tx));
   await qd.clock.advance('9d');
-  await app.db.write((tx) => forgetOld(tx));
+  await app.db.write((tx) => deleteExpired(tx));
   await qd.clock.advance('-9d');
-  assert.equal(await announceForgotten(app.db, signal), 0);
+  assert.equal(await enqueueMissedUpdates(app.db, signal), 0);
   assert.equal(await mailsOf(qd, 'yesterday'), 0);
 });
 

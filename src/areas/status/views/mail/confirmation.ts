@@ -1,5 +1,5 @@
 import type { Message } from '../../../../kernel/mail.ts';
-import { plainName } from '../../rules/first-mail.ts';
+import { plainName } from '../../rules/confirmation-mail.ts';
 
 export interface ConfirmationFacts {
   address: string;
@@ -9,7 +9,10 @@ export interface ConfirmationFacts {
   token: string;
 }
 
-/** The first mail: nothing more comes unless its link is followed. Its only link is ours, and the organization has no word in its subject. */
+/**
+ * The confirmation mail. No further mail follows unless the reader confirms. Its only link and its subject are ours, not the
+ * organization's.
+ */
 export const confirmationMail = ({ address, pageTitle, url, token }: ConfirmationFacts): Omit<Message, 'id' | 'org'> => ({
   to: address,
   subject: 'Confirm that you want updates of a status page',

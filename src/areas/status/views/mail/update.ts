@@ -1,6 +1,6 @@
 import type { Message } from '../../../../kernel/mail.ts';
 import type { IncidentState } from '../../rules/board.ts';
-import { clockOf, incidentWords } from '../render/words.ts';
+import { clockOf, incidentLabels } from '../render/labels.ts';
 import { oneLine } from './one-line.ts';
 
 export interface UpdateFacts {
@@ -12,14 +12,14 @@ export interface UpdateFacts {
   token: string;
 }
 
-/** One update, word for word. Plain text: it looks the same everywhere and carries nothing that could be clicked by mistake. */
+/** One update, word for word. Plain text looks the same everywhere and contains nothing to click by mistake. */
 export function updateMail({ address, page, service, incident, update, token }: UpdateFacts): Omit<Message, 'id' | 'org'> {
   const leave = `${page.url}/unsubscribe/${token}`;
   return {
     to: address,
-    subject: oneLine(`[${page.title}] ${incidentWords[update.state]}: ${incident.title}`),
+    subject: oneLine(`[${page.title}] ${incidentLabels[update.state]}: ${incident.title}`),
     text: `${oneLine(incident.title)}
-${oneLine(service)} · ${incidentWords[update.state]} · ${clockOf(page.timezone).moment(update.at)}
+${oneLine(service)} · ${incidentLabels[update.state]} · ${clockOf(page.timezone).moment(update.at)}
 
 ${update.body}
 

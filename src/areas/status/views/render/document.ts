@@ -1,31 +1,40 @@
 import { escaped } from '../../../../kernel/http/html.ts';
 import { type Style, styleOf } from './style.ts';
 
-export interface Made {
+export interface RenderedPage {
   html: string;
-  /** The Content-Security-Policy under which it may be shown. */
+  /** The page's Content-Security-Policy. */
   policy: string;
 }
 
 export interface Document {
   title: string;
   accent?: string | undefined;
-  /** Markup: what comes before <main>, what is in it, and what follows. */
+  /** Markup before, inside and after <main>. */
   header: string;
   main: string;
   footer?: string;
   /** Further elements of the head. */
   head?: string;
-  /** Whether an image of our own is shown, besides the one inside the page. */
+  /** Whether the page loads an image from our host, beside an embedded one. */
   image?: boolean;
-  /** The colour of the small picture in the browser's tab. */
+  /** The favicon's colour. */
   mark?: string;
 }
 
 const styles = new Map<string, Style>();
 
-/** A page for people: no script, nothing from elsewhere, one style that its policy names by hash. */
-export function documentOf({ title, accent, header, main, footer = '', head = '', image = false, mark = '#57606a' }: Document): Made {
+/** An HTML page without script or external resources. Its policy names its one style by hash. */
+export function documentOf({
+  title,
+  accent,
+  header,
+  main,
+  footer = '',
+  head = '',
+  image = false,
+  mark = '#57606a',
+}: Document): RenderedPage {
   const style = styleFor(accent);
   const icon = `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Ccircle cx='4' cy='4' r='4' fill='%23${mark.slice(1)}'/%3E%3C/svg%3E`;
   return {
@@ -43,8 +52,8 @@ function styleFor(accent = ''): Style {
   return made;
 }
 
-/** A page that says one thing. `body` is markup. */
-export const noticeOf = (title: string, body: string, accent?: string): Made =>
+/** A short notice page. `body` is markup. */
+export const noticeOf = (title: string, body: string, accent?: string): RenderedPage =>
   documentOf({
     title,
     accent,

@@ -1,26 +1,26 @@
 import { escaped } from '../../../../kernel/http/html.ts';
-import { type Board, type BoardIncident, isEndUntold } from '../../rules/board.ts';
+import { type Board, type BoardIncident, isResolutionUntold } from '../../rules/board.ts';
+import { type Clock, clockOf, incidentLabels } from './labels.ts';
 import { linked } from './linked.ts';
-import { type Clock, clockOf, incidentWords } from './words.ts';
 import { xml } from './xml.ts';
 
-// One entry an incident, as readers of status feeds know it: its time moves with each update, and it is gone with the last retraction.
+// One entry per incident. Its time moves with each update, and it disappears with the last retraction.
 
 const entriesOf = (board: Board) => [...board.open, ...board.past].sort((a, b) => (a.updates[0]!.at < b.updates[0]!.at ? 1 : -1));
 
 const linkOf = (board: Board, i: BoardIncident) => `${board.url}/history#${i.id}`;
 
-/** RFC 4151: a name that stays when the page moves to another host. */
+/** RFC 4151: an id that stays when the page moves to another host. */
 const tagOf = (board: Board, i?: BoardIncident) =>
   `tag:quarterdeck.invalid,${board.createdAt.slice(0, 10)}:status/${board.id}${i ? `/${i.id}` : ''}`;
 
-/** The updates as HTML: feed readers show that. */
+/** The updates as HTML, which feed readers show. */
 const contentOf = (i: BoardIncident, clock: Clock) =>
-  `<p>${escaped(i.service)}</p>${isEndUntold(i) ? `<p><strong>${incidentWords.resolved}</strong>, ${clock.moment(i.resolvedAt!)}</p>` : ''}${i.updates
-    .map((u) => `<p><strong>${incidentWords[u.state]}</strong>, ${clock.moment(u.at)}<br>${linked(u.body).replaceAll('\n', '<br>')}</p>`)
+  `<p>${escaped(i.service)}</p>${isResolutionUntold(i) ? `<p><strong>${incidentLabels.resolved}</strong>, ${clock.moment(i.resolvedAt!)}</p>` : ''}${i.updates
+    .map((u) => `<p><strong>${incidentLabels[u.state]}</strong>, ${clock.moment(u.at)}<br>${linked(u.body).replaceAll('\n', '<br>')}</p>`)
     .join('')}${i.updates.length < i.updateCount ? `<p>${i.updateCount - i.updates.length} earlier updates are in the history.</p>` : ''}`;
 
-const titleOf = (i: BoardIncident) => `${incidentWords[i.state]}: ${i.title}`;
+const titleOf = (i: BoardIncident) => `${incidentLabels[i.state]}: ${i.title}`;
 
 export function renderAtom(board: Board): string {
   const clock = clockOf(board.timezone);

@@ -1,28 +1,28 @@
 import { escaped } from '../../../../kernel/http/html.ts';
 import type { Board, BoardIncident } from '../../rules/board.ts';
-import { placeOf } from '../../rules/history-place.ts';
+import { cursorAt } from '../../rules/history-cursor.ts';
 import { documentOf } from './document.ts';
 import { wholeIncident } from './incident.ts';
-import type { MadeStatusPage } from './status-page.ts';
-import { type Clock, clockOf } from './words.ts';
+import { type Clock, clockOf } from './labels.ts';
+import type { RenderedStatusPage } from './status-page.ts';
 
-/** The newest public incidents, with what of their words there is room for, and the way to the others. */
-export function renderHistory(board: Board): MadeStatusPage {
+/** The newest public incidents, their updates within the limits, and the link to older ones. */
+export function renderHistory(board: Board): RenderedStatusPage {
   const clock = clockOf(board.timezone);
   const incident = (i: BoardIncident) =>
     wholeIncident(
       i,
       clock,
       i.updates.length < i.updateCount || i.updates[0]!.body.endsWith(' …')
-        ? `<p><a href="history/${placeOf(i.openedAt)}">${i.updateCount > 1 ? `All ${i.updateCount} updates` : 'The whole update'}<span class="hid"> on ${escaped(i.title)}</span></a></p>`
+        ? `<p><a href="history/${cursorAt(i.openedAt)}">${i.updateCount > 1 ? `All ${i.updateCount} updates` : 'The whole update'}<span class="hid"> on ${escaped(i.title)}</span></a></p>`
         : '',
     );
   const older = board.older ? `<p><a href="history/${board.older}">Older incidents</a></p>` : '';
   return pageOf(board, `../${board.slug}`, `${daysOf([...board.open, ...board.past], clock, incident)}${older}`);
 }
 
-/** One further piece of it. `next`: where it goes on. */
-export function renderOlder(board: Board, incidents: readonly BoardIncident[], next: string | undefined): MadeStatusPage {
+/** One history page. `next`: the cursor of the next one. */
+export function renderOlder(board: Board, incidents: readonly BoardIncident[], next: string | undefined): RenderedStatusPage {
   const clock = clockOf(board.timezone);
   const links = `<p><a href="../history">The newest incidents</a>${next ? ` · <a href="${next}">Older incidents</a>` : ''}</p>`;
   return pageOf(board, `../../${board.slug}`, `${daysOf(incidents, clock, (i) => wholeIncident(i, clock))}${links}`);
@@ -34,7 +34,7 @@ function daysOf(incidents: readonly BoardIncident[], clock: Clock, render: (i: B
   return sections.join('') || '<p>No incidents to tell of.</p>';
 }
 
-function pageOf(board: Board, up: string, main: string): MadeStatusPage {
+function pageOf(board: Board, up: string, main: string): RenderedStatusPage {
   const made = documentOf({
     title: `History of ${board.title}`,
     accent: board.accent,

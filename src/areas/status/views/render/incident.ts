@@ -1,27 +1,27 @@
 import { escaped } from '../../../../kernel/http/html.ts';
-import { type BoardIncident, type BoardMaintenance, type BoardUpdate, isEndUntold } from '../../rules/board.ts';
-import { withoutEnding } from './ending.ts';
+import { type BoardIncident, type BoardMaintenance, type BoardUpdate, isResolutionUntold } from '../../rules/board.ts';
+import { type Clock, durationBetween, incidentLabels, maintenanceLabels } from './labels.ts';
 import { linked } from './linked.ts';
-import { between, type Clock, incidentWords, maintenanceWords } from './words.ts';
+import { trimEndWhile } from './trim-end.ts';
 
 const time = (at: string, clock: Clock) => `<time datetime="${at}">${clock.moment(at)}</time>`;
 
-const update = (u: BoardUpdate, clock: Clock) => `<li><b>${incidentWords[u.state]}</b>${time(u.at, clock)}<p>${linked(u.body)}</p></li>`;
+const update = (u: BoardUpdate, clock: Clock) => `<li><b>${incidentLabels[u.state]}</b>${time(u.at, clock)}<p>${linked(u.body)}</p></li>`;
 
-/** The end of an incident, when no update since has told of it. */
+/** The end of an incident, if no update since has mentioned it. */
 const ended = (i: BoardIncident, clock: Clock) =>
-  isEndUntold(i) ? `<li><b>${incidentWords.resolved}</b>${time(i.resolvedAt!, clock)}</li>` : '';
+  isResolutionUntold(i) ? `<li><b>${incidentLabels.resolved}</b>${time(i.resolvedAt!, clock)}</li>` : '';
 
 const isOver = (i: BoardIncident) => i.resolvedAt !== undefined;
 
 const facts = (i: BoardIncident, clock: Clock) =>
   `<p class="dim">${escaped(i.service)} · ${
     i.resolvedAt
-      ? `${time(i.openedAt, clock)} · lasted ${between(i.openedAt, i.resolvedAt)}`
-      : `${incidentWords[i.state]} · since ${time(i.openedAt, clock)}`
+      ? `${time(i.openedAt, clock)} · lasted ${durationBetween(i.openedAt, i.resolvedAt)}`
+      : `${incidentLabels[i.state]} · since ${time(i.openedAt, clock)}`
   }</p>`;
 
-/** An incident with every word of it that is here. `more`: markup that says where the others are. */
+/** An incident with all loaded updates. `more`: markup that links to the others. */
 export const wholeIncident = (i: BoardIncident, clock: Clock, more = ''): string =>
   `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${ended(i, clock)}${i.updates.map((u) => update(u, clock)).join('')}</ol>${more}</article>`;
 
@@ -29,12 +29,12 @@ const shortBody = 400;
 
 const isSpace = (character: string) => character.trim() === '';
 const withoutHalfWord = (text: string) =>
-  withoutEnding(
-    withoutEnding(text, (c) => !isSpace(c)),
+  trimEndWhile(
+    trimEndWhile(text, (c) => !isSpace(c)),
     isSpace,
   ) || text;
 
-/** Its newest word, cut when it is long, and where to read on. */
+/** The newest update, truncated if long, with a link to the rest. */
 export function shortIncident(i: BoardIncident, clock: Clock, slug: string): string {
   const [newest] = i.updates;
   const body = newest!.body.length > shortBody ? `${withoutHalfWord(newest!.body.slice(0, shortBody).toWellFormed())} …` : newest!.body;
@@ -43,4 +43,4 @@ export function shortIncident(i: BoardIncident, clock: Clock, slug: string): str
 }
 
 export const maintenanceCard = (m: BoardMaintenance, clock: Clock): string =>
-  `<article class="card plan" id="${m.id}"><h3>${escaped(m.title)}</h3><p class="dim">${escaped(m.service)} · ${maintenanceWords[m.state]} · <time datetime="${m.startsAt}">${clock.span(m.startsAt, m.endsAt)}</time></p></article>`;
+  `<article class="card plan" id="${m.id}"><h3>${escaped(m.title)}</h3><p class="dim">${escaped(m.service)} · ${maintenanceLabels[m.state]} · <time datetime="${m.startsAt}">${clock.span(m.startsAt, m.endsAt)}</time></p></article>`;

@@ -1,7 +1,7 @@
 import { availability, shownOf } from '../../rules/availability.ts';
 import type { Board } from '../../rules/board.ts';
 
-/** The page for programs, in our own words. */
+/** The page as JSON in our own format. */
 export function renderJson(board: Board): string {
   const { slug, title, description, url, timezone } = board;
   return JSON.stringify({

@@ -1,18 +1,18 @@
 import { escaped } from '../../../../kernel/http/html.ts';
-import { withoutEnding } from './ending.ts';
+import { trimEndWhile } from './trim-end.ts';
 
 const address = /\bhttps?:\/\/[^\s<>"'`\\]+/gi;
-/** These end a sentence more often than an address. */
+/** Characters that end a sentence more often than a URL. */
 const endings = new Set('.,;:!?)]}…');
-/** RFC 1035, 2.3.4: a longer one is no name of the web. */
+/** RFC 1035, 2.3.4: the longest label of a host name. */
 const longestLabel = 63;
 
-/** What people wrote, as markup in which addresses are links: those of the web alone, and nothing of ours vouches for them. */
+/** User text as markup with http and https URLs as links, marked as not endorsed. */
 export function linked(text: string): string {
   let made = '';
   let from = 0;
   for (const { 0: found, index } of text.matchAll(address)) {
-    const url = withoutEnding(found, (c) => endings.has(c));
+    const url = trimEndWhile(found, (c) => endings.has(c));
     if (!isWeb(url)) continue;
     const shown = escaped(url);
     made += `${escaped(text.slice(from, index))}<a href="${shown}" rel="nofollow noopener">${shown}</a>`;
@@ -21,7 +21,7 @@ export function linked(text: string): string {
   return made + escaped(text.slice(from));
 }
 
-/** Labels are measured first: parsing one with other letters than ASCII costs the square of its length. */
+/** Checks label lengths first: parsing a long non-ASCII label costs the square of its length. */
 const isWeb = (url: string) => hasShortLabels(url) && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
 function hasShortLabels(url: string): boolean {

@@ -1,24 +1,24 @@
 import { escaped } from '../../../../kernel/http/html.ts';
 import { availability, badDays, runsOf, shownOf } from '../../rules/availability.ts';
 import type { BoardService } from '../../rules/board.ts';
-import { type Clock, lasting, serviceWords } from './words.ts';
+import { type Clock, formatDuration, serviceLabels } from './labels.ts';
 
-interface Place {
+interface RenderContext {
   clock: Clock;
   /** In UTC, as the days are. */
   today: string;
 }
 
 const letters = { up: 'u', some: 's', down: 'd', none: 'n' } as const;
-const mostBadDays = 8;
-const mostMonths = 6;
+const maxBadDays = 8;
+const maxMonths = 6;
 const colour = { operational: 'operational', incident: 'incident', down: 'down', maintenance: 'planned' } as const;
 
 const head = (s: BoardService) =>
-  `<div class="row"><b>${escaped(s.name)}</b><span class="st ${colour[s.state]}">${serviceWords[s.state]}</span></div>`;
+  `<div class="row"><b>${escaped(s.name)}</b><span class="st ${colour[s.state]}">${serviceLabels[s.state]}</span></div>`;
 
-/** Ninety days in one picture of a few bytes: runs of equal days, and a mask that cuts them into bars. */
-function bar(s: BoardService, { today }: Place): string {
+/** Ninety days as a small SVG: runs of equal days, and a mask that cuts them into bars. */
+function bar(s: BoardService, { today }: RenderContext): string {
   if (!s.observed) return '';
   const paths = new Map<string, string>();
   for (const { look, from, days } of runsOf(s.observed.days, today))
@@ -32,23 +32,23 @@ function bar(s: BoardService, { today }: Place): string {
 
 const percentOf = (s: BoardService, today: string) => availability(shownOf(s.observed!.days, today));
 
-function months(s: BoardService, { clock, today }: Place): string {
+function months(s: BoardService, { clock, today }: RenderContext): string {
   if (!s.observed?.months.length) return '';
   const rows = s.observed.months
-    .slice(-mostMonths)
+    .slice(-maxMonths)
     .toReversed()
     .map((m) => `<tr><th scope="row">${clock.month(m.month)}</th><td>${percentText(availability([m]))}</td></tr>`);
   const bad = badDays(s.observed.days, today);
-  const days = bad.slice(0, mostBadDays).map((d) => `${clock.date(d.date)} (${lasting(d.downSeconds)})`);
-  const more = bad.length > mostBadDays ? ` and ${bad.length - mostBadDays} more days` : '';
+  const days = bad.slice(0, maxBadDays).map((d) => `${clock.date(d.date)} (${formatDuration(d.downSeconds)})`);
+  const more = bad.length > maxBadDays ? ` and ${bad.length - maxBadDays} more days` : '';
   return `<details><summary>By month<span class="hid"> for ${escaped(s.name)}</span></summary><table><caption>Availability</caption><tbody>${rows.join('')}</tbody></table>${days.length ? `<p>Downtime: ${days.join(', ')}${more}.</p>` : ''}</details>`;
 }
 
 const percentText = (percent: number | undefined) => (percent === undefined ? '–' : `${percent} %`);
 
-/** From the richest to the plainest: a page of a hundred services still is one small page. */
-export const serviceTiers = (place: Place): ((s: BoardService) => string)[] => [
-  (s) => `<li>${head(s)}${bar(s, place)}${months(s, place)}</li>`,
-  (s) => `<li>${head(s)}${bar(s, place)}</li>`,
+/** Renderings from rich to plain, so that a page with 100 services stays small. */
+export const serviceTiers = (context: RenderContext): ((s: BoardService) => string)[] => [
+  (s) => `<li>${head(s)}${bar(s, context)}${months(s, context)}</li>`,
+  (s) => `<li>${head(s)}${bar(s, context)}</li>`,
   (s) => `<li>${head(s)}</li>`,
 ];

@@ -1,17 +1,17 @@
 import { escaped } from '../../../../kernel/http/html.ts';
 import type { Board, Indicator } from '../../rules/board.ts';
-import { fitting, richest } from '../../rules/fit.ts';
-import { documentOf, type Made } from './document.ts';
+import { richestThatFits, takeFitting } from '../../rules/fit.ts';
+import { documentOf, type RenderedPage } from './document.ts';
 import { maintenanceCard, shortIncident, wholeIncident } from './incident.ts';
+import { type Clock, clockOf } from './labels.ts';
 import { serviceTiers } from './service.ts';
-import { type Clock, clockOf } from './words.ts';
 
-// 30 KB for everything: what does not fit is told in short and stands whole in the history.
-const room = { services: 10_500, open: 5_500, past: 4_000, maintenance: 1_500 };
+// Bytes per section, 30 KB in total. Longer content is shortened here and complete in the history.
+const sectionBytes = { services: 10_500, open: 5_500, past: 4_000, maintenance: 1_500 };
 const pastDays = 30;
 
-/** A page and where, should it be shown late, its age is told: after so many characters. */
-export interface MadeStatusPage extends Made {
+/** A page, and the character offset for the notice of its age if it is shown stale. */
+export interface RenderedStatusPage extends RenderedPage {
   staleAt: number;
 }
 
@@ -31,7 +31,7 @@ const icons: Record<Indicator, string> = {
   maintenance: '<path d="M12 6v6l4 3"/>',
 };
 
-export function renderStatusPage(board: Board): MadeStatusPage {
+export function renderStatusPage(board: Board): RenderedStatusPage {
   const clock = clockOf(board.timezone);
   const banner = `<div class="now ${board.indicator}"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" stroke-width="1.8"/>${icons[board.indicator]}</svg><p>${board.headline}${board.detail ? `<small>${escaped(board.detail)}</small>` : ''}</p></div>`;
   const main = [
@@ -57,18 +57,18 @@ export function renderStatusPage(board: Board): MadeStatusPage {
 
 export const headerOf = (board: Board, title = escaped(board.title)): string => {
   const source = board.logo && (board.logo.data ?? `${board.slug}/logo?v=${board.logo.version}`);
-  // Beside the title the picture says nothing new.
+  // The title is beside the logo, so its alt text is empty.
   const logo = source ? `<img src="${source}" alt="">` : '';
   return `<header>${logo}<h1>${title}</h1>${board.description ? `<p class="about">${escaped(board.description)}</p>` : ''}</header>`;
 };
 
 function openSection(board: Board, clock: Clock): string {
   if (!board.open.length) return '';
-  const { text, shown } = fitting(
+  const { text, shown } = takeFitting(
     board.open,
     (i) => wholeIncident(i, clock),
     (i) => shortIncident(i, clock, board.slug),
-    room.open,
+    sectionBytes.open,
   );
   return `<section><h2>Now</h2>${text}${moreLink(board, board.open.length - shown)}</section>`;
 }
@@ -77,17 +77,17 @@ function maintenanceSection(board: Board, clock: Clock): string {
   const ahead = board.maintenance.filter((m) => m.state !== 'completed');
   if (!ahead.length) return '';
   const card = (m: (typeof ahead)[number]) => maintenanceCard(m, clock);
-  const { text, shown } = fitting(ahead, card, card, room.maintenance);
+  const { text, shown } = takeFitting(ahead, card, card, sectionBytes.maintenance);
   const left = ahead.length - shown;
   return `<section><h2>Maintenance</h2>${text}${left ? `<p class="dim">And ${left} more later.</p>` : ''}</section>`;
 }
 
 function servicesSection(board: Board, clock: Clock): string {
   if (!board.groups.length) return '';
-  const place = { clock, today: board.now.slice(0, 10) };
+  const context = { clock, today: board.now.slice(0, 10) };
   const whole = (service: (s: (typeof board.groups)[number]['services'][number]) => string) => (g: (typeof board.groups)[number]) =>
     `${g.name ? `<h3 class="grp">${escaped(g.name)}</h3>` : ''}<ul class="svcs">${g.services.map(service).join('')}</ul>`;
-  const text = richest(board.groups, serviceTiers(place).map(whole), room.services);
+  const text = richestThatFits(board.groups, serviceTiers(context).map(whole), sectionBytes.services);
   return `<section><h2>Services</h2>${text}</section>`;
 }
 
@@ -95,11 +95,11 @@ function pastSection(board: Board, clock: Clock): string {
   const since = new Date(Date.parse(board.now) - pastDays * 86_400_000).toISOString();
   const recent = board.past.filter((i) => (i.resolvedAt ?? i.openedAt) > since);
   const done = board.maintenance.filter((m) => m.state === 'completed').slice(-2);
-  const { text, shown } = fitting(
+  const { text, shown } = takeFitting(
     recent,
     (i) => wholeIncident(i, clock),
     (i) => shortIncident(i, clock, board.slug),
-    room.past,
+    sectionBytes.past,
   );
   const completed = done.map(
     (m) => `<p class="dim">Maintenance completed: ${escaped(m.title)} (${escaped(m.service)}), ${clock.day(m.endsAt)}.</p>`,
@@ -119,6 +119,6 @@ const subscribeSection = (board: Board) =>
 const footerOf = (board: Board) =>
   `<footer><nav aria-label="Other forms of this page"><ul><li><a href="${board.slug}/history">History</a></li><li><a href="${board.slug}/feed.atom">Atom</a></li><li><a href="${board.slug}/feed.rss">RSS</a></li><li><a href="${board.slug}.json">JSON</a></li></ul></nav><p>Times are those of ${escaped(board.timezone.replaceAll('_', ' '))}; days on the bars are UTC.</p></footer>`;
 
-/** What readers see above everything when we could not look again for so long. */
+/** The notice above a page that could not be refreshed for `age`. */
 export const staleNotice = (board: Board, age: string): string =>
   `<p class="stale" role="status"><strong>This page is ${age} old.</strong> We cannot look at the newest state at the moment; this is how it was on <time datetime="${board.now}">${clockOf(board.timezone).moment(board.now)}</time>.</p>`;

@@ -1,6 +1,6 @@
 import type { Board, BoardIncident, BoardMaintenance, BoardService, ServiceState } from '../../rules/board.ts';
 
-// The shapes of Statuspage's public API, version 2, so that what reads it reads us.
+// The format of Statuspage's public API, version 2, for its existing clients.
 
 const componentStates: Record<ServiceState, string> = {
   operational: 'operational',
@@ -37,7 +37,7 @@ function components(board: Board) {
   let at = 0;
   return board.groups.flatMap((g, n) => {
     const groupId = g.name ? `${board.id}g${n}` : null;
-    // Clients sort by position: a heading stands before its services.
+    // Clients sort by position, so a heading precedes its services.
     const heading =
       g.name && groupId
         ? [

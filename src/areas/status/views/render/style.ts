@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { accentOf, cards, grounds } from '../../rules/accent.ts';
 
-// One style for every page of ours. Colours carry text at a contrast of 4.5 or more in both schemes; no meaning hangs on colour alone.
+// The style of every page. Colours have a contrast of 4.5 or more in both schemes; no meaning depends on colour alone.
 
 const light = `--bg:${grounds.light};--card:${cards.light};--fg:#1f2328;--dim:#57606a;--line:#d1d9e0;--ok:#1a7f37;--warn:#8a5a00;--bad:#cf222e;--plan:#0a5fc4;--none:#d8dee4;--bu:#2da44e;--bs:#d9a400`;
 const dark = `--bg:${grounds.dark};--card:${cards.dark};--fg:#e6edf3;--dim:#9aa4af;--line:#30363d;--ok:#3fb950;--warn:#d9a526;--bad:#ff6a61;--plan:#64abff;--none:#30363d;--bu:#2ea043;--bs:#d9a526`;
@@ -78,7 +78,7 @@ const defaultAccent = { light: '#0a5fc4', dark: '#64abff' };
 
 export interface Style {
   css: string;
-  /** For the policy: this style and no other. */
+  /** The style's hash for the policy. */
   source: string;
 }
 
