@@ -5,9 +5,9 @@ import { conflict, notFound } from '../../../kernel/errors.ts';
 import { canceled } from '../rules/canceled.ts';
 import { failMessages, failRecipients } from '../store/domain-mail.ts';
 import { lockSent, type SentRow } from '../store/sent.ts';
-import { accessOf } from './may-send.ts';
-import { failuresOf } from './webhooks/outcomes.ts';
-import { tellEndpoints } from './webhooks/tell.ts';
+import { accessOf } from './sender-authorization.ts';
+import { emitEvents } from './webhooks/emit-events.ts';
+import { failedEventsOf } from './webhooks/outcome-events.ts';
 
 /** Cancels a message that waits for its time. Nothing of it has been sent: a recipient is claimed only when its time has come. */
 export async function cancelMessage(tx: Tx, principal: Principal, id: string, requestId?: string): Promise<SentRow> {
@@ -18,7 +18,7 @@ export async function cancelMessage(tx: Tx, principal: Principal, id: string, re
     conflict('the message does not wait for its time any more; only one that is scheduled can be canceled');
   const failed = await failRecipients(tx, org, [id], canceled);
   await failMessages(tx, org, [id], canceled);
-  await tellEndpoints(tx, failuresOf(org, failed, canceled));
+  await emitEvents(tx, failedEventsOf(org, failed, canceled));
   const { name } = accessOf(principal);
   const actor = { org, user: { id: principal.id, email: `send key ${name}` }, principal, ...(requestId ? { requestId } : {}) };
   await audit(tx, actor, 'email.message.cancel', message);

@@ -10,7 +10,7 @@ import type { Outcome, Outgoing, Sender } from './outgoing.ts';
 import { type LoadSigning, signMessage } from './queue/content.ts';
 
 /** How long we believe that the sender's domain is as it was. */
-const lookEveryMs = 5_000;
+const domainPollMs = 5_000;
 
 export interface OwnMailOptions {
   app: App;
@@ -36,7 +36,7 @@ export async function openOwnMail(options: OwnMailOptions): Promise<Mail & { sto
     if (name) domain = await app.db.read((tx) => store.findOwnDomain(tx, name));
   };
   await look();
-  const timer = setInterval(() => look().catch(() => {}), lookEveryMs).unref();
+  const timer = setInterval(() => look().catch(() => {}), domainPollMs).unref();
   return {
     leaves: () => domain !== undefined,
     look: () => look().then(() => domain !== undefined),
@@ -62,19 +62,19 @@ async function attempt(options: OwnMailOptions, from: string, domain: store.OwnD
   const attempted = {
     ...{ org: message.org, key, messageId, domainId: domain.id, recipientId, sender: from, headerId, bytes: raw.length },
     ...{ address: message.to, folded: foldAddress(message.to), subject: message.subject },
-    ...fateOf(outcome, isRelayed),
+    ...attemptResultOf(outcome, isRelayed),
   };
   // It was sent or it was not: that the log does not know must not make anybody send it again.
   await app.db
     .write((tx) => store.recordAttempt(tx, attempted))
     .catch((error) => app.log.warn({ err: error, mail: message.id }, 'the product’s own mail is not in the log'));
-  if (outcome.kind === 'delivered') return { response: outcome.told.response };
-  const { mx, response } = outcome.told;
-  throw new NotDelivered(`the message for ${message.to} was not taken${mx ? ` by ${mx}` : ''}: ${response}`, lastingOf(outcome));
+  if (outcome.kind === 'delivered') return { response: outcome.serverReply.response };
+  const { mx, response } = outcome.serverReply;
+  throw new NotDelivered(`the message for ${message.to} was not taken${mx ? ` by ${mx}` : ''}: ${response}`, retryAdviceOf(outcome));
 }
 
 /** Only a refusal of the recipient is for good: a full mailbox, a policy or a block list may let the next attempt pass. */
-const lastingOf = (outcome: Outcome): RetryAdvice =>
+const retryAdviceOf = (outcome: Outcome): RetryAdvice =>
   outcome.kind !== 'bounced' ? 'for now' : outcome.bounceType === 'hard' ? 'for good' : 'until mended';
 
 const compose = (from: string, { to, subject, text, html, headers }: Message, messageId: string, at: string): Promise<Buffer> =>
@@ -118,9 +118,9 @@ async function makeOutgoing(
   };
 }
 
-function fateOf(outcome: Outcome, isRelayed: boolean): Pick<store.OwnAttempt, 'state' | 'error' | 'bounceType' | 'detail'> {
-  const detail = { ...outcome.told };
-  const error = outcome.told.response.slice(0, 1_000).toWellFormed();
+function attemptResultOf(outcome: Outcome, isRelayed: boolean): Pick<store.OwnAttempt, 'state' | 'error' | 'bounceType' | 'detail'> {
+  const detail = { ...outcome.serverReply };
+  const error = outcome.serverReply.response.slice(0, 1_000).toWellFormed();
   if (outcome.kind === 'delivered') return { state: isRelayed ? 'sent' : 'delivered', error: null, bounceType: null, detail };
   if (outcome.kind === 'bounced')
     return { state: 'bounced', error, bounceType: outcome.bounceType, detail: { ...detail, class: outcome.class } };

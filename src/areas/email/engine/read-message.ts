@@ -21,7 +21,7 @@ export interface ReadMessage {
 }
 
 /** RFC 5322, 3.6: two of them, and every reader takes another one. */
-const onlyOnce: ReadonlySet<string> = new Set([
+const singletonHeaders: ReadonlySet<string> = new Set([
   'from',
   'sender',
   'reply-to',
@@ -33,7 +33,7 @@ const onlyOnce: ReadonlySet<string> = new Set([
   'x-idempotency-key',
 ]);
 /** What stays here: it says to whom it also goes, or is ours to say. */
-const taken: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'x-idempotency-key']);
+const removedHeaders: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'x-idempotency-key']);
 
 /** Reads the header of a message that is handed in by SMTP; completes it, and takes out what must not go on. */
 export function readMessage(bytes: Buffer): ReadMessage | Malformed {
@@ -43,7 +43,7 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
   for (const field of fields) {
     if (isVerdictHeader(field.name))
       return new Malformed(`the header has ${field.name}, which the platform writes itself; send the message without it`);
-    if (!onlyOnce.has(field.name)) continue;
+    if (!singletonHeaders.has(field.name)) continue;
     if (seen.has(field.name)) return new Malformed(`the header has two fields named ${field.name}; one is allowed`);
     seen.set(field.name, readValue(field));
   }
@@ -75,11 +75,11 @@ export const isIdempotencyKey = (key: string): boolean => key.length <= limits.i
 /** RFC 5322, 3.6.2 and 3.6.6: programs show these as who sent it. */
 const otherSenders: ReadonlySet<string> = new Set(['sender', 'resent-from', 'resent-sender']);
 /** Sent again more often than this it is not by anybody who composes mail. */
-const mostSenders = 10;
+const maxOtherSenders = 10;
 
 function readOtherSenders(fields: HeaderField[]): string[] | Malformed {
   const named = fields.filter(({ name }) => otherSenders.has(name));
-  if (named.length > mostSenders) return new Malformed(`the header names more than ${mostSenders} senders beside From`);
+  if (named.length > maxOtherSenders) return new Malformed(`the header names more than ${maxOtherSenders} senders beside From`);
   const domains = new Set<string>();
   for (const field of named) {
     const mailbox = readFrom(readValue(field), field.name);
@@ -99,14 +99,14 @@ function readFrom(value: string | undefined, name = 'From'): Mailbox | Malformed
 }
 
 /** Four times as many pieces as addresses are shown: of thousands, the parser would take a twentieth of a second for each message. */
-const beginning = /^(?:[^,;:<]*[,;:<]){0,200}[^,;:<]*/;
+const addressListHead = /^(?:[^,;:<]*[,;:<]){0,200}[^,;:<]*/;
 
 /** Addresses of To or Cc for the log, which is not where the message goes: what cannot be read is shown as it came. */
 function readList(value: string | undefined): string[] {
   if (!value) return [];
   const only = readMailbox(value);
   if (!(only instanceof Unusable)) return [showable(showMailbox({ ...only, name: decodeWords(only.name) }), limits.line)];
-  return addressparser(beginning.exec(value.slice(0, 16_384))![0], { flatten: true })
+  return addressparser(addressListHead.exec(value.slice(0, 16_384))![0], { flatten: true })
     .slice(0, limits.recipients)
     .map(({ name, address }) => {
       const read = readAddress(address);
@@ -121,7 +121,7 @@ function writeHeader(
   fields: HeaderField[],
   { messageId, hasDate }: { messageId: string | undefined; hasDate: boolean },
 ): Buffer {
-  const kept = fields.filter(({ name }) => !taken.has(name) && !(messageId && name === 'message-id'));
+  const kept = fields.filter(({ name }) => !removedHeaders.has(name) && !(messageId && name === 'message-id'));
   const ours = [
     ...(messageId ? [`Message-ID: ${messageId}\r\n`] : []),
     ...(hasDate ? [] : [`Date: ${wallClock().toUTCString().replace('GMT', '+0000')}\r\n`]),

@@ -8,7 +8,7 @@ import { forbidden, notFound } from '../../../kernel/errors.ts';
 import { knownDomains } from '../store/domains.ts';
 import * as store from '../store/send-keys.ts';
 
-const mostKeys = 100;
+const maxKeys = 100;
 
 /** What the principal of a send key keeps in `access`. */
 export interface SendAccess {
@@ -30,8 +30,8 @@ export async function mintSendKey(
 ): Promise<{ key: store.KeyRow; secret: string }> {
   const known = await knownDomains(tx, org, domainIds);
   for (const id of domainIds) if (!known.has(id)) notFound(`domain ${id} in domainIds`);
-  if ((await store.countKeys(tx, org)) >= mostKeys)
-    forbidden(`the organization has ${mostKeys} send keys, as many as it may; revoke one first`, { code: 'quota_reached' });
+  if ((await store.countKeys(tx, org)) >= maxKeys)
+    forbidden(`the organization has ${maxKeys} send keys, as many as it may; revoke one first`, { code: 'quota_reached' });
   const { key: secret, hash } = mintKey('mail');
   const key = await store.insertKey(tx, org, { name, keyId: newKeyId(), hash, domainIds: [...new Set(domainIds)] });
   return { key, secret };

@@ -24,18 +24,18 @@ export interface Submission {
 export type Content = Buffer | { stream: Readable };
 
 /** Of one caller, together: all are taken or none. */
-export interface Handed {
+export interface SubmitRequest {
   submissions: Submission[];
   /** The same key hands in the same once. The fingerprint tells whether it is the same. */
   idempotency?: { key: string; fingerprint: Buffer };
 }
 
-export interface Taken {
+export interface AcceptedMessage {
   id: string;
   messageId: string;
 }
 
 /** Takes what doors hand in: when it answers, the messages are on disk and in the log. Throws a Refusal that says why not. */
 export interface Intake {
-  take(handed: Handed): Promise<{ messages: Taken[]; replayed: boolean }>;
+  accept(handed: SubmitRequest): Promise<{ messages: AcceptedMessage[]; replayed: boolean }>;
 }

@@ -12,7 +12,7 @@ import { checksDue } from './check-due.ts';
 import type { DkimKeys } from './dkim-keys.ts';
 import { failMailOfDomain } from './fail-mail.ts';
 
-export const mostDomains = 100;
+export const maxDomains = 100;
 
 /** The domain of the acting organization, once the caller may do to it what the operation does: 404 before 403. */
 export async function findDomain(tx: Tx, ctx: Ctx, id: string, find = store.domainById, field = ''): Promise<store.DomainRow> {
@@ -27,11 +27,11 @@ export const lockDomain = (tx: Tx, ctx: Ctx, id: string, field?: string) => find
 /** Whether the organization could have this name now: asked before keys are made for it. */
 export async function isFree(tx: Tx, org: string, name: string): Promise<boolean> {
   const [claims, count] = await Promise.all([store.claimsAround(tx, name, parentsOf(name)), store.countDomains(tx, org)]);
-  return count < mostDomains && !claims.some((claim) => isInTheWay(claim, org, name));
+  return count < maxDomains && !claims.some((claim) => blocksClaim(claim, org, name));
 }
 
 /** One's own name is registered once. Another organization's claim gives way when it came to nothing, and nobody looks any more. */
-const isInTheWay = (claim: store.ClaimRow, org: string, name: string) => (claim.org_id === org ? claim.name === name : !claim.is_over);
+const blocksClaim = (claim: store.ClaimRow, org: string, name: string) => (claim.org_id === org ? claim.name === name : !claim.is_over);
 
 /**
  * Takes the name for the organization. An unverified claim stands for its own name alone: else whoever registers `co.uk` first would keep
@@ -44,9 +44,9 @@ export async function createDomain(tx: Tx, app: App, org: string, name: string, 
     store.countDomains(tx, org),
     store.newDomainId(tx),
   ]);
-  if (count >= mostDomains)
-    forbidden(`the organization has ${mostDomains} domains, as many as it may; delete one first`, { code: 'quota_reached' });
-  const claim = claims.find((each) => isInTheWay(each, org, name));
+  if (count >= maxDomains)
+    forbidden(`the organization has ${maxDomains} domains, as many as it may; delete one first`, { code: 'quota_reached' });
+  const claim = claims.find((each) => blocksClaim(each, org, name));
   if (claim) refuseClaimed(claim, org, name);
   if (!keys) return conflict(`${name} was taken until a moment ago; try again`);
   for (const over of claims) if (over.name === name) await releaseClaim(tx, app, over);

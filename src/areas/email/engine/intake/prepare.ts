@@ -17,17 +17,17 @@ export interface Prepared {
 }
 
 /** Hashed in one turn of the event loop. */
-const slice = 131_072;
-const small = 16_384;
+const sliceBytes = 131_072;
+const maxSingleTurnBytes = 16_384;
 
 /** A large message is an object before its row exists: one that nobody came back for is swept (engine/retention.ts). */
 export async function prepare({ app: { storage } }: { app: { storage: Storage } }, submission: Submission): Promise<Prepared> {
   const { content } = submission;
-  if (Buffer.isBuffer(content) && content.length <= small) return prepareSmall(submission, content);
-  const meter = makeMeter();
+  if (Buffer.isBuffer(content) && content.length <= maxSingleTurnBytes) return prepareSmall(submission, content);
+  const meter = makeContentMeter();
   if (Buffer.isBuffer(content)) {
-    for (let at = 0; at < content.length; at += slice) {
-      meter.add(content.subarray(at, at + slice));
+    for (let at = 0; at < content.length; at += sliceBytes) {
+      meter.add(content.subarray(at, at + sliceBytes));
       await yieldToLoop(); // nobody waits for all of a large one, nor for a hundred that are not small
     }
     return { submission, inline: content, bytes: content.length, ...meter.finish() };
@@ -53,7 +53,7 @@ function prepareSmall(submission: Submission, content: Buffer): Prepared {
 export const largePrefix = 'mail/large';
 
 /** Finds where the header ends, in whatever pieces the message comes, and hashes what follows as DKIM does. */
-function makeMeter() {
+function makeContentMeter() {
   const hash = makeBodyHash();
   let headerBytes = -1;
   let seen = 0;

@@ -4,7 +4,7 @@ import type { Spool } from '../../../../kernel/spool/index.ts';
 import { type SigningKey, signHeaders } from '../../clients/dkim.ts';
 import { domainOf } from '../../rules/envelope.ts';
 import type { Content, Outgoing } from '../outgoing.ts';
-import type { Born } from './index.ts';
+import type { LeasedRecipient } from './index.ts';
 
 /** With what messages of a domain are signed. */
 export interface Signing {
@@ -23,7 +23,7 @@ interface ContentsOptions {
 }
 
 /** Larger ones are not read into memory. */
-const mostBuffered = 512 * 1024;
+const maxBufferedBytes = 512 * 1024;
 
 export type Contents = ReturnType<typeof makeContents>;
 
@@ -31,28 +31,28 @@ export type Contents = ReturnType<typeof makeContents>;
 export function makeContents(options: ContentsOptions) {
   const { spool, loadSigning, returnPath } = options;
   /** Of messages that are being sent: to which recipients, and what was signed for them. */
-  const underWay = new Map<string, { recipients: Set<number>; head?: Promise<Buffer> | undefined }>();
+  const inFlight = new Map<string, { recipients: Set<number>; head?: Promise<Buffer> | undefined }>();
 
-  const headOf = (item: Born, raw: () => Promise<Buffer>): Promise<Buffer> => {
-    const known = underWay.get(item.messageId);
-    if (known?.head) return known.head;
+  const headOf = (item: LeasedRecipient, raw: () => Promise<Buffer>): Promise<Buffer> => {
+    const entry = inFlight.get(item.messageId);
+    if (entry?.head) return entry.head;
     const head = makeHead(options, item, raw);
-    if (!known) return head; // its last recipient was refused while it was read
-    known.head = head;
+    if (!entry) return head; // its last recipient was refused while it was read
+    entry.head = head;
     // One that failed is made again for the next attempt.
     head.catch(() => {
-      known.head = undefined;
+      entry.head = undefined;
     });
     return head;
   };
   return {
     /** Undefined: the domain that it is from was deleted. */
-    async outgoing(item: Born): Promise<Outgoing | undefined> {
+    async outgoing(item: LeasedRecipient): Promise<Outgoing | undefined> {
       const signing = await loadSigning(item.domainId);
       if (!signing) return undefined;
       const { domain } = signing;
-      const { recipients } = underWay.get(item.messageId) ?? { recipients: new Set<number>() };
-      if (recipients.size === 0) underWay.set(item.messageId, { recipients });
+      const { recipients } = inFlight.get(item.messageId) ?? { recipients: new Set<number>() };
+      if (recipients.size === 0) inFlight.set(item.messageId, { recipients });
       recipients.add(item.id);
       return {
         org: item.org,
@@ -61,50 +61,57 @@ export function makeContents(options: ContentsOptions) {
         domain: domainOf(item.address),
         returnPath: returnPath(item.id, item.messageId, domain),
         tries: item.tries,
-        bytes: item.place.bytes,
+        bytes: item.position.bytes,
         // In its own organization's name, whoever's mail opened the session that it goes by.
         content: AsyncLocalStorage.bind(() => loadContent(spool, item, headOf)),
       };
     },
     /** This recipient needs it no more. */
-    forget(item: Born) {
-      const known = underWay.get(item.messageId);
-      known?.recipients.delete(item.id);
-      if (known?.recipients.size === 0) underWay.delete(item.messageId);
+    forget(item: LeasedRecipient) {
+      const entry = inFlight.get(item.messageId);
+      entry?.recipients.delete(item.id);
+      if (entry?.recipients.size === 0) inFlight.delete(item.messageId);
     },
   };
 }
 
 async function loadContent(
   spool: Spool,
-  item: Born,
-  headOf: (item: Born, header: () => Promise<Buffer>) => Promise<Buffer>,
+  item: LeasedRecipient,
+  headOf: (item: LeasedRecipient, header: () => Promise<Buffer>) => Promise<Buffer>,
 ): Promise<Content> {
   if (item.inline) {
     const { inline, headerBytes } = item;
     return { head: await headOf(item, async () => inline.subarray(0, headerBytes)), body: inline };
   }
-  const { place, headerBytes } = item;
-  if (place.bytes <= mostBuffered) {
-    const whole = await readAll(spool, place);
+  const { position, headerBytes } = item;
+  if (position.bytes <= maxBufferedBytes) {
+    const whole = await readAll(spool, position);
     return { head: await headOf(item, async () => whole.subarray(0, headerBytes)), body: whole };
   }
-  const head = await headOf(item, () => readAll(spool, { ...place, bytes: headerBytes }));
-  const body = await spool.read(place);
+  const head = await headOf(item, () => readAll(spool, { ...position, bytes: headerBytes }));
+  const body = await spool.read(position);
   if (!body) throw new Error('its content is not in the storage');
   return { head, body };
 }
 
-async function readAll(spool: Spool, place: Born['place']): Promise<Buffer> {
-  const stream = await spool.read(place);
+async function readAll(spool: Spool, position: LeasedRecipient['position']): Promise<Buffer> {
+  const stream = await spool.read(position);
   if (!stream) throw new Error('its content is not in the storage');
   return buffer(stream);
 }
 
-async function makeHead({ loadSigning, hostname }: ContentsOptions, item: Born, header: () => Promise<Buffer>): Promise<Buffer> {
+async function makeHead({ loadSigning, hostname }: ContentsOptions, item: LeasedRecipient, header: () => Promise<Buffer>): Promise<Buffer> {
   const signing = await loadSigning(item.domainId);
   if (!signing) throw new Error('the domain it is from was deleted');
-  return signMessage({ signing, hostname, id: item.messageId, at: new Date(item.at), header: await header(), bodyHash: item.bodyHash });
+  return signMessage({
+    signing,
+    hostname,
+    id: item.messageId,
+    at: new Date(item.leasedAt),
+    header: await header(),
+    bodyHash: item.bodyHash,
+  });
 }
 
 /** What is put before a message: signatures, and where it went through. */

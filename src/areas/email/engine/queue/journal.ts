@@ -15,21 +15,21 @@ import type { Fate } from '../../store/queue.ts';
  */
 export interface Journal {
   /** Throws when there is no room on the disk. The answer is called once the database has it. */
-  note(fate: Fate): () => void;
+  append(row: Fate): () => void;
   /** Whether a file of the folder is this one's. */
-  isOurs(name: string): boolean;
+  isOwnFile(name: string): boolean;
   close(): void;
 }
 
 const prefix = 'outcomes-';
 /** What comes after so many bytes is another part. */
-const partBytes = 1024 * 1024;
+const maxPartBytes = 1024 * 1024;
 
 interface Part {
-  place: string;
+  path: string;
   file: number;
   bytes: number;
-  open: number;
+  unsettled: number;
   /** A line of it was cut off by a full disk. */
   isTorn: boolean;
 }
@@ -39,33 +39,33 @@ export function openJournal(folder: string): Journal {
   const run = `${prefix}${process.pid}-${randomUUID()}`;
   const parts = new Set<Part>();
   let current: Part | undefined;
-  let made = 0;
+  let partCount = 0;
 
-  const begin = (): Part => {
-    const place = join(folder, `${run}-${++made}`);
-    const part = { place, file: openSync(place, 'ax', 0o600), bytes: 0, open: 0, isTorn: false };
+  const openPart = (): Part => {
+    const path = join(folder, `${run}-${++partCount}`);
+    const part = { path, file: openSync(path, 'ax', 0o600), bytes: 0, unsettled: 0, isTorn: false };
     parts.add(part);
     return part;
   };
-  const settled = (part: Part) => () => {
-    part.open--;
-    if (part.open > 0 || !parts.delete(part)) return;
+  const markSettled = (part: Part) => () => {
+    part.unsettled--;
+    if (part.unsettled > 0 || !parts.delete(part)) return;
     if (current === part) current = undefined;
     closeSync(part.file);
-    rmSync(part.place, { force: true });
+    rmSync(part.path, { force: true });
   };
   return {
-    note(fate) {
-      if (!current || current.bytes >= partBytes) current = begin();
+    append(row) {
+      if (!current || current.bytes >= maxPartBytes) current = openPart();
       const part = current;
-      const line = `${part.isTorn ? '\n' : ''}${JSON.stringify(fate)}\n`;
+      const line = `${part.isTorn ? '\n' : ''}${JSON.stringify(row)}\n`;
       part.isTorn = true;
       part.bytes += writeSync(part.file, line);
       part.isTorn = false;
-      part.open++;
-      return settled(part);
+      part.unsettled++;
+      return markSettled(part);
     },
-    isOurs: (name) => name.startsWith(run),
+    isOwnFile: (name) => name.startsWith(run),
     /** What is not settled stays, for whoever comes next. */
     close() {
       for (const { file } of parts) closeSync(file);
@@ -74,7 +74,7 @@ export function openJournal(folder: string): Journal {
   };
 }
 
-const FateShape = Compile(
+const OutcomeShape = Compile(
   Type.Object({
     id: Type.Integer(),
     lease: Type.String(),
@@ -90,7 +90,7 @@ const FateShape = Compile(
 );
 
 /** Whoever has written nothing for so long, and is gone, will not come back. */
-const untouchedMs = 120_000;
+const staleAfterMs = 120_000;
 
 /**
  * Settles what processes that were killed had noted. A fate counts only under the lease it was noted with, so a journal may be read any
@@ -99,20 +99,20 @@ const untouchedMs = 120_000;
  */
 export async function replayJournals(
   folder: string,
-  settle: (fates: Fate[]) => Promise<unknown>,
-  isOurs: (name: string) => boolean = () => false,
+  settle: (rows: Fate[]) => Promise<unknown>,
+  isOwnFile: (name: string) => boolean = () => false,
 ): Promise<number> {
   let replayed = 0;
   for (const name of await readdir(folder).catch(() => [] as string[])) {
-    if (!name.startsWith(prefix) || isOurs(name)) continue;
-    const place = join(folder, name);
-    const found = await Promise.all([readFile(place, 'utf8'), stat(place)]).catch(unlessGone);
+    if (!name.startsWith(prefix) || isOwnFile(name)) continue;
+    const path = join(folder, name);
+    const found = await Promise.all([readFile(path, 'utf8'), stat(path)]).catch(unlessGone);
     if (!found) continue;
-    const fates = found[0].split('\n').flatMap(readFate);
-    for (let from = 0; from < fates.length; from += 500) await settle(fates.slice(from, from + 500));
-    replayed += fates.length;
+    const rows = found[0].split('\n').flatMap(parseLine);
+    for (let from = 0; from < rows.length; from += 500) await settle(rows.slice(from, from + 500));
+    replayed += rows.length;
     const pid = Number(name.slice(prefix.length).split('-')[0]);
-    if (!isAlive(pid) && wallClock().getTime() - found[1].mtimeMs > untouchedMs) await rm(place, { force: true });
+    if (!isAlive(pid) && wallClock().getTime() - found[1].mtimeMs > staleAfterMs) await rm(path, { force: true });
   }
   return replayed;
 }
@@ -133,10 +133,10 @@ const isAlive = (pid: number): boolean => {
 };
 
 /** The last line may be torn. */
-function readFate(line: string): Fate[] {
+function parseLine(line: string): Fate[] {
   try {
-    const fate = JSON.parse(line);
-    return FateShape.Check(fate) ? [fate as Fate] : [];
+    const row = JSON.parse(line);
+    return OutcomeShape.Check(row) ? [row as Fate] : [];
   } catch {
     return [];
   }

@@ -5,7 +5,7 @@ import { returnHostOf } from '../../rules/dns-records.ts';
 import { findRoute } from '../../rules/routing.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/receiving/routes.ts';
-import type { Returned, ReturnPaths } from '../return-path.ts';
+import type { ReturnPaths, ReturnPathTarget } from '../return-path.ts';
 
 /** Where mail for an address goes. */
 export type Destination =
@@ -18,19 +18,19 @@ export type Destination =
   | { kind: 'unproven' };
 
 /** Decides for whom we take mail. What routes say is remembered, and forgotten in the transaction that changes it. */
-export interface DestinationBook {
+export interface DestinationLookup {
   /** The domain in lower case. */
   find(local: string, domain: string): Promise<Destination>;
 }
 
-interface Receiving extends store.ReceivingRow {
+interface ReceivingDomain extends store.ReceivingRow {
   isEntitled: boolean;
 }
 
 const returnPrefix = returnHostOf('');
 
-export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, returnPaths: Pick<ReturnPaths, 'read'>): DestinationBook {
-  const byName = caches.make<Receiving>({ max: 20_000 });
+export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, returnPaths: Pick<ReturnPaths, 'read'>): DestinationLookup {
+  const byName = caches.make<ReceivingDomain>({ max: 20_000 });
 
   const load = async (name: string) => {
     const found = await db.read(async (tx) => {
@@ -41,7 +41,7 @@ export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, 
     return found && { value: found, topics: [topics.domain(found.id), identityTopics.org(found.org_id)], tenant: found.org_id };
   };
 
-  const findReported = async ({ recipient, isAbout }: Returned, domain: string): Promise<Destination> => {
+  const findReported = async ({ recipient, isForMessage: isAbout }: ReturnPathTarget, domain: string): Promise<Destination> => {
     const found = await db.read(async (tx) => {
       const reported = await store.reportedBy(tx, recipient, domain);
       return reported && isAbout(reported.message_id) && (await entitlementsOf(tx, reported.org_id))?.includes('email')

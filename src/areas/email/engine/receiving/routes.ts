@@ -9,7 +9,7 @@ import { lockWebhook } from '../../store/webhooks.ts';
 import { lockDomain } from '../domains/claims.ts';
 
 /** A message is held against all routes of its domain. */
-const mostRoutes = 500;
+const maxRoutesPerDomain = 500;
 
 export interface NewRoute {
   domainId: string;
@@ -23,8 +23,8 @@ export async function createRoute(tx: Tx, ctx: Ctx, wanted: NewRoute): Promise<s
   if (!(await lockWebhook(tx, ctx.org, wanted.endpointId))) notFound('endpointId: the organization has no such webhook endpoint');
   if (domain.receive_state === 'none')
     conflict(`${domain.name} is not armed for receiving; do that first (POST /email/domains/${domain.id}/receive)`);
-  if ((await store.countRoutes(tx, domain.id)) >= mostRoutes)
-    forbidden(`${domain.name} has ${mostRoutes} routes, as many as it may; delete one first`, { code: 'quota_reached' });
+  if ((await store.countRoutes(tx, domain.id)) >= maxRoutesPerDomain)
+    forbidden(`${domain.name} has ${maxRoutesPerDomain} routes, as many as it may; delete one first`, { code: 'quota_reached' });
   const pattern = foldPattern(wanted.pattern);
   const made = await store.insertRoute(tx, ctx.org, { ...wanted, pattern });
   if (!made) return conflict(`${domain.name} has a route for ${pattern} already; delete it first`);

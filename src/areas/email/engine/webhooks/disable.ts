@@ -6,7 +6,7 @@ import * as deliveries from '../../store/deliveries.ts';
 import { settleReceived } from '../../store/receiving/arrivals.ts';
 import { disableWebhook } from '../../store/webhooks.ts';
 
-const portion = 500;
+const batchSize = 500;
 /** By then an attempt that was under way has ended. */
 const attemptSeconds = 20;
 
@@ -15,10 +15,10 @@ export const failDeliveries = job(
   'email.fail-deliveries',
   { payload: Type.Object({ org: Type.String(), endpointId: Type.String(), upTo: Type.Integer(), why: Type.String() }) },
   async ({ db, payload: { org, endpointId, upTo, why }, signal }) => {
-    for (let failed = portion; failed === portion; ) {
+    for (let failed = batchSize; failed === batchSize; ) {
       signal.throwIfAborted();
       failed = await db.write(async (tx) => {
-        const over = await deliveries.failWaiting(tx, org, endpointId, upTo, why, portion);
+        const over = await deliveries.failWaiting(tx, org, endpointId, upTo, why, batchSize);
         await settleReceived(tx, over);
         return over.length;
       });

@@ -7,9 +7,9 @@ import { routeTo } from '../../store/receiving/routes.ts';
 import { insertRedelivery } from '../../store/webhook-events.ts';
 import * as store from '../../store/webhooks.ts';
 import { failWaiting } from './disable.ts';
-import { enqueueDeliveries } from './tell.ts';
+import { enqueueDeliveries } from './emit-events.ts';
 
-const mostEndpoints = 50;
+const maxEndpoints = 50;
 const byHand = 'by hand';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
@@ -21,8 +21,8 @@ export const lockEndpoint = async (tx: Tx, org: string, id: string): Promise<sto
 /** The secret is shown once. */
 export async function createEndpoint(tx: Tx, app: App, org: string, wanted: { url: string; eventTypes: readonly string[] }) {
   app.guard.checkUrl('webhook', wanted.url);
-  if ((await store.countWebhooks(tx, org)) >= mostEndpoints)
-    forbidden(`the organization has ${mostEndpoints} webhook endpoints, as many as it may; delete one first`, { code: 'quota_reached' });
+  if ((await store.countWebhooks(tx, org)) >= maxEndpoints)
+    forbidden(`the organization has ${maxEndpoints} webhook endpoints, as many as it may; delete one first`, { code: 'quota_reached' });
   const id = await store.newWebhookId(tx);
   const signingSecret = newSecret();
   const made = await store.insertWebhook(tx, org, { ...wanted, id, secret: sealSecret(app, id, signingSecret) });

@@ -132,7 +132,7 @@ test('what has no mail servers bounces hard, what cannot be looked up waits, and
   assert.ok(later.kind === 'waits' && later.afterSeconds >= 60);
   const inside = await sender.send(outgoing('a@inside.example'));
   assert.ok(inside.kind === 'bounced' && inside.bounceType === 'block' && inside.class === 'BadDomain');
-  assert.match(inside.told.response, /not public/);
-  assert.doesNotMatch(inside.told.response, /10\.1\.2\.3/);
-  assert.equal(sender.restOf('inside.example', 'org_a'), 0);
+  assert.match(inside.serverReply.response, /not public/);
+  assert.doesNotMatch(inside.serverReply.response, /10\.1\.2\.3/);
+  assert.equal(sender.backoffSeconds('inside.example', 'org_a'), 0);
 });

@@ -12,7 +12,7 @@ test('a message goes to the mail server of its domain', async (t) => {
 
   assert.deepEqual(outcome, {
     kind: 'delivered',
-    told: { mx: 'mx.example.org', ip: '127.0.0.1', stage: 'dot', code: 250, enhanced: '2.0.0', response: '250 2.0.0 taken as 1' },
+    serverReply: { mx: 'mx.example.org', ip: '127.0.0.1', stage: 'dot', code: 250, enhanced: '2.0.0', response: '250 2.0.0 taken as 1' },
   });
   const [message] = sink.messages;
   assert.deepEqual([message!.from, message!.to], ['b+1@bounce.example.com', ['bob@example.org']]);

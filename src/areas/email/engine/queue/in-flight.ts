@@ -1,0 +1,14 @@
+import { makeInFlight } from '../in-flight.ts';
+import type { LeasedRecipient } from './index.ts';
+
+const maxInlineBytes = 32 * 2 ** 20;
+
+/** Recipients that this process sends to. */
+export const makeInFlightRecipients = (most: number) =>
+  makeInFlight<LeasedRecipient>({
+    maxItems: most,
+    bytes: { maxTotal: maxInlineBytes, maxPerItem: maxInlineBytes },
+    orgOf: ({ org }) => org,
+    bytesOf: ({ inline }) => inline,
+    withoutBytes: ({ inline: _, ...bare }) => bare,
+  });

@@ -1,0 +1,79 @@
+import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import type { ReadMail, ReadResult } from '../../clients/reader/index.ts';
+import { receivedData } from '../../rules/received-event.ts';
+import * as store from '../../store/receiving/arrivals.ts';
+import { applyReport, type ReportEffect } from '../feedback/index.ts';
+import { emitEvents, type WebhookEvent } from '../webhooks/emit-events.ts';
+import type { LeasedArrival } from './in-flight.ts';
+
+/** Something that arrived, and what was read of it. */
+export interface ReadArrival {
+  arrival: LeasedArrival;
+  result: ReadResult;
+}
+
+/** What became of a batch. */
+interface RecordedBatch {
+  /** Arrivals that were still ours. */
+  recorded: ReadonlySet<number>;
+  reportEffects: ReportEffect[];
+}
+
+const routeGone = 'its route was deleted before it was told';
+
+/**
+ * In one transaction: what was read is in the log, the endpoint of its route is told (and a report applied), and the arrival is gone. So
+ * whatever is killed, it is told of once, under one id; who lost the lease meanwhile changes nothing.
+ */
+export async function recordArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<RecordedBatch> {
+  const [, owned] = await Promise.all([store.findByIndex(tx), store.takeOut(tx, read.map(toReadRow), routeGone)]);
+  const isRouted = new Map(owned.map(({ id, is_routed }) => [id, is_routed]));
+  await emitEvents(
+    tx,
+    read.flatMap(({ arrival, result }) =>
+      result.kind === 'mail' && isRouted.get(arrival.id) ? [receivedEventOf(app, { arrival, mail: result.mail })] : [],
+    ),
+  );
+  const reportEffects: ReportEffect[] = [];
+  for (const { arrival, result } of read) {
+    if (result.kind !== 'report' || !isRouted.has(arrival.id)) continue;
+    const about = { org: arrival.org_id, messageId: arrival.message_id, recipientId: arrival.recipient_id! };
+    reportEffects.push(await applyReport(tx, { ...about, parsed: result.report, reporter: result.reporter }));
+  }
+  return { recorded: new Set(isRouted.keys()), reportEffects };
+}
+
+interface RoutedMail {
+  arrival: LeasedArrival;
+  mail: ReadMail;
+}
+
+function toReadRow({ arrival, result }: ReadArrival): store.ReadRow {
+  const { id, lease, route_id: route } = arrival;
+  return result.kind === 'mail'
+    ? { arrival: id, lease, route, ...logFieldsOf({ arrival, mail: result.mail }), error: result.mail.problem }
+    : { arrival: id, lease, route: null };
+}
+
+/** As the log shows it: by its header; what has none is shown as its envelope has it. */
+const logFieldsOf = ({ arrival, mail }: RoutedMail) => ({
+  id: arrival.message_id,
+  sender: mail.from || arrival.envelope.mailFrom,
+  recipients: mail.to.length > 0 ? mail.to : arrival.envelope.rcptTo.slice(0, 8),
+  copies: mail.cc,
+  subject: mail.subject,
+  message_id: mail.headers.messageId ?? '',
+});
+
+function receivedEventOf(app: App, routed: RoutedMail): WebhookEvent {
+  const { arrival, mail } = routed;
+  const shown = logFieldsOf(routed);
+  // The names and ids around it are short.
+  const usedBytes = Buffer.byteLength(JSON.stringify([shown.sender, shown.recipients, shown.copies, shown.subject])) + 500;
+  const contentUrl = `${app.publicUrl()}/api/v1/email/messages/${arrival.message_id}/content`;
+  return {
+    ...{ org: arrival.org_id, type: 'email.received', messageId: arrival.message_id, endpointId: arrival.endpoint_id! },
+    data: receivedData(mail, { envelope: arrival.envelope, routeId: arrival.route_id!, contentUrl }, usedBytes),
+  };
+}
