@@ -7,14 +7,13 @@ import { failedEventsOf } from './webhooks/outcome-events.ts';
 
 const batchSize = 200;
 
-/** In `lastError`, and to endpoints. */
+/** Shown in `lastError` and in events. */
 export const lostWithDisk =
   'its content was only on the disk of a server that has been away for 24 hours; it was not sent to this recipient, send it again';
 
 /**
- * Counts the mail that waits for a data directory whose servers are away, and gives it up after 24 hours: its sender is told, rather than waiting
- * for ever. Mail that a clock which was set back would keep goes on. Each portion is one transaction; a directory that comes back
- * keeps the mail that was not given up before.
+ * Counts the mail on data directories whose servers are absent, and fails it after 24 hours, so that its sender hears of it. Also repairs times
+ * that a clock set back would hold mail for. Each batch is one transaction; a directory that returns keeps the mail that has not failed yet.
  */
 export async function failMailOfAbsentNodes({ db, log, config }: App, signal: AbortSignal): Promise<void> {
   await db.write(store.mendTimes);
@@ -29,7 +28,7 @@ export async function failMailOfAbsentNodes({ db, log, config }: App, signal: Ab
     const isGone = await db.write(async (tx) => {
       if (signal.aborted || !(await store.lockGone(tx, node))) return false;
       await store.freeArrivals(tx, node);
-      // Without S3 its segments are its content of 30 days, which is there again when the directory is.
+      // Without S3 its segments hold the content of 30 days, which is back once the directory is.
       if (hasS3) await store.forgetSegments(tx, node);
       return true;
     });

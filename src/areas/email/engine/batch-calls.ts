@@ -11,13 +11,13 @@ interface WaitingCall<I, O> {
 }
 
 export interface BatchCallOptions<I> {
-  /** Its name, in what is told of the event loop. */
+  /** The operation that event-loop time is charged to. */
   name: string;
-  /** Whose an item is. Default: the organization's on whose behalf it was asked for. */
+  /** The organizations that share the cost. Default: the caller's. */
   orgsOf?(item: I): readonly string[];
-  /** A batch begins no sooner than so long after the one before began, unless it is full: many who come one by one do not cost a transaction each. */
+  /** Minimum time between the starts of two batches, unless the next one is full. Saves a transaction per call under load. */
   minIntervalMs?: number;
-  /** Whether an error may be about one of a batch alone. Default: the database cannot take a value. */
+  /** Whether one item may have caused the error. Default: the database refused a value. */
   isItemError?(error: unknown): boolean;
 }
 
@@ -29,9 +29,9 @@ function orgOfCaller(): readonly string[] {
 }
 
 /**
- * What is asked for in one turn, or while one batch is on its way, goes with the next: the busier it is, the less each costs. One batch at a time,
- * and whoever comes alone waits for nobody. One that the database cannot take makes its batch fall apart by halves until it stands alone: it
- * costs nobody else their turn. The event loop's time that a batch takes is theirs whose items are in it.
+ * Batches calls: those of one event-loop turn, and those made while a batch runs, share the next batch. One batch runs at a time, so a single
+ * call waits for no other, and the cost per call falls under load. When an item error fails a batch, the batch is retried in halves until
+ * the bad item stands alone; only its caller gets the error. Event-loop time is charged to the organizations in the batch.
  */
 export function batchCalls<I, O>(
   { watch }: Pick<App, 'watch'>,

@@ -9,7 +9,7 @@ import { accessOf } from './sender-authorization.ts';
 import { emitEvents } from './webhooks/emit-events.ts';
 import { failedEventsOf } from './webhooks/outcome-events.ts';
 
-/** Cancels a message that waits for its time. Nothing of it has been sent: a recipient is claimed only when its time has come. */
+/** Cancels a scheduled message. None of it was sent: its recipients are claimed only when it falls due. */
 export async function cancelMessage(tx: Tx, principal: Principal, id: string, requestId?: string): Promise<SentRow> {
   const org = principal.org.id;
   const message = requireReach(principal, await lockSent(tx, org, id));
@@ -25,7 +25,7 @@ export async function cancelMessage(tx: Tx, principal: Principal, id: string, re
   return { ...message, state: 'failed', last_error: canceled };
 }
 
-/** To a key for other domains, a message is not there. */
+/** 404 for a key that is limited to other domains. */
 export function requireReach(principal: Principal, message: SentRow | undefined): SentRow {
   const { domainIds } = accessOf(principal);
   return message && (!domainIds.length || domainIds.includes(message.domain_id)) ? message : notFound('message');

@@ -1,33 +1,35 @@
-/** Something that this process has under its lease. */
+/** An item leased by this process. */
 interface LeasedItem {
   id: number;
   lease: string;
 }
 
-/** What this process works on: a bounded number. An organization may have as much of it as is left for the others: one by itself half, two a third
- *  each. So there is always room for whoever has little, whatever the others' mail waits for. */
+/**
+ * The leased items that this process works on, limited in number. One organization may hold at most as many as are left free for the others:
+ * one organization half, two a third each. So an organization with few items always finds a slot.
+ */
 export interface InFlight<T extends LeasedItem> {
   readonly items: ReadonlyMap<number, T>;
-  /** In all and of each organization, what is only reserved included. */
+  /** Reservations included. */
   readonly count: number;
   readonly byOrg: ReadonlyMap<string, number>;
   readonly maxPerOrg: number;
   readonly freeSlots: number;
-  /** Room for one more, if there is any. */
+  /** Reserves a slot; false if the organization or the process is at its limit. */
   reserve(org: string): boolean;
-  /** Room for one more, whatever there is: it was claimed. */
+  /** Reserves a slot for an item that is leased already, regardless of the limits. */
   reserveClaimed(org: string): void;
   release(org: string): void;
-  /** What room was taken for. Its bytes are kept in memory if there is room for them, else they are read again. */
+  /** Fills a reserved slot. The item keeps its bytes only within the byte budget; otherwise they are read again. */
   add(item: T): T;
   remove(item: T): void;
-  /** No more room from now on. */
+  /** Refuses every further reservation. */
   close(): void;
 }
 
 export interface InFlightOptions<T> {
   maxItems: number;
-  /** Bytes of what just came in are kept in memory up to so many, and none of what is larger than `each`. */
+  /** Budget for bytes that are still in memory from intake. */
   bytes: { maxTotal: number; maxPerItem: number };
   orgOf(item: T): string;
   bytesOf(item: T): Buffer | undefined;
@@ -80,7 +82,7 @@ export function makeInFlight<T extends LeasedItem>({ maxItems, bytes, orgOf, byt
     reserveClaimed,
     release,
     add(item) {
-      // A lease of ours may lapse before it is held here, and be claimed again: it has one place all the same.
+      // Our own lease may lapse before the item is added here, and be claimed again: the item still has one slot.
       const before = items.get(item.id);
       if (before) remove(before);
       const size = bytesOf(item)?.length ?? 0;

@@ -3,7 +3,7 @@ import { addUpChanges, dropEmptyFigures } from '../store/figures.ts';
 
 const maxBatchSize = 10_000;
 
-/** Adds up what changed in the queue since the last time. */
+/** Folds the queue's change rows since the last run into its counts. */
 export async function aggregateQueueCounts({ db }: Pick<App, 'db'>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await db.write((tx) => addUpChanges(tx, maxBatchSize))) === maxBatchSize);
   await db.write(dropEmptyFigures);

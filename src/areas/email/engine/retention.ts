@@ -6,10 +6,10 @@ import * as store from '../store/retention.ts';
 import { deleteOldDeliveries, deleteOldEvents } from '../store/webhook-events.ts';
 
 const batchSize = 100;
-/** An object without a row may belong to a message that is being accepted; after so long it does not. */
+/** A younger object without a row may belong to a message that is being accepted. */
 const orphanAfterMs = 86_400_000;
 
-/** Removes content past its 30 days and messages past their 90. Safe to run twice, and to be killed: each portion is one transaction. */
+/** Removes content after 30 days and messages after 90. Safe to run twice and to be killed: each batch is one transaction. */
 export async function removeExpired(app: App, signal: AbortSignal): Promise<void> {
   const { db, storage } = app;
   const removeStored = (
@@ -31,7 +31,7 @@ export async function removeExpired(app: App, signal: AbortSignal): Promise<void
   await db.write(store.deleteOldNotes);
 }
 
-/** Objects that no row names: of a process that was killed between writing the bytes and the row. */
+/** Removes objects without a row, left by a process that was killed between writing the bytes and the row. */
 export async function sweepOrphans({ db, storage, log }: App, signal: AbortSignal): Promise<void> {
   let swept = 0;
   let keys: string[] = [];

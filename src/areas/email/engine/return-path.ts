@@ -2,24 +2,24 @@ import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:
 import type { App } from '../../../kernel/app.ts';
 import { findReturnPathKey } from '../store/return-path-key.ts';
 
-/** Where reports about a recipient come back to: it names the recipient, and nobody else can make one up. */
+/** Return paths: addresses for reports about one recipient. Each names its recipient and is signed, so it cannot be forged. */
 export interface ReturnPaths {
   make(recipient: number, messageId: string, domain: string): string;
-  /** The recipient that the local part of an address names; undefined when it is not one of ours. */
+  /** The recipient that a local part names; undefined if the signature is not ours. */
   read(local: string): ReturnPathTarget | undefined;
 }
 
 export interface ReturnPathTarget {
   recipient: number;
-  /** Whether this is the message that the recipient was sent. Always, for a return path of an earlier release, which says nothing of it. */
+  /** Whether the return path was made for this message. Always true for return paths of an earlier release, which name no message. */
   isForMessage(messageId: string): boolean;
 }
 
 const sealContext = 'email.return_path_key.sealed.true';
 
 /**
- * The random part of a message's id. After a restore the number of a recipient may be one that the lost server gave to somebody else: a report about
- * that one must not be taken for this one's.
+ * The random part of a message's id. After a restore, a recipient's number may be one that the lost server had given to another recipient: a report
+ * about that one must not count for this one.
  */
 const messageTagOf = (messageId: string) => messageId.slice(-8).toLowerCase();
 

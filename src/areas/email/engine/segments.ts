@@ -8,18 +8,18 @@ import * as store from '../store/segments.ts';
 import { queueChannel } from './queue/channel.ts';
 import { arrivalsChannel } from './receiving/inbound-message.ts';
 
-/** Where segments are that are not objects yet, and how their keys begin. */
+/** The folder of segments that are not objects yet, and the prefix of their keys. */
 export const segmentFolder = (dataDir: string) => join(dataDir, 'mail');
 export const segmentPrefix = 'mail/segments';
 
-/** The segment was sealed while it was written to: this process was stopped for long, and others took it for dead. */
+/** The segment was sealed while it was written to: this process was suspended for long, and another process adopted its segment. */
 export class SegmentSealed extends Error {
   constructor(key: string) {
     super(`the segment ${key} was sealed while it was written to`);
   }
 }
 
-/** Writes into a new segment what was to go into one that is sealed. */
+/** Writes again, into a new segment, if the current one was sealed. */
 export async function retrySealed<T>(spool: Spool, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -30,24 +30,24 @@ export async function retrySealed<T>(spool: Spool, write: () => Promise<T>): Pro
   }
 }
 
-/** With S3, a segment takes mail for so long before it is sealed and uploaded. */
+/** With S3, a segment is open for this long before it is sealed and uploaded. */
 export const maxOpenMs = 1_000;
-/** How often a segment is looked for that is due; asks nobody unless there is one. */
+/** Checks in memory for a due segment; without one it costs no statement. */
 const pollIntervalMs = 250;
-/** How often this data directory says that it is there, and looks for segments that a killed process left. */
+/** Interval for announcing this data directory and for adopting segments of killed processes. */
 const directoryIntervalMs = 10_000;
-/** After the storage did not take one. */
+/** Delay after a failed upload. */
 const retryDelayMs = 2_000;
-/** A writer closes its segment in seconds: one that nobody touched for so long belongs to nobody who still runs. */
+/** A writer closes its segment within seconds: one untouched for this long has no living writer. */
 const abandonedAfterMs = 300_000;
-/** A server that stops waits so long for its last upload; a container has 10 s by default, and connections end before this. */
+/** Longest wait for the last upload at a stop. A container has 10 s by default, and connections end before this. */
 const stopWaitMs = 5_000;
 
-/** Later than any file was touched. */
+/** Later than any file's modification time. */
 const farFuture = new Date(8.64e15);
 const epoch = new Date(0);
 
-/** Closes segments that are full or old, and hands those that lie only on this machine to the storage that everybody reads. */
+/** Closes segments that are full or old, and uploads those that are only on this machine's disk. */
 export async function uploadSegments({ db }: App, spool: Spool, untouchedSince = epoch): Promise<void> {
   const telling = {
     seal: async (key: string) => void (await db.write((tx) => store.sealSegment(tx, key))),
@@ -62,18 +62,18 @@ export async function uploadSegments({ db }: App, spool: Spool, untouchedSince =
 }
 
 export interface SegmentUploads {
-  /** Hands over what there is, and gives up after some seconds: it stays on the disk, and the next start adopts it. */
+  /** Uploads the rest, for at most 5 s. What remains stays on the disk, and the next start adopts it. */
   stop(): Promise<void>;
 }
 
-/** The same, again and again. */
+/** Uploads the segments of one spool until `stop`. */
 export function runSegmentUploads(app: App, spool: Spool): SegmentUploads {
   return runUploads(app, spool, () => uploadSegments(app, spool));
 }
 
 /**
- * The same for a whole data directory: a start adopts what earlier processes left there, at once. A segment that a neighbour on the same directory
- * still writes to is sealed by that; the neighbour goes on in another one.
+ * The same for a whole data directory. A start adopts the segments of earlier processes at once. That also seals a segment that another process on
+ * the same directory still writes to; that process continues in a new one.
  */
 export function runDirectoryUploads(app: App, spool: Spool, node: string): SegmentUploads {
   let adopted = false;

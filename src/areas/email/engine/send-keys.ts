@@ -10,9 +10,9 @@ import * as store from '../store/send-keys.ts';
 
 const maxKeys = 100;
 
-/** What the principal of a send key keeps in `access`. */
+/** `access` of a send key's principal. */
 export interface SendAccess {
-  /** The user name at the SMTP door. */
+  /** The user name for SMTP submission. */
   keyId: string;
   name: string;
   /** Empty: every domain of the organization. */
@@ -37,7 +37,7 @@ export async function mintSendKey(
   return { key, secret };
 }
 
-/** Refused from the moment this commits, wherever it is remembered; its sessions end. */
+/** The key is refused as soon as this commits, in every cache; its sessions end. */
 export async function revokeSendKey(tx: Tx, caches: Caches, org: string, id: string): Promise<store.KeyRow> {
   const key = (await store.revokeKey(tx, org, id)) ?? notFound('send key');
   await dropRights(tx, caches, org, topics.credential(key.id));

@@ -7,7 +7,7 @@ export type SendingDomains = Pick<DomainCache, 'findSendable'>;
 
 export const accessOf = ({ access }: Principal): SendAccess => access as SendAccess;
 
-/** The domain that a key wants to send from, if it may: one of its organization, verified, and within what the key is narrowed to. */
+/** The sending domain, if the key may use it: it belongs to the key's organization, is verified, and is among the key's domains. */
 export async function requireSendingDomain(domains: SendingDomains, principal: Principal, name: string): Promise<{ id: string }> {
   const domain = await domains.findSendable(principal.org.id, [], name);
   if (!domain) return forbidden(`${name} is no domain of your organization here; add it, publish its DNS records, and send from it then`);
@@ -21,7 +21,7 @@ export async function requireSendingDomain(domains: SendingDomains, principal: P
   return domain;
 }
 
-/** A key of an organization that email is not enabled for is told so before anything else. */
+/** Checked before anything else. */
 export function requireEntitled({ entitlements }: Principal): void {
   if (!entitlements.has('email')) throw notEntitled();
 }

@@ -6,13 +6,13 @@ import * as store from '../store/posture.ts';
 import { queueChannel } from './queue/channel.ts';
 import { emitEvents } from './webhooks/emit-events.ts';
 
-/** Null: the default of the installation. */
+/** `null`: the installation's default. */
 export async function setDailyQuota(tx: Tx, actor: Actor, quota: number | null): Promise<void> {
   await store.setQuota(tx, actor.org, quota);
   await audit(tx, actor, 'email.sending.quota', { id: actor.org }, { dailyQuota: quota });
 }
 
-/** Nothing new is accepted, and what is queued waits. False: it was paused already, and the first reason stays. */
+/** No new mail is accepted, and queued mail waits. False: sending was paused already, and the first reason stays. */
 export async function pauseSending(tx: Tx, actor: Actor, reason: string): Promise<boolean> {
   if ((await store.pauseSending(tx, actor.org, reason)) === 0) return false;
   await audit(tx, actor, 'email.sending.pause', { id: actor.org }, { reason });
@@ -21,7 +21,7 @@ export async function pauseSending(tx: Tx, actor: Actor, reason: string): Promis
   return true;
 }
 
-/** What waited goes on. False: it was not paused. */
+/** Queued mail is sent again. False: sending was not paused. */
 export async function resumeSending(tx: Tx, actor: Actor): Promise<boolean> {
   if ((await store.resumeSending(tx, actor.org)) === 0) return false;
   await audit(tx, actor, 'email.sending.resume', { id: actor.org });
@@ -31,8 +31,8 @@ export async function resumeSending(tx: Tx, actor: Actor): Promise<boolean> {
 }
 
 /**
- * Judges organizations of which somebody just bounced hard or complained, in that transaction: whoever comes too near to the limits is warned
- * once, whoever reaches one is paused. What counts is in rows by the hour, whose lock makes two that judge at once see each other.
+ * Checks organizations after a hard bounce or a complaint, in the same transaction. An organization near a limit is warned once; one that reaches
+ * a limit is paused. The counts are rows by the hour, whose locks serialize concurrent checks.
  */
 export async function pauseIfOverLimits(tx: Tx, orgs: readonly string[]): Promise<void> {
   if (orgs.length === 0) return;

@@ -13,17 +13,17 @@ import { isIdempotencyKey } from './read-message.ts';
 import { requireSendingDomain, type SendingDomains } from './sender-authorization.ts';
 import type { Intake, Submission } from './submission.ts';
 
-/** What the doors for programs lean on, whichever protocol they speak. */
+/** What the HTTP APIs and SMTP submission share. */
 export interface SubmitServices {
   intake: Intake;
   domains: SendingDomains;
-  /** Requests of an organization. */
+  /** Request rate limit per organization. */
   sends: RateLimit;
-  /** Told of every send key that is used, for `lastUsedAt`. */
+  /** Called for every use of a send key, for `lastUsedAt`. */
   used(keyId: string): void;
 }
 
-/** Requests a second by an organization, and how many at once after a rest. */
+/** Requests per second of one organization, and the burst. */
 export const sendRate = { perSecond: 10, burst: 50 } as const;
 
 export function requireRate({ sends }: SubmitServices, { org }: Principal): void {
@@ -35,11 +35,11 @@ export interface SubmitContext {
   app: App;
   principal: Principal;
   idempotencyKey: string | undefined;
-  /** What one of them is called in sentences. */
+  /** The path of one message in error messages, such as `messages.3.`. */
   nameOf?: (index: number) => string;
 }
 
-/** Takes messages from a program: composed, judged and stored, all of them or none. */
+/** Checks, composes and stores the messages of one HTTP request: all of them or none. */
 export async function submitMessages({ intake, domains, used }: SubmitServices, bodies: readonly EmailSend[], context: SubmitContext) {
   const { app, principal, idempotencyKey, nameOf = () => '' } = context;
   used(principal.id);
@@ -52,7 +52,7 @@ export async function submitMessages({ intake, domains, used }: SubmitServices, 
     const { id: domainId } = await requireSendingDomain(domains, principal, draft.from.domain);
     const { content, messageId } = await composeMessage(draft, { where: nameOf(i), date: scheduled[i] });
     submissions.push({ ...describe(principal, draft, bodies[i]!.tags, scheduled[i]), domainId, messageId, content });
-    await yieldToLoop(); // a hundred small ones are many milliseconds too
+    await yieldToLoop(); // a batch of a hundred small messages takes many milliseconds too
   }
   const idempotency = idempotencyKey === undefined ? {} : { idempotency: { key: idempotencyKey, fingerprint: await fingerprint(bodies) } };
   return intake.accept({ submissions, ...idempotency });
@@ -71,7 +71,7 @@ const describe = (principal: Principal, draft: Draft, tags: Record<string, strin
   ...(scheduledAt ? { scheduledAt: scheduledAt.toISOString() } : {}),
 });
 
-/** When each is to leave; undefined: now, as is what lies in the past. */
+/** The send time of each message; undefined: now. A time in the past means now. */
 async function readSchedules(app: App, bodies: readonly EmailSend[], nameOf: (index: number) => string): Promise<(Date | undefined)[]> {
   if (bodies.every(({ scheduledAt }) => scheduledAt === undefined)) return [];
   const today = new Date(await app.db.read(now)).getTime();
@@ -84,7 +84,7 @@ async function readSchedules(app: App, bodies: readonly EmailSend[], nameOf: (in
   });
 }
 
-/** The same for the same messages, in whatever order their fields come. Megabytes are hashed in slices. */
+/** Equal for equal messages, regardless of the order of their fields. Long strings are hashed in slices. */
 export async function fingerprint(value: unknown): Promise<Buffer> {
   const hash = createHash('sha256');
   await addValue(hash, value);
@@ -98,7 +98,7 @@ async function addValue(hash: Hash, value: unknown): Promise<void> {
     hash.update(`"${value.length}:`);
     for (let at = 0; at < value.length; at += sliceChars) {
       if (at > 0) await yieldToLoop();
-      hash.update(Buffer.from(value.slice(at, at + sliceChars), 'utf16le')); // half a character is as good as a whole one here
+      hash.update(Buffer.from(value.slice(at, at + sliceChars), 'utf16le')); // half a surrogate pair hashes as well as a whole one
     }
     return;
   }

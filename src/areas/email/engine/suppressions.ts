@@ -5,10 +5,10 @@ import * as store from '../store/suppressions.ts';
 import { suppressionView } from '../views/suppression.ts';
 import { emitEvents } from './webhooks/emit-events.ts';
 
-/** By hand; those that bounce or complain are bounded by what is sent. */
+/** Limit for manual entries. Entries from bounces and complaints are limited by what is sent. */
 const maxManualSuppressions = 100_000;
 
-/** Mail for this address is not sent any more; what is under way already is. */
+/** No further mail is sent to this address; attempts in flight are not stopped. */
 export async function suppress(tx: Tx, org: string, address: string) {
   if (await store.hasSuppressions(tx, org, maxManualSuppressions))
     conflict(
@@ -19,7 +19,7 @@ export async function suppress(tx: Tx, org: string, address: string) {
   return made;
 }
 
-/** The address gets mail again, until it bounces hard once more. */
+/** The address gets mail again, until its next hard bounce or complaint. */
 export async function unsuppress(tx: Tx, org: string, id: string): Promise<store.SuppressionRow> {
   const removed = (await store.removeSuppression(tx, org, id)) ?? notFound('suppression');
   await emitEvents(tx, [{ org, type: 'suppression.deleted', data: { suppression: suppressionView(removed) } }]);

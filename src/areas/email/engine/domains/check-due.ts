@@ -13,15 +13,15 @@ import type { DomainRow } from '../../store/domains.ts';
 import { emitEvents } from '../webhooks/emit-events.ts';
 import { lookUpRecords } from './look-up.ts';
 
-/** The task that looks, by its name. */
+/** The channel that wakes the task, by the task's name. */
 export const checksDue = channelNamed('email.check-domains');
 
-/** Looked up at once, of which an organization has a few: one whose name servers are slow does not hold up the others for long. */
+/** Concurrent lookups in total and per organization: slow name servers of one organization do not delay the others for long. */
 const lookupBatch = { most: 32, perOrg: 4 };
-/** Then the task ends well within its deadline, and goes on the next time. */
+/** The task stops after this, well within its deadline, and continues in its next run. */
 const maxRunMs = 240_000;
 
-/** Every domain that is due, in portions, until none is: each that was looked at is due later, or was changed meanwhile. */
+/** Checks due domains in batches until none is due. A checked domain is due later, or was changed meanwhile. */
 export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger): Promise<void> {
   const until = performance.now() + maxRunMs;
   while (!signal.aborted && performance.now() < until) {
@@ -33,7 +33,7 @@ export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger
   }
 }
 
-/** Looks outside of any transaction; what is written counts only if nothing has changed since the domain was read. */
+/** Looks up outside any transaction. The result counts only if the domain has not changed since it was read. */
 async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, log: Logger): Promise<void> {
   const observed = await unlessAborted(signal, () => lookUpRecords(app, domain));
   const after = await app.db.write(async (tx) => {
@@ -49,7 +49,7 @@ async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, 
     );
 }
 
-/** Sending and receiving are proven by different records, and judged alike. */
+/** Sending and receiving depend on different records, by the same rules. */
 function judge(domain: store.DueRow, observed: readonly Observation[], at: number): store.Checked {
   const send = afterCheck(sendingOf(domain), findingOf(observed, 'send'), at);
   const before = receivingOf(domain);
@@ -59,7 +59,7 @@ function judge(domain: store.DueRow, observed: readonly Observation[], at: numbe
 
 interface States {
   send: Standing['state'];
-  /** Undefined: it is not armed. */
+  /** Undefined: not armed. */
   receive: Standing['state'] | undefined;
 }
 const statesOf = ({ send, receive }: { send: Standing; receive: Standing | undefined }): States => ({
@@ -85,7 +85,7 @@ type CheckedDomain = Pick<
 const isChanged = (domain: CheckedDomain, { send, receive }: States) =>
   send !== domain.send_state || (receive !== undefined && receive !== domain.receive_state);
 
-/** To whoever remembers the domain, and to endpoints. */
+/** Drops cache entries of the domain and emits `domain.updated`. */
 async function publishChange(tx: Tx, { caches }: App, domain: CheckedDomain, after: States): Promise<void> {
   if (!isChanged(domain, after)) return;
   const { org_id: org, id: domainId, name } = domain;
@@ -113,7 +113,7 @@ const receivingOf = (row: CheckedDomain): Standing | undefined =>
         missingSince: secondsOrNull(row.receive_missing_since),
       };
 
-/** Somebody asks to look now. However often they ask, a domain is looked at once in ten seconds. */
+/** A caller requests a check now. A domain is checked at most once in ten seconds. */
 export async function askForCheck(tx: Tx, app: App, domain: DomainRow): Promise<void> {
   const at = secondsOf(await now(tx));
   const send = afterAsking(sendingOf(domain), at);

@@ -4,23 +4,23 @@ import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/domains.ts';
 
 export interface SigningKeys {
-  /** What stands in `d=`. */
+  /** The `d=` tag. */
   domain: string;
   rsa: { selector: string; key: KeyObject };
   ed: { selector: string; key: KeyObject };
 }
 
-/** What every message asks of its domain, remembered: no statement, unless something changed. */
+/** Caches what each message needs of its domain: no statement unless the domain changed. */
 export interface DomainCache {
-  /** The domain of a sender's address, in lower-case ASCII. Undefined: not the organization's, or not one of the key's. */
+  /** By name in lower-case ASCII. Undefined: the domain is not the organization's, or not one of the key's. */
   findSendable(org: string, domainIds: readonly string[], name: string): Promise<store.SendableRow | undefined>;
-  /** Undefined: the domain is gone. */
+  /** Undefined: the domain was deleted. */
   signingKeys(domainId: string): Promise<SigningKeys | undefined>;
 }
 
 export function makeDomainCache({ db, caches, secrets }: Pick<App, 'db' | 'caches' | 'secrets'>): DomainCache {
   const byName = caches.make<store.SendableRow>({ max: 20_000 });
-  // A pair of keys takes some kilobytes, most of them outside of the heap.
+  // A key pair takes some kilobytes, most of them outside the heap.
   const keys = caches.make<SigningKeys>({ max: 4_000, ttlMs: 3_600_000 });
 
   const unsealed = (id: string, which: 'rsa' | 'ed', sealed: Buffer) =>

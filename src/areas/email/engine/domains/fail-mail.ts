@@ -8,7 +8,7 @@ import { failedEventsOf } from '../webhooks/outcome-events.ts';
 const batchSize = 200;
 export const domainDeleted = 'the domain was deleted';
 
-/** Mail that can never be sent, some of it. Returns how many messages: fewer than a portion, and none is left. */
+/** Fails one batch of unsendable messages. Returns its size: below the batch size, none is left. */
 export async function failBatch(tx: Tx, org: string, domainId: string, why: string): Promise<number> {
   const messages = await store.lockUnfinished(tx, org, domainId, batchSize);
   if (!messages.length) return 0;
@@ -18,7 +18,7 @@ export async function failBatch(tx: Tx, org: string, domainId: string, why: stri
   return messages.length;
 }
 
-/** Safe to run twice, and to be killed: each portion is one transaction, and what failed is found no more. */
+/** Safe to run twice and to be killed: each batch is one transaction. */
 export const failMailOfDomain = job(
   'email.fail-mail-of-domain',
   { payload: Type.Object({ org: Type.String(), domainId: Type.String() }) },

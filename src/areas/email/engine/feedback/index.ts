@@ -1,3 +1,18 @@
+/**
+ * Feedback: applies bounce reports (DSN) and complaints (ARF) to recipients of sent mail.
+ *
+ * Flow: the MX listener accepts mail to a return path, which names one recipient (`return-path.ts`) → the arrival reader parses it in a
+ * thread → `recordArrivals` calls `applyReport` in its transaction. The simulator calls it too.
+ *
+ * `followReport` (rules/report) decides the new state: bounced, complained, delivered, or no change. Then, in the same transaction: the recipient's
+ * row and its events, a suppression (hard bounce or complaint), webhook events, the hourly counts, and the automatic pause of the organization.
+ * A complaint counts towards that pause only if its reporter is verified; it suppresses the recipient in any case. The product's own mail and the
+ * simulator's addresses suppress and count nothing.
+ *
+ * Crash and repetition: before the commit nothing has happened, after it everything has. A second run finds the state as the report says, and
+ * changes nothing.
+ */
+
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { type Followed, followReport } from '../../rules/report/follow.ts';
@@ -12,24 +27,20 @@ import { pauseIfOverLimits } from '../sending-pause.ts';
 import type { WebhookEvent } from '../webhooks/emit-events.ts';
 import { emitEvents } from '../webhooks/emit-events.ts';
 
-/** A mail that came to the return path of a recipient, read. */
+/** A parsed mail that came to a recipient's return path. */
 export interface ArrivedReport {
   org: string;
   messageId: string;
-  /** The recipient that the return path names, whatever the report says. */
+  /** The recipient that the return path names; addresses inside the report do not count. */
   recipientId: number;
   parsed: Report;
-  /** Of a complaint: who sent it. Undefined: it was not verified. */
+  /** The verified sender of a complaint; undefined: not verified. */
   reporter?: Reporter | undefined;
 }
 
-/** What followed from a report: what became of its recipient, or nothing. */
+/** The recipient's new state, or `nothing`. */
 export type ReportEffect = 'bounced' | 'complained' | 'delivered' | 'nothing';
 
-/**
- * Applies a report to the recipient whose return path it came to. Safe to run twice: what it says is found to be so already. Killed before its
- * commit nothing of it has happened; after it, everything: state, events, suppression, what endpoints hear, and a pause.
- */
 export const takeReport = (app: App, report: ArrivedReport): Promise<ReportEffect> => app.db.write((tx) => applyReport(tx, report));
 
 export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed, reporter }: ArrivedReport): Promise<ReportEffect> {
@@ -40,11 +51,11 @@ export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed,
   if (!decided) return 'nothing';
   const change: ReportedChange = decided.to === 'complained' ? { ...decided, standing: standingOf(reporter) } : decided;
 
-  // Neither the simulator's mail nor the product's own is held against anybody.
+  // The simulator's mail and the product's own do not count for any organization.
   const isJudged = known.door !== 'relay' && !isSimulated(folded);
   const isHard = change.to === 'bounced' && change.said.bounceType === 'hard';
   const isComplaint = change.to === 'complained';
-  // An unauthenticated complaint ends mail to this recipient, and counts for nothing else: the organization is not judged by it.
+  // An unverified complaint suppresses this recipient, and does not count towards the organization's limits.
   const isCounted = isHard || (change.to === 'complained' && change.standing.counted);
   const isFirst = !known.is_sent && known.door !== 'relay';
   const suppression = await store.writeReportedFate(tx, {
@@ -65,13 +76,13 @@ type ReportedChange =
   | Exclude<NonNullable<Followed>, { to: 'complained' }>
   | (Extract<Followed, { to: 'complained' }> & { standing: ComplaintStanding });
 
-/** What a complaint is worth to the pause of sending, for the log and for endpoints. */
+/** Whether a complaint counts towards the automatic pause; shown in the log and in events. */
 function standingOf(reporter: Reporter | undefined): ComplaintStanding {
   if (reporter && 'domain' in reporter) return { counted: true, reporter: reporter.domain, verifiedBy: reporter.by };
   return { counted: false, notCountedBecause: reporter?.why ?? 'the report could not be verified' };
 }
 
-/** What the log keeps of it. */
+/** The log's fields for a report. */
 function logFieldsOf(change: ReportedChange): Pick<store.ReportedFate, 'error' | 'bounceType' | 'detail'> {
   if (change.to === 'complained') {
     const { complaint, standing } = change;
@@ -90,7 +101,7 @@ function logFieldsOf(change: ReportedChange): Pick<store.ReportedFate, 'error' |
   };
 }
 
-/** In the order in which it happened. */
+/** In order of occurrence. */
 function reportEventsOf(
   { org_id: org, message_id: messageId, address: recipient }: store.ReportedRow,
   change: ReportedChange,

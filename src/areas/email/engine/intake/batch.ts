@@ -16,11 +16,11 @@ import { judge, type Verdict } from './judge.ts';
 import { findLiveKeys } from './live-keys.ts';
 import type { Prepared } from './prepare.ts';
 
-/** What one caller handed in, and how to answer. */
+/** A request that waits for its batch. */
 export interface PendingSubmit {
   request: SubmitRequest;
   prepared: Prepared[];
-  /** What this process goes on with at once is born under this. */
+  /** The lease of recipients that this process sends to at once. */
   lease: string;
   resolve(answer: SubmitResult): void;
   reject(error: unknown): void;
@@ -29,17 +29,17 @@ export interface PendingSubmit {
 export interface BatchOptions {
   app: App;
   spool: Spool;
-  /** This machine, on which the segment is. */
+  /** The node that has the segment on its disk. */
   node: string;
-  /** Whoever sends in this process, if anybody does now. */
+  /** This process's queue, or `noQueue`. */
   queue: () => Pick<Queue, 'reserve' | 'release' | 'start' | 'isSending'>;
-  /** Segments of which a row is committed. */
+  /** Segments whose row is committed. */
   knownSegments: Set<string>;
-  /** Organizations of whom something was refused lately, or not sent. */
+  /** Organizations whose last batch had a refusal or a suppressed recipient. They skip the fast path. */
   orgsToJudge: Set<string>;
 }
 
-/** One write and one sync for all bytes, in one transaction for all rows; both before anybody is answered. */
+/** One write and one sync for all bytes, and one transaction for all rows, both before any caller is answered. */
 export const writeBatch = (options: BatchOptions, batch: PendingSubmit[]): Promise<void> =>
   retrySealed(options.spool, () => writeOnce(options, batch));
 
@@ -59,7 +59,7 @@ async function writeOnce(options: BatchOptions, batch: PendingSubmit[]): Promise
   let result: WrittenBatch;
   try {
     result = await app.db.write(async (tx) => {
-      releaseReserved(); // a transaction that lost a race is run again
+      releaseReserved(); // the database layer may run this transaction again
       const askedAt = performance.now();
       const facts = await loadFacts(tx, batch);
       const verdicts = judge(batch, facts, app.config.email_daily_quota);
@@ -89,19 +89,19 @@ async function writeOnce(options: BatchOptions, batch: PendingSubmit[]): Promise
   });
 }
 
-/** A segment has its row before anything in it has one. */
+/** A segment's row precedes the rows of its messages. */
 export const registerSegment = async (tx: Tx, { knownSegments, node }: BatchOptions, segment: string | undefined): Promise<void> => {
   if (segment !== undefined && !knownSegments.has(segment)) await store.addSegment(tx, segment, node);
 };
 
-/** Its row is committed. */
+/** Called once the segment's row is committed. */
 export function rememberSegment({ knownSegments }: BatchOptions, segment: string | undefined): void {
   if (segment === undefined || knownSegments.has(segment)) return;
-  knownSegments.clear(); // no batch goes into an earlier one any more
+  knownSegments.clear(); // earlier segments get no further batches
   knownSegments.add(segment);
 }
 
-/** Whoever had something refused is asked about first the next time, and not any more once everything of theirs is taken. */
+/** An organization with a refusal is judged first in its next batch, until a batch of its messages is accepted whole. */
 function rememberRefusedOrgs({ orgsToJudge }: BatchOptions, batch: PendingSubmit[], verdicts: Verdict[]): void {
   const orgOf = (n: number) => batch[n]!.request.submissions[0]!.org;
   verdicts.forEach((_, n) => void orgsToJudge.delete(orgOf(n)));
@@ -110,24 +110,24 @@ function rememberRefusedOrgs({ orgsToJudge }: BatchOptions, batch: PendingSubmit
   });
 }
 
-/** The bytes of what is accepted, and of nothing else: no refusal and no answer that is given again costs the disk anything. */
+/** Appends the bytes of accepted messages only: refusals and replayed answers cost no disk. */
 export function appendToSpool({ spool }: BatchOptions, batch: PendingSubmit[], verdicts: Verdict[]) {
   const inline = batch.flatMap(({ prepared }, n) => ('ids' in verdicts[n]! ? prepared.filter((p) => p.inline) : []));
   const { places, written, takeBack } = inline.length
     ? spool.append(inline.map((p) => p.inline!))
     : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
-  written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
+  written.catch(() => {}); // awaited before COMMIT, unless a statement fails first
   return { positionOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written, takeBack };
 }
 
-/** Large ones were objects before they were judged. What is not removed here is swept in a day. */
+/** A large message is an object before it is judged. The orphan sweep removes what this misses within a day. */
 function discardObjects({ storage, log }: App, prepared: Prepared[]): void {
   for (const { key } of prepared)
     if (key)
       storage.remove(key).catch((error) => log.warn({ err: error, key }, 'content of mail that was not accepted is not removed yet'));
 }
 
-/** Everything that the verdicts need, in one round trip. */
+/** Loads everything that verdicts depend on, in one round trip. */
 async function loadFacts(tx: Tx, batch: PendingSubmit[]) {
   const submissions = batch.flatMap(({ request }) => request.submissions);
   const keys = batch.flatMap(
@@ -165,7 +165,7 @@ export type BatchFacts = Awaited<ReturnType<typeof loadFacts>>;
 export interface Rows {
   messages: store.NewMessage[];
   recipients: store.NewRecipient[];
-  /** What this process goes on with, once the ids of the rows are known; `beginning` is what the rows' ids have before those given here. */
+  /** The recipients that this process sends to, once row ids are known. `idPrefix` precedes the message ids chosen here. */
   leasedRecipients(
     inserted: readonly { id: number; message_id: string; address: string }[],
     at: string,
@@ -173,7 +173,7 @@ export interface Rows {
   ): LeasedRecipient[];
 }
 
-/** Rows of what was accepted; recipients that this process has room for are born under its lease. */
+/** Rows for accepted messages. Recipients that get an in-flight slot are inserted under this process's lease. */
 export function makeRows(
   options: WithChosenQueue,
   batch: PendingSubmit[],
@@ -212,7 +212,7 @@ export function makeRows(
   };
 }
 
-/** With the queue that the whole batch goes to, whatever starts or stops meanwhile. */
+/** One batch uses one queue, even if the queue starts or stops meanwhile. */
 type WithChosenQueue = Omit<BatchOptions, 'queue'> & { queue: ReturnType<BatchOptions['queue']> };
 
 export interface ReservedSlot {

@@ -1,3 +1,21 @@
+/**
+ * Intake of outgoing mail: from a checked submission to a synced, committed message.
+ *
+ * Actors: the HTTP API and SMTP submission call `accept`; one writer loop per process writes batches; the queue sends.
+ *
+ * Flow: `accept` → `requireCapacity` (503 when an organization has too many messages waiting) → `prepare` (count and hash the bytes; a
+ * large message becomes an object in storage) → `RequestQueue` → one batch at a time: the fast path (`whole-batch.ts`, one statement) or, when
+ * something may be refused, `batch.ts` (judge each request, then write) → the queue starts the leased recipients → the callers are answered.
+ * Requests that arrive while a batch is written form the next batch, so the cost per message falls under load. Organizations take turns.
+ *
+ * A request ends accepted, replayed (its Idempotency-Key was used before with the same content) or refused: key revoked, sending paused, domain not
+ * verified, daily quota used up. All messages of a request share the verdict.
+ *
+ * Crash: a caller is answered only after its bytes are synced and its rows are committed. A crash before that leaves bytes without rows, which
+ * are never read, or an object without a row, which the orphan sweep removes. A crash after it loses nothing: rows and segments
+ * survive, and leased recipients are claimed by another process once the lease lapses.
+ */
+
 import { randomUUID } from 'node:crypto';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../../kernel/errors.ts';
@@ -9,27 +27,20 @@ import { makeRequestQueue } from './request-queue.ts';
 import { acceptWholeBatch } from './whole-batch.ts';
 
 export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments' | 'orgsToJudge'> {
-  /** Messages of one organization that may wait for the next batch. */
+  /** Messages of one organization that may wait for a batch. */
   maxWaitingPerOrg?: number;
 }
 
 /**
- * Who was just answered often has more to hand in. If others wait too, their batch waits so long for those: a batch of twice as many costs
- * the database two thirds of what two cost. Only while this process sends: then the processor is what there is too little of, and it signs meanwhile.
+ * A client that was just answered often submits again at once. If other requests wait, the next batch waits this long for such clients: one batch
+ * of double size costs the database two thirds of two batches. Only while this process sends: CPU is scarce then, and signing uses the pause.
  */
 const waitForMoreMs = 5;
-/** Beyond so many, twice as many save little. */
+/** Waiting for more requests than this saves little. */
 const largeEnoughBatch = 40;
 
 export type SubmitResult = { messages: AcceptedMessage[]; replayed: boolean };
 
-/**
- * Takes what doors hand in. What arrives while a batch is written is the next batch: whoever comes alone waits for nobody, and the
- * busier it is, the less each message costs. A batch takes organizations in turn.
- *
- * A message is answered for when its bytes were synced and its rows committed. If the process dies before that, nobody was told that it was
- * taken: bytes without rows are a torn end of a segment.
- */
 export function makeIntake(options: IntakeOptions): Intake {
   const { app } = options;
   const waiting = makeRequestQueue(options.maxWaitingPerOrg ?? 2_000);
@@ -74,7 +85,7 @@ export function makeIntake(options: IntakeOptions): Intake {
   };
 }
 
-/** One that the database cannot take must not take the others along: they are then written in halves, down to it. */
+/** When the database refuses a value, the batch is written in halves until the bad request stands alone. */
 async function writeOrSplit(options: BatchOptions, batch: PendingSubmit[]): Promise<void> {
   try {
     if (!(await acceptWholeBatch(options, batch))) await writeBatch(options, batch);

@@ -5,12 +5,12 @@ import type { AcceptedMessage } from '../submission.ts';
 import type { BatchFacts, PendingSubmit } from './batch.ts';
 
 export type Verdict =
-  /** `isOurs`: its Idempotency-Key was taken by this batch, and is free again. */
+  /** `holdsIdempotencyKey`: this batch claimed the key, and frees it again. */
   | { refusal: Refusal; holdsIdempotencyKey: boolean }
   | { messages: AcceptedMessage[]; replayed: true }
   | { messages: AcceptedMessage[]; replayed: false; ids: string[]; suppressed: ReadonlySet<string> };
 
-/** Who is taken, in the order in which they came: what one takes of the day's quota the next one does not have. */
+/** Verdicts in order of arrival: each accepted request uses up daily quota before the next one is judged. */
 export function judge(batch: PendingSubmit[], facts: BatchFacts, defaultQuota: number): Verdict[] {
   const used = new Map<string, number>();
   let nextId = 0;

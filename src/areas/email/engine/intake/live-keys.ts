@@ -8,13 +8,12 @@ import type { Submission } from '../submission.ts';
 
 type KeyedSubmission = Pick<Submission, 'org' | 'sendKeyId'>;
 
-/** Why what a key handed in is refused after all; undefined: it is not. */
+/** The refusal of a submission because of its send key; undefined: the key is good. */
 export type RefuseKey = (submission: KeyedSubmission) => Refusal | undefined;
 
 /**
- * Begins the transaction of a batch: shares the locks of its send keys, then asks which of them are still good. A key that was revoked while
- * its message waited for the batch hands in nothing, and one whose revocation is under way is told to come again: a batch holds messages of
- * many tenants, so it waits for none. The statements that follow may be given at once.
+ * First step of a batch's transaction: takes shared locks on its send keys, then reads which keys are still valid. A key revoked while its
+ * message waited is refused. A key that is being revoked gets 503: a batch holds messages of many tenants, so it does not wait for the lock.
  */
 export async function findLiveKeys(tx: Tx, submissions: readonly KeyedSubmission[]): Promise<RefuseKey> {
   const keys = [...new Map(submissions.map(({ sendKeyId: id, org }) => [id, org]))];
@@ -41,7 +40,7 @@ export async function findLiveKeys(tx: Tx, submissions: readonly KeyedSubmission
 
 const topicsOf = (org: string, key: string) => [topics.org(org), topics.credential(key)];
 
-/** The keys of a batch, each once, and their rights locks: for a statement that shares and asks in one. */
+/** The distinct keys of a batch and their rights locks, for a statement that locks and checks in one. */
 export function keysOf(submissions: readonly KeyedSubmission[]): { keys: string[]; locks: string[] } {
   const keys = new Set<string>();
   const locks = new Set<string>();

@@ -1,19 +1,19 @@
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { PendingSubmit } from './batch.ts';
 
-/** So much goes into one batch. */
+/** Limits of one batch. */
 const maxMessagesPerBatch = 500;
 const maxBytesPerBatch = 8 * 2 ** 20;
 
-/** Who waits for the next batch: by organization, so that one with very many does not stand before the others. */
+/** Requests that wait for a batch, by organization: one with many requests does not delay the others. */
 export interface RequestQueue {
   requireCapacity(org: string, messages: number): void;
   add(org: string, entry: PendingSubmit): void;
-  /** The next batch, organizations in turn; empty when nobody waits. */
+  /** The next batch, organizations in turn; empty when no request waits. */
   nextBatch(): PendingSubmit[];
-  /** Callers that wait. */
+  /** Waiting requests. */
   readonly size: number;
-  /** Until so many wait, or some milliseconds are over. For one at a time. */
+  /** Resolves once `size` requests wait, or after the timeout. One call at a time. */
   waitForSize(size: number, timeoutMs: number): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export function makeRequestQueue(maxWaitingPerOrg: number): RequestQueue {
         if (first === undefined) break;
         const [org, entries] = first;
         const entry = entries.shift()!;
-        // Whoever had a turn stands behind everybody else, in this batch and the next.
+        // An organization that had its turn goes to the end, for this batch and the next.
         waiting.delete(org);
         if (entries.length > 0) waiting.set(org, entries);
         batch.push(entry);

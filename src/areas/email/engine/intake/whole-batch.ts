@@ -18,14 +18,14 @@ import {
 import type { Verdict } from './judge.ts';
 import { keysOf } from './live-keys.ts';
 
-/** Something stands in the way of one of them: each must be judged. */
+/** The statement refused the batch: each request must be judged. */
 class NeedsJudging extends Error {}
 
 type Accepted = Extract<Verdict, { ids: string[] }>;
 
 /**
- * Accepts a batch of which nothing is refused, in one statement beside the write of its bytes; nearly all are such. False: nothing has
- * happened, and each must be judged (`writeBatch`). Of whoever had something refused lately nothing is written first.
+ * The fast path: accepts a batch in which nothing is refused, in one statement parallel to the write of its bytes. Nearly all batches are such.
+ * False: nothing was written, and each request must be judged (`writeBatch`). An organization with a recent refusal skips the fast path.
  */
 export async function acceptWholeBatch(options: BatchOptions, batch: PendingSubmit[]): Promise<boolean> {
   if (batch.some((entry) => mustBeJudged(options, entry))) return false;
@@ -46,7 +46,7 @@ export async function acceptWholeBatch(options: BatchOptions, batch: PendingSubm
   }));
   try {
     committed = await app.db.write(async (tx) => {
-      releaseReserved(); // a transaction that lost a race is run again
+      releaseReserved(); // the database layer may run this transaction again
       await takeBack();
       const appended = appendToSpool(options, batch, verdicts);
       const { segment } = appended;
@@ -86,7 +86,7 @@ function mustBeJudged({ orgsToJudge }: BatchOptions, { request: { submissions, i
   );
 }
 
-/** The random part of ids: the database knows what time it is, and puts it before them. */
+/** The random part of ids. The database prefixes its own time. */
 const makeIdSuffixes = (count: number): string[] =>
   makeIds('msg', '1970-01-01T00:00:00Z', count).map((id) => id.slice('msg_0000000000'.length));
 

@@ -9,20 +9,20 @@ import { leaseSeconds, sendDeadlineAfter } from './lease.ts';
 import type { SendRefusal } from './outcome.ts';
 import { recheckScheduled } from './scheduled.ts';
 
-/** So many at a time, so that a claim stays short. */
+/** Keeps the claim's transaction short. */
 export const maxPerClaim = 100;
-/** By the clock, whatever nobody told us of. */
+/** Finds recipients whose notification was lost, and those that fall due. */
 const pollIntervalMs = 1_000;
-/** After a recipient that was not worth a claim of its own was finished, wait for more of them. */
+/** Nudges within this time share one claim. */
 const coalesceMs = 20;
 
 export interface ClaimLoop {
-  /** There may be something. */
+  /** Asks for a claim soon. */
   nudge(): void;
   stop(): Promise<void>;
 }
 
-/** Looks for what is due whenever it is told that there may be something, and once a second. */
+/** Runs `claim` after a nudge, and at least once a second. Only one claim runs at a time. */
 export function makeClaimLoop({ app }: Pick<QueueOptions, 'app'>, claim: () => Promise<'more' | 'none' | 'full'>): ClaimLoop {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -63,23 +63,23 @@ export function makeClaimLoop({ app }: Pick<QueueOptions, 'app'>, claim: () => P
 }
 
 export interface ClaimCursor {
-  /** Where the next turn begins: after this organization. */
+  /** The next claim begins after this organization. */
   afterOrg: string;
-  /** Whose sending was paused at the last look. */
+  /** Organizations whose sending was paused at the last claim. */
   pausedOrgs: ReadonlySet<string>;
-  /** Rows may wait for room here: whenever there is some, it is worth a look. */
+  /** Rows may wait for a free slot here, so a freed slot is worth a claim. */
   hasBacklog: boolean;
 }
 
 interface ClaimedMail {
   claimed: store.ClaimedRow[];
   messages: store.SentOnRow[];
-  /** Of recipients, by their ids. */
+  /** By recipient id. */
   refusals: ReadonlyMap<number, SendRefusal>;
 }
 const noMail: ClaimedMail = { claimed: [], messages: [], refusals: new Map() };
 
-/** Takes what is due of organizations in turn; those whose sending is paused wait. */
+/** Leases due recipients, organizations in turn. Paused organizations are skipped. */
 export async function claimDue(
   { app, node }: QueueOptions,
   inFlight: InFlight<LeasedRecipient>,

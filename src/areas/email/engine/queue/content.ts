@@ -6,13 +6,13 @@ import { domainOf } from '../../rules/envelope.ts';
 import type { Content, Outgoing } from '../outgoing.ts';
 import type { LeasedRecipient } from './index.ts';
 
-/** With what messages of a domain are signed. */
+/** The DKIM domain and keys for messages of one sending domain. */
 export interface Signing {
   domain: string;
   keys: readonly SigningKey[];
 }
 
-/** Undefined: the domain is gone. */
+/** Undefined: the domain was deleted. */
 export type LoadSigning = (domainId: string) => Promise<Signing | undefined>;
 
 interface ContentsOptions {
@@ -22,31 +22,31 @@ interface ContentsOptions {
   hostname: string;
 }
 
-/** Larger ones are not read into memory. */
+/** Larger messages are streamed. */
 const maxBufferedBytes = 512 * 1024;
 
 export type Contents = ReturnType<typeof makeContents>;
 
-/** Makes of a recipient what goes over the wire. A message is signed once, however many recipients are being sent to. */
+/** Builds the message for one recipient. A message is signed once for all its recipients in flight. */
 export function makeContents(options: ContentsOptions) {
   const { spool, loadSigning, returnPath } = options;
-  /** Of messages that are being sent: to which recipients, and what was signed for them. */
+  /** By message id: its recipients in flight, and their shared signed head. */
   const inFlight = new Map<string, { recipients: Set<number>; head?: Promise<Buffer> | undefined }>();
 
   const headOf = (item: LeasedRecipient, raw: () => Promise<Buffer>): Promise<Buffer> => {
     const entry = inFlight.get(item.messageId);
     if (entry?.head) return entry.head;
     const head = makeHead(options, item, raw);
-    if (!entry) return head; // its last recipient was refused while it was read
+    if (!entry) return head; // its last recipient was refused while the content was read
     entry.head = head;
-    // One that failed is made again for the next attempt.
+    // The next attempt signs again after a failure.
     head.catch(() => {
       entry.head = undefined;
     });
     return head;
   };
   return {
-    /** Undefined: the domain that it is from was deleted. */
+    /** Undefined: the sending domain was deleted. */
     async outgoing(item: LeasedRecipient): Promise<Outgoing | undefined> {
       const signing = await loadSigning(item.domainId);
       if (!signing) return undefined;
@@ -62,11 +62,11 @@ export function makeContents(options: ContentsOptions) {
         returnPath: returnPath(item.id, item.messageId, domain),
         tries: item.tries,
         bytes: item.position.bytes,
-        // In its own organization's name, whoever's mail opened the session that it goes by.
+        // Charged to the message's own organization, although another organization's mail may have opened the session.
         content: AsyncLocalStorage.bind(() => loadContent(spool, item, headOf)),
       };
     },
-    /** This recipient needs it no more. */
+    /** The recipient is settled and no longer needs the signed head. */
     forget(item: LeasedRecipient) {
       const entry = inFlight.get(item.messageId);
       entry?.recipients.delete(item.id);
@@ -114,7 +114,7 @@ async function makeHead({ loadSigning, hostname }: ContentsOptions, item: Leased
   });
 }
 
-/** What is put before a message: signatures, and where it went through. */
+/** The DKIM signatures and the Received field that precede a message. */
 export async function signMessage(message: {
   signing: Signing;
   hostname: string;

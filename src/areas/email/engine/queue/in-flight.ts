@@ -3,7 +3,7 @@ import type { LeasedRecipient } from './index.ts';
 
 const maxInlineBytes = 32 * 2 ** 20;
 
-/** Recipients that this process sends to. */
+/** Recipients leased by this process, and the memory their messages use. */
 export const makeInFlightRecipients = (most: number) =>
   makeInFlight<LeasedRecipient>({
     maxItems: most,

@@ -1,3 +1,28 @@
+/**
+ * The sending queue: from a committed recipient to its settled outcome. docs/areas/email.md lists limits and settings.
+ *
+ * Actors, in each process with the role `worker`: the intake starts just accepted recipients (`reserve`, `start`); the claim loop (claim.ts) leases
+ * due rows; the sender (engine/sending) delivers; the settler (settle.ts) writes outcomes; renew.ts keeps leases; journal-recovery.ts replays
+ * the journals of other processes.
+ *
+ * Flow: lease → in-flight slot (in-flight.ts; 2,000 per process) → for scheduled mail, check again (scheduled.ts) → sign (content.ts) → sender → outcome
+ * (outcome.ts) → append a final outcome to the journal (journal.ts) → settle in batches: the recipient's row, events, suppression, webhook
+ * events and the automatic pause in one transaction → free the slot → claim again if rows may wait.
+ *
+ * States of a recipient's row: queued → sending → delivered, sent (relayed by a smart host), bounced, failed or suppressed. A temporary refusal makes it
+ * deferred, and sending again at its next attempt. After 72 hours of attempts it fails; pauses and local trouble do not count.
+ *
+ * A lease lasts 60 s and is renewed every 20 s. Sending begins at most 40 s after the last successful renewal was requested, so two processes do
+ * not send to one recipient.
+ *
+ * What survives:
+ * - a killed process: leases lapse and another process claims its recipients, after it replayed the journal. Only a message whose final reply was
+ *   never read is sent again;
+ * - an absent database: outcomes wait in memory and, if final, in the journal; no attempt begins after its deadline;
+ * - a power cut: the journal is not synced, so up to a batch of messages may be sent again;
+ * - a stop: recipients in flight have 8 s to finish; the others are queued again.
+ */
+
 import type { App } from '../../../../kernel/app.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
@@ -17,7 +42,7 @@ import { failRecipient, type RecipientOutcome, refuseRecipient, requeue, type Se
 import { renewLeases } from './renew.ts';
 import { makeSettler } from './settle.ts';
 
-/** A recipient that this process has under its lease. */
+/** A recipient leased by this process. */
 export interface LeasedRecipient {
   id: number;
   lease: string;
@@ -26,34 +51,34 @@ export interface LeasedRecipient {
   domainId: string;
   address: string;
   tries: number;
-  /** When it came under the lease. */
+  /** Database time. */
   leasedAt: string;
-  /** Where the message is, and what signing needs to know of it. */
+  /** Where the message's bytes are; the next two fields are what signing needs. */
   position: SpoolPosition;
   headerBytes: number;
   bodyHash: Buffer;
-  /** The message itself, if it just came in. */
+  /** The message's bytes, if they are still in memory from intake. */
   inline?: Buffer;
-  /** Another process has it: what still waits here must not be sent. */
+  /** Another process holds the lease now: if sending has not begun, it must not. */
   isLost?: boolean;
-  /** Why it is not sent after all, though its time has come. */
+  /** Set for scheduled mail that may no longer be sent. */
   refusal?: SendRefusal;
-  /** By the monotonic clock: a message begins before then, or not at all. Later, another process may have leased it unheard. */
+  /** Monotonic milliseconds. Sending must begin before; afterwards the lease may have lapsed and another process may hold it. */
   sendDeadline: number;
 }
 
-/** Recipients on their way: those that were just accepted, and those that rows wait for. It works on a bounded number, and the rest waits in rows. */
+/** The sending worker of this process. See the comment at the top of this file. */
 export interface Queue {
-  /** Whether this process goes on with a recipient that is being accepted; if so, room for it is taken. */
+  /** Reserves an in-flight slot for a recipient that is being accepted. False: it waits as a row. */
   reserve(org: string, domain: string): boolean;
   release(org: string, domain: string): void;
-  /** Goes on with what was reserved. */
+  /** Sends to recipients whose slots were reserved. */
   start(recipients: readonly LeasedRecipient[]): void;
-  /** Whether it works on anything. */
+  /** Whether any recipient is in flight. */
   readonly isSending: boolean;
-  /** What it works on. */
+  /** For metrics. */
   readonly inFlight: Pick<InFlight<LeasedRecipient>, 'count' | 'byOrg'>;
-  /** Recipients of which the database took no outcome: their lease was somebody else's by then. */
+  /** Outcomes that the database refused because another process held the lease by then. */
   readonly lost: number;
   stop(): Promise<void>;
 }
@@ -62,24 +87,24 @@ export interface QueueOptions {
   app: App;
   spool: Spool;
   node: string;
-  /** For the journal. */
+  /** The journal's folder. */
   folder: string;
   sender: Sender;
   loadSigning: LoadSigning;
-  /** What stands in MAIL FROM for a recipient of a message from this domain. */
+  /** The MAIL FROM address for a recipient of a message from this domain. */
   returnPath(recipient: number, messageId: string, domain: string): string;
-  /** Our name in what we add to the message. */
+  /** This server's name in the Received field. */
   hostname: string;
-  /** The other side is a smart host, which says nothing of the recipient. */
+  /** A smart host takes all mail: its 250 does not mean that the recipient's server has it. */
   isRelayed: boolean;
   maxInFlight?: number;
-  /** Told of every outcome that is written down. */
+  /** Called for every outcome that reached the database. */
   onOutcome?(outcome: string): void;
 }
 
 const stopGraceMs = 8_000;
 
-/** No queue here: another process has the role. */
+/** Stands in where this process does not have the `worker` role. */
 export const noQueue: Pick<Queue, 'reserve' | 'release' | 'start' | 'isSending'> = {
   reserve: () => false,
   release: () => {},
@@ -102,11 +127,11 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
     options.onOutcome?.(isLost ? 'lost' : row.state);
     onSettled?.();
     inFlight.remove(item);
-    // Room is no reason to look if nothing waited for it.
+    // A freed slot is worth a claim only if rows may wait for one.
     if (cursor.hasBacklog || !isFinal(row.state)) claimLoop.nudge();
   });
   const settle = (outcome: RecipientOutcome) => {
-    // In the turn in which the other side's answer was read.
+    // Synchronously, in the event-loop turn that read the remote server's reply.
     const onSettled = isFinal(outcome.row.state) ? appendToJournal(app, journal, outcome.row) : undefined;
     contents.forget(outcome.item);
     settler.add(onSettled ? { ...outcome, onSettled } : outcome);
@@ -116,7 +141,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   const work = async (item: LeasedRecipient) => {
     if (item.refusal) return settle(refuseRecipient(item, item.refusal));
     const outcome = isPaused(item) ? requeue(item) : await attempt(options, contents, item, () => shouldSend(item));
-    // What waited for its turn when its organization was paused has not been begun either.
+    // A message that was still waiting for a connection when its organization was paused was not attempted either.
     settle(isPaused(item) && outcome.row.state === 'deferred' && !outcome.row.counts ? requeue(item) : outcome);
   };
   const start = (recipients: readonly LeasedRecipient[]) => {
@@ -167,7 +192,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   };
 }
 
-/** Never rejects: what goes wrong here is a reason to wait. */
+/** Never rejects: a local error defers the recipient by a minute. */
 async function attempt(
   { app, sender, isRelayed }: QueueOptions,
   contents: Contents,
@@ -196,7 +221,7 @@ async function attempt(
   }
 }
 
-/** Asked when its turn has come, and once more before its content is given: the other side may have taken minutes for the envelope. */
+/** Checked when a connection is free, and again before the content is sent: the remote server may take minutes to answer the envelope. */
 const withSendCheck = (outgoing: Outgoing, shouldSend: () => boolean): Outgoing => ({
   ...outgoing,
   shouldSend,
@@ -206,7 +231,7 @@ const withSendCheck = (outgoing: Outgoing, shouldSend: () => boolean): Outgoing 
   },
 });
 
-/** On a full disk it goes on without: then a process that is killed before the database has it sends it twice. */
+/** On a full disk the outcome is not journaled. If the process is then killed before the database has it, the message is sent twice. */
 function appendToJournal(app: App, journal: Journal, row: Fate): (() => void) | undefined {
   try {
     return journal.append(row);

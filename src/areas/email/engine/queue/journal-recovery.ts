@@ -4,8 +4,8 @@ import { renewIntervalMs } from './lease.ts';
 import { settleOutcomes } from './settle.ts';
 
 /**
- * Before a process takes over what another one held, it reads what that one had noted of it: else it would send again what was taken long
- * ago. It looks more often than leases lapse.
+ * Replays the journals of other processes before a claim. A claim may take over recipients of a killed process, whose journal knows which of
+ * them were delivered already. The replay interval is shorter than a lease, so no recipient is claimed between lapse and replay.
  */
 export function makeJournalRecovery({ app, folder }: QueueOptions, journal: Journal) {
   let readAt = Number.NEGATIVE_INFINITY;

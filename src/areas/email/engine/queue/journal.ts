@@ -8,21 +8,22 @@ import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Fate } from '../../store/queue.ts';
 
 /**
- * What other servers said, noted in the turn in which we read it, before the database hears of it. A process that is killed loses nothing
- * that the system has: so only a message whose final answer was never read is sent twice. It is not synced: a power cut may repeat a batch.
+ * A file of final outcomes that the database does not have yet. Each is appended in the event-loop turn that read the remote server's reply.
+ * After `kill -9` the kernel still has the bytes, so only a message whose final reply was never read is sent twice. The file is not synced: a
+ * power cut may repeat a batch.
  *
- * It is written in parts, and a part is there only while something in it is not settled: it does not grow, however long there is no pause.
+ * The journal is written in parts of 1 MiB. A part is removed once all its outcomes are settled, so the journal stays small under constant load.
  */
 export interface Journal {
-  /** Throws when there is no room on the disk. The answer is called once the database has it. */
+  /** Throws when the disk is full. The caller calls the returned function once the database has the outcome. */
   append(row: Fate): () => void;
-  /** Whether a file of the folder is this one's. */
+  /** Whether a file of the folder belongs to this journal. */
   isOwnFile(name: string): boolean;
   close(): void;
 }
 
 const prefix = 'outcomes-';
-/** What comes after so many bytes is another part. */
+/** A new part begins beyond this size. */
 const maxPartBytes = 1024 * 1024;
 
 interface Part {
@@ -30,7 +31,7 @@ interface Part {
   file: number;
   bytes: number;
   unsettled: number;
-  /** A line of it was cut off by a full disk. */
+  /** The last write failed, so the part may end in half a line. */
   isTorn: boolean;
 }
 
@@ -66,7 +67,7 @@ export function openJournal(folder: string): Journal {
       return markSettled(part);
     },
     isOwnFile: (name) => name.startsWith(run),
-    /** What is not settled stays, for whoever comes next. */
+    /** Parts with unsettled outcomes stay on disk for the next process to replay. */
     close() {
       for (const { file } of parts) closeSync(file);
       parts.clear();
@@ -89,13 +90,13 @@ const OutcomeShape = Compile(
   }),
 );
 
-/** Whoever has written nothing for so long, and is gone, will not come back. */
+/** A journal of a dead process is removed once it has been untouched for this long. */
 const staleAfterMs = 120_000;
 
 /**
- * Settles what processes that were killed had noted. A fate counts only under the lease it was noted with, so a journal may be read any
- * number of times, also while its process still runs. One that looks dead may live in another container, so its file is removed only
- * when it has not been touched for a while.
+ * Settles the journaled outcomes of other processes. An outcome counts only under the lease it was written with, so a journal may be replayed any
+ * number of times, also while its process still runs. A process that looks dead may live in another container, so its file is removed only
+ * after two minutes without a write.
  */
 export async function replayJournals(
   folder: string,
@@ -117,12 +118,12 @@ export async function replayJournals(
   return replayed;
 }
 
-/** Its process has settled everything in it meanwhile. */
+/** The owning process settled and removed the part meanwhile. */
 const unlessGone = (error: NodeJS.ErrnoException) => {
   if (error.code !== 'ENOENT') throw error;
 };
 
-/** A process with our own number is one of before: numbers begin anew in every container. */
+/** A journal with our own pid is from an earlier container, where pids began at 1 too. */
 const isAlive = (pid: number): boolean => {
   if (pid === process.pid) return false;
   try {
@@ -132,7 +133,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** The last line may be torn. */
+/** Torn lines are skipped. */
 function parseLine(line: string): Fate[] {
   try {
     const row = JSON.parse(line);

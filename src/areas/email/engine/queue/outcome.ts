@@ -5,16 +5,16 @@ import type { LeasedRecipient } from './index.ts';
 export interface RecipientOutcome {
   item: LeasedRecipient;
   row: Fate;
-  /** It is in the journal; called once the database has it. */
+  /** Set when the journal has this outcome; called once the database has it. */
   onSettled?: () => void;
 }
 
-/** So much of another server's words is kept. */
+/** The rest of a remote server's reply is dropped. */
 const maxReplyChars = 1_000;
-/** A cut may leave half a character, which PostgreSQL does not take. */
+/** Cutting may leave half a surrogate pair, which PostgreSQL refuses. */
 const truncate = (text: string) => text.slice(0, maxReplyChars).toWellFormed();
 
-/** What the log keeps of one attempt. */
+/** The log's row for the outcome of one attempt. */
 export function toRecipientOutcome(item: LeasedRecipient, outcome: Outcome, isRelayed: boolean): RecipientOutcome {
   const { serverReply } = outcome;
   const common = { id: item.id, lease: item.lease, message_id: item.messageId, after_seconds: 0, counts: false, bounce_type: null };
@@ -59,7 +59,7 @@ export function toRecipientOutcome(item: LeasedRecipient, outcome: Outcome, isRe
   }
 }
 
-/** For `lastError`: who said it, and what. */
+/** `lastError`: the remote host and its reply. */
 const lastErrorOf = ({ mx, response }: ServerReply) => truncate(`${mx ? `${mx}: ` : ''}${response}`);
 
 const withoutAttempt = (item: LeasedRecipient) => ({
@@ -72,13 +72,13 @@ const withoutAttempt = (item: LeasedRecipient) => ({
   handed: false,
 });
 
-/** It will not be tried again, for a reason of ours. */
+/** Failed for good for a local reason. */
 export const failRecipient = (item: LeasedRecipient, error: string): RecipientOutcome => ({
   item,
   row: { ...withoutAttempt(item), state: 'failed', error, detail: { stage: 'here', response: error } },
 });
 
-/** What was scheduled and may not leave any more when its time has come. */
+/** Why a scheduled recipient may no longer be sent to when it falls due. */
 export interface SendRefusal {
   state: 'failed' | 'suppressed';
   reason: string;
@@ -89,7 +89,7 @@ export const refuseRecipient = (item: LeasedRecipient, { state, reason }: SendRe
   row: { ...withoutAttempt(item), state, error: reason, detail: { stage: 'here', response: reason } },
 });
 
-/** Its organization's sending is paused, or this server stops: it waits in its row, as if nothing had been begun. */
+/** Its organization's sending is paused, or this server stops: the recipient is queued again without an attempt. */
 export const requeue = (item: LeasedRecipient): RecipientOutcome => ({
   item,
   row: { ...withoutAttempt(item), state: 'queued', error: null, detail: null },

@@ -3,8 +3,7 @@ import { renewRecipients } from '../../store/queue.ts';
 import type { LeasedRecipient } from './index.ts';
 import { leaseSeconds, renewIntervalMs, sendDeadlineAfter } from './lease.ts';
 
-/** Keeps the leases of everything that is worked on here. One that was lost is not begun any more; if it was, it is noticed when its outcome is
- *  written down. */
+/** Renews the leases of all recipients in flight. A lost lease stops an attempt that has not begun; otherwise the database refuses its outcome. */
 export function renewLeases(app: App, items: ReadonlyMap<number, LeasedRecipient>) {
   let isRenewing = false;
   const renewAll = async () => {

@@ -4,8 +4,8 @@ import { type ClaimedRow, findRevoked, findSuppressed, type SentOnRow } from '..
 import type { SendRefusal } from './outcome.ts';
 
 /**
- * Scheduled mail was judged when it was handed in, up to 30 days ago. When its time comes it is judged again: the recipient may be suppressed by
- * now, the organization without email, the key revoked.
+ * Scheduled mail was checked at submission, up to 30 days ago. It is checked again when it falls due: meanwhile the recipient may have been
+ * suppressed, the organization may have lost email, or the key may have been revoked.
  */
 export async function recheckScheduled(
   tx: Tx,

@@ -10,18 +10,18 @@ import { emitEvents } from '../webhooks/emit-events.ts';
 import { outcomeEventsOf } from '../webhooks/outcome-events.ts';
 import type { RecipientOutcome } from './outcome.ts';
 
-/** What is gathered for this long costs the database half of what each by itself would, and a third less than what is gathered for 40 ms. */
+/** Batches of 100 ms cost the database half of single outcomes, and a third less than batches of 40 ms. */
 const batchDelayMs = 100;
 const maxBatchSize = 500;
 const retryDelayMs = 1_000;
 
 export interface Settler {
   add(outcome: RecipientOutcome): void;
-  /** Settles what it has, as long as the database takes it. */
+  /** Settles the remaining outcomes; gives up at the first database error, since the journal has the final ones. */
   stop(): Promise<void>;
 }
 
-/** Writes outcomes down in batches, one at a time. While the database is away they wait here, and in the journal. */
+/** Writes outcomes in batches, one batch at a time. While the database is away, outcomes wait in memory, and final ones also in the journal. */
 export function makeSettler(app: App, settled: (outcome: RecipientOutcome, isLost: boolean) => void): Settler {
   let waiting: RecipientOutcome[] = [];
   let running: Promise<void> | undefined;
@@ -62,7 +62,7 @@ export function makeSettler(app: App, settled: (outcome: RecipientOutcome, isLos
   };
 }
 
-/** One that the database cannot take must not keep the others from being written; what it says besides its fate is given up. */
+/** Splits a batch in halves when the database refuses a value. The refused outcome alone is then written without the remote server's words. */
 export async function settleOutcomes(app: App, outcomeRows: Fate[]): ReturnType<typeof settleRecipients> {
   try {
     return await settleAndEmit(app, outcomeRows);
@@ -79,7 +79,7 @@ export async function settleOutcomes(app: App, outcomeRows: Fate[]): ReturnType<
   }
 }
 
-/** What endpoints hear of it is written in the same transaction. */
+/** Webhook events, the automatic pause and simulated complaints are part of the same transaction. */
 const settleAndEmit = (app: App, outcomeRows: Fate[]) =>
   app.db.write(async (tx) => {
     const settled = await settleRecipients(tx, outcomeRows);

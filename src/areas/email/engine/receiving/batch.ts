@@ -13,14 +13,13 @@ import { SegmentSealed } from '../segments.ts';
 import type { LeasedArrival } from './in-flight.ts';
 import { arrivalsChannel, type InboundIntakeOptions, type InboundMessage } from './inbound-message.ts';
 
-/** What a batch needs to know. */
 export interface InboundBatchOptions extends InboundIntakeOptions {
-  /** Segments of which a row is committed. */
+  /** Segments whose row is committed. */
   knownSegments: Set<string>;
   recentRefusals: RecentRefusals;
 }
 
-/** Who was refused for want of room, and when. */
+/** Recent refusals because of a full quota. */
 export interface RecentRefusals {
   /** `full`: an organization, for everything. `large`: an organization, for large messages. `sender`: an organization and a sender. */
   note(what: 'full' | 'large' | 'sender', name: string): void;
@@ -29,18 +28,18 @@ export interface RecentRefusals {
 
 export type TakeResult = { id: string } | { error: unknown };
 
-/** What a row costs beside its bytes: a flood of tiny messages is one too. */
+/** Counted for each row beside its bytes, so that a flood of tiny messages fills the quota too. */
 export const rowOverheadBytes = 1_024;
-/** So long an organization without room is not asked about again. */
+/** A full organization is not checked again for this long. */
 export const fullCooldownMs = 30_000;
 
-/** The database was asked to COMMIT, and its answer never came: perhaps it was taken. */
+/** The answer to COMMIT was lost: the message may have been accepted. */
 export class CommitInDoubt extends DatabaseUnavailable {}
 
-/** Somebody has no room for theirs: each must be judged. */
+/** An organization or sender is over its quota: each message must be judged. */
 class QuotaExceeded extends Error {}
 
-/** Nearly always there is room for all of them, and one statement does everything. Else nothing has happened, and each is judged before it is written. */
+/** Tries one statement for the whole batch, which nearly always fits the quotas. Otherwise nothing was written, and each message is judged first. */
 export async function writeBatch(options: InboundBatchOptions, messages: readonly InboundMessage[]): Promise<TakeResult[]> {
   if (
     !messages.some(({ destinations }) =>
@@ -76,7 +75,7 @@ async function writeOnce(options: InboundBatchOptions, messages: readonly Inboun
   let written: WrittenBatch;
   try {
     written = await app.db.write(async (tx) => {
-      isReadyToCommit = false; // a transaction that lost a race is run again
+      isReadyToCommit = false; // the database layer may run this transaction again
       releaseReserved();
       await takeBack();
       const refusals = isJudged ? judgeQuota(options, messages, await readUsage(tx, messages)) : [];
@@ -111,7 +110,7 @@ async function writeOnce(options: InboundBatchOptions, messages: readonly Inboun
   }
   const { refusals, rows, beginning, leased, segment } = written;
   if (segment !== undefined && !knownSegments.has(segment)) {
-    knownSegments.clear(); // no batch goes into an earlier one any more
+    knownSegments.clear(); // earlier segments get no further batches
     knownSegments.add(segment);
   }
   worker.start(leased);
@@ -127,13 +126,13 @@ const sizeOf = ({ content }: InboundMessage) => (Buffer.isBuffer(content) ? cont
 interface Usage {
   /** By organization. */
   stored: Map<string, number>;
-  /** By organization and sender. */
+  /** By organization and sender address. */
   bySender: Map<string, number>;
 }
 
 const senderKey = (org: string, sender: string) => `${org} ${sender}`;
 
-/** The organizations' rows are locked, and with them those of their senders. */
+/** Locks the organizations' usage rows, and so those of their senders. */
 async function readUsage(tx: Tx, messages: readonly InboundMessage[]): Promise<Usage> {
   const stored = await store.lockReceived(tx, orgsOf(messages));
   const senders = await store.readSenders(tx, orgsOf(messages), [...new Set(messages.map(({ sender }) => sender))]);
@@ -143,7 +142,7 @@ async function readUsage(tx: Tx, messages: readonly InboundMessage[]): Promise<U
   };
 }
 
-/** In the order in which they came: the room that one takes the next one does not have. Reports have some room beyond it. */
+/** In order of arrival: each accepted message uses up quota before the next one is judged. Reports have a higher limit. */
 function judgeQuota(
   { app, recentRefusals }: InboundBatchOptions,
   messages: readonly InboundMessage[],
@@ -183,19 +182,19 @@ function appendToSpool(spool: Spool, accepted: readonly InboundMessage[]) {
   const { places, written, takeBack } = inline.length
     ? spool.append(inline.map(({ content }) => content as Buffer))
     : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
-  written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
+  written.catch(() => {}); // awaited before COMMIT, unless a statement fails first
   return { positionOf: new Map(inline.map((message, n) => [message, places[n]!])), segment: places[0]?.key, written, takeBack };
 }
 
 interface Rows {
   arrivals: store.NewArrival[];
-  /** The bytes of those that this process goes on with, by their leases. */
+  /** Bytes of the arrivals leased by this process, by lease. */
   inline: Map<string, Buffer | undefined>;
-  /** The id in the log of the first message that it became; `beginning` is what new ids have before those given here. */
+  /** The log id of the message's first row; `beginning` precedes the ids chosen here. */
   idOf(message: InboundMessage, beginning: string): string;
 }
 
-/** A message for each route that it takes: each has an endpoint, and a fate of its own. They share their bytes. */
+/** One row per route: each has its own endpoint and outcome. The rows share their bytes. */
 function makeRows(
   accepted: readonly InboundMessage[],
   positionOf: ReadonlyMap<InboundMessage, SpoolPosition>,
@@ -236,13 +235,13 @@ function makeRows(
   return { arrivals, inline, idOf: (message, beginning) => messageIdOf(firstRowOf.get(message)!, beginning) };
 }
 
-/** The random part of ids: the database knows what time it is, and puts it before them. */
+/** The random part of ids. The database prefixes its own time. */
 const makeIdSuffixes = (count: number): string[] =>
   makeIds('msg', '1970-01-01T00:00:00Z', count).map((id) => id.slice('msg_0000000000'.length));
 
 const messageIdOf = ({ route_id, id }: store.NewArrival, beginning: string) => (route_id === null ? id : `${beginning}${id}`);
 
-/** `most`: what each may have stored with it, above which it depends on what is large, and whose it is; null: it was judged before. */
+/** `most`: up to this many stored bytes the statement accepts without judging size and sender; null: already judged. */
 function countOrgs(arrivals: readonly store.NewArrival[], shares: { large: number } | undefined) {
   const counted = new Map<string, { org: string; messages: number; bytes: number; most: number | null }>();
   for (const { org_id: org, body_bytes } of arrivals) {
@@ -252,7 +251,7 @@ function countOrgs(arrivals: readonly store.NewArrival[], shares: { large: numbe
   return [...counted.values()];
 }
 
-/** Reports are nobody's share: one has an address of its own, which its sender was given. */
+/** Reports count for no sender: each comes to a return path that we gave to its sender. */
 function countSenders(arrivals: readonly store.NewArrival[]) {
   const counted = new Map<string, { org: string; sender: string; bytes: number }>();
   for (const { org_id: org, route_id, received_from: sender, body_bytes } of arrivals) {
@@ -263,7 +262,7 @@ function countSenders(arrivals: readonly store.NewArrival[]) {
   return [...counted.values()];
 }
 
-/** What this process goes on with. */
+/** The arrivals that this process reads. */
 function leasedArrivalsOf(
   { arrivals, inline }: Rows,
   { beginning, born }: { beginning: string; born: readonly { id: number; lease: string }[] },

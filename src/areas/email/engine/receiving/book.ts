@@ -12,14 +12,14 @@ export type Destination =
   | { kind: 'route'; org: string; domainId: string; routeId: string; endpointId: string }
   /** A return path: it names a recipient of a message that was sent. */
   | { kind: 'report'; org: string; messageId: string; recipientId: number }
-  /** `foreign`: we do not receive for this domain. `unproven`: its owner has not shown yet that it is theirs. */
+  /** `foreign`: we do not receive for this domain. `unproven`: the domain is not verified yet. */
   | { kind: 'foreign' }
   | { kind: 'unknown' }
   | { kind: 'unproven' };
 
-/** Decides for whom we take mail. What routes say is remembered, and forgotten in the transaction that changes it. */
+/** Decides which recipients are accepted. Routes are cached; a transaction that changes them drops the entry. */
 export interface DestinationLookup {
-  /** The domain in lower case. */
+  /** `domain` in lower case. */
   find(local: string, domain: string): Promise<Destination>;
 }
 
@@ -59,7 +59,7 @@ export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, 
       if (!found || found.receive_state === 'none') return { kind: 'foreign' };
       const route = found.isEntitled ? findRoute(found.routes, local) : undefined;
       if (!route) return { kind: 'unknown' };
-      // Whoever registers a name first could have its mail while its MX still leads here from before.
+      // Otherwise an organization that registers a name could get its mail while the MX still points here from an earlier owner.
       if (found.send_state !== 'verified') return { kind: 'unproven' };
       return { kind: 'route', org: found.org_id, domainId: found.id, routeId: route.id, endpointId: route.endpoint_id };
     },

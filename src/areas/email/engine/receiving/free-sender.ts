@@ -10,10 +10,10 @@ export interface Freed {
   bytes: number;
 }
 
-/** Whose mail takes the room of an organization: the twenty senders with most of it. */
+/** The twenty senders that use most of an organization's inbound quota. */
 export const showSenders = (tx: Tx, org: string) => listSenders(tx, org, 20);
 
-/** Forgets the content of one sender's finished messages, a portion in each transaction, so that there is room for others' mail. */
+/** Drops the content of one sender's finished messages, a batch per transaction, to free quota for other senders. */
 export async function freeSender(
   inTransaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>,
   actor: Actor,

@@ -1,13 +1,13 @@
 import type { ArrivalRow } from '../../store/receiving/arrivals.ts';
 import { makeInFlight } from '../in-flight.ts';
 
-/** What arrived and is under this process's lease. */
+/** An arrival leased by this process. */
 export type LeasedArrival = Omit<ArrivalRow, 'received_at' | 'late_ms' | 'place'> & {
-  /** Its bytes, if it just came in. */
+  /** Its bytes, if they are still in memory from intake. */
   raw?: Buffer;
 };
 
-/** What arrived and is read by this process. */
+/** Arrivals leased by this process, and the memory their bytes use. */
 export const makeInFlightArrivals = () =>
   makeInFlight<LeasedArrival>({
     maxItems: 512,

@@ -5,33 +5,33 @@ import type { Envelope } from '../../rules/receiving.ts';
 import type { Destination } from './book.ts';
 import type { LeasedArrival } from './in-flight.ts';
 
-/** Told when something has arrived that nobody goes on with yet. */
+/** Notified when an arrival waits that no process has leased. */
 export const arrivalsChannel = channelNamed('email.arrivals');
 
-/** A message as a door took it in: for whom it is was decided there. */
+/** A message that the MX listener received. Its destinations were decided at RCPT. */
 export interface InboundMessage {
   envelope: Omit<Envelope, 'rcptTo'>;
-  /** The network address that it came from, as senders are counted. */
+  /** The sender's network address, as quotas count it. */
   sender: string;
-  /** By route, or one report. */
+  /** One entry per route, or one report. */
   destinations: readonly { destination: Extract<Destination, { org: string }>; addresses: string[] }[];
   content: Buffer | { key: string; bytes: number };
 }
 
-/** Who reads what is taken in. */
+/** The worker that reads arrivals. */
 export interface ArrivalWorker {
-  /** Whether this process goes on with what is being taken in; if so, room for it is taken. */
+  /** Reserves an in-flight slot for an arrival that is being accepted. False: it waits as a row. */
   reserve(org: string): boolean;
   release(org: string): void;
-  /** Goes on with what was reserved. */
+  /** Reads arrivals whose slots were reserved. */
   start(arrivals: readonly LeasedArrival[]): void;
 }
 
 export interface InboundIntakeOptions {
   app: App;
-  /** Of its own: the other one is written to by those who send. */
+  /** Not the spool of outgoing mail, which is written to at the same time. */
   spool: Spool;
   node: string;
-  /** Whoever reads in this process, if anybody does now. */
+  /** This process's arrival reader, or `noArrivalReader`. */
   arrivalWorker: () => ArrivalWorker;
 }

@@ -1,3 +1,25 @@
+/**
+ * Receiving: from a connection of a remote mail server to a recorded message and its webhook event.
+ *
+ * Actors: the MX listener (planes/mx, role `smtp`); the destination lookup, which decides at RCPT; the inbound intake (intake.ts, batch.ts), which
+ * stores messages; the arrival reader of this file (roles `smtp` and `worker`), which has messages parsed in threads (clients/reader) and records them.
+ *
+ * Flow: RCPT → route, report (a return path of sent mail) or refusal → DATA → inbound intake: quotas by organization and sender, then one write, one
+ * sync and one transaction per batch → 250. Each route of a message is one arrival row. The arrival reader leases rows: those just accepted if a
+ * slot is free, the others by claims. A reader thread parses the message and judges SPF, DKIM, DMARC and ARC. `recordArrivals` then writes the
+ * log row, emits the event to the route's endpoint or applies the report, and deletes the arrival, in one transaction.
+ *
+ * An arrival row waits, is leased (60 s, renewed every 20 s), and ends recorded. If its bytes are missing or no memory slot is free, it is tried again
+ * after 60 s. After five attempts it is recorded unread, because every reader of it was killed.
+ *
+ * What survives:
+ * - before COMMIT: the remote server got no 250 and sends again. If the answer to COMMIT is lost, it gets a temporary error, so the message may
+ *   be recorded twice;
+ * - after COMMIT: row and bytes survive a kill. Another process reads the arrival once the lease lapses; it is recorded once, under one id;
+ * - an absent database: the read result is kept in memory and recorded once the database is back;
+ * - a stop: arrivals in flight are released at once.
+ */
+
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,36 +45,36 @@ export interface ArrivalReaderOptions {
   spool: Spool;
   node: string;
   mailHost: string;
-  /** Told of everything that is done. */
+  /** Called for each finished arrival. */
   onOutcome?(outcome: 'told' | 'report' | 'unreadable' | 'lost'): void;
-  /** Told of every report that was applied: what became of its recipient. */
+  /** Called for each applied report. */
   onReport?(effect: ReportEffect): void;
   reader?: Partial<ReaderOptions>;
-  /** For tests: how long a large one waits for its turn. */
+  /** For tests: how long a large message waits for a slot. */
   slotWaitMs?: number;
 }
 
-/** Reads what has arrived, and tells of it. What it works on is under its lease; the rest waits in rows. */
+/** Reads arrivals. Those in flight are leased by this process; the rest waits as rows. */
 export interface ArrivalReader extends ArrivalWorker {
   readonly reader: Pick<Reader, 'threads' | 'ended'>;
   stop(): Promise<void>;
 }
 
-/** Nobody reads here now. */
+/** Stands in while this process reads no arrivals. */
 export const noArrivalReader: ArrivalWorker = { reserve: () => false, release: () => {}, start: () => {} };
 
-/** Of those that are larger than this, so many have their bytes in memory, and of one organization half of them. */
+/** Limits how many large messages are in memory at once; one organization has at most half of the slots. */
 const sizeClasses = [
   { above: 1024 * 1024, slots: 2 },
   { above: 65_536, slots: 16 },
 ];
-/** So often it is taken up; after that it is told with what is known without reading it: whatever reads it does not survive it. */
+/** After this many attempts an arrival is recorded unread: every reader of it was killed. */
 const maxReadAttempts = 5;
-/** Until its bytes are looked for again, or its turn. */
+/** Delay before the next attempt when the bytes are missing or no slot was free. */
 const retrySeconds = 60;
-/** What is read so soon after others were told of is told with the next: a batch costs the database some milliseconds, whatever is in it. */
+/** Minimum time between two batches of results: a batch costs the database some milliseconds, whatever its size. */
 const recordIntervalMs = 100;
-/** Until what was read is told of again, when the database was away. */
+/** Delay before a result is recorded again after the database was unavailable. */
 const recordRetryMs = 500;
 
 const unreadableMail: ReadResult = { kind: 'mail', mail: unreadMail('it could not be read; its content is as it came') };
@@ -90,12 +112,12 @@ export function startArrivalReader(options: ArrivalReaderOptions): ArrivalReader
       if (result) await recordResult(arrival, result);
       else await app.db.write((tx) => store.putBack(tx, [arrival], retrySeconds));
     } catch (error) {
-      // It is still a row: whoever claims it when the lease lapses goes on.
+      // The arrival is still a row, and is claimed again when the lease lapses.
       if (!isUnavailable(error)) app.log.warn({ err: error, message: arrival.message_id }, 'mail that arrived could not be told of yet');
     } finally {
-      // What is held when we stop is given back then, with what was read too late.
+      // At a stop, `stop` releases all arrivals in flight, also those read too late.
       if (!isStopping) inFlight.remove(arrival);
-      // Room is no reason to look if nothing waited for it.
+      // A freed slot is worth a claim only if rows may wait for one.
       if (cursor.hasBacklog) claimLoop.nudge();
     }
   };
@@ -138,20 +160,20 @@ export function startArrivalReader(options: ArrivalReaderOptions): ArrivalReader
 }
 
 interface ClaimCursor {
-  /** Where the next turn begins: after this organization. */
+  /** The next claim begins after this organization. */
   afterOrg: string;
-  /** Rows may wait for room here: whenever there is some, it is worth a look. */
+  /** Rows may wait for a free slot here, so a freed slot is worth a claim. */
   hasBacklog: boolean;
 }
 
-/** Takes what waits, of organizations in turn. */
+/** Leases waiting arrivals, organizations in turn. */
 async function claimArrivals(
   { app, node }: ArrivalReaderOptions,
   inFlight: InFlight<LeasedArrival>,
   cursor: ClaimCursor,
 ): Promise<'full' | { found: LeasedArrival[]; mayBeMore: boolean }> {
   const { byOrg: running, maxPerOrg: perOrg } = inFlight;
-  // What each organization may have depends on what the others have: so a claim is a part of the room, and the next one is judged anew.
+  // The limit per organization depends on what the others hold, so one claim takes only part of the free slots.
   const limit = Math.min(inFlight.freeSlots, maxPerClaim);
   cursor.hasBacklog = true;
   if (limit === 0) return 'full';
@@ -165,7 +187,7 @@ async function claimArrivals(
   return { found, mayBeMore: found.length === limit || cursor.afterOrg !== '' };
 }
 
-/** Undefined: its bytes are not here now. */
+/** Undefined: the bytes are not available now. */
 async function readArrival(
   { app, spool, mailHost }: ArrivalReaderOptions,
   reader: Reader,
@@ -190,12 +212,12 @@ async function readArrival(
   return reader.read(arrival.org_id, reading);
 }
 
-/** It waited for its turn in vain, and nobody has looked at it yet. */
+/** No slot became free in time; the arrival was not read. */
 function undefinedIfThrottled(error: unknown): undefined {
   if (!(error instanceof TenantThrottled)) throw error;
 }
 
-/** A database that is away is no reason to read it again: it is told of once it is back, unless another process has its lease by then. */
+/** While the database is unavailable the result is kept and recorded later, unless another process holds the lease by then. */
 async function retryWhileUnavailable(recordResult: () => Promise<unknown>, isStopping: () => boolean): Promise<void> {
   for (;;) {
     try {
@@ -208,7 +230,7 @@ async function retryWhileUnavailable(recordResult: () => Promise<unknown>, isSto
   }
 }
 
-/** The database was there, but waited for a lock or worked for too long: soon it would do so again, and all who are told of together with it. */
+/** A lock or statement timeout: an immediate retry would time out again, together with the rest of its batch. */
 const isStatementTimeout = (error: unknown) => ['55P03', '57014'].includes(String((error as { cause?: { code?: unknown } }).cause?.code));
 
 async function recordBatch(options: ArrivalReaderOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
@@ -232,7 +254,7 @@ async function renewLeases(app: App, inFlight: InFlight<LeasedArrival>): Promise
     .catch((err) => app.log.warn({ err }, 'leases of mail that arrived could not be renewed'));
 }
 
-/** What was not read to its end is free for others at once. */
+/** Other processes may claim these arrivals at once. */
 async function releaseLeases(app: App, inFlight: readonly LeasedArrival[]): Promise<void> {
   if (inFlight.length > 0) await app.db.write((tx) => store.putBack(tx, inFlight, 0)).catch(() => {});
 }

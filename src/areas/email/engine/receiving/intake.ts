@@ -11,24 +11,24 @@ import { fullCooldownMs, type InboundBatchOptions, type RecentRefusals, rowOverh
 import type { InboundIntakeOptions, InboundMessage } from './inbound-message.ts';
 
 export interface InboundIntake {
-  /** The id in the log of the first message that it became, once it is on disk and in the log. Throws a Refusal that says why not. */
+  /** Resolves with the log id of the first row, once the message is on disk and in the log. Throws a Refusal with the reason otherwise. */
   take(message: InboundMessage): Promise<string>;
-  /** A large message becomes an object while it comes in. */
+  /** Streams a large message into an object. */
   store(stream: Readable): Promise<{ key: string; bytes: number }>;
-  /** Nobody was told that it was taken. */
+  /** Removes the object of a message that was not accepted. */
   discard(key: string): void;
-  /** Whether an organization had no room for mail of this sender a moment ago, or had none lately and has none for so many bytes now. */
+  /** Whether the organization's quota was full for this sender in the last 30 s; or was full within a day and has no room for `bytes` now. */
   isFull(org: string, bytes: number, sender: string): Promise<boolean>;
 }
 
-/** So long it is asked about before a message comes: servers that heard of it come again within hours. */
+/** After a refusal the quota is checked before DATA for this long: remote servers retry within hours. */
 const refusalMemoryMs = 86_400_000;
-/** What is put before a message is no larger. */
+/** Upper bound for the trace header that precedes a message. */
 const maxTraceBytes = 1_024;
-/** A batch costs the database about a millisecond of its own: what comes so soon after the one before is gathered. */
+/** Minimum time between two batches: each costs the database about a millisecond, whatever its size. */
 const minBatchIntervalMs = 20;
 
-/** Takes what arrives: one write, one sync and one transaction for all that came meanwhile. See intake/index.ts, which does so for what leaves. */
+/** Accepts inbound mail in batches: one write, one sync and one transaction each. intake/index.ts does the same for outgoing mail. */
 export function openInboundIntake(options: InboundIntakeOptions): InboundIntake {
   const { app } = options;
   const recentRefusals = makeRecentRefusals();
@@ -66,7 +66,7 @@ export function openInboundIntake(options: InboundIntakeOptions): InboundIntake 
   };
 }
 
-/** What was refused lately, so that the next message is not read to its end for nothing. */
+/** Remembers refusals, so that the next message is refused before its content is read. */
 function makeRecentRefusals(): RecentRefusals {
   const noted = new Map<string, number>();
   return {

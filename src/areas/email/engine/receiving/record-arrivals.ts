@@ -7,15 +7,14 @@ import { applyReport, type ReportEffect } from '../feedback/index.ts';
 import { emitEvents, type WebhookEvent } from '../webhooks/emit-events.ts';
 import type { LeasedArrival } from './in-flight.ts';
 
-/** Something that arrived, and what was read of it. */
+/** An arrival and the result of reading it. */
 export interface ReadArrival {
   arrival: LeasedArrival;
   result: ReadResult;
 }
 
-/** What became of a batch. */
 interface RecordedBatch {
-  /** Arrivals that were still ours. */
+  /** Arrivals whose lease this process still held. */
   recorded: ReadonlySet<number>;
   reportEffects: ReportEffect[];
 }
@@ -23,8 +22,8 @@ interface RecordedBatch {
 const routeGone = 'its route was deleted before it was told';
 
 /**
- * In one transaction: what was read is in the log, the endpoint of its route is told (and a report applied), and the arrival is gone. So
- * whatever is killed, it is told of once, under one id; who lost the lease meanwhile changes nothing.
+ * In one transaction: writes the read result to the log, emits the event to the route's endpoint (or applies the report), and deletes the arrival.
+ * So each arrival yields one event under one id, whichever process is killed. A process that lost the lease changes nothing.
  */
 export async function recordArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<RecordedBatch> {
   const [, owned] = await Promise.all([store.findByIndex(tx), store.takeOut(tx, read.map(toReadRow), routeGone)]);
@@ -56,7 +55,7 @@ function toReadRow({ arrival, result }: ReadArrival): store.ReadRow {
     : { arrival: id, lease, route: null };
 }
 
-/** As the log shows it: by its header; what has none is shown as its envelope has it. */
+/** The log's fields from the header, or from the envelope where the header has none. */
 const logFieldsOf = ({ arrival, mail }: RoutedMail) => ({
   id: arrival.message_id,
   sender: mail.from || arrival.envelope.mailFrom,
@@ -69,7 +68,7 @@ const logFieldsOf = ({ arrival, mail }: RoutedMail) => ({
 function receivedEventOf(app: App, routed: RoutedMail): WebhookEvent {
   const { arrival, mail } = routed;
   const shown = logFieldsOf(routed);
-  // The names and ids around it are short.
+  // 500 bytes for field names and ids.
   const usedBytes = Buffer.byteLength(JSON.stringify([shown.sender, shown.recipients, shown.copies, shown.subject])) + 500;
   const contentUrl = `${app.publicUrl()}/api/v1/email/messages/${arrival.message_id}/content`;
   return {

@@ -8,7 +8,7 @@ import * as store from '../../store/receiving/routes.ts';
 import { lockWebhook } from '../../store/webhooks.ts';
 import { lockDomain } from '../domains/claims.ts';
 
-/** A message is held against all routes of its domain. */
+/** Each message is compared with all routes of its domain. */
 const maxRoutesPerDomain = 500;
 
 export interface NewRoute {
@@ -17,7 +17,7 @@ export interface NewRoute {
   endpointId: string;
 }
 
-/** Domain and endpoint are locked, so that neither goes while the route comes. */
+/** Locks domain and endpoint, so that neither is deleted while the route is created. */
 export async function createRoute(tx: Tx, ctx: Ctx, wanted: NewRoute): Promise<store.RouteRow> {
   const domain = await lockDomain(tx, ctx, wanted.domainId, 'domainId');
   if (!(await lockWebhook(tx, ctx.org, wanted.endpointId))) notFound('endpointId: the organization has no such webhook endpoint');
@@ -32,7 +32,7 @@ export async function createRoute(tx: Tx, ctx: Ctx, wanted: NewRoute): Promise<s
   return made;
 }
 
-/** The route of the acting organization, once the caller may do to its domain what the operation does: 404 before 403. */
+/** Locks a route of the caller's organization and checks the caller's right to its domain: 404 before 403. */
 export async function lockRoute(tx: Tx, ctx: Ctx, id: string): Promise<store.RouteRow> {
   const route = (await store.lockRoute(tx, ctx.org, id)) ?? notFound('route');
   ctx.require(route.domain_id);

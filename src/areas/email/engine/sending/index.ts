@@ -1,3 +1,21 @@
+/**
+ * Sending: delivers one message to one recipient's mail servers by SMTP. Each process has one sender for tenants' mail and one for the product's own.
+ *
+ * Actors: `SiteSender` finds the route; a `Site` (site.ts) is one set of mail servers in one order, or the smart host; `ConnectionSlots` (slots.ts)
+ * limits connections of all sites; open-site.ts opens sessions, with the TLS requirements of plan-tls.ts; outcome.ts turns replies into outcomes.
+ *
+ * Flow: `send` → route from the cache or by DNS lookup (MX, MTA-STS) → the site's round-robin queue, organizations in turn → an idle session, or a new
+ * one (slot, token bucket of connections per minute) → MAIL, RCPT, DATA → reply → outcome. At most 2,000 messages wait here
+ * for one site, 500 of them of one organization. A message that waited ten minutes goes back to its row.
+ *
+ * States of a site: on trial (one connection) → proven after its first answered message (connection limit by rules/site.ts: raised slowly, halved when
+ * the site asks for less) → backoff after a failed connection, or after three lost sessions in a row. Each backoff is longer; then the site is on trial again.
+ *
+ * Outcomes: delivered; bounced; deferred (a temporary refusal of this message); waits (the site or this server is the reason, no attempt was made).
+ *
+ * All state is in memory. After a crash the queue's leases lapse and its rows are sent by another process; every site starts on trial.
+ */
+
 import type { SecureContext } from 'node:tls';
 import type { Dns } from '../../../../kernel/dns/index.ts';
 import type { Guard, TlsOptions } from '../../../../kernel/guard/index.ts';
@@ -19,24 +37,24 @@ export interface SenderOptions {
   guard: Guard;
   dns: Dns;
   log: Logger;
-  /** Who we are, in EHLO. */
+  /** This server's name in EHLO. */
   hostname: string;
-  /** The port on which mail servers listen. */
+  /** The port of remote mail servers. */
   port: number;
-  /** smtp:// or smtps://; empty: straight to where mail is taken in. */
+  /** smtp:// or smtps://; empty: straight to the recipients' mail servers. */
   smartHost?: string;
-  /** Reaches the smart host, which is the operator's own and may be at a private address. */
+  /** Reaches the smart host: the operator's own server, which may have a private address. */
   operatorGuard?: Guard;
-  /** Connections of all sites together: 200. */
+  /** Connections to all sites together; 200 by default. */
   maxConnections?: number;
-  /** Messages that wait here for one site, and of one organization among them. The rest waits in the queue. */
+  /** Messages that wait here for one site, in total and per organization. The rest waits in the queue. */
   maxWaitingPerSite?: number;
   maxWaitingPerOrg?: number;
   idleMs?: number;
   timeouts?: Partial<Timeouts>;
   limits?: Partial<SiteLimits>;
   context?: SecureContext;
-  /** Where MTA-STS policies are served, in tests. */
+  /** For tests: where MTA-STS policies are served. */
   policies?: { port: number; tls: TlsOptions };
   clock?: Clock;
   random?: () => number;
@@ -56,7 +74,7 @@ class SiteSender implements Sender {
   readonly #routes: Routes;
   readonly #connectOptions: ConnectOptions;
   readonly #sites = new Map<string, Site>();
-  /** The site of each route that is remembered, by its name: naming it anew for each message costs more than finding it. */
+  /** The site key of each cached route: computing it costs more than the lookup. */
   readonly #keys = new WeakMap<ToHosts, string>();
   readonly #smartSite: Site | undefined;
   readonly #stopping = new AbortController();
@@ -111,7 +129,7 @@ class SiteSender implements Sender {
       const cancel = this.#clock.after(graceMs, () => {
         for (const site of this.#sites.values()) site.abandon();
       });
-      // Whoever is still being looked up is answered by `#follow`, which finds every site stopped.
+      // Messages whose domain is still being looked up are settled by `#deliverTo`, which finds the sender stopped.
       await done;
       cancel();
     }
@@ -201,12 +219,12 @@ const waitOutcome = (afterSeconds: number, response: string, because: LocalReaso
   because,
 });
 
-/** For metrics and whoever asks why mail waits. */
+/** A snapshot of one site, for metrics and tests. */
 export interface SiteState {
   key: string;
   connections: number;
   maxConnections: number;
   waiting: number;
-  /** Seconds for which it is left alone. */
+  /** Remaining seconds of backoff. */
   backoffSeconds: number;
 }

@@ -10,7 +10,7 @@ import { openSession, type TlsPlan } from '../../clients/smtp/open-session.ts';
 import type { Session } from '../../clients/smtp/session.ts';
 import type { Clock } from './clock.ts';
 
-/** What is needed to reach any mail server. */
+/** What every connection to a mail server needs. */
 export interface ConnectOptions {
   guard: Guard;
   port: number;
@@ -18,9 +18,9 @@ export interface ConnectOptions {
   timeouts: Timeouts;
   clock: Clock;
   random: () => number;
-  /** Authorities to trust instead of the public ones. */
+  /** Certificate authorities to trust instead of the public ones. */
   context?: SecureContext;
-  /** Hosts whose handshake failed, and until when they are spoken to in the clear. */
+  /** Hosts whose TLS handshake failed, and until when they get mail in the clear. */
   brokenTls: LRUCache<string, number>;
 }
 
@@ -28,13 +28,13 @@ export const makeBrokenTlsCache = () => new LRUCache<string, number>(boundedTo(1
 
 const brokenTlsMs = 6 * 3_600_000;
 const maxHostsTried = 5;
-/** A host that was not reached is asked last for a while: its neighbours answer, and each try costs half a minute. */
+/** An unreachable host is tried last for this long: its neighbours answer, and each failed try costs half a minute. */
 const hostCooldownMs = 5 * 60_000;
 
-/** How one host must be spoken to; a sentence: not at all. */
+/** The TLS requirements for one host; a string is the reason not to connect at all. */
 export type PlanFor = (host: string) => Promise<TlsPlan | string>;
 
-/** Opens sessions with the best of a site's hosts that answers. */
+/** Opens a session with the most preferred of a site's hosts that answers. */
 export function makeSessionOpener(
   options: ConnectOptions,
   hosts: readonly MxHost[],
@@ -53,7 +53,7 @@ export function makeSessionOpener(
         coolingDown.delete(name);
         return session;
       } catch (error) {
-        // Neither is a reason to shun the host.
+        // Neither says anything about the host.
         if (signal.aborted || error instanceof TenantThrottled) throw error;
         if (error instanceof GuardRefusal) refusal ??= error;
         else failure ??= error;
@@ -83,7 +83,7 @@ async function openHost(options: ConnectOptions, host: string, plan: TlsPlan | s
   try {
     return await open(plan);
   } catch (error) {
-    // RFC 7435: where nobody demands TLS, a broken one is no reason to keep mail back.
+    // RFC 7435: where no policy requires TLS, a failed handshake is no reason to hold mail back.
     if (!(error instanceof SmtpFailure) || error.kind !== 'tls' || signal.aborted) throw error;
     brokenTls.set(host, clock.now() + brokenTlsMs);
     return open({ ...plan, when: 'never' });

@@ -5,7 +5,7 @@ import { judgeReply } from '../../rules/bounces/reply.ts';
 import { delayAfter } from '../../rules/retry.ts';
 import type { Outcome, Outgoing, ServerReply } from '../outgoing.ts';
 
-/** What is kept of a stranger's sentence. */
+/** The rest of a remote server's reply is dropped. */
 const maxResponseChars = 1000;
 
 export function replyOfDecision({ stage, reply }: Decision, at: Partial<Whereabouts>): ServerReply {
@@ -14,7 +14,7 @@ export function replyOfDecision({ stage, reply }: Decision, at: Partial<Whereabo
   return serverReply;
 }
 
-/** Why nothing was said. The reply is there if the session ended with one. */
+/** The reason for a failed session, with the server's last reply if there was one. */
 export function replyOfFailure(error: unknown, at: Partial<Whereabouts> = {}): ServerReply {
   if (error instanceof SmtpFailure && error.reply !== undefined)
     return { ...replyOfDecision({ stage: error.stage, reply: error.reply }, at), response: error.message };
@@ -28,7 +28,7 @@ const peerFieldsOf = ({ host, address, tls }: Partial<Whereabouts>) => ({
   ...(tls === undefined ? {} : { tls }),
 });
 
-/** What becomes of a recipient about whom something was said; `misconfigured` if only the operator can mend it. */
+/** The outcome that a reply means for its recipient; `misconfigured` if only the operator can fix it. */
 export function outcomeOf(
   item: Outgoing,
   decision: Decision,

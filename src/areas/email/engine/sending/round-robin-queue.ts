@@ -1,6 +1,6 @@
-/** A queue in which organizations take turns: whoever has much waiting waits behind themselves. */
+/** A queue in which organizations take turns: an organization with many items delays only itself. */
 export class RoundRobinQueue<T> {
-  /** In the order of turns. An organization without anything waiting is absent. */
+  /** In order of turns. An organization without items is absent. */
   readonly #queues = new Map<string, T[]>();
   #size = 0;
 
@@ -8,7 +8,7 @@ export class RoundRobinQueue<T> {
     return this.#size;
   }
 
-  /** Those that have something waiting, in the order of their turns. */
+  /** Organizations with items, in order of turns. */
   get orgs(): string[] {
     return [...this.#queues.keys()];
   }
@@ -24,7 +24,7 @@ export class RoundRobinQueue<T> {
     this.#size += 1;
   }
 
-  /** For what had its turn and needs another one at once. */
+  /** For an item that had its turn and is retried at once. */
   pushFirst(org: string, item: T): void {
     const items = this.#queues.get(org);
     if (items === undefined) this.#queues.set(org, [item]);
@@ -43,7 +43,7 @@ export class RoundRobinQueue<T> {
     return undefined;
   }
 
-  /** Of each organization those at the head of its line for whom this holds. */
+  /** Removes from the head of each organization's queue while the predicate holds. */
   removeWhile(holds: (item: T) => boolean): T[] {
     const removed: T[] = [];
     for (const [org, items] of this.#queues) {
@@ -55,7 +55,7 @@ export class RoundRobinQueue<T> {
     return removed;
   }
 
-  /** Everything of one organization. */
+  /** Removes and returns all items of one organization. */
   drainOf(org: string): T[] {
     const items = this.#queues.get(org) ?? [];
     this.#queues.delete(org);
@@ -63,7 +63,7 @@ export class RoundRobinQueue<T> {
     return items;
   }
 
-  /** Everything, and nothing is left. */
+  /** Removes and returns all items. */
   drain(): T[] {
     const all = [...this.#queues.values()].flat();
     this.#queues.clear();

@@ -12,29 +12,28 @@ import { outcomeOf, replyOfDecision, replyOfFailure } from './outcome.ts';
 import { RoundRobinQueue } from './round-robin-queue.ts';
 import type { ConnectionSlots, Slot, SlotHolder } from './slots.ts';
 
-/** What a site is given. */
 export interface SiteOptions {
   key: string;
   limits: SiteLimits;
   isSmartHost: boolean;
-  /** A session with one of its hosts; throws what stood in the way. */
+  /** Opens a session with one of the site's hosts. */
   open(signal: AbortSignal): Promise<Session>;
   slots: ConnectionSlots;
   clock: Clock;
   random: () => number;
   log: Logger;
-  /** Sessions without work are closed after so long. */
+  /** An idle session is closed after this long. */
   idleMs: number;
-  /** Aborted when this server stops without further patience. */
+  /** Aborted once the grace period of a stop is over. */
   signal: AbortSignal;
 }
 
 interface WaitingMessage {
   item: Outgoing;
-  /** When it came to stand in this line. */
+  /** Monotonic milliseconds. */
   queuedAt: number;
   settle: (outcome: Outcome) => void;
-  /** It met a session that had ended unnoticed; that happens once. */
+  /** It met a session that the remote server had closed already. It is retried at once only the first time. */
   isRetried: boolean;
 }
 
@@ -45,15 +44,15 @@ interface SiteConnection {
   isRetiring: boolean;
 }
 
-/** Sessions that break in the middle of a message say something about it; so many in a row say something about the site. */
+/** One session lost in the middle of a message defers that message; this many in a row put the site in backoff. */
 const maxLossesInARow = 3;
-/** So long a message stands in this line. Then it goes back to its row, where its reason is seen and its days are counted. */
+/** Longest wait for a connection. Then the message goes back to its row, where users see the reason. */
 const maxQueueMs = 600_000;
 const overdueRetrySeconds = 60;
 const throttledRetrySeconds = 5;
 const stoppingReply: ServerReply = { stage: 'connect', response: 'this server stops' };
 
-/** One set of mail servers: who waits for it, the sessions with it, and its pace. */
+/** One set of mail servers: the messages that wait for it, its connections, its connection limit and its backoff. */
 export class Site implements SlotHolder {
   readonly #options: SiteOptions;
   readonly #queue = new RoundRobinQueue<WaitingMessage>();
@@ -93,7 +92,7 @@ export class Site implements SlotHolder {
     return this.#queue.size;
   }
 
-  /** How many connections it may have, as it is now. */
+  /** The current connection limit: one until the site has answered a message. */
   get maxConnections(): number {
     return this.#isProven ? this.#pace.connections : 1;
   }
@@ -102,7 +101,7 @@ export class Site implements SlotHolder {
     return this.#queue.sizeOf(org);
   }
 
-  /** Seconds for which it is left alone. */
+  /** Remaining seconds of backoff. */
   get backoffSeconds(): number {
     return Math.max(0, Math.ceil((this.#backoffUntil - this.#options.clock.now()) / 1000));
   }
@@ -119,7 +118,7 @@ export class Site implements SlotHolder {
     this.dispatch();
   }
 
-  /** One timer for all who wait here. */
+  /** One timer for all waiting messages. */
   #watchQueueTime() {
     const { clock } = this.#options;
     this.#cancelQueueTimer ??= clock.after(maxQueueMs / 2, () => {
@@ -132,7 +131,7 @@ export class Site implements SlotHolder {
     });
   }
 
-  /** Gives work to sessions, and opens more of them while there is more work. */
+  /** Gives messages to idle sessions, and opens more sessions while messages wait. */
   dispatch() {
     for (let message: WaitingMessage | undefined; this.#idle.length > 0; void this.#deliver(this.#idle.pop()!, message)) {
       message = this.#nextMessage();
@@ -152,7 +151,7 @@ export class Site implements SlotHolder {
     if (connection !== undefined) this.#retire(connection);
   }
 
-  /** What waits is told so; sessions end once their message is through. */
+  /** Settles waiting messages; each session ends after its current message. */
   stop() {
     this.#isStopped = true;
     this.#cancelRefill?.();
@@ -161,12 +160,12 @@ export class Site implements SlotHolder {
     for (const connection of [...this.#idle]) this.#retire(connection);
   }
 
-  /** What is under way is given up: this server waits no longer. */
+  /** Ends every session at once: the grace period is over. */
   abandon() {
     for (const { session } of [...this.#openConnections]) session.abandon('this server stops');
   }
 
-  /** New connections a minute: a bucket that fills evenly. */
+  /** A token bucket for new connections per minute. */
   #takeOpenToken(): boolean {
     const { limits, clock } = this.#options;
     const now = clock.now();
@@ -181,7 +180,7 @@ export class Site implements SlotHolder {
     return false;
   }
 
-  /** In the name of one of those whose turn is next, whoever's turn it is once it is open. */
+  /** Charged to an organization whose message is next now; another one's message may be next once the session is open. */
   async #open(slot: Slot, org: string): Promise<void> {
     this.#opening += 1;
     let session: Session;
@@ -203,7 +202,7 @@ export class Site implements SlotHolder {
     else this.#deliverNextOrIdle(connection);
   }
 
-  /** It has used up its share of what opening takes. That is nobody else's matter: whoever else waits here opens in their own name. */
+  /** The organization has used up its share of lookups or connections. Only its own messages wait; the others open sessions in their own name. */
   #openThrottled(org: string, { message }: TenantThrottled) {
     this.#tokens += 1; // nothing was connected
     for (const { settle } of this.#queue.drainOf(org))
@@ -220,7 +219,7 @@ export class Site implements SlotHolder {
     }
     if (!(error instanceof SmtpFailure))
       this.#options.log.error({ err: error, site: this.#options.key }, 'a mail session could not be opened');
-    // It takes no more of us at once, but speaks with us: that is its pace, not a failure.
+    // The site refuses a further connection but keeps the open ones: that is its connection limit, not a failure.
     if (this.#openConnections.size > 0) {
       this.#pace = { ...this.#pace, connections: this.#openConnections.size, since: this.#options.clock.now(), good: 0, later: 0 };
       return;
@@ -228,12 +227,12 @@ export class Site implements SlotHolder {
     this.#backOff(serverReply);
   }
 
-  /** Everybody who waits for it waits elsewhere, until it may be tried again. */
+  /** Starts the backoff, and sends all waiting messages back to their rows. */
   #backOff(serverReply: ServerReply) {
     const { clock, random, log, key } = this.#options;
     this.#isProven = false;
     this.#losses = 0;
-    // Connections that fail together are one failure.
+    // Connections that fail at the same time count as one failure.
     if (this.backoffSeconds === 0) {
       this.#failures += 1;
       const seconds = restAfter(this.#failures, random());
@@ -247,7 +246,7 @@ export class Site implements SlotHolder {
     for (const { settle } of this.#queue.drain()) settle(this.#waitOutcome(this.backoffSeconds, serverReply));
   }
 
-  /** A smart host is the operator's own: while it cannot be reached or refuses us, nothing is given up. */
+  /** A smart host belongs to the operator: while it is unreachable or refuses us, no message expires. */
   #waitOutcome(
     seconds: number,
     serverReply: ServerReply,
@@ -257,7 +256,7 @@ export class Site implements SlotHolder {
     return { kind: 'waits', afterSeconds, serverReply, ...(because ? { because } : {}) };
   }
 
-  /** The session is free: the next message, or a rest. */
+  /** The session is free: it gets the next message, becomes idle, or is closed. */
   #deliverNextOrIdle(connection: SiteConnection) {
     const { limits, slots, clock, idleMs } = this.#options;
     const isUsedUp = connection.session.sent >= limits.messagesPerConnection || this.active > this.maxConnections || this.#isStopped;
@@ -277,7 +276,7 @@ export class Site implements SlotHolder {
     return undefined;
   }
 
-  /** Gets no more work, and is gone once the other side has closed it too. */
+  /** The session gets no more messages, and is gone once the remote server has closed it too. */
   #retire(connection: SiteConnection) {
     this.#removeFromIdle(connection);
     if (!connection.isRetiring) this.#retiring += 1;
@@ -295,7 +294,7 @@ export class Site implements SlotHolder {
     if (!this.#openConnections.delete(connection)) return;
     this.#removeFromIdle(connection);
     if (connection.isRetiring) this.#retiring -= 1;
-    // In a turn of its own: nothing of ours runs inside the callback of a socket that closes.
+    // Deferred, so that no message is sent from within a socket's close callback.
     queueMicrotask(() => {
       this.#options.slots.release(connection.slot);
       this.dispatch();
@@ -320,7 +319,7 @@ export class Site implements SlotHolder {
     const { isSmartHost, random, slots } = this.#options;
     const { stage, reply } = decision;
     const serverReply = replyOfDecision(decision, session.whereabouts);
-    // Before anything of the message was heard, 421 is about the session: it has had enough of it, or of us.
+    // A 421 to MAIL is about the session, not about the message.
     if (reply.code === 421 && stage === 'mail') return this.#sessionRefused(session, message, serverReply);
     const outcome = outcomeOf(message.item, decision, serverReply, isSmartHost, random());
     if (outcome === 'misconfigured') {
@@ -356,7 +355,7 @@ export class Site implements SlotHolder {
     this.dispatch();
   }
 
-  /** The session ended without a word about the message. */
+  /** The session ended without a reply about the message. */
   #connectionLost({ session }: SiteConnection, message: WaitingMessage, error: unknown) {
     const { random, log, key, clock, limits } = this.#options;
     const serverReply = replyOfFailure(error, session.whereabouts);

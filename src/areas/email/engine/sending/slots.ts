@@ -3,26 +3,26 @@ import type { Clock } from './clock.ts';
 /** The right to one connection. */
 export interface Slot {
   site: SlotHolder;
-  /** For whose message it was opened. */
+  /** The organization whose message it was opened for. */
   org: string;
-  /** No message has been answered at this site yet, or since it was last left alone. */
+  /** The site has not answered a message yet, or not since its last backoff. */
   isOnTrial: boolean;
-  /** Since when it waits for the other side; 0 while it has nothing to do. */
+  /** Monotonic milliseconds; 0 while idle. */
   busySince: number;
   isStalled: boolean;
 }
 
 export interface SlotHolder {
-  /** There may be room for a connection now. */
+  /** A slot may be free now. */
   dispatch(): void;
-  /** Closes a connection that has nothing to do; its slot comes back once it is closed. */
+  /** Closes an idle connection; its slot is released once it is closed. */
   closeIdle(slot: Slot): void;
-  /** Its connections that are not about to be closed. */
+  /** Connections that are not being closed. */
   readonly active: number;
 }
 
 interface OrgShare {
-  /** Those that have something to do. */
+  /** Connections that are not idle. */
   busy: number;
   onTrial: number;
   waiting: Set<SlotHolder>;
@@ -33,20 +33,21 @@ const stalledAfterMs = 10_000;
 const sweepIntervalMs = 5_000;
 
 /**
- * The connections of all sites together. Sites on trial share half of them, so that those which answer always find room; and a connection
- * that has waited long counts apart, so that sites which answer no more cost the others nothing. So there are at most twice `most`. Of `most`
- * an organization has half, and a quarter on trial, those that wait long included: whoever writes to servers that stall waits for them alone.
+ * Connection slots, shared by all sites. Sites on trial get at most half, so proven sites always find a slot. A connection that has waited for
+ * 10 s is stalled and counted apart, so silent sites take no slots from the others; in total there are at most twice `maxConnections`.
+ * An organization gets half of the slots, and a quarter for sites on trial, its stalled ones included. So stalled servers delay only the
+ * organizations that send to them.
  */
 export class ConnectionSlots {
   readonly #maxConnections: number;
   readonly #clock: Clock;
   readonly #slots = new Set<Slot>();
-  /** Without work, the one that has had none for longest first. */
+  /** Idle the longest first. */
   readonly #idle = new Set<Slot>();
-  /** Who found no room, in the order in which they asked: those that answer, and those on trial. */
+  /** Sites that found no slot, in order of request: proven ones, and those on trial. */
   readonly #waiting = new Set<SlotHolder>();
   readonly #waitingForTrial = new Set<SlotHolder>();
-  /** What each organization has, and who waits until it has less. */
+  /** Slots by organization, and the sites that wait for the organization to release one. */
   readonly #shares = new Map<string, OrgShare>();
   #isTrialNext = false;
   #stalled = 0;
@@ -62,7 +63,7 @@ export class ConnectionSlots {
     return this.#slots.size - this.#stalled;
   }
 
-  /** A slot, or nothing now: then `serve` of the site is called once one is free. */
+  /** A slot; or undefined, and then `dispatch` of the site is called once one may be free. */
   acquire(site: SlotHolder, isOnTrial: boolean, orgs: readonly string[]): Slot | undefined {
     const org = orgs.find((each) => this.#hasRoom(each, isOnTrial));
     if (org === undefined) {
@@ -117,7 +118,7 @@ export class ConnectionSlots {
     return busy < Math.max(1, this.#maxConnections / 2) && (!isOnTrial || onTrial < Math.max(1, this.#maxConnections / 4));
   }
 
-  /** Those that waited for this organization to have less. Who finds no room for another reason waits for that. */
+  /** Wakes sites that waited for this organization's share. A site that still finds no slot waits for its new reason. */
   #wakeWaitersOf(org: string) {
     const share = this.#shareOf(org);
     for (const isOnTrial of [false, true]) {
@@ -145,7 +146,7 @@ export class ConnectionSlots {
     this.#wakeWaitersOf(slot.org);
   }
 
-  /** Others wait, and this site has more than its part: it gives one up. */
+  /** Other sites wait, and this one has more than its share: it should close a connection. */
   shouldYield(site: SlotHolder): boolean {
     const waiting = this.#waiting.size + (this.#hasTrialRoom ? this.#waitingForTrial.size : 0);
     if (waiting === 0) return false;
@@ -167,12 +168,12 @@ export class ConnectionSlots {
     if (slot.isOnTrial) this.#onTrial += 1;
   }
 
-  /** Sites on trial have no more than half. */
+  /** Sites on trial get at most half. */
   get #hasTrialRoom(): boolean {
     return this.#onTrial < Math.max(1, this.#maxConnections / 2);
   }
 
-  /** In turns between those that answer and those on trial. Who needs it no longer lets it pass. */
+  /** Alternates between proven sites and sites on trial. A site that no longer needs a slot passes it on. */
   #wakeNext() {
     while (this.used < this.#maxConnections) {
       const before = this.used;

@@ -6,7 +6,7 @@ import { openSession, type TlsPlan } from '../../clients/smtp/open-session.ts';
 import type { Session } from '../../clients/smtp/session.ts';
 import type { ConnectOptions } from './open-site.ts';
 
-/** The operator's own server that takes all outgoing mail. */
+/** The operator's own server, which relays all outgoing mail. */
 export interface SmartHost {
   /** Without its password, for the log. */
   name: string;
@@ -29,7 +29,7 @@ export function readSmartHost(text: string): SmartHost {
   const host = url.hostname.replace(/^\[|\]$/g, '') || failConfiguration('it names no host');
   const isImplicit = url.protocol === 'smtps:';
   const port = Number(url.port || (isImplicit ? 465 : 587));
-  // Whoever names a host by its address, or this machine, has no certificate for that name; the password stays on their own network.
+  // A host given by address, or localhost, has no certificate for that name; the password stays on the operator's network.
   const verify = isIP(host) === 0 && host !== 'localhost';
   const credentials = url.username && { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
   return {
@@ -41,7 +41,7 @@ export function readSmartHost(text: string): SmartHost {
   };
 }
 
-/** It never falls back to the clear after a handshake that failed: a password would follow. */
+/** Never falls back to the clear after a failed handshake: the password would follow. */
 export const openSmartHost =
   (options: ConnectOptions, { host, port, tls, credentials }: SmartHost, guard: Guard) =>
   (signal: AbortSignal): Promise<Session> =>

@@ -1,3 +1,19 @@
+/**
+ * Webhooks: from an event to a signed request at each subscribed endpoint.
+ *
+ * Actors: `emitEvents` (emit-events.ts), called by the transactions that settle outcomes, apply reports, record arrivals, or change domains,
+ * suppressions and pauses; the jobs of the lane `webhook`, one per delivery; the `Deliverer` of each process, with the endpoint limiter.
+ *
+ * Flow: `emitEvents` writes event, deliveries and jobs in the caller's transaction → a job takes a slot of its endpoint (endpoint-limiter.ts) → the attempt
+ * begins (row `delivering`) → signed POST → the slot is released → the attempt is settled. Beginnings and settlements are batched, one statement each.
+ * A delivery without a slot within a second is postponed; for a hanging endpoint the others are postponed with it, in one statement.
+ *
+ * States of a delivery: pending → delivering → delivered, or pending again until the next attempt, or failed after the last one. 410 disables the endpoint
+ * at once, and days of nothing but failures do too (disable.ts); waiting deliveries then fail with the reason.
+ *
+ * What survives: rows and jobs. After a kill another process repeats the attempt under the same `webhook-id`; the repetition counts as the same attempt.
+ */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
@@ -13,21 +29,21 @@ import { batchCalls } from '../batch-calls.ts';
 import { disableForFailing } from './disable.ts';
 import { type DeliverySlot, type EndpointLimiter, makeEndpointLimiter, maxPostponeSeconds, type Postponement } from './endpoint-limiter.ts';
 
-/** What deliveries share in this process. */
+/** State shared by all deliveries of this process. */
 export interface Deliverer {
   limiter: EndpointLimiter;
   begin(asked: { id: number; run: string }): Promise<store.BegunRow | undefined>;
   settle(result: AttemptResult): Promise<store.SettledDelivery | undefined>;
-  /** What else waits for this endpoint, or will in a moment, is sent off too: one statement for many, else each would be claimed in vain. */
+  /** Postpones the other deliveries to a hanging endpoint in one statement. Otherwise each would be claimed in vain. */
   postponeOthers(asked: { org: string; endpointId: string } & Postponement): Promise<void>;
   onOutcome(outcome: 'delivered' | 'retried' | 'failed' | 'postponed', count?: number): void;
 }
 
-/** So many are looked at when others are sent off, and those that fall due so soon. */
+/** One statement postpones at most `limit` deliveries, those due within `withinSeconds`. */
 const postponeBatch = { limit: 1_000, withinSeconds: 10 };
-/** After each portion there is so many times as long for others' work, but no more than that. */
+/** After each statement, a pause of `times` its duration for other work, at most `mostMs`. */
 const postponePause = { times: 4, mostMs: 1_000 };
-/** By then whatever was still on its way to the database has come, or never does. */
+/** By then a late statement of an earlier attempt has reached the database, or never will. */
 const recheckSeconds = 30;
 const slowEndpointReason = 'its endpoint is slow, and has as many deliveries as it takes at once';
 
@@ -38,7 +54,7 @@ export function makeDeliverer({ db, watch }: Pick<App, 'db' | 'watch'>, onOutcom
   return { limiter, ...makeAttempts({ db, watch }), postponeOthers: makePostponer(db, limiter, onOutcome), onOutcome };
 }
 
-/** Many that begin or end one by one share a statement: each costs the database and us more than all that it does for one. */
+/** Attempts that begin or end within this time share a statement, whose fixed cost exceeds the cost per attempt. */
 const batchIntervalMs = { begin: 10, settle: 25 };
 
 const makeAttempts = ({ db, watch }: Pick<App, 'db' | 'watch'>): Pick<Deliverer, 'begin' | 'settle'> => ({
@@ -62,7 +78,7 @@ const makeAttempts = ({ db, watch }: Pick<App, 'db' | 'watch'>): Pick<Deliverer,
   ),
 });
 
-/** Whoever asks while others of the endpoint are being sent off waits for that, and keeps its slot: so many claims in vain are spared. */
+/** A delivery that finds a postponement of its endpoint running waits for it and keeps its worker slot, which saves claims in vain. */
 function makePostponer(db: App['db'], limiter: EndpointLimiter, onOutcome: Deliverer['onOutcome']): Deliverer['postponeOthers'] {
   const inFlight = new Map<string, Promise<void>>();
   const postpone: Deliverer['postponeOthers'] = async ({ org, endpointId, retryInSeconds, spacingSeconds }) => {
@@ -87,7 +103,7 @@ function makePostponer(db: App['db'], limiter: EndpointLimiter, onOutcome: Deliv
   };
 }
 
-/** One statement, and a transaction for those that cannot be made any more: they fail here. */
+/** Begins attempts in one statement. Deliveries that can no longer be made fail in a transaction. */
 async function beginAttempts(db: App['db'], asked: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
   const begun = await db.read((tx) => store.beginDeliveries(tx, asked));
   const over = begun.flatMap(({ id, why_not: why, event_type }) => (why === null ? [] : [{ id, why, event_type }]));
@@ -100,7 +116,7 @@ async function beginAttempts(db: App['db'], asked: readonly { id: number; run: s
   return begun;
 }
 
-/** What came of attempts. Those from which nothing else follows are one statement, the rest a transaction. */
+/** Settles attempts: plain successes in one statement, the rest in a transaction. */
 async function settleAttempts(db: App['db'], results: AttemptResult[]): Promise<store.SettledDelivery[]> {
   const hasPlain = results.some(({ error }) => error === null);
   const plain = hasPlain ? await db.read((tx) => store.settlePlainly(tx, results)) : [];
@@ -111,7 +127,7 @@ async function settleAttempts(db: App['db'], results: AttemptResult[]): Promise<
   return [...plain, ...(await db.write((tx) => settleWithFollowUps(tx, rest, works)))];
 }
 
-/** With what follows for their messages and endpoints: one of whom something was just heard works. */
+/** Settles attempts together with their messages and endpoints. An endpoint that just answered another delivery counts as working. */
 async function settleWithFollowUps(tx: Tx, results: AttemptResult[], working: ReadonlySet<string>): Promise<store.SettledDelivery[]> {
   const settled = await store.settleDeliveries(tx, results);
   const done = settled.filter((s) => s.state !== 'pending' && s.event_type === store.received);
@@ -134,14 +150,14 @@ async function settleWithFollowUps(tx: Tx, results: AttemptResult[], working: Re
 }
 
 /**
- * Tells one endpoint of one event, once; a failure comes back in its time. Run twice, it tells twice under one `webhook-id`: the row is
- * `delivering` while the request is under way, and whoever finds it so makes that attempt again.
+ * Delivers one event to one endpoint; a failure is retried on schedule. The row is `delivering` during the request. A worker that finds it so
+ * repeats the attempt, so an endpoint may get an event twice, under the same `webhook-id`.
  */
 export const deliverWebhook = job(
   'email.deliver-webhook',
   {
     ...{ lane: 'webhook', leaseSeconds: 60, deadlineSeconds: 60 },
-    // Attempts are counted in the row; here also counts every time that it waited for its endpoint, and every process that vanished.
+    // Attempts are counted in the row. The job's own count includes every postponement and every lost worker.
     maxAttempts: 100_000,
     payload: Type.Object({ id: Type.Integer(), endpointId: Type.String() }),
   },
@@ -157,7 +173,7 @@ export const deliverWebhook = job(
   },
 );
 
-/** What the endpoint said; nothing, if there is nothing to tell it any more. */
+/** The endpoint's answer; undefined if the delivery can no longer be made. */
 async function attemptDelivery(
   app: App,
   deliverer: Deliverer,
@@ -176,8 +192,8 @@ async function attemptDelivery(
 }
 
 /**
- * The place at the endpoint is free by then: what we write down is not its time. If it is not ours to write down, it is looked at again: it is
- * done, or the beginning of an earlier attempt, on which somebody had given up, took effect after that of this one, and nobody would end it.
+ * Runs after the endpoint's slot was released: our own writes are not the endpoint's time. If the row is not this attempt's any more, it is
+ * checked again later: either it is done, or the late start of an earlier attempt overwrote this one and no worker would finish it.
  */
 async function recordAttempt(deliverer: Deliverer, { wait, ...result }: AttemptResult & { wait: number | undefined }): Promise<void> {
   const settled = await deliverer.settle(result);
@@ -187,7 +203,7 @@ async function recordAttempt(deliverer: Deliverer, { wait, ...result }: AttemptR
   throw new RetryIn(wait!, result.error!);
 }
 
-/** Undefined: not again. */
+/** Undefined: no retry. */
 function retryDelayAfter({ status, retryAfter }: Reply, { attempts, now }: store.BegunRow): number | undefined {
   return status === 410 ? undefined : delayAfterAttempt(attempts, randomInt(2 ** 20) / 2 ** 20, readRetryAfter(retryAfter, now));
 }

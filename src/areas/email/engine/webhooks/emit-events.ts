@@ -5,18 +5,18 @@ import * as store from '../../store/webhook-events.ts';
 import { type EventType, eventPayload } from '../../views/webhook-event.ts';
 import { deliverWebhook } from './deliver.ts';
 
-/** Something that endpoints may want to hear of. */
+/** An event before it is matched with subscriptions. */
 export interface WebhookEvent {
   org: string;
   type: EventType;
-  /** The message that it is about: what the log says of it is told too. */
+  /** The message it is about, whose log fields become part of the payload. */
   messageId?: string;
-  /** Told whatever it subscribes to, and also when it is disabled: then its delivery fails, and says so. */
+  /** Deliver to this endpoint regardless of its subscriptions. If it is disabled, the delivery fails with that reason. */
   endpointId?: string;
   data: Record<string, unknown>;
 }
 
-/** Freezes what happened for the endpoints that want to hear it, in the transaction in which it happens. Whoever has none costs one question. */
+/** Writes the payloads for subscribed endpoints in the caller's transaction. An organization without endpoints costs one statement. */
 export async function emitEvents(tx: Tx, happenings: readonly WebhookEvent[]): Promise<void> {
   if (happenings.length === 0) return;
   const subscribed = await store.findSubscribed(tx, [...new Set(happenings.map(({ org }) => org))]);
@@ -37,7 +37,7 @@ export async function emitEvents(tx: Tx, happenings: readonly WebhookEvent[]): P
   await enqueueDeliveries(tx, await store.insertEvents(tx, at, events));
 }
 
-/** A job each. */
+/** One job per delivery. */
 export const enqueueDeliveries = (tx: Tx, made: readonly store.DeliveryIdRow[]) =>
   enqueueMany(
     tx,

@@ -1,50 +1,49 @@
 import { randomInt } from 'node:crypto';
 
-/** How many deliveries an endpoint is given at once: few until it is known, more while it is quick, and next to none while it hangs. */
+/** Concurrent deliveries per endpoint: four at first, doubled by each quick answer, halved by each slow one. */
 const initialConcurrency = 4;
 const maxConcurrency = 16;
 const minConcurrency = 2;
-/** Quicker than this is quick; and so long somebody waits here for a place. */
+/** Answers below this are quick. A delivery also waits at most this long for a slot. */
 const quickMs = 1_000;
-/** Of whom nothing is heard for so long while it is asked, hangs. */
+/** An endpoint without any answer for this long, while requests are open, hangs. */
 const hangingAfterMs = 3_000;
-/** An endpoint that hangs is not asked for longer than this, however much waits for it. */
+/** Longest postponement, however many deliveries wait. */
 const maxPostponeMs = 600_000;
 export const maxPostponeSeconds = maxPostponeMs / 1_000;
 const maxEndpoints = 10_000;
 
 interface EndpointState {
   running: number;
-  /** When each of those that run was asked, the oldest first. */
+  /** Start times of the open requests, oldest first. */
   startedAt: number[];
   maxConcurrent: number;
-  /** How long the last one took to answer, and when it did. */
+  /** Duration and time of the last answer. */
   lastMs: number;
   answeredAt: number;
   waiting: (() => void)[];
-  /** Up to when places are given away to those that were sent off. */
+  /** Slots up to this time are promised to postponed deliveries. */
   bookedUntil: number;
 }
 
 export interface EndpointLimiter {
-  /** A place at this endpoint. Or, in how many seconds to come back. */
+  /** A slot at this endpoint, or a postponement. */
   acquire(endpoint: string): Promise<DeliverySlot | Postponement>;
-  /** So many others were sent off behind it. */
+  /** `others` more deliveries were postponed in the database. */
   notePostponed(endpoint: string, others: number): void;
 }
 
 export interface DeliverySlot {
-  /** Asks the endpoint: only this counts as its time, not what we take before and after it. */
+  /** Runs the request. Only this counts as the endpoint's time. */
   measure<T>(request: () => Promise<T>): Promise<T>;
-  /** Gives the place back. */
   release(): void;
 }
 
 export interface Postponement {
   retryInSeconds: number;
-  /** Nothing is heard of it: no other one that waits for it needs to be tried. */
+  /** The endpoint does not answer: its other waiting deliveries need not be tried. */
   isHanging: boolean;
-  /** So much later each other one that waits for the endpoint comes back. */
+  /** Spacing between the retries of the endpoint's other deliveries. */
   spacingSeconds: number;
 }
 
@@ -54,8 +53,8 @@ export interface EndpointLimiterOptions {
 }
 
 /**
- * Deliveries of one organization share the lane's slots. An endpoint that hangs would take them all from the organization's others,
- * so what finds no place there within a second goes back to the queue, for its own turn later.
+ * Deliveries of one organization share the job lane's slots, and a hanging endpoint would take them all. So a delivery without a slot at its
+ * endpoint within a second goes back to the job queue, for a later time.
  */
 export function makeEndpointLimiter({
   clock = () => performance.now(),
@@ -126,7 +125,7 @@ function noteAnswer(state: EndpointState, askedAt: number, now: number): void {
   }
 }
 
-/** False: it took too long. */
+/** False: timeout. */
 const waitForSlot = (state: EndpointState): Promise<boolean> =>
   new Promise((resolve) => {
     const onFree = () => {
@@ -140,7 +139,7 @@ const waitForSlot = (state: EndpointState): Promise<boolean> =>
     state.waiting.push(onFree);
   });
 
-/** The one that was not asked for longest goes first. */
+/** Evicts the endpoint that was idle the longest. */
 function evictIdle(endpoints: Map<string, EndpointState>): void {
   for (const [id, { running, waiting }] of endpoints)
     if (running === 0 && waiting.length === 0) {

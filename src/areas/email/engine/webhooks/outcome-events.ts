@@ -3,7 +3,7 @@ import type { Fate, SettledRow } from '../../store/queue.ts';
 import { suppressionView } from '../../views/suppression.ts';
 import type { WebhookEvent } from './emit-events.ts';
 
-/** What endpoints may hear of a batch of outcomes, in the order in which it happened. */
+/** The events of a batch of outcomes, in order of occurrence. */
 export function outcomeEventsOf(settled: readonly SettledRow[], fates: readonly Fate[]): WebhookEvent[] {
   const fateOf = new Map(fates.map((fate) => [fate.id, fate]));
   const seen = new Set<string>();
@@ -35,7 +35,7 @@ function outcomeData(row: SettledRow, fate: Fate): Record<string, unknown> {
   return { ...attemptOf(fate), ...reason, ...(row.bounce_type === null ? {} : { bounce: bounceOf(row.bounce_type, detail ?? {}) }) };
 }
 
-/** What the other server said, by the names of the payload. */
+/** The remote server's reply, in the payload's field names. */
 const bounceOf = (type: string, detail: Record<string, unknown>) => {
   const told = { class: detail.class, code: detail.code, enhancedCode: detail.enhanced, diagnostic: detail.response, remoteMta: detail.mx };
   return { type, ...Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined)), source: 'smtp' };
@@ -47,6 +47,6 @@ const suppressionCreated = ({ org_id, address, at }: SettledRow, id: string): We
   data: { suppression: suppressionView({ id, address: foldAddress(address), reason: 'bounce', created_at: at }) },
 });
 
-/** Recipients whose mail failed for a reason of ours. */
+/** Events for recipients whose mail failed for a local reason. */
 export const failedEventsOf = (org: string, failed: readonly { message_id: string; address: string }[], reason: string): WebhookEvent[] =>
   failed.map(({ message_id, address }) => ({ org, messageId: message_id, type: 'email.failed', data: { recipient: address, reason } }));
