@@ -52,5 +52,5 @@ export async function sweepOrphans({ db, storage, log }: App, signal: AbortSigna
     if (keys.length >= batchSize) await sweep();
   }
   await sweep();
-  if (swept > 0) log.info({ swept }, 'removed content of mail that nobody was told was accepted');
+  if (swept > 0) log.info({ swept }, 'removed stored content of mail that was never accepted');
 }

@@ -207,7 +207,7 @@ async function attempt(
       ? toRecipientOutcome(item, await sender.send(withSendCheck(outgoing, shouldSend)), isRelayed)
       : failRecipient(item, 'the domain that it is from was deleted');
   } catch (error) {
-    app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
+    app.log.warn({ err: error, message: item.messageId }, 'a message could not be prepared for sending');
     return toRecipientOutcome(
       item,
       {
@@ -236,7 +236,7 @@ function appendToJournal(app: App, journal: Journal, row: Fate): (() => void) | 
   try {
     return journal.append(row);
   } catch (error) {
-    app.log.error({ err: error, message: row.message_id }, 'what became of a message could not be noted on the disk');
+    app.log.error({ err: error, message: row.message_id }, 'the outcome of a message could not be written to the journal');
     return undefined;
   }
 }

@@ -39,7 +39,7 @@ export function makeSettler(app: App, settled: (outcome: RecipientOutcome, isLos
         for (const outcome of batch) settled(outcome, !done.has(outcome.item.id));
       } catch (error) {
         waiting = [...batch, ...waiting];
-        app.log.warn({ err: error, outcomes: waiting.length }, 'what became of mail is not written down yet; trying again');
+        app.log.warn({ err: error, outcomes: waiting.length }, 'outcomes of mail are not in the database yet; retrying');
         if (stopping) break;
         await sleep(retryDelayMs);
       }
@@ -73,7 +73,7 @@ export async function settleOutcomes(app: App, outcomeRows: Fate[]): ReturnType<
       const half = Math.ceil(outcomeRows.length / 2);
       return [...(await settleOutcomes(app, outcomeRows.slice(0, half))), ...(await settleOutcomes(app, outcomeRows.slice(half)))];
     }
-    app.log.warn({ err: error, message: only.message_id }, 'what the other side said cannot be kept in the log');
+    app.log.warn({ err: error, message: only.message_id }, 'the reply of the remote server cannot be stored in the log');
     const bare = { ...only, error: only.error && 'what the other side said cannot be shown', detail: null };
     return settleAndEmit(app, [bare]);
   }

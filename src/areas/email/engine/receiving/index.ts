@@ -113,7 +113,7 @@ export function startArrivalReader(options: ArrivalReaderOptions): ArrivalReader
       else await app.db.write((tx) => store.putBack(tx, [arrival], retrySeconds));
     } catch (error) {
       // The arrival is still a row, and is claimed again when the lease lapses.
-      if (!isUnavailable(error)) app.log.warn({ err: error, message: arrival.message_id }, 'mail that arrived could not be told of yet');
+      if (!isUnavailable(error)) app.log.warn({ err: error, message: arrival.message_id }, 'an arrival could not be recorded yet');
     } finally {
       // At a stop, `stop` releases all arrivals in flight, also those read too late.
       if (!isStopping) inFlight.remove(arrival);
@@ -202,9 +202,9 @@ async function readArrival(
     (await spool
       .read({ key, offset, bytes })
       .then((stream) => stream && buffer(stream))
-      .catch((err: unknown) => app.log.warn({ err, message, key }, 'the content of mail that arrived could not be had')));
+      .catch((err: unknown) => app.log.warn({ err, message, key }, 'the content of an arrival could not be read')));
   if (!raw) {
-    app.log.warn({ message, key }, 'the content of mail that arrived is not here; looking again');
+    app.log.warn({ message, key }, 'the content of an arrival is not available; retrying');
     return undefined;
   }
   const { remoteIp: ip, helo, mailFrom: sender } = arrival.envelope;
@@ -251,7 +251,7 @@ async function renewLeases(app: App, inFlight: InFlight<LeasedArrival>): Promise
   if (leased.length === 0) return;
   await app.db
     .write((tx) => store.renewArrivals(tx, leased))
-    .catch((err) => app.log.warn({ err }, 'leases of mail that arrived could not be renewed'));
+    .catch((err) => app.log.warn({ err }, 'leases of arrivals could not be renewed'));
 }
 
 /** Other processes may claim these arrivals at once. */

@@ -49,7 +49,7 @@ export function openInboundIntake(options: InboundIntakeOptions): InboundIntake 
       return { key, bytes: size };
     },
     discard: (key) => {
-      app.storage.remove(key).catch((err) => app.log.warn({ err, key }, 'content of mail that was not taken is not removed yet'));
+      app.storage.remove(key).catch((err) => app.log.warn({ err, key }, 'the content of refused inbound mail is not removed yet'));
     },
     async isFull(org, bytes, sender) {
       if (
@@ -84,7 +84,7 @@ async function takeBatch(options: InboundBatchOptions, messages: readonly Inboun
   } catch (error) {
     const isLast = messages.length === 1 || !isAboutData(error);
     if (isLast && !(error instanceof Refusal))
-      options.app.log.warn({ err: error, messages: messages.length }, 'mail that arrived was not taken');
+      options.app.log.warn({ err: error, messages: messages.length }, 'inbound mail was not accepted');
     throw error;
   }
 }

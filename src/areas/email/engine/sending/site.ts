@@ -240,7 +240,7 @@ export class Site implements SlotHolder {
       this.#lastFailure = serverReply;
       log.info(
         { site: key, seconds, stage: serverReply.stage, why: serverReply.response, waiting: this.waiting },
-        'a mail site is left alone',
+        'a mail site is in backoff',
       );
     }
     for (const { settle } of this.#queue.drain()) settle(this.#waitOutcome(this.backoffSeconds, serverReply));

@@ -9,7 +9,7 @@ import { deliverTo, letterIn, mxScene } from '../receiving/mx-scene.ts';
 /** So large that it is an object of its own. */
 const large = letterIn().concat('x'.repeat(70).concat('\r\n').repeat(5_000));
 
-test('a large message whose COMMIT was not heard of is told with its content, and its sender comes again', async (t) => {
+test('a large message whose COMMIT answer was lost is recorded with its content, and its sender retries', async (t) => {
   const { qd, port, endpoint } = await mxScene(t);
   type Query = (this: object, ...args: unknown[]) => Promise<unknown>;
   const query = pg.Client.prototype.query as unknown as Query;

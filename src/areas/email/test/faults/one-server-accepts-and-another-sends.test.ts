@@ -3,11 +3,15 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 
-test('what a server without the role worker accepts is sent by one that has it', async (t) => {
+test('mail accepted by a server without the role worker is sent by one that has it', async (t) => {
   const { qd, sink, key, env } = await mailScene(t, {}, { env: { QUARTERDECK_ROLES: 'api,smtp' } });
   const { status, body } = await key.post('/email/send', letter());
   assert.equal(status, 202);
-  assert.equal((await qd.owner.get(`/email/messages/${body.id}`)).body.message.state, 'queued', 'it waits for somebody who sends');
+  assert.equal(
+    (await qd.owner.get(`/email/messages/${body.id}`)).body.message.state,
+    'queued',
+    'it waits for a server with the role worker',
+  );
   assert.equal(sink.sessions, 0);
 
   await quarterdeck(t, {

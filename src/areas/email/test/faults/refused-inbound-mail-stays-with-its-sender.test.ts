@@ -21,10 +21,10 @@ async function fillDisk(t: TestContext) {
   };
 }
 
-test('what cannot be taken in is kept by its sender', async (t) => {
+test('refused inbound mail stays with its sender', async (t) => {
   const scene = await mxScene(t);
-  await t.test('a full disk answers 452, and what comes after it is taken', (t) => refuseWithoutRoom(t, scene));
-  await t.test('while the database is away everybody hears 451', (t) => refuseWithoutDatabase(t, scene));
+  await t.test('a full disk answers 452, and mail after it is accepted', (t) => refuseWithoutRoom(t, scene));
+  await t.test('while the database is away every sender gets 451', (t) => refuseWithoutDatabase(t, scene));
 });
 
 async function refuseWithoutRoom(t: TestContext, { qd, port, endpoint }: MxScene): Promise<void> {
@@ -46,21 +46,25 @@ async function refuseWithoutDatabase(t: TestContext, { qd, port, endpoint }: MxS
   const giveBack = await takeDatabase(qd);
   assert.match(await say(`${letterIn()}.`), /^451 4\.3\.0 we cannot take mail at this moment/);
   await say('MAIL FROM:<a@far.example>');
-  assert.match(await say('RCPT TO:<x@nobody-asked-for-yet.example>'), /^451 4\.3\.0/, 'nobody is called unknown while nobody can tell');
+  assert.match(
+    await say('RCPT TO:<x@nobody-asked-for-yet.example>'),
+    /^451 4\.3\.0/,
+    'no recipient is called unknown while the database is away',
+  );
   await giveBack();
   await eventually(async () => (await deliverTo(t, port)).startsWith('250'));
   await endpoint.heard(3);
   assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 3);
 }
 
-test('an organization without room hears 452 alone, and reports still come', async (t) => {
+test('only mail for a full organization gets 452, and its reports still come', async (t) => {
   const { port } = await mxScene(t, { env: { QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: '4000' } });
   const answers = [];
   for (let n = 0; n < 4; n++) answers.push((await deliverTo(t, port)).slice(0, 9));
   assert.deepEqual([answers[0], answers.at(-1)], ['250 2.0.0', '452 4.2.2']);
 });
 
-test('of those who come together, the ones there is room for are taken as they came', async (t) => {
+test('of concurrent messages those within the quota are accepted in order of arrival', async (t) => {
   const { qd, port, endpoint } = await mxScene(t, { env: { QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: '8000' } });
   const subjects = Array.from({ length: 10 }, (_, n) => `number ${n}`);
   const speakers = await Promise.all(subjects.map(() => speakSmtp(t, port)));
@@ -80,6 +84,6 @@ test('of those who come together, the ones there is room for are taken as they c
   assert.equal(messages.length, taken.length);
   for (const { id, subject } of messages) {
     const { body } = await qd.owner.get(`/email/messages/${id}/content`);
-    assert.ok(body.endsWith(letterIn().replace('Help', subject)), 'nobody else’s bytes are in their place');
+    assert.ok(body.endsWith(letterIn().replace('Help', subject)), 'each message has its own bytes');
   }
 });

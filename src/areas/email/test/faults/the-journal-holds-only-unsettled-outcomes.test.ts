@@ -11,7 +11,7 @@ const fate = (id: number): Fate => ({
   ...{ error: null, bounce_type: null, handed: true, detail: { response: 'x'.repeat(1_000) } },
 });
 
-test('the journal holds only what is not settled, however long there is no pause', async (t) => {
+test('the journal holds only unsettled outcomes, also under constant load', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'qdj-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const journal = openJournal(folder);
@@ -25,11 +25,11 @@ test('the journal holds only what is not settled, however long there is no pause
   const replayed: number[] = [];
   const replay = (isOurs?: (name: string) => boolean) =>
     replayJournals(folder, async (fates) => void replayed.push(...fates.map(({ id }) => id)), isOurs);
-  assert.equal(await replay(journal.isOwnFile), 0, 'nobody inherits from themselves');
+  assert.equal(await replay(journal.isOwnFile), 0, 'a process does not replay its own journal');
   await replay();
   for (let id = 9_900; id < 10_000; id++) assert.ok(replayed.includes(id), `${id} is in it`);
 
-  // Whoever looks dead may only live elsewhere: its file stays until nobody has touched it for a while.
+  // A process that looks dead may live in another container: its file stays until it was untouched for a while.
   const names = await readdir(folder);
   assert.ok(names.length > 0);
   for (const name of names) await utimes(join(folder, name), new Date(0), new Date(0));

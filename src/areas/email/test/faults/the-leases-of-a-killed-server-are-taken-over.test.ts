@@ -27,13 +27,13 @@ async function neighbour(t: TestContext, { qd, env, key }: MailScene) {
   return { server, link, ...caller(await server.ready, key.secret) };
 }
 
-/** What servers have written down of outcomes, beside the database. */
+/** The journaled outcomes of all servers. */
 async function journals(dataDir: string): Promise<string[]> {
   const names = (await readdir(join(dataDir, 'mail'))).filter((name) => name.startsWith('outcomes-'));
   return Promise.all(names.map((name) => readFile(join(dataDir, 'mail', name), 'utf8').catch(() => '')));
 }
 
-test('what a killed server was sending is sent by another once its lease has lapsed; what it had heard, and the database had not, is not sent again', async (t) => {
+test('mail of a killed server is sent by another after the lease lapsed, unless its journal has the final reply', async (t) => {
   let isStalling = true;
   const scene = await mailScene(t);
   const { qd, dns, sink } = scene;

@@ -10,7 +10,7 @@ import { letter, mailScene, untilState } from '../mail-scene.ts';
 const contentBytes = Buffer.from('From: a@example.com\r\n\r\nhi\r\n');
 const CountRow = Type.Object({ many: Type.Integer() });
 
-test('while mail is sent, a batch waits a moment for those who were just answered', async (t) => {
+test('while mail is sent, a batch waits briefly for clients that were just answered', async (t) => {
   const { qd, key } = await mailScene(t);
   const { body } = await key.post('/email/send', letter());
   const { message } = await untilState(qd, (body as { id: string }).id, 'delivered');
@@ -28,7 +28,7 @@ test('while mail is sent, a batch waits a moment for those who were just answere
     ...{ subject: 's', messageId: '<x@example.com>', envelope: ['b@far.example'], content: contentBytes },
   };
 
-  /** How many messages each transaction wrote: one comes alone, a second meanwhile, and whoever was answered first comes again at once. */
+  /** How many messages each transaction wrote: one request comes alone, a second meanwhile, and the first client submits again at once. */
   const batchesWhile = async (isSending: boolean) => {
     const batches: number[] = [];
     const count = async (tx: Tx) => (await rows(tx, CountRow)`select count(*)::int as many from email.message`)[0]!.many;

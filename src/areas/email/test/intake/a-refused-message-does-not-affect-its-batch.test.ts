@@ -5,7 +5,7 @@ import { posture } from '../../index.ts';
 import { letter, mailScene } from '../mail-scene.ts';
 import { sendingKey } from '../sending-key.ts';
 
-test('one that is refused costs the others of its batch nothing, and is counted nowhere', async (t) => {
+test('a refused message does not affect its batch, and is counted nowhere', async (t) => {
   const { qd, key } = await mailScene(t, {}, { env: { QUARTERDECK_EMAIL_DAILY_QUOTA: '100' } });
   const organization = await qd.organization('bravo');
   const bravo = await sendingKey(qd, organization, 'bravo.example');
@@ -27,7 +27,7 @@ test('one that is refused costs the others of its batch nothing, and is counted 
   assert.equal((await qd.owner.get(`/email/messages/${id}`)).body.message.state, 'suppressed');
   assert.equal(await acceptedToday(), 3);
 
-  // An organization that has used up its day: its messages are refused and leave no bytes; everybody else's are taken.
+  // An organization that has used up its day: its messages are refused and leave no bytes; those of other organizations are accepted.
   await qd.app.db.write((tx) => posture.setDailyQuota(tx, operator(organization.orgId), 1));
   const before = await stored();
   assert.deepEqual(await statuses([foreign(), foreign()]), [429, 429]);
@@ -35,7 +35,7 @@ test('one that is refused costs the others of its batch nothing, and is counted 
   assert.deepEqual(await statuses([good(), foreign(), good(), foreign(), good()]), [202, 429, 202, 429, 202]);
   assert.equal(await acceptedToday(), 6);
 
-  // Once nothing stands in its way any more it is taken like anybody.
+  // Once it is within its quota again, its messages are accepted as usual.
   await qd.app.db.write((tx) => posture.setDailyQuota(tx, operator(organization.orgId), 10));
   assert.deepEqual(await statuses([foreign(), good(), foreign()]), [202, 202, 202]);
   assert.equal(await acceptedToday(), 7);

@@ -6,7 +6,7 @@ import { email } from '../../index.ts';
 import type { OpenEmail } from '../../open.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 
-test('a batch whose transaction is run again takes no room twice', async (t) => {
+test('a batch whose transaction is retried reserves each slot once', async (t) => {
   const { qd, key } = await mailScene(t);
   const { body } = await key.post('/email/send', letter());
   const { message } = await untilState(qd, (body as { id: string }).id, 'delivered');

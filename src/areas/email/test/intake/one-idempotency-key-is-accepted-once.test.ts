@@ -4,7 +4,7 @@ import { caller } from '../../../../../test/harness/index.ts';
 import { letter, mailScene } from '../mail-scene.ts';
 import { sendingKey } from '../sending-key.ts';
 
-test('one Idempotency-Key hands in once, for a day', async (t) => {
+test('one Idempotency-Key is accepted once in a day', async (t) => {
   const { qd, key, sink } = await mailScene(t);
   const send = (of: string, idempotencyKey: string, body: object = letter()) =>
     caller(qd.url, of).post('/email/send', body, { 'idempotency-key': idempotencyKey });

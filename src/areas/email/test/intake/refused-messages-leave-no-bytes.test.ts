@@ -6,7 +6,7 @@ import { email } from '../../index.ts';
 import type { OpenEmail } from '../../open.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 
-test('what is not accepted leaves no bytes: a quota bounds the disk too', async (t) => {
+test('refused messages leave no bytes: a quota limits the disk too', async (t) => {
   const { qd, key } = await mailScene(t, {}, { env: { QUARTERDECK_EMAIL_DAILY_QUOTA: '2' } });
   const stored = async () => {
     let bytes = 0;

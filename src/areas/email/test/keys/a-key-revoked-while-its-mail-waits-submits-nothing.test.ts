@@ -8,7 +8,7 @@ import { letter } from '../mail-scene.ts';
 import { sendingKey, sendKey } from '../sending-key.ts';
 import { submitBySmtp } from '../submit-by-smtp.ts';
 
-test('a send key that is revoked while its mail waits hands in nothing and cancels nothing, at any door', async (t) => {
+test('a send key revoked while its mail waits submits nothing and cancels nothing, by any protocol', async (t) => {
   const server = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api,smtp', QUARTERDECK_PUBLIC_URL: 'http://localhost' } });
   const { owner, url } = server;
   const key = await sendingKey(server);
@@ -46,7 +46,7 @@ test('a send key that is revoked while its mail waits hands in nothing and cance
   const bySmtp = submitBySmtp(t, port, key.secret, ['bob@far.example']);
   let over = 0;
   for (const each of running) void each.finally(() => over++);
-  await race.untilWaiting(7, () => over); // the revocation and two that cancel wait; a batch waits for nobody
+  await race.untilWaiting(7, () => over); // the revocation and two that cancel wait; a batch waits for no key
   assert.equal(over, 4);
   assert.match(await bySmtp, /^451 4\.3\.0 the rights of the send key are being changed/);
   await race.release();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { makeDomainCache } from '../../engine/domains/domain-cache.ts';
 import { publish, withDns } from '../domains/published.ts';
 
-test('what a message asks of its domain is remembered, and forgotten when it changes', async (t) => {
+test('domain lookups are cached, and dropped when the domain changes', async (t) => {
   const { qd, dns } = await withDns(t, { QUARTERDECK_ROLES: 'api' });
   const { owner, app } = qd;
   const { id, dnsRecords } = (await owner.post('/email/domains', { name: 'example.com' })).body;

@@ -10,7 +10,7 @@ import { countLookedAt } from './rows-read.ts';
 const many = 20_000;
 const limit = 51;
 
-test('a list of the log looks at little more than it shows, whatever it is filtered by', async (t) => {
+test('a page of the log reads few rows beyond those it shows, with any filter', async (t) => {
   const { app, owner } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const org = owner.orgId;
   await app.db.write(async (tx) => {

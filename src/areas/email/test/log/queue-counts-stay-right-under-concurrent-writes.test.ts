@@ -9,7 +9,7 @@ import { areas } from '../../../index.ts';
 
 after(stopOwnServer);
 
-test('the figures of the queue are right, though a server of the release before writes while they are made', async (t) => {
+test('queue counts are right, though a server of the previous release writes while they are built', async (t) => {
   const { connection, drop } = await freshDatabase({ empty: true });
   const [client, watching] = [new pg.Client(connection), new pg.Client(connection)];
   t.after(async () => {

@@ -33,7 +33,7 @@ test('after the clock was set back by two days mail goes on, and what has a time
   await qd.perform(watchHolders);
   const delivered = () => namesOf(sql`state = 'delivered'`);
   await eventually(async () => (await delivered()).length === 2);
-  assert.deepEqual(await delivered(), ['later', 'queued'], 'whoever still lives has a full lease to renew it');
+  assert.deepEqual(await delivered(), ['later', 'queued'], 'a living process has a full lease to renew it');
   await qd.clock.advance('61s');
   await eventually(async () => (await delivered()).length === 3);
   assert.deepEqual(await delivered(), ['held', 'later', 'queued']);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { authenticate } from 'mailauth';
 import { type Logged, letter, mailScene, untilState } from '../mail-scene.ts';
 
-test('a message leaves and its fate is in the log', async (t) => {
+test('a message is sent and its outcome is in the log', async (t) => {
   const { qd, sink, key, dns } = await mailScene(t);
   const { status, body } = await key.post(
     '/email/send',
@@ -27,7 +27,7 @@ test('a message leaves and its fate is in the log', async (t) => {
   assert.equal(delivered?.detail?.mx, 'mx.far.example');
   assert.equal(delivered?.detail?.code, 250);
 
-  // Each recipient has a return path of their own, and nobody reads who was hidden.
+  // Each recipient has its own return path, and no recipient sees the Bcc addresses.
   const taken = await sink.received(3);
   assert.deepEqual(taken.flatMap((m) => m.to).sort(), ['bob@far.example', 'eve@far.example', 'hidden@far.example']);
   assert.equal(new Set(taken.map((m) => m.from)).size, 3);
@@ -36,7 +36,7 @@ test('a message leaves and its fate is in the log', async (t) => {
     assert.doesNotMatch(data.toString(), /hidden@/);
   }
 
-  // Both signatures hold for whoever asks the DNS for the keys that we said to publish.
+  // Both signatures verify with the keys that we said to publish in DNS.
   const { body: domain } = await qd.owner.get(`/email/domains/${key.domainId}`);
   const records = (domain as { dnsRecords: { type: string; name: string; value: string }[] }).dnsRecords;
   const { dkim } = await authenticate(taken[0]!.data, {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 
-test('each recipient has a fate of their own', async (t) => {
+test('each recipient has its own outcome', async (t) => {
   const replies: Record<string, string> = {
     gone: '550 5.1.1 no such user',
     spam: '554 5.7.1 message refused by policy',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 
-test('no answer of a mail server keeps the fates of others from being written', async (t) => {
+test('no reply of a mail server keeps other outcomes from being written', async (t) => {
   // Cut at a thousand, this ends in half a character, which no column holds.
   const hostile = `550 5.1.1 x${'😀'.repeat(505)}`;
   const { qd, key } = await mailScene(t, { at: (stage, line) => (stage === 'rcpt' && line.includes('<evil@') ? hostile : undefined) });

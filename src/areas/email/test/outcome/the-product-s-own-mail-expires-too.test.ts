@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { recordAttempt } from '../../store/own-mail.ts';
 import { deleteOldMessages } from '../../store/retention.ts';
 
-test('the product’s own mail is forgotten after its 90 days, also what nobody tries any more', async (t) => {
+test('the product’s own mail is removed after 90 days, also mail that is no longer tried', async (t) => {
   const { app, clock, owner } = await quarterdeck(t, {});
   const attempt = {
     ...{

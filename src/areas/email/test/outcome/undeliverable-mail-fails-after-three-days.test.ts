@@ -4,12 +4,12 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 
-test('what nobody takes comes back after three days, and suppresses nobody', async (t) => {
+test('mail that no server accepts fails after three days, and suppresses no recipient', async (t) => {
   const { qd, key } = await mailScene(t, { at: (stage) => (stage === 'rcpt' ? '452 4.2.2 mailbox full' : undefined) });
   const { body } = await key.post('/email/send', letter());
   const { id } = body as { id: string };
   await untilState(qd, id, 'deferred');
-  // At its own pace: a jump over the tries would be a server that was down.
+  // Attempt by attempt: a jump of the clock would look like a server that was down.
   const next = async () =>
     (
       await qd.app.db.read((tx) =>

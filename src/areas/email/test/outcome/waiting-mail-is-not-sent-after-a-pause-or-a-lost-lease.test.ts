@@ -20,7 +20,7 @@ async function queueOfTwo(t: TestContext) {
   const slow = await send('slow@far.example');
   await eventually(async () => sink.commands.some((line) => line.includes('<slow@')));
   const second = await send('second@far.example');
-  /** The session ends; whoever connects from now on meets the server that is returned. */
+  /** Ends the session; later connections reach the returned server. */
   const breakSession = async () => {
     assert.equal(sink.sessions, 1, 'the second waits for the only connection');
     sink.close();
@@ -29,7 +29,7 @@ async function queueOfTwo(t: TestContext) {
   return { ...scene, slow, second, breakSession };
 }
 
-test('what waits for its turn is put back when its organization is paused', async (t) => {
+test('mail that waits for a connection is queued again when its organization is paused', async (t) => {
   const { qd, slow, second, breakSession } = await queueOfTwo(t);
   await qd.app.db.write((tx) => posture.pauseSending(tx, operator(qd.owner.orgId), 'complaints'));
   await untilLooked(t, qd);
@@ -43,7 +43,7 @@ test('what waits for its turn is put back when its organization is paused', asyn
   await untilState(qd, second, 'delivered');
 });
 
-test('what waits for its turn is not sent when another process has it by then', async (t) => {
+test('mail that waits for a connection is not sent once another process holds its lease', async (t) => {
   const { qd, slow, second, breakSession } = await queueOfTwo(t);
   await qd.app.db.write(
     (tx) => run(tx)`
@@ -52,7 +52,7 @@ test('what waits for its turn is not sent when another process has it by then', 
   await untilRenewed(t, qd);
   const sink = await breakSession();
   await untilState(qd, slow, 'deferred');
-  // It was given up here, and the database took nothing that was said of it.
+  // It was dropped here, and the database refused its outcome.
   const figures = async () => (await fetch(`${qd.url}/metrics`, { headers: { authorization: 'Bearer scrape' } })).text();
   await eventually(async () => /^quarterdeck_email_lost_leases 1$/m.test(await figures()));
   assert.ok(!sink.commands.some((line) => line.startsWith('RCPT')), 'nothing was sent');

@@ -11,7 +11,7 @@ const fate = (id: number): Fate => ({
   ...{ handed: true, detail: { response: 'x'.repeat(500) } },
 });
 
-test('a journal stays small and never stands in the way', async (t) => {
+test('a journal stays small and never blocks', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'journal-'));
   t.after(() => rm(folder, { recursive: true }));
   const bytes = async () => {
@@ -20,7 +20,7 @@ test('a journal stays small and never stands in the way', async (t) => {
     return sum;
   };
 
-  await t.test('under a load that never rests', async () => {
+  await t.test('under constant load', async () => {
     const journal = openJournal(folder);
     const open: (() => void)[] = [];
     for (let n = 0; n < 20_000; n++) {

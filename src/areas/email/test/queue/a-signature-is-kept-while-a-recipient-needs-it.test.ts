@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { makeContents } from '../../engine/queue/content.ts';
 
-test('what was signed is kept while a recipient needs it, and no longer', async () => {
+test('a signed head is kept while a recipient needs it, and no longer', async () => {
   const key = { selector: 's', key: generateKeyPairSync('ed25519').privateKey };
   let asked = 0;
   const loadSigning = async () => {

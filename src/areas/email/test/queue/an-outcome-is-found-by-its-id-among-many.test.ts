@@ -18,7 +18,7 @@ const fates = Array.from(
   }),
 );
 
-test('what became of mail is found by its id, also while a plan is older than most of the mail', async (t) => {
+test('an outcome is found by its id, also while the plan is older than most of the mail', async (t) => {
   const { app } = await quarterdeck(t);
   const read = await app.db.write(async (tx) => {
     await addOthers(tx, few);
@@ -29,7 +29,7 @@ test('what became of mail is found by its id, also while a plan is older than mo
     await settleRecipients(tx, fates);
     return (await countRead(tx)) - before;
   });
-  assert.ok(read < few, `${read} rows were read that nobody asked for`);
+  assert.ok(read < few, `${read} unrelated rows were read`);
 });
 
 const addOthers = (tx: Tx, count: number) =>

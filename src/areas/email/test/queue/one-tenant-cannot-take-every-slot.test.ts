@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { makeRequestQueue } from '../../engine/intake/request-queue.ts';
 import { makeInFlightRecipients } from '../../engine/queue/in-flight.ts';
 
-test('nobody’s mail takes the room of all', async (t) => {
-  await t.test('few whose mail goes nowhere leave room for everybody else', () => {
+test('one tenant cannot take every slot', async (t) => {
+  await t.test('a few organizations with stuck mail leave slots for all others', () => {
     const held = makeInFlightRecipients(2_000);
     const fill = (org: string) => {
       let taken = 0;
@@ -19,7 +19,7 @@ test('nobody’s mail takes the room of all', async (t) => {
     assert.ok(fill('new') > 100);
   });
 
-  await t.test('a batch has its size however many organizations wait, and nobody is passed over', () => {
+  await t.test('a batch has its size however many organizations wait, and none is passed over', () => {
     const line = makeRequestQueue(2_000);
     const entry = (org: string) => ({ org, prepared: Array.from({ length: 100 }, () => ({ inline: Buffer.alloc(1) })) });
     for (let n = 0; n < 50; n++) for (const turn of [1, 2]) line.add(`org${n}`, entry(`org${n} ${turn}`) as never);

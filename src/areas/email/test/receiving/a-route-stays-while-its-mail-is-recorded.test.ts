@@ -6,7 +6,7 @@ import { sql } from '../../../../kernel/sql.ts';
 import { takeOut } from '../../store/receiving/arrivals.ts';
 import { mxScene } from './mx-scene.ts';
 
-test('a route, and so its endpoint, stays while what came by it is being told', async (t) => {
+test('a route, and so its endpoint, stays while its mail is being recorded', async (t) => {
   const { qd, routeId, endpointId } = await mxScene(t);
   const lease = randomUUID();
   const { rows } = await qd.app.db.write((tx) =>

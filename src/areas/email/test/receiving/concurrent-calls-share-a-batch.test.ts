@@ -4,7 +4,7 @@ import { makeLoopWatch } from '../../../../kernel/fairness/index.ts';
 import { batchCalls } from '../../engine/batch-calls.ts';
 import { makeInFlightArrivals } from '../../engine/receiving/in-flight.ts';
 
-test('what comes while a batch is on its way goes with the next one, and a batch that fails fails alone', async () => {
+test('calls during a batch share the next one, and a failed batch fails alone', async () => {
   const batches: number[][] = [];
   let goOn = () => {};
   const act = async (items: number[]) => {
@@ -37,7 +37,7 @@ const arrivalOf = (id: number, bytes: number, lease = '') => ({
   raw: Buffer.alloc(bytes),
 });
 
-test('one organization has half of the places, and bytes are kept as far as there is room for them', () => {
+test('one organization has half of the slots, and bytes are kept within their budget', () => {
   const held = makeInFlightArrivals();
   const places = held.freeSlots;
   let mine = 0;
@@ -56,14 +56,14 @@ test('one organization has half of the places, and bytes are kept as far as ther
   assert.equal(held.reserve('org_b'), false);
 });
 
-test('organizations that take all they can of the reading leave room for the next one', () => {
+test('organizations at their limits leave slots for the next one', () => {
   const held = makeInFlightArrivals();
   for (const org of ['org_a', 'org_b', 'org_c']) while (held.reserve(org));
   assert.ok(held.freeSlots > 0);
   assert.ok(held.reserve('org_d'));
 });
 
-test('what a process claims again after its own lease has lapsed has one place, and leaves it once', () => {
+test('an item claimed again after its own lease lapsed has one slot, and frees it once', () => {
   const held = makeInFlightArrivals();
   const places = held.freeSlots;
   const twice = ['first', 'second'].map((lease) => {

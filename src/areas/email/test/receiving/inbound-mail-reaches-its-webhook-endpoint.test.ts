@@ -4,7 +4,7 @@ import { untilState } from '../mail-scene.ts';
 import { isSigned } from '../webhooks/listening.ts';
 import { deliverTo, idIn, mxScene } from './mx-scene.ts';
 
-test('mail that arrives is in the log before its answer, and told to the endpoint of its route', async (t) => {
+test('inbound mail is in the log before its 250, and its event reaches the endpoint of its route', async (t) => {
   const { qd, endpoint, secret, domainId, routeId, port } = await mxScene(t);
   const message = [
     'From: =?utf-8?Q?J=C3=BCrgen?= <bob@far.example>',

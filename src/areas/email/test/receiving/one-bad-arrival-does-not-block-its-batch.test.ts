@@ -8,7 +8,7 @@ import { openInboundIntake } from '../../engine/receiving/intake.ts';
 import { email } from '../../index.ts';
 import { letterIn, mxScene } from './mx-scene.ts';
 
-test('one arrival that the database cannot tell of holds up none of those that are told with it', async (t) => {
+test('one arrival that the database refuses does not block the rest of its batch', async (t) => {
   const { qd, domainId, routeId, endpointId } = await mxScene(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const reception = openInboundIntake({
     app: qd.app,
@@ -46,6 +46,6 @@ test('one arrival that the database cannot tell of holds up none of those that a
   assert.deepEqual(
     rows.map(({ message_id }) => message_id),
     [bad],
-    'it is still there, for whoever claims it next',
+    'it is still there for the next claim',
   );
 });

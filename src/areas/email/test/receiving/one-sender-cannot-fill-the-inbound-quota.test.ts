@@ -46,14 +46,14 @@ const pretend = ({ qd }: MxScene, sender: string, bytes: number) =>
           on conflict (org_id, day) do update set bytes = u.bytes + excluded.bytes`);
   });
 
-test('a sender has a share of the room for mail, the last part of it is for small mail, and it can be freed', async (t) => {
+test('a sender has a share of the inbound quota, the last part is for small mail, and it can be freed', async (t) => {
   const scene = await mxScene(t, { env: { QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: String(quota) } });
   const { qd, port, endpoint } = scene;
   const send = (from: string, message?: string) => deliverFrom(t, port, from, message);
   const first = await send('127.0.0.9', large);
   assert.match(first, /^250 /);
 
-  // A quarter of it: the next one of that address is kept out, and nobody else is.
+  // A quarter of it: the next message from that address is refused, and no other sender's is.
   await pretend(scene, '127.0.0.9', quota / 4 - 50_000);
   assert.match(await send('127.0.0.9'), /^452 4\.2\.2 you have used your share of the room for mail to this recipient/);
   assert.match(await send('127.0.0.9'), /^452 4\.2\.2 there is no room left/, 'it is told so before it sends the next one');
@@ -65,11 +65,11 @@ test('a sender has a share of the room for mail, the last part of it is for smal
   assert.match(await send('127.0.0.8', large), /^452 4\.2\.2/);
   assert.match(await send('127.0.0.8'), /^250 /);
 
-  // Nor does a few addresses' small mail fill the rest: who has much has no part of it.
+  // Small mail from a few addresses does not fill the rest either: a sender with much gets no part of it.
   assert.match(await send('127.0.0.5'), /^452 4\.2\.2 you have used your share of the room for mail to this recipient/);
   assert.match(await send('127.0.0.4'), /^250 /);
 
-  // The operator sees whose it is, and frees it.
+  // The operator sees the sender, and frees its content.
   await untilState(qd, idIn(first), 'delivered');
   const env = {
     QUARTERDECK_DATABASE_URL: urlOf(qd.connection),

@@ -6,7 +6,7 @@ import { untilState } from '../mail-scene.ts';
 import { endpointAt } from '../webhooks/listening.ts';
 import { armedDomain, deliver, deliverTo, letterIn, mxScene, route } from './mx-scene.ts';
 
-test('whom we take mail for is decided at RCPT, with a sentence for everybody else', async (t) => {
+test('recipients are accepted at RCPT, and all others are refused with a reason', async (t) => {
   const { qd, port, endpointId } = await mxScene(t, { pattern: 'support' });
   const { owner, app } = qd;
   await route(owner, await armedDomain(qd, owner, 'star.example.com'), 'a*', endpointId);
@@ -21,8 +21,8 @@ test('whom we take mail for is decided at RCPT, with a sentence for everybody el
   const { say } = await speakSmtp(t, port);
   assert.match(await say('EHLO far.example'), /250-STARTTLS[\s\S]*250[ -]SIZE 26214400|250-SIZE 26214400/);
   assert.match(await say('RCPT TO:<support@in.example.com>'), /^503 /, 'MAIL comes first');
-  assert.match(await say('AUTH PLAIN AGEAYg=='), /^50[02] /, 'nobody logs in here');
-  assert.match(await say('MAIL FROM:<>'), /^250 /, 'reports come from nobody');
+  assert.match(await say('AUTH PLAIN AGEAYg=='), /^50[02] /, 'there is no login at the MX');
+  assert.match(await say('MAIL FROM:<>'), /^250 /, 'reports have an empty sender');
   const rcpt = (address: string) => say(`RCPT TO:<${address}>`);
   assert.match(await rcpt('support@in.example.com'), /^250 /);
   assert.match(await rcpt('SupporT@IN.example.COM'), /^250 /, 'letter case is nothing');
@@ -33,7 +33,7 @@ test('whom we take mail for is decided at RCPT, with a sentence for everybody el
     assert.match(await rcpt(foreign), /^550 5\.7\.1 we do not receive mail for this domain, and relay for nobody/, foreign);
   assert.match(await rcpt('x@pending.example.com'), /^450 4\.7\.1 the owner of this domain has not published/);
   assert.match(await rcpt('"a b"@in.example.com'), /^(?:501|553) /);
-  assert.match(await rcpt('b+1.00000000000000000000@bounce.in.example.com'), /^550 5\.[17]\.1/, 'nobody makes up a return path');
+  assert.match(await rcpt('b+1.00000000000000000000@bounce.in.example.com'), /^550 5\.[17]\.1/, 'a return path cannot be forged');
 
   assert.match(await rcpt('x@other.example.com'), /^250 /);
   await app.db.write(async (tx) => {
@@ -56,7 +56,7 @@ test('a route that is made or deleted counts from then on, in every server', asy
   assert.match(await deliverTo(t, port, { to: ['first@in.example.com'] }), /^550 5\.7\.1/);
 });
 
-test('a message that takes several routes is one message for each, with a fate of its own', async (t) => {
+test('a message with several routes is one message per route, each with its own outcome', async (t) => {
   const { qd, port, domainId, endpoint } = await mxScene(t, { pattern: '*' });
   const broken = await endpointAt(qd.owner, 'http://127.0.0.1:9/hook', 'email.bounced');
   await route(qd.owner, domainId, 'sales', broken.id);
@@ -66,7 +66,11 @@ test('a message that takes several routes is one message for each, with a fate o
   const to = ['sales@in.example.com', 'a@in.example.com', 'b@in.example.com'];
   assert.match(await deliver(speaker, { to, message: letterIn() }), /^250 /);
   const [told] = await endpoint.heard(1);
-  assert.deepEqual(told!.event.data.envelope.rcptTo, ['a@in.example.com', 'b@in.example.com'], 'nobody hears of the others');
+  assert.deepEqual(
+    told!.event.data.envelope.rcptTo,
+    ['a@in.example.com', 'b@in.example.com'],
+    'an endpoint does not see recipients of other routes',
+  );
   const found = (await qd.owner.get('/email/messages?direction=receive')).body.messages as { id: string }[];
   assert.equal(found.length, 2);
   const failed = found.find(({ id }) => id !== told!.event.data.messageId)!;

@@ -7,7 +7,7 @@ import { email } from '../../index.ts';
 import { sealSegment } from '../../store/segments.ts';
 import { type MxScene, mxScene } from './mx-scene.ts';
 
-/** A reception whose places are counted, and for nobody: what is begun is left to its lease. */
+/** An inbound intake whose slots are counted. Started arrivals are not read; their leases lapse. */
 function countedReception({ qd }: MxScene) {
   const places = new Map<string, number>();
   const count = (org: string, change: number) => places.set(org, (places.get(org) ?? 0) + change);
@@ -40,10 +40,10 @@ const outcomesOf = async (taken: Promise<string>[]) =>
     fate.status === 'fulfilled' ? 'taken' : ((fate.reason as { code?: string }).code ?? 'error'),
   );
 
-test('what is not taken holds no place, and costs nobody else theirs', async (t) => {
+test('refused arrivals hold no slot, and take none from others', async (t) => {
   const scene = await mxScene(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: '20000' } });
-  await t.test('of a batch with one that the database cannot take, that one', (t) => refuseWhatCannotBeKept(t, scene));
-  await t.test('of a batch of several organizations, whoever has no room', (t) => refuseWhoHasNoRoom(t, scene));
+  await t.test('the one message of a batch that the database cannot store', (t) => refuseWhatCannotBeKept(t, scene));
+  await t.test('the messages of the organization without quota in a mixed batch', (t) => refuseWhoHasNoRoom(t, scene));
   await t.test('a segment that was sealed meanwhile is left, and nothing else', (t) => leaveSealedSegment(t, scene));
 });
 

@@ -11,12 +11,12 @@ import { openMxDoor } from '../../planes/mx/index.ts';
 import { speakSmtp } from '../doors.ts';
 import { deliver, deliverTo, letterIn, type MxScene, mxScene } from './mx-scene.ts';
 
-test('what strangers do is bounded', async (t) => {
+test('remote senders are limited', async (t) => {
   const scene = await mxScene(t, { env: { QUARTERDECK_SMTP_INBOUND_RATE: '0' } });
-  await t.test('what they send is refused with a sentence', (t) => refuseWhatIsSent(t, scene));
-  await t.test('what is pipelined behind STARTTLS is not heard under TLS', (t) => hearNothingBehindTls(t, scene));
+  await t.test('invalid input is refused with a reason', (t) => refuseWhatIsSent(t, scene));
+  await t.test('commands pipelined behind STARTTLS are ignored under TLS', (t) => hearNothingBehindTls(t, scene));
   await t.test('a message that drips has its time as a whole, and so has a connection', (t) => cutWhoDrips(t, scene));
-  await t.test('nothing is remembered of who leaves while a message is taken', (t) => forgetWhoLeaves(t, scene));
+  await t.test('no state is left of a client that disconnects during its message', (t) => forgetWhoLeaves(t, scene));
 });
 
 async function refuseWhatIsSent(t: TestContext, { qd, port }: MxScene): Promise<void> {
@@ -51,7 +51,7 @@ async function refuseWhatIsSent(t: TestContext, { qd, port }: MxScene): Promise<
   assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 1, 'nothing of what was refused is kept');
 }
 
-test('whoever guesses, floods or talks too early is sent away', async (t) => {
+test('a client that guesses, floods or talks too early is disconnected', async (t) => {
   const { port } = await mxScene(t, { env: { QUARTERDECK_SMTP_INBOUND_RATE: '3' } });
   const early = connect(port, '127.0.0.1');
   early.write('EHLO far.example\r\n');

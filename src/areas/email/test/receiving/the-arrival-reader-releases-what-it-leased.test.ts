@@ -6,7 +6,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { startArrivalReader } from '../../engine/receiving/index.ts';
 
-/** So many that arrived for an organization, by a route that is not there. */
+/** Inserts arrivals of an organization, with a route that does not exist. */
 const arrive = ({ app }: Quarterdeck, org: string, count: number, bytes = 10) =>
   app.db.write((tx) =>
     tx.query(sql`
@@ -20,7 +20,7 @@ const leasedOf = async ({ app }: Quarterdeck): Promise<Record<string, number>> =
   return Object.fromEntries((rows as { org_id: string; leased: number }[]).map(({ org_id, leased }) => [org_id, leased]));
 };
 
-/** Readings on a server without any, whose bytes come when the test says so. */
+/** An arrival reader whose bytes come when the test says so. */
 function readingsOf(t: TestContext, app: App, turnMs?: number) {
   const asked = Promise.withResolvers<void>();
   const bytes = Promise.withResolvers<undefined>();
@@ -41,7 +41,7 @@ function readingsOf(t: TestContext, app: App, turnMs?: number) {
 
 const withoutReaders = { env: { QUARTERDECK_ROLES: 'api' } };
 
-test('two organizations that catch up with all that waits leave room for a third', async (t) => {
+test('two organizations with a backlog leave slots for a third', async (t) => {
   const qd = await quarterdeck(t, withoutReaders);
   for (const org of ['org_a', 'org_b']) await arrive(qd, org, 600);
   const { readings } = readingsOf(t, qd.app);
@@ -58,7 +58,7 @@ test('two organizations that catch up with all that waits leave room for a third
   assert.ok(readings.reserve('org_c'), JSON.stringify(leased));
 });
 
-test('what was read, or claimed, while the server stops is free for others at once', async (t) => {
+test('arrivals read or claimed during a stop are released at once', async (t) => {
   const qd = await quarterdeck(t, withoutReaders);
   let gate: Promise<void> | undefined;
   let waiting = 0;
@@ -87,7 +87,7 @@ test('what was read, or claimed, while the server stops is free for others at on
   assert.deepEqual(await leasedOf(qd), { org_a: 0, org_b: 0 });
 });
 
-test('who waited for a turn in vain has not been read in vain', async (t) => {
+test('an arrival that waited in vain for a slot is read later', async (t) => {
   const qd = await quarterdeck(t, withoutReaders);
   await arrive(qd, 'org_a', 3, 2 * 2 ** 20);
   const { giveUp } = readingsOf(t, qd.app, 50);

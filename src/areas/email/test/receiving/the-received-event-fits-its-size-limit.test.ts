@@ -6,7 +6,7 @@ import { mostPayloadBytes, receivedData } from '../../rules/received-event.ts';
 
 const graphemes = (constraints: fc.StringConstraints) => fc.string({ ...constraints, unit: 'grapheme' });
 
-/** Up to so many characters: a few hundred that are drawn, again and again, since to draw each takes long. */
+/** Text of up to the given length: a few hundred random characters, repeated, since drawing each takes long. */
 const long = (make: (constraints: fc.StringConstraints) => fc.Arbitrary<string>, most: number) =>
   fc
     .tuple(make({ minLength: 1, maxLength: 300, size: 'max' }), fc.nat(most))
@@ -14,7 +14,7 @@ const long = (make: (constraints: fc.StringConstraints) => fc.Arbitrary<string>,
 const text = fc.oneof(long(anyText, 60_000), long(graphemes, 60_000));
 const attachment = fc.record({ filename: fc.string({ maxLength: 255 }), contentType: fc.constant('text/csv'), sizeBytes: fc.nat() });
 
-test('what is told of a message stays below 20 kB, says whether there is more, and is the beginning of its text', () => {
+test('the received event stays below 20 kB, has the beginning of the text, and says whether there is more', () => {
   fc.assert(
     fc.property(text, text, fc.array(attachment, { maxLength: 100 }), fc.nat(12_000), (plain, html, attachments, taken) => {
       const mail = { headers: {}, text: plain.toWellFormed(), html, attachments, isTruncated: false, authentication: {}, problem: null };

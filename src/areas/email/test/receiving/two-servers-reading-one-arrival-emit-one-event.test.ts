@@ -24,7 +24,7 @@ function readingServer(t: TestContext, { qd }: MxScene, disk: Promise<void>) {
   return { counted, asked: () => asked };
 }
 
-test('mail whose lease lapses while it is read is told once, by whoever has it then', async (t) => {
+test('mail whose lease lapses while it is read is recorded once, by the new lease holder', async (t) => {
   const scene = await mxScene(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const { qd, domainId, routeId, endpointId } = scene;
   const reception = openInboundIntake({

@@ -35,7 +35,7 @@ async function sign(message: string): Promise<string> {
   return (await dkimSign(message, options as never)).signatures;
 }
 
-/** What mailauth makes of all of it. */
+/** The verdict of mailauth over the whole message. */
 async function judgeWhole(message: string) {
   const resolver = async (name: string, rrtype: string) => {
     const text = textOf(name, rrtype);
@@ -51,7 +51,7 @@ async function judgeWhole(message: string) {
   ];
 }
 
-test('a message is judged as all of it would be, whether or not its body was looked at', async () => {
+test('the verdict is the same whether or not the body was read', async () => {
   const signature = await sign(letter);
   const messages = {
     unsigned: letter,

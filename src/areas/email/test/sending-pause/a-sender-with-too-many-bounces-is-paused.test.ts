@@ -8,11 +8,11 @@ import { report } from '../feedback/reported.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 import { endpointAt, listening } from '../webhooks/listening.ts';
 
-test('a sender who bounces too much is warned, then paused, and judged anew after the operator’s resume', async (t) => {
+test('an organization with too many bounces is warned, then paused, and counted anew after the operator’s resume', async (t) => {
   const { qd, key, sink } = await mailScene(t);
   const endpoint = await listening(t);
   await endpointAt(qd.owner, endpoint.url, 'sending.paused', 'sending.resumed');
-  /** As if so many had been delivered before, in this hour. */
+  /** Counts earlier deliveries in this hour. */
   const pretend = (recipients: number) =>
     qd.app.db.write((tx) =>
       tx.query(sql`

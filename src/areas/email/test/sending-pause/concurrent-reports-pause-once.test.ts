@@ -6,7 +6,7 @@ import { report } from '../feedback/reported.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 import { deliveriesOf, endpointAt, listening } from '../webhooks/listening.ts';
 
-test('reports that are taken at once are all counted, and whoever judges them pauses once', async (t) => {
+test('concurrent reports are all counted, and pause the organization once', async (t) => {
   const { qd, key } = await mailScene(t);
   const endpoint = await listening(t);
   await endpointAt(qd.owner, endpoint.url, 'sending.paused');

@@ -39,7 +39,7 @@ test('further messages go over the same connection, the envelope in one piece, w
   assert.ok(!sink.commands.includes('RSET'));
 });
 
-test('no names that a stranger gives their mail servers add up to somebody else’s site', async (t) => {
+test('no names of one domain’s mail servers add up to another domain’s site', async (t) => {
   const sink = await smtpSink(t);
   const zone = {
     'evil.example': { MX: mx('mx1.example mx2.example') },

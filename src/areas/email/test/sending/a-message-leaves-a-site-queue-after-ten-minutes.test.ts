@@ -4,7 +4,7 @@ import { smtpSink } from '../../../../../test/fakes/smtp-sink.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { mailWorld, mx, outgoing, stoppedClock } from './mail-world.ts';
 
-test('a message whose turn does not come goes back to its row after ten minutes, with the reason', async (t) => {
+test('a message without a connection goes back to its row after ten minutes, with the reason', async (t) => {
   const clock = stoppedClock();
   const sink = await smtpSink(t, { at: (stage) => (stage === 'dot' ? 'stall' : undefined) });
   const { sender } = mailWorld(t, sink.port, { 'example.org': { MX: mx('mx.example.org') } }, { clock, limits: { connections: 1 } });

@@ -9,7 +9,7 @@ const zone = { 'example.org': { MX: mx('mx.example.org') } };
 const many = (count: number, org: string, domain = 'example.org') =>
   Array.from({ length: count }, (_, at) => outgoing(`${org}${at}@${domain}`, { org }));
 
-test('organizations take turns: one message does not wait behind a hundred of somebody else', async (t) => {
+test('organizations take turns: one message does not wait behind a hundred of another tenant', async (t) => {
   const sink = await smtpSink(t);
   const { sender } = mailWorld(t, sink.port, zone, { limits: { connections: 1 } });
   await Promise.all([...many(100, 'big'), ...many(3, 'small')].map((item) => sender.send(item)));
@@ -17,7 +17,7 @@ test('organizations take turns: one message does not wait behind a hundred of so
   assert.ok(order.lastIndexOf('small') <= 6, order.slice(0, 10).join(' '));
 });
 
-test('a site has so many connections, each takes so many messages, and a new site is tried with one', async (t) => {
+test('connections per site and messages per connection are limited, and a new site starts with one connection', async (t) => {
   const sink = await smtpSink(t);
   const { sender } = mailWorld(t, sink.port, zone, { limits: { connections: 3, messagesPerConnection: 10 } });
   const outcomes = await Promise.all(many(100, 'a').map((item) => sender.send(item)));
@@ -28,7 +28,7 @@ test('a site has so many connections, each takes so many messages, and a new sit
   assert.equal(bySession.size >= 10, true);
 });
 
-test('what is held for a site is bounded, by organization too, and those who ask are told', async (t) => {
+test('messages waiting for a site are limited, by organization too, and backoffSeconds says so', async (t) => {
   const sink = await smtpSink(t, { at: (stage) => (stage === 'greeting' ? 'stall' : undefined) });
   const { sender } = mailWorld(t, sink.port, zone, { maxWaitingPerSite: 10, maxWaitingPerOrg: 4 });
   const early = many(6, 'a').map((item) => sender.send(item));
@@ -41,7 +41,7 @@ test('what is held for a site is bounded, by organization too, and those who ask
   assert.equal(sender.backoffSeconds('elsewhere.example', 'a'), 0);
 });
 
-test('a site that is not reached is left alone for longer each time, and everybody who waits for it waits', async (t) => {
+test('an unreachable site is in backoff for longer each time, and its messages wait', async (t) => {
   const clock = stoppedClock();
   const sink = await smtpSink(t, { at: (stage) => (stage === 'greeting' ? '554 5.7.1 go away' : undefined) });
   const { sender } = mailWorld(t, sink.port, zone, { clock });
@@ -55,7 +55,7 @@ test('a site that is not reached is left alone for longer each time, and everybo
     assert.match(outcomes[0]!.serverReply.response, /go away/);
     rests.push(sender.backoffSeconds('example.org', 'a'));
     assert.equal((await sender.send(outgoing('x@example.org'))).kind, 'waits');
-    assert.equal(sink.sessions, failure, 'nobody knocks while it is left alone');
+    assert.equal(sink.sessions, failure, 'no connection during the backoff');
     clock.advance(1000 * rests.at(-1)!);
   }
   assert.deepEqual(rests, [60, 120, 240, 480, 960, 1800, 1800]);
@@ -126,7 +126,7 @@ const until = async (isSo: () => boolean) => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
-test('an organization whose mail goes to servers that stall waits for them alone, also where nobody has been before', async (t) => {
+test('stalled servers delay only the organizations that send to them, also at new sites', async (t) => {
   for (const stage of ['greeting', 'dot'] as const) {
     const clock = stoppedClock();
     const tarpit = await smtpSink(t, { at: (at) => (at === stage ? 'stall' : undefined) });
@@ -166,7 +166,7 @@ test('idle sessions are closed after half a minute', async (t) => {
   assert.equal(sink.sessions, 2);
 });
 
-test('a session that is refused while the server stops keeps nobody waiting', async (t) => {
+test('a session refused during a stop keeps no message waiting', async (t) => {
   let begun = 0;
   const sink = await smtpSink(t, {
     at: (stage) => (stage === 'mail' && ++begun > 1 ? { drip: '421 4.3.2 going down\r\n', everyMs: 10 } : undefined),
@@ -179,7 +179,7 @@ test('a session that is refused while the server stops keeps nobody waiting', as
   assert.equal((await second).kind, 'waits');
 });
 
-test('stopping lets messages on their way finish, and tells the others to wait', async (t) => {
+test('a stop lets messages in flight finish; the others wait', async (t) => {
   const sink = await smtpSink(t);
   const { sender } = mailWorld(t, sink.port, zone, { limits: { connections: 1 } });
   await sender.send(outgoing('first@example.org'));

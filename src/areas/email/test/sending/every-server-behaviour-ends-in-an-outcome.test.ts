@@ -5,7 +5,7 @@ import { type Misbehaviour, type SinkStage, smtpSink } from '../../../../../test
 import { mailWorld, mx, outgoing } from './mail-world.ts';
 
 const zone = { 'example.org': { MX: mx('mx.example.org') } };
-/** For those who do not answer. Whoever does has all the time that a busy machine needs. */
+/** For servers that do not answer. Servers that do have all the time that a busy machine needs. */
 const quick = { connect: 1000, greeting: 1000, command: 1000, data: 1000, block: 1000, dot: 1000 };
 const stages: SinkStage[] = ['greeting', 'ehlo', 'mail', 'rcpt', 'data', 'dot'];
 const misbehaviours: [name: string, what: Misbehaviour][] = [
@@ -77,7 +77,7 @@ test('a refused recipient ends a transaction: the next message on the session sa
   assert.equal(sink.commands.filter((line) => line === 'RSET').length, 1);
 });
 
-test('a server that opens DATA although it refused everybody gets an empty message, and the next one whole', async (t) => {
+test('a server that opens DATA although it refused every recipient gets an empty message, and the next one whole', async (t) => {
   const sink = await smtpSink(t, {
     at: (stage, line) =>
       stage === 'rcpt' && line.includes('nobody') ? '550 5.1.1 no such user' : stage === 'data' ? '354 go on' : undefined,

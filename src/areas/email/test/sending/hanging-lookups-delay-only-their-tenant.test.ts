@@ -8,7 +8,7 @@ import { mailWorld, memoryDns, mx, outgoing } from './mail-world.ts';
 
 const zone = { 'example.org': { MX: mx('mx.example.org') } };
 
-test('mail to very many domains whose lookups hang keeps nobody else’s domains from being looked up', async (t) => {
+test('lookups that hang do not delay lookups of other tenants', async (t) => {
   const sink = await smtpSink(t);
   const memory = memoryDns(zone);
   const over = Promise.withResolvers<void>();
@@ -28,7 +28,7 @@ test('mail to very many domains whose lookups hang keeps nobody else’s domains
   assert.equal((await sender.send(outgoing('ada@example.org', { org: 'org_a' }))).kind, 'delivered', 'its lookups are over');
 });
 
-test('that the DNS did not answer one organization is held against nobody else', async () => {
+test('a DNS timeout of one organization does not affect others', async () => {
   const dns = memoryDns({ 'example.org': { MX: 'timeout' } });
   const { find, known } = makeRoutes({ dns, now: () => 0 });
   const lost = find('example.org', 'org_a');
@@ -38,14 +38,14 @@ test('that the DNS did not answer one organization is held against nobody else',
   assert.equal(known('example.org', 'org_a')?.kind, 'hosts', 'what one has found is there for all');
 });
 
-test('who has used up their questions reads so, and not that the DNS is silent', async () => {
+test('an organization over its lookup limit is told so, and not that the DNS is silent', async () => {
   const dns = memoryDns(zone);
   const lookup: Dns['lookup'] = async (name, type) => ({ ...(await dns.lookup(name, type)), outcome: 'timeout', isCrowded: true });
   const route = await makeRoutes({ dns: { lookup, lookupAtSource: lookup }, now: () => 0 }).find('example.org', 'org_a');
   assert.match(route?.kind === 'unknown' ? route.sentence : '', /example\.org .*this organization has asked/);
 });
 
-test('whoever has used up their questions opens no session, and keeps nobody else from it', async (t) => {
+test('an organization over its lookup limit opens no session, and delays no other', async (t) => {
   const sink = await smtpSink(t);
   const memory = memoryDns({ 'example.org': { MX: mx('mx.example.org'), authentic: true } });
   let isCrowded = true;

@@ -123,7 +123,7 @@ test('what the signed DNS says of a certificate is kept (DANE), and what is not 
   const other = ca.issue(['other.example.org']);
   assert.equal((await dane(t, { cert: `${other.cert}${ca.cert}`, key: other.key }, [tlsa(ca, 2, 0, 1)])).kind, 'waits', 'for another name');
   assert.equal((await dane(t, undefined, [tlsa(right, 3, 1, 1)])).kind, 'waits', 'without TLS');
-  assert.equal((await dane(t, right, 'servfail')).kind, 'waits', 'whoever keeps the answer back gains nothing');
+  assert.equal((await dane(t, right, 'servfail')).kind, 'waits', 'withholding the DNS answer gains nothing');
   assert.equal((await dane(t, strange, [tlsa(right, 3, 1, 1)], { tlsa: false })).kind, 'delivered');
   assert.equal((await dane(t, strange, [tlsa(right, 3, 1, 1)], { mx: false })).kind, 'delivered');
   assert.equal((await dane(t, strange, [tlsa(right, 1, 1, 1)])).kind, 'delivered', 'none that can be used: any certificate');

@@ -28,7 +28,7 @@ test('a delivery is found by its id, however many others there are', { timeout: 
   await endpoint.heard(80);
   await qd.stop();
   const read = await countRead(connection, 160);
-  assert.ok(read < others, `${read} rows were read that nobody asked for`);
+  assert.ok(read < others, `${read} unrelated rows were read`);
 });
 
 /** Of the table, in all. Sessions of the database tell what they have read when they end: once so many changes are told of, all have. */

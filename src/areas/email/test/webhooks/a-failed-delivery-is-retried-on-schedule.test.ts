@@ -7,7 +7,7 @@ const minute = 60;
 const hour = 60 * minute;
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour];
 
-test('a failure is tried again in its time, ten times, with the same bytes under the same id', { timeout: 120_000 }, async (t) => {
+test('a failed delivery is retried on schedule, ten times, with the same bytes under the same id', { timeout: 120_000 }, async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });
   const endpoint = await listening(t);
   endpoint.answer = (response) => response.writeHead(500, { 'content-type': 'text/plain' }).end(`broken \0 ${'x'.repeat(10_000)}`);

@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { type DeliverySlot, makeEndpointLimiter, type Postponement } from '../../engine/webhooks/endpoint-limiter.ts';
 import { deliveriesOf, endpointAt, listening, ofLoopback, suppressSomebody } from './listening.ts';
 
-test('an endpoint that hangs holds up neither another organization nor the other endpoints of its own', { timeout: 60_000 }, async (t) => {
+test('a hanging endpoint delays neither other organizations nor other endpoints of its own', { timeout: 60_000 }, async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });
   const other = await qd.organization('others');
   const [hanging, quick, foreign] = [await listening(t), await listening(t), await listening(t)];
@@ -36,7 +36,7 @@ test('an endpoint that hangs holds up neither another organization nor the other
   assert.ok((await deliveriesOf(qd.owner)).length >= 60);
 });
 
-/** Asks the endpoint at once; it answers when the slot is given back. */
+/** Starts a request at once; the endpoint answers when the slot is released. */
 async function requestThrough(slot: DeliverySlot & Postponement): Promise<{ release(): Promise<void>; retryInSeconds?: number }> {
   if (!('release' in slot)) return slot;
   const { promise: answered, resolve } = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ async function requestThrough(slot: DeliverySlot & Postponement): Promise<{ rele
   };
 }
 
-test('an endpoint gets more at once while it is quick, less while it is slow, and what is sent off comes back one by one', async () => {
+test('a quick endpoint gets more concurrent requests, a slow one fewer, and postponed deliveries return spaced out', async () => {
   let now = 0;
   const limiter = makeEndpointLimiter({ clock: () => now, random: () => 0 });
   const take = async () => requestThrough((await limiter.acquire('whk_1')) as DeliverySlot & Postponement);
@@ -64,7 +64,7 @@ test('an endpoint gets more at once while it is quick, less while it is slow, an
   const slow = await takeAll(16);
   assert.ok(slow.every((p) => 'release' in p));
   now += 15_000;
-  assert.ok((await take()).retryInSeconds! > 0, 'the seventeenth is sent off at once');
+  assert.ok((await take()).retryInSeconds! > 0, 'the seventeenth is postponed at once');
   for (const slot of slow) await slot.release();
   const [a, b] = await takeAll(2);
   assert.ok('release' in a! && 'release' in b!, 'two are still tried');

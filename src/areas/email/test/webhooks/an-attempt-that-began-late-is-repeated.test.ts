@@ -4,12 +4,12 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { endpointAt, listening, ofLoopback, suppressSomebody, untilDelivery, untilNext } from './listening.ts';
 
-test('an attempt during which the beginning of an earlier one took effect is made again, and does not stay under way for ever', async (t) => {
+test('an attempt overwritten by the late start of an earlier one is repeated, and does not stay in flight for ever', async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });
   const endpoint = await listening(t);
   await endpointAt(qd.owner, endpoint.url, 'suppression.created');
 
-  // A statement that nobody waited for any more reaches the database while the endpoint is asked.
+  // An abandoned statement reaches the database during the request.
   endpoint.answer = async (response) => {
     await qd.app.db.read((tx) => tx.query(sql`update email.delivery set run = gen_random_uuid() where state = 'delivering'`));
     response.writeHead(204).end();
@@ -24,5 +24,5 @@ test('an attempt during which the beginning of an earlier one took effect is mad
   const [first, again] = await endpoint.heard(2);
   assert.equal(again!.id, first!.id);
   const done = await untilDelivery(qd.owner, (d) => d.state === 'delivered');
-  assert.equal(done.attempts, 1, 'what nobody wrote down is no attempt more');
+  assert.equal(done.attempts, 1, 'the repetition is the same attempt');
 });

@@ -8,7 +8,7 @@ import { endpointAt, listening, ofLoopback } from './listening.ts';
 
 const many = 3_000;
 
-test('what waits for an endpoint that hangs is sent off together, not claimed one by one', { timeout: 120_000 }, async (t) => {
+test('deliveries to a hanging endpoint are postponed together, not claimed one by one', { timeout: 120_000 }, async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });
   const hanging = await listening(t);
   const unanswered: ServerResponse[] = [];
@@ -17,7 +17,7 @@ test('what waits for an endpoint that hangs is sent off together, not claimed on
   await addDue(qd, id);
   await hanging.heard(4);
   const now = performance.now.bind(performance);
-  t.mock.method(performance, 'now', () => now() + 3_000); // whoever is silent for so long hangs
+  t.mock.method(performance, 'now', () => now() + 3_000); // an endpoint silent for 3 s hangs
 
   let figures = await readJobs(qd);
   for (let tries = 0; figures.due > 0 && tries < 600; tries++) {

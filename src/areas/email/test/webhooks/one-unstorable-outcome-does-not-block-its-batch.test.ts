@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { batchCalls } from '../../engine/batch-calls.ts';
 
-test('one outcome that the database cannot take holds up no other of its batch', async (t) => {
+test('one outcome that the database refuses does not block its batch', async (t) => {
   const { app } = await quarterdeck(t);
   let statements = 0;
   const ask = async (texts: string[]) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 import { deliveriesOf, endpointAt, isSigned, listening, untilDelivery } from './listening.ts';
 
-test('what becomes of mail is told to whoever asked, signed and once', async (t) => {
+test('outcomes reach subscribed endpoints, signed and once', async (t) => {
   const { qd, key } = await mailScene(t, {
     at: (stage, line) => (stage === 'rcpt' && /nobody@/.test(line) ? '550 5.1.1 no such user' : undefined),
   });

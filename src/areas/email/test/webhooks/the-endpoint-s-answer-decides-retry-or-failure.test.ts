@@ -4,7 +4,7 @@ import { delayAfterAttempt, mostAttempts, readRetryAfter } from '../../rules/web
 import { withDns } from '../domains/published.ts';
 import { endpointAt, listening, ofLoopback, suppressSomebody, untilDelivery, untilNext } from './listening.ts';
 
-test('what an endpoint answers decides what follows, and whoever looks reads why', async (t) => {
+test('the endpoint’s answer decides retry or failure, and the delivery shows the reason', async (t) => {
   const { qd, dns } = await withDns(t, ofLoopback);
   const { owner } = qd;
   dns.zone['inner.example'] = { A: ['10.0.0.1'] };
@@ -28,7 +28,7 @@ test('what an endpoint answers decides what follows, and whoever looks reads why
   assert.match(redirected.lastError!, /^302: it redirects to .*, and redirects are not followed$/);
   assert.equal(target.told.length, 0);
 
-  // An answer that never ends: its beginning is kept, and nobody waits for the rest.
+  // An answer that never ends: its beginning is kept, and the rest is not awaited.
   endpoint.answer = (response) => {
     response.writeHead(500);
     const pour = () => {
@@ -57,7 +57,7 @@ test('what an endpoint answers decides what follows, and whoever looks reads why
   assert.doesNotMatch(refused.lastError!, /10\.0\.0\.1/);
 });
 
-test('an endpoint that says when is asked then, within an hour', () => {
+test('Retry-After of an endpoint is obeyed, up to an hour', () => {
   assert.equal(mostAttempts, 10);
   assert.deepEqual(
     Array.from({ length: 10 }, (_, n) => delayAfterAttempt(n + 1, 0)),

@@ -24,7 +24,7 @@ function countSettling({ db }: { db: { write: <T>(work: (tx: Tx) => Promise<T>) 
   return settling;
 }
 
-test('outcomes of whoever has no endpoint cost one question more, and those of others five statements a batch', async (t) => {
+test('outcomes without endpoints cost one statement more, and with endpoints five statements a batch', async (t) => {
   const { qd, key } = await mailScene(t);
   const settling = countSettling(qd.app);
   const sendAll = async () => {
@@ -37,7 +37,7 @@ test('outcomes of whoever has no endpoint cost one question more, and those of o
 
   const endpoint = await listening(t);
   const { id } = await endpointAt(qd.owner, endpoint.url, 'email.bounced');
-  for (const statements of await sendAll()) assert.equal(statements, 5, 'what nobody asked for is not made');
+  for (const statements of await sendAll()) assert.equal(statements, 5, 'events without a subscription are not written');
   await qd.owner.patch(`/email/webhooks/${id}`, { eventTypes: ['email.delivered'] });
   for (const statements of await sendAll()) assert.equal(statements, 8);
   await endpoint.heard(20);
