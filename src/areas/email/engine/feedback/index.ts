@@ -39,11 +39,11 @@ export interface ArrivedReport {
 }
 
 /** The recipient's new state, or `nothing`. */
-export type ReportEffect = 'bounced' | 'complained' | 'delivered' | 'nothing';
+export type ReportResult = 'bounced' | 'complained' | 'delivered' | 'nothing';
 
-export const takeReport = (app: App, report: ArrivedReport): Promise<ReportEffect> => app.db.write((tx) => applyReport(tx, report));
+export const takeReport = (app: App, report: ArrivedReport): Promise<ReportResult> => app.db.write((tx) => applyReport(tx, report));
 
-export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed, reporter }: ArrivedReport): Promise<ReportEffect> {
+export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed, reporter }: ArrivedReport): Promise<ReportResult> {
   const known = await store.lockReported(tx, org, messageId, recipientId);
   if (!known) return 'nothing';
   const { folded, state, attempts } = known;

@@ -4,9 +4,9 @@ import type { LeasedRecipient } from './index.ts';
 const maxInlineBytes = 32 * 2 ** 20;
 
 /** Recipients leased by this process, and the memory their messages use. */
-export const makeInFlightRecipients = (most: number) =>
+export const makeInFlightRecipients = (maxItems: number) =>
   makeInFlight<LeasedRecipient>({
-    maxItems: most,
+    maxItems,
     bytes: { maxTotal: maxInlineBytes, maxPerItem: maxInlineBytes },
     orgOf: ({ org }) => org,
     bytesOf: ({ inline }) => inline,

@@ -38,7 +38,7 @@ import { type Contents, type LoadSigning, makeContents } from './content.ts';
 import { makeInFlightRecipients } from './in-flight.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { makeJournalRecovery } from './journal-recovery.ts';
-import { failRecipient, type RecipientOutcome, refuseRecipient, requeue, type SendRefusal, toRecipientOutcome } from './outcome.ts';
+import { failRecipient, type PendingOutcome, refuseRecipient, requeue, type SendRefusal, toPendingOutcome } from './outcome.ts';
 import { renewLeases } from './renew.ts';
 import { makeSettler } from './settle.ts';
 
@@ -130,7 +130,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
     // A freed slot is worth a claim only if rows may wait for one.
     if (cursor.hasBacklog || !isFinal(row.state)) claimLoop.nudge();
   });
-  const settle = (outcome: RecipientOutcome) => {
+  const settle = (outcome: PendingOutcome) => {
     // Synchronously, in the event-loop turn that read the remote server's reply.
     const onSettled = isFinal(outcome.row.state) ? appendToJournal(app, journal, outcome.row) : undefined;
     contents.forget(outcome.item);
@@ -198,17 +198,17 @@ async function attempt(
   contents: Contents,
   item: LeasedRecipient,
   shouldSend: () => boolean,
-): Promise<RecipientOutcome> {
+): Promise<PendingOutcome> {
   try {
     const story = storyOf(item.address);
-    if (story) return toRecipientOutcome(item, simulateAttempt(story, item.tries), false);
+    if (story) return toPendingOutcome(item, simulateAttempt(story, item.tries), false);
     const outgoing = await contents.outgoing(item);
     return outgoing
-      ? toRecipientOutcome(item, await sender.send(withSendCheck(outgoing, shouldSend)), isRelayed)
+      ? toPendingOutcome(item, await sender.send(withSendCheck(outgoing, shouldSend)), isRelayed)
       : failRecipient(item, 'the domain that it is from was deleted');
   } catch (error) {
     app.log.warn({ err: error, message: item.messageId }, 'a message could not be prepared for sending');
-    return toRecipientOutcome(
+    return toPendingOutcome(
       item,
       {
         kind: 'waits',

@@ -2,7 +2,7 @@ import type { Fate } from '../../store/queue.ts';
 import type { Outcome, ServerReply } from '../outgoing.ts';
 import type { LeasedRecipient } from './index.ts';
 
-export interface RecipientOutcome {
+export interface PendingOutcome {
   item: LeasedRecipient;
   row: Fate;
   /** Set when the journal has this outcome; called once the database has it. */
@@ -15,7 +15,7 @@ const maxReplyChars = 1_000;
 const truncate = (text: string) => text.slice(0, maxReplyChars).toWellFormed();
 
 /** The log's row for the outcome of one attempt. */
-export function toRecipientOutcome(item: LeasedRecipient, outcome: Outcome, isRelayed: boolean): RecipientOutcome {
+export function toPendingOutcome(item: LeasedRecipient, outcome: Outcome, isRelayed: boolean): PendingOutcome {
   const { serverReply } = outcome;
   const common = { id: item.id, lease: item.lease, message_id: item.messageId, after_seconds: 0, counts: false, bounce_type: null };
   const detail = { ...serverReply, response: truncate(serverReply.response), attempt: item.tries + 1 };
@@ -73,7 +73,7 @@ const withoutAttempt = (item: LeasedRecipient) => ({
 });
 
 /** Failed for good for a local reason. */
-export const failRecipient = (item: LeasedRecipient, error: string): RecipientOutcome => ({
+export const failRecipient = (item: LeasedRecipient, error: string): PendingOutcome => ({
   item,
   row: { ...withoutAttempt(item), state: 'failed', error, detail: { stage: 'here', response: error } },
 });
@@ -84,13 +84,13 @@ export interface SendRefusal {
   reason: string;
 }
 
-export const refuseRecipient = (item: LeasedRecipient, { state, reason }: SendRefusal): RecipientOutcome => ({
+export const refuseRecipient = (item: LeasedRecipient, { state, reason }: SendRefusal): PendingOutcome => ({
   item,
   row: { ...withoutAttempt(item), state, error: reason, detail: { stage: 'here', response: reason } },
 });
 
 /** Its organization's sending is paused, or this server stops: the recipient is queued again without an attempt. */
-export const requeue = (item: LeasedRecipient): RecipientOutcome => ({
+export const requeue = (item: LeasedRecipient): PendingOutcome => ({
   item,
   row: { ...withoutAttempt(item), state: 'queued', error: null, detail: null },
 });

@@ -8,7 +8,7 @@ import { pauseIfOverLimits } from '../sending-pause.ts';
 import { enqueueComplaints } from '../simulator.ts';
 import { emitEvents } from '../webhooks/emit-events.ts';
 import { outcomeEventsOf } from '../webhooks/outcome-events.ts';
-import type { RecipientOutcome } from './outcome.ts';
+import type { PendingOutcome } from './outcome.ts';
 
 /** Batches of 100 ms cost the database half of single outcomes, and a third less than batches of 40 ms. */
 const batchDelayMs = 100;
@@ -16,14 +16,14 @@ const maxBatchSize = 500;
 const retryDelayMs = 1_000;
 
 export interface Settler {
-  add(outcome: RecipientOutcome): void;
+  add(outcome: PendingOutcome): void;
   /** Settles the remaining outcomes; gives up at the first database error, since the journal has the final ones. */
   stop(): Promise<void>;
 }
 
 /** Writes outcomes in batches, one batch at a time. While the database is away, outcomes wait in memory, and final ones also in the journal. */
-export function makeSettler(app: App, settled: (outcome: RecipientOutcome, isLost: boolean) => void): Settler {
-  let waiting: RecipientOutcome[] = [];
+export function makeSettler(app: App, settled: (outcome: PendingOutcome, isLost: boolean) => void): Settler {
+  let waiting: PendingOutcome[] = [];
   let running: Promise<void> | undefined;
   let stopping = false;
 

@@ -153,12 +153,12 @@ function judgeQuota(
     const bytes = sizeOf(message) + rowOverheadBytes;
     const isLarge = sizeOf(message) > smallBytes;
     const isReport = message.destinations.some(({ destination }) => destination.kind === 'report');
-    const most = isReport ? shares.report : isLarge ? shares.large : shares.small;
+    const limitBytes = isReport ? shares.report : isLarge ? shares.large : shares.small;
     const needed = new Map<string, number>();
     for (const { destination } of message.destinations) needed.set(destination.org, (needed.get(destination.org) ?? 0) + bytes);
     const usageAfter = (usage: ReadonlyMap<string, number>, name: string, org: string) => (usage.get(name) ?? 0) + needed.get(org)!;
     for (const org of needed.keys()) {
-      if (usageAfter(stored, org, org) > most) {
+      if (usageAfter(stored, org, org) > limitBytes) {
         if (!isReport) recentRefusals.note(isLarge ? 'large' : 'full', org);
         return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
       }

@@ -31,7 +31,7 @@ import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/receiving/arrivals.ts';
 import { batchCalls } from '../batch-calls.ts';
-import type { ReportEffect } from '../feedback/index.ts';
+import type { ReportResult } from '../feedback/index.ts';
 import type { InFlight } from '../in-flight.ts';
 import { makeClaimLoop, maxPerClaim } from '../queue/claim.ts';
 import { leaseSeconds, renewIntervalMs } from '../queue/lease.ts';
@@ -48,7 +48,7 @@ export interface ArrivalReaderOptions {
   /** Called for each finished arrival. */
   onOutcome?(outcome: 'told' | 'report' | 'unreadable' | 'lost'): void;
   /** Called for each applied report. */
-  onReport?(effect: ReportEffect): void;
+  onReport?(result: ReportResult): void;
   reader?: Partial<ReaderOptions>;
   /** For tests: how long a large message waits for a slot. */
   slotWaitMs?: number;
@@ -235,8 +235,8 @@ const isStatementTimeout = (error: unknown) => ['55P03', '57014'].includes(Strin
 
 async function recordBatch(options: ArrivalReaderOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
   const { app, onOutcome, onReport } = options;
-  const { recorded, reportEffects } = await app.db.write((tx) => recordArrivals(tx, app, read));
-  for (const effect of reportEffects) onReport?.(effect);
+  const { recorded, reportResults } = await app.db.write((tx) => recordArrivals(tx, app, read));
+  for (const result of reportResults) onReport?.(result);
   for (const { arrival, result } of read) onOutcome?.(recorded.has(arrival.id) ? outcomeLabel(result) : 'lost');
   return read.map(() => undefined);
 }

@@ -3,7 +3,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import type { ReadMail, ReadResult } from '../../clients/reader/index.ts';
 import { receivedData } from '../../rules/received-event.ts';
 import * as store from '../../store/receiving/arrivals.ts';
-import { applyReport, type ReportEffect } from '../feedback/index.ts';
+import { applyReport, type ReportResult } from '../feedback/index.ts';
 import { emitEvents, type WebhookEvent } from '../webhooks/emit-events.ts';
 import type { LeasedArrival } from './in-flight.ts';
 
@@ -16,7 +16,7 @@ export interface ReadArrival {
 interface RecordedBatch {
   /** Arrivals whose lease this process still held. */
   recorded: ReadonlySet<number>;
-  reportEffects: ReportEffect[];
+  reportResults: ReportResult[];
 }
 
 const routeGone = 'its route was deleted before it was told';
@@ -34,13 +34,13 @@ export async function recordArrivals(tx: Tx, app: App, read: readonly ReadArriva
       result.kind === 'mail' && isRouted.get(arrival.id) ? [receivedEventOf(app, { arrival, mail: result.mail })] : [],
     ),
   );
-  const reportEffects: ReportEffect[] = [];
+  const reportResults: ReportResult[] = [];
   for (const { arrival, result } of read) {
     if (result.kind !== 'report' || !isRouted.has(arrival.id)) continue;
     const about = { org: arrival.org_id, messageId: arrival.message_id, recipientId: arrival.recipient_id! };
-    reportEffects.push(await applyReport(tx, { ...about, parsed: result.report, reporter: result.reporter }));
+    reportResults.push(await applyReport(tx, { ...about, parsed: result.report, reporter: result.reporter }));
   }
-  return { recorded: new Set(isRouted.keys()), reportEffects };
+  return { recorded: new Set(isRouted.keys()), reportResults };
 }
 
 interface RoutedMail {

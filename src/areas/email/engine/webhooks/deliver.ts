@@ -32,17 +32,17 @@ import { type DeliverySlot, type EndpointLimiter, makeEndpointLimiter, maxPostpo
 /** State shared by all deliveries of this process. */
 export interface Deliverer {
   limiter: EndpointLimiter;
-  begin(asked: { id: number; run: string }): Promise<store.BegunRow | undefined>;
+  begin(request: { id: number; run: string }): Promise<store.BegunRow | undefined>;
   settle(result: AttemptResult): Promise<store.SettledDelivery | undefined>;
   /** Postpones the other deliveries to a hanging endpoint in one statement. Otherwise each would be claimed in vain. */
-  postponeOthers(asked: { org: string; endpointId: string } & Postponement): Promise<void>;
+  postponeOthers(request: { org: string; endpointId: string } & Postponement): Promise<void>;
   onOutcome(outcome: 'delivered' | 'retried' | 'failed' | 'postponed', count?: number): void;
 }
 
 /** One statement postpones at most `limit` deliveries, those due within `withinSeconds`. */
 const postponeBatch = { limit: 1_000, withinSeconds: 10 };
-/** After each statement, a pause of `times` its duration for other work, at most `mostMs`. */
-const postponePause = { times: 4, mostMs: 1_000 };
+/** After each statement, a pause of `times` its duration for other work, at most `maxMs`. */
+const postponePause = { times: 4, maxMs: 1_000 };
 /** By then a late statement of an earlier attempt has reached the database, or never will. */
 const recheckSeconds = 30;
 const slowEndpointReason = 'its endpoint is slow, and has as many deliveries as it takes at once';
@@ -60,10 +60,10 @@ const batchIntervalMs = { begin: 10, settle: 25 };
 const makeAttempts = ({ db, watch }: Pick<App, 'db' | 'watch'>): Pick<Deliverer, 'begin' | 'settle'> => ({
   begin: batchCalls(
     { watch },
-    async (asked: { id: number; run: string }[]) => {
-      const rows = await beginAttempts(db, asked);
-      const begun = new Map(rows.map((b) => [b.run, b]));
-      return asked.map(({ run }) => begun.get(run));
+    async (requests: { id: number; run: string }[]) => {
+      const rows = await beginAttempts(db, requests);
+      const started = new Map(rows.map((b) => [b.run, b]));
+      return requests.map(({ run }) => started.get(run));
     },
     { name: 'email.begin-deliveries', minIntervalMs: batchIntervalMs.begin },
   ),
@@ -91,29 +91,31 @@ function makePostponer(db: App['db'], limiter: EndpointLimiter, onOutcome: Deliv
       why: slowEndpointReason,
     };
     const began = performance.now();
-    const others = await db.write((tx) => postponeMany(tx, deliverWebhook, { ...wanted, fromSeconds: retryInSeconds + spacingSeconds }));
-    limiter.notePostponed(endpointId, others);
-    onOutcome('postponed', others);
-    if (others > 0) await sleep(Math.min(postponePause.times * (performance.now() - began), postponePause.mostMs));
+    const postponedCount = await db.write((tx) =>
+      postponeMany(tx, deliverWebhook, { ...wanted, fromSeconds: retryInSeconds + spacingSeconds }),
+    );
+    limiter.notePostponed(endpointId, postponedCount);
+    onOutcome('postponed', postponedCount);
+    if (postponedCount > 0) await sleep(Math.min(postponePause.times * (performance.now() - began), postponePause.maxMs));
   };
-  return (asked) => {
-    const running = inFlight.get(asked.endpointId) ?? postpone(asked).finally(() => inFlight.delete(asked.endpointId));
-    inFlight.set(asked.endpointId, running);
+  return (request) => {
+    const running = inFlight.get(request.endpointId) ?? postpone(request).finally(() => inFlight.delete(request.endpointId));
+    inFlight.set(request.endpointId, running);
     return running;
   };
 }
 
 /** Begins attempts in one statement. Deliveries that can no longer be made fail in a transaction. */
-async function beginAttempts(db: App['db'], asked: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
-  const begun = await db.read((tx) => store.beginDeliveries(tx, asked));
-  const over = begun.flatMap(({ id, why_not: why, event_type }) => (why === null ? [] : [{ id, why, event_type }]));
-  if (over.length === 0) return begun;
+async function beginAttempts(db: App['db'], requests: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
+  const started = await db.read((tx) => store.beginDeliveries(tx, requests));
+  const impossible = started.flatMap(({ id, why_not: why, event_type }) => (why === null ? [] : [{ id, why, event_type }]));
+  if (impossible.length === 0) return started;
   await db.write(async (tx) => {
-    await store.failDeliveries(tx, over);
-    const ours = over.filter(({ event_type }) => event_type === store.received);
+    await store.failDeliveries(tx, impossible);
+    const ours = impossible.filter(({ event_type }) => event_type === store.received);
     if (ours.length) await settleReceived(tx, ours.map(({ id }) => id)); // biome-ignore format: one thought
   });
-  return begun;
+  return started;
 }
 
 /** Settles attempts: plain successes in one statement, the rest in a transaction. */
@@ -139,13 +141,13 @@ async function settleWithFollowUps(tx: Tx, results: AttemptResult[], working: Re
   if (mended.length) await noteWorking(tx, [...new Set(mended.map((s) => s.endpoint_id))]);
   if (fresh.length) await noteFailing(tx, [...new Set(fresh.map((s) => s.endpoint_id))]);
   const gone = new Set(results.filter(({ status }) => status === 410).map(({ endpointId }) => endpointId));
-  const over = new Map<string, { org: string; reason: string }>();
+  const toDisable = new Map<string, { org: string; reason: string }>();
   for (const { endpoint_id, org_id, failing_days } of settled) {
-    if (gone.has(endpoint_id)) over.set(endpoint_id, { org: org_id, reason: 'it answered 410 Gone' });
+    if (gone.has(endpoint_id)) toDisable.set(endpoint_id, { org: org_id, reason: 'it answered 410 Gone' });
     else if (!works.has(endpoint_id) && (failing_days ?? 0) >= mostFailingDays)
-      over.set(endpoint_id, { org: org_id, reason: `nothing but failures for ${mostFailingDays} days` });
+      toDisable.set(endpoint_id, { org: org_id, reason: `nothing but failures for ${mostFailingDays} days` });
   }
-  for (const [id, { org, reason }] of [...over].sort()) await disableForFailing(tx, org, id, reason);
+  for (const [id, { org, reason }] of [...toDisable].sort()) await disableForFailing(tx, org, id, reason);
   return settled;
 }
 
@@ -180,15 +182,22 @@ async function attemptDelivery(
   slot: DeliverySlot,
   { id, signal }: { id: number; signal: AbortSignal },
 ): Promise<(AttemptResult & { wait: number | undefined }) | undefined> {
-  const begun = await deliverer.begin({ id, run: randomUUID() });
-  if (!begun) return;
-  if (begun.why_not !== null) return void deliverer.onOutcome('failed');
-  const secret = app.secrets.unseal(begun.secret!, `email.webhook.secret.${begun.endpoint_id}`);
-  const event = { url: begun.url!, endpointId: begun.endpoint_id, secret, eventId: begun.event_id, at: begun.now, payload: begun.payload! };
+  const started = await deliverer.begin({ id, run: randomUUID() });
+  if (!started) return;
+  if (started.why_not !== null) return void deliverer.onOutcome('failed');
+  const secret = app.secrets.unseal(started.secret!, `email.webhook.secret.${started.endpoint_id}`);
+  const event = {
+    url: started.url!,
+    endpointId: started.endpoint_id,
+    secret,
+    eventId: started.event_id,
+    at: started.now,
+    payload: started.payload!,
+  };
   const reply = await slot.measure(() => postEvent(app.guard, event, signal));
-  const wait = retryDelayAfter(reply, begun);
+  const wait = retryDelayAfter(reply, started);
   const { status = null, error = null } = reply;
-  return { ...{ id, run: begun.run, endpointId: begun.endpoint_id, status, error }, is_last: wait === undefined, wait };
+  return { ...{ id, run: started.run, endpointId: started.endpoint_id, status, error }, is_last: wait === undefined, wait };
 }
 
 /**
