@@ -37,8 +37,8 @@ import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
 
 export { findMailHostTrouble, mailHostOf } from './engine/mail-host.ts';
-export * as posture from './engine/posture.ts';
-export { freeSender, showSenders } from './engine/receiving/free.ts';
+export * as posture from './engine/sending-pause.ts';
+export { freeSender, showSenders } from './engine/receiving/free-sender.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
 export { queueFigures, waitingMail } from './store/figures.ts';
 export { heldAway } from './store/holders.ts';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
 import type { Queue } from './engine/queue/index.ts';
-import type { Readings } from './engine/receiving/index.ts';
+import type { ArrivalReader } from './engine/receiving/index.ts';
 import { deliveryFigures } from './store/deliveries.ts';
 import { queueFigures } from './store/figures.ts';
 import { heldAway } from './store/holders.ts';
@@ -47,8 +47,8 @@ export function measure(
   registry: Registry,
   db: Db,
   counters: Counters,
-  queue: () => Pick<Queue, 'held' | 'lost'> | undefined,
-  readings: () => Pick<Readings, 'reader'> | undefined,
+  queue: () => Pick<Queue, 'inFlight' | 'lost'> | undefined,
+  readings: () => Pick<ArrivalReader, 'reader'> | undefined,
 ): void {
   registry.registerMetric(counters.outcomes);
   registry.registerMetric(counters.deliveries);
@@ -93,7 +93,7 @@ export function measure(
     help: 'Recipients that this process is sending to, or is about to',
     registers: [registry],
     collect() {
-      this.set(queue()?.held.count ?? 0);
+      this.set(queue()?.inFlight.count ?? 0);
     },
   });
   new Gauge({
@@ -106,7 +106,7 @@ export function measure(
   });
 }
 
-function measureArrivals(registry: Registry, db: Db, readings: () => Pick<Readings, 'reader'> | undefined): void {
+function measureArrivals(registry: Registry, db: Db, readings: () => Pick<ArrivalReader, 'reader'> | undefined): void {
   new Gauge({
     name: 'quarterdeck_email_waiting_arrivals',
     help: 'Mail that arrived and waits to be read, by kind: mail, or a report at a return path',

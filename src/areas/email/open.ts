@@ -5,18 +5,18 @@ import { readNodeId } from '../../kernel/data/node.ts';
 import { makeOperatorGuard } from '../../kernel/guard/index.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
-import { type DomainBook, makeDomainBook } from './engine/domains/book.ts';
+import { type DomainCache, makeDomainCache } from './engine/domains/domain-cache.ts';
 import { type DkimKeys, makeKeyMaker } from './engine/domains/dkim-keys.ts';
-import { type HandIn, sendRate } from './engine/hand-in.ts';
+import { type SubmitServices, sendRate } from './engine/submit.ts';
 import { makeIntake } from './engine/intake/index.ts';
 import { mailHostOf } from './engine/mail-host.ts';
 import { openOwnMail } from './engine/own-mail.ts';
-import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
+import { noQueue, type Queue, startQueue } from './engine/queue/index.ts';
 import { makeDestinationBook } from './engine/receiving/book.ts';
-import { nobodyReads, type Readings, startReadings } from './engine/receiving/index.ts';
-import { openReception } from './engine/receiving/intake.ts';
+import { noArrivalReader, type ArrivalReader, startArrivalReader } from './engine/receiving/index.ts';
+import { openInboundIntake } from './engine/receiving/intake.ts';
 import { openReturnPaths, type ReturnPaths } from './engine/return-path.ts';
-import { keepDirectory, keepStoring, openForMs, segmentFolder, segmentPrefix } from './engine/segments.ts';
+import { runDirectoryUploads, runSegmentUploads, maxOpenMs, segmentFolder, segmentPrefix } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
 import { type Deliverer, makeDeliverer } from './engine/webhooks/deliver.ts';
 import { type Counters, makeCounters, measure } from './metrics.ts';
@@ -26,9 +26,9 @@ import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
 
 /** What email holds while its process runs. */
-export interface OpenEmail extends HandIn {
+export interface OpenEmail extends SubmitServices {
   /** What every message asks of its domain. */
-  domains: DomainBook;
+  domains: DomainCache;
   makeKeys: (org: string) => Promise<DkimKeys>;
   /** Of send keys, by their ids. */
   lastUsed: LastUsed;
@@ -38,7 +38,7 @@ export interface OpenEmail extends HandIn {
   /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
   smtp: { ports: number[] };
   /** Where mail servers deliver, once they can; who reads what arrived; and where its bytes are written. */
-  receiving: { port: number | undefined; readings: Readings | undefined; spool: Spool };
+  receiving: { port: number | undefined; readings: ArrivalReader | undefined; spool: Spool };
 }
 
 /** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
@@ -49,8 +49,8 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const folder = segmentFolder(app.config.data);
   const spool = openSpool(app, folder);
   const node = await readNodeId(app.config);
-  const storing = keepDirectory(app, spool, node);
-  const domains = makeDomainBook(app);
+  const storing = runDirectoryUploads(app, spool, node);
+  const domains = makeDomainCache(app);
   const lastUsed = makeLastUsed(app, touchKeys);
   const counters = makeCounters();
   const returnPaths = await openReturnPaths(app);
@@ -64,7 +64,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   let running: Queue | undefined;
   const startSending = async () => {
     const counted = (outcome: string) => counters.outcomes.inc({ outcome });
-    const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, connections), counted });
+    const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, connections), onOutcome: counted });
     running = queue;
     const readings = receiving.startReadings();
     return {
@@ -74,9 +74,9 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
       },
     };
   };
-  const intake = makeIntake({ app, spool, node, queue: () => running ?? elsewhere });
+  const intake = makeIntake({ app, spool, node, queue: () => running ?? noQueue });
   const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
-  const handIn: HandIn = { intake, domains, sends, used: lastUsed.used };
+  const handIn: SubmitServices = { intake, domains, sends, used: lastUsed.used };
 
   const smtp: OpenEmail['smtp'] = { ports: [] };
   const startTaking = async () => {
@@ -118,17 +118,17 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
 
 /** A segment that only this machine reads is closed soon, so that others can go on with what is in it. */
 const openSpool = ({ config, storage }: App, folder: string): Spool =>
-  makeSpool({ storage, folder, prefix: segmentPrefix, mostAgeMs: config.storage ? openForMs : 3_600_000 });
+  makeSpool({ storage, folder, prefix: segmentPrefix, mostAgeMs: config.storage ? maxOpenMs : 3_600_000 });
 
 const openSender = (app: App, most: number) =>
   makeSender({
-    ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), connections: most },
+    ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), maxConnections: most },
     ...{ port: app.config.smtp_out_port, smartHost: app.config.email_smarthost },
     operatorGuard: makeOperatorGuard(app.config.dns_servers),
   });
 
 /** How messages are made ready, whoever's they are. */
-function describeSending(app: App, domains: DomainBook, returnPaths: ReturnPaths) {
+function describeSending(app: App, domains: DomainCache, returnPaths: ReturnPaths) {
   return {
     app,
     hostname: mailHostOf(app),
@@ -157,14 +157,14 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
   // A segment of its own: those who send write to the other one at the same time.
   const arriving = openSpool(app, folder);
   const own: OpenEmail['receiving'] = { port: undefined, readings: undefined, spool: arriving };
-  const storing = keepStoring(app, arriving);
+  const storing = runSegmentUploads(app, arriving);
   let readers = 0;
   const beginReadings = () => {
     readers++;
-    own.readings ??= startReadings({
+    own.readings ??= startArrivalReader({
       ...{ app, spool, node, mailHost },
-      counted: (outcome) => counters.arrivals.inc({ outcome }),
-      countedReport: (outcome) => counters.reports.inc({ outcome }),
+      onOutcome: (outcome) => counters.arrivals.inc({ outcome }),
+      onReport: (outcome) => counters.reports.inc({ outcome }),
     });
     return {
       async stop() {
@@ -180,7 +180,7 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
     startReadings: beginReadings,
     async startDoor() {
       const book = makeDestinationBook(app, returnPaths);
-      const reception = openReception({ app, spool: arriving, node, readings: () => own.readings ?? nobodyReads });
+      const reception = openInboundIntake({ app, spool: arriving, node, arrivalWorker: () => own.readings ?? noArrivalReader });
       const door = await openMxDoor({ app, book, mailHost, reception });
       own.port = door.port;
       const readings = beginReadings();

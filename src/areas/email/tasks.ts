@@ -1,8 +1,8 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
 import { checkDueDomains, checksDue } from './engine/domains/check-due.ts';
-import { addUpFigures } from './engine/figures.ts';
-import { followHolders } from './engine/holders.ts';
-import { removeOld, sweepOrphans } from './engine/retention.ts';
+import { aggregateQueueCounts } from './engine/queue-counts.ts';
+import { failMailOfAbsentNodes } from './engine/absent-nodes.ts';
+import { removeExpired, sweepOrphans } from './engine/retention.ts';
 
 /** Looks whether domains have their records. Safe to run twice: a check counts only for a domain that is as it was when it was read. */
 export const checkDomains = task(checksDue, { everySeconds: 15, deadlineSeconds: 300 }, ({ app, signal, log }) =>
@@ -11,7 +11,7 @@ export const checkDomains = task(checksDue, { everySeconds: 15, deadlineSeconds:
 
 /** Content past 30 days and messages past 90 go; what is not finished stays. Safe to run twice. */
 export const forgetOldMail = task('email.forget-old', { everySeconds: 3_600, deadlineSeconds: 300 }, ({ app, signal }) =>
-  removeOld(app, signal),
+  removeExpired(app, signal),
 );
 
 /** Bytes without rows go. Safe to run twice. */
@@ -21,12 +21,12 @@ export const sweepMail = task('email.sweep', { everySeconds: 86_400, deadlineSec
 
 /** Adds up how much is under way. Safe to run twice: what is added is gone from the changes in the same transaction. */
 export const addUpQueue = task('email.add-up-queue', { everySeconds: 30, deadlineSeconds: 60 }, ({ app, signal }) =>
-  addUpFigures(app, signal),
+  aggregateQueueCounts(app, signal),
 );
 
 /** Mail on the disks of servers that are away. Safe to run twice: what was given up is found no more. */
 export const watchHolders = task('email.watch-holders', { everySeconds: 60, deadlineSeconds: 300 }, ({ app, signal }) =>
-  followHolders(app, signal),
+  failMailOfAbsentNodes(app, signal),
 );
 
 export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail, addUpQueue, watchHolders];

@@ -5,11 +5,11 @@ import { conflict, notFound } from '../../../kernel/errors.ts';
 import { canceled } from '../rules/canceled.ts';
 import { failMessages, failRecipients } from '../store/domain-mail.ts';
 import { lockSent, type SentRow } from '../store/sent.ts';
-import { accessOf } from './may-send.ts';
-import { failuresOf } from './webhooks/outcomes.ts';
-import { tellEndpoints } from './webhooks/tell.ts';
+import { accessOf } from './sender-authorization.ts';
+import { emitEvents } from './webhooks/emit-events.ts';
+import { failedEventsOf } from './webhooks/outcome-events.ts';
 
-/** Cancels a message that waits for its time. Nothing of it has been sent: a recipient is claimed only when its time has come. */
+/** Cancels a scheduled message. None of it was sent: its recipients are claimed only when it falls due. */
 export async function cancelMessage(tx: Tx, principal: Principal, id: string, requestId?: string): Promise<SentRow> {
   const org = principal.org.id;
   const message = requireReach(principal, await lockSent(tx, org, id));
@@ -18,14 +18,14 @@ export async function cancelMessage(tx: Tx, principal: Principal, id: string, re
     conflict('the message does not wait for its time any more; only one that is scheduled can be canceled');
   const failed = await failRecipients(tx, org, [id], canceled);
   await failMessages(tx, org, [id], canceled);
-  await tellEndpoints(tx, failuresOf(org, failed, canceled));
+  await emitEvents(tx, failedEventsOf(org, failed, canceled));
   const { name } = accessOf(principal);
   const actor = { org, user: { id: principal.id, email: `send key ${name}` }, principal, ...(requestId ? { requestId } : {}) };
   await audit(tx, actor, 'email.message.cancel', message);
   return { ...message, state: 'failed', last_error: canceled };
 }
 
-/** To a key for other domains, a message is not there. */
+/** 404 for a key that is limited to other domains. */
 export function requireReach(principal: Principal, message: SentRow | undefined): SentRow {
   const { domainIds } = accessOf(principal);
   return message && (!domainIds.length || domainIds.includes(message.domain_id)) ? message : notFound('message');

@@ -1,39 +1,39 @@
 import type { Readable } from 'node:stream';
 
-/** One recipient of one message, to be sent now. */
+/** One recipient of one message, ready to send. */
 export interface Outgoing {
   org: string;
   /** The message's id in the log. */
   messageId: string;
-  /** Whom it is for, and the domain of that in lower-case ASCII. */
+  /** The recipient, and its domain in lower-case ASCII. */
   address: string;
   domain: string;
-  /** What stands in MAIL FROM: reports come back to it, and it names this recipient. */
+  /** The MAIL FROM address. Bounce reports come back to it; it names this recipient. */
   returnPath: string;
-  /** How often the other side has said "later". */
+  /** Number of earlier temporary refusals. */
   tries: number;
   bytes: number;
-  /** Asked when its turn has come: whether it is still to be sent from here. If not, it `waits`. */
-  isWanted?(): boolean;
-  /** The whole message, signed. Asked for once a connection is ready to take it. */
+  /** Checked when a connection is free. False: the outcome is `waits`. */
+  shouldSend?(): boolean;
+  /** The signed message. Called once a connection is ready for it. */
   content(): Promise<Content>;
 }
 
-/** A message as it goes over the wire, before dots are doubled: lines end in CRLF. */
+/** A message with CRLF line ends, before dot-stuffing. */
 export interface Content {
-  /** What we put before it: trace and signatures. */
+  /** The Received field and the signatures. */
   head: Buffer;
-  /** The message as it was handed in; large ones are streamed. */
+  /** The submitted message; a large one is a stream. */
   body: Buffer | Readable;
 }
 
-/** What the other side said, and where: for the log, and for whoever asks why. */
-export interface Told {
-  /** Which host was spoken to, at which address, and how. */
+/** A remote server's reply, or the local reason for there being none. Stored in the log. */
+export interface ServerReply {
+  /** The remote host, its address, and the TLS version. */
   mx?: string;
   ip?: string;
   tls?: string;
-  /** Which step it answered: connect, greeting, ehlo, starttls, auth, mail, rcpt, data, dot. */
+  /** The SMTP step: connect, greeting, ehlo, starttls, auth, mail, rcpt, data, dot; `here` for a local reason. */
   stage: string;
   code?: number;
   enhanced?: string;
@@ -42,28 +42,28 @@ export interface Told {
 
 export type BounceType = 'hard' | 'soft' | 'block' | 'undetermined';
 
-/** What became of one attempt. */
+/** The result of one attempt. */
 export type Outcome =
-  | { kind: 'delivered'; told: Told }
-  /** The other side does not want it: for whom it is for (hard), for what it is or whom it is from (block). Never tried again. */
-  | { kind: 'bounced'; bounceType: BounceType; class: string; told: Told }
-  /** The other side said "later" about this message or recipient. */
-  | { kind: 'deferred'; afterSeconds: number; class: string; told: Told }
-  /** The other side was not reached, or is spared for a while: nothing was said about this message, which waits with its site. */
-  | { kind: 'waits'; afterSeconds: number; told: Told; because?: OwnReason };
+  | { kind: 'delivered'; serverReply: ServerReply }
+  /** A permanent refusal: of the recipient (hard), or of the content or the sender (block). Never retried. */
+  | { kind: 'bounced'; bounceType: BounceType; class: string; serverReply: ServerReply }
+  /** A temporary refusal of this message or recipient. */
+  | { kind: 'deferred'; afterSeconds: number; class: string; serverReply: ServerReply }
+  /** The remote server was not reached, or its site is in backoff. No server said anything about this message. */
+  | { kind: 'waits'; afterSeconds: number; serverReply: ServerReply; because?: LocalReason };
 
 /**
- * Why a message waits that has nothing to do with the other side: this server stops (the row is put back as it was), or something of ours stands in
- * the way, such as our DNS, our disk or our bounds. Neither ever makes us give the message up.
+ * A local reason to wait: this server stops (the recipient is queued again), or our DNS, disk or limits are in the way. Time spent waiting for a
+ * local reason never expires a message.
  */
-export type OwnReason = 'stop' | 'ours';
+export type LocalReason = 'stop' | 'ours';
 
-/** Sends to where each recipient's mail is taken in, a few connections a site, fairly between organizations. */
+/** Sends to each recipient's mail servers, over a few connections per site, fairly between organizations. */
 export interface Sender {
-  /** Answers once its fate is known; never rejects. */
+  /** Resolves with the outcome; never rejects. */
   send(item: Outgoing): Promise<Outcome>;
-  /** Seconds for which nothing for this domain need be offered: its site is spared, or has enough waiting here. */
-  restOf(domain: string, org: string): number;
-  /** Ends connections once what is under way on them is finished, or after `graceMs`. What still waits `waits`. */
+  /** Seconds for which this domain takes no more messages: its site is in backoff, or its queue here is full. */
+  backoffSeconds(domain: string, org: string): number;
+  /** Closes each connection after its current message, and all of them after `graceMs`. Queued messages end in `waits`. */
   stop(graceMs: number): Promise<void>;
 }

@@ -9,12 +9,12 @@ import * as store from '../store/own-mail.ts';
 import type { Outcome, Outgoing, Sender } from './outgoing.ts';
 import { type LoadSigning, signMessage } from './queue/content.ts';
 
-/** How long we believe that the sender's domain is as it was. */
-const lookEveryMs = 5_000;
+/** The sender's domain is read again this often. */
+const domainPollMs = 5_000;
 
 export interface OwnMailOptions {
   app: App;
-  /** Of its own: pages have connections that nobody else takes. */
+  /** A separate sender: pages have connections that tenants' mail cannot use. */
   sender: Sender;
   loadSigning: LoadSigning;
   returnPath(recipient: number, messageId: string, domain: string): string;
@@ -23,9 +23,9 @@ export interface OwnMailOptions {
 }
 
 /**
- * The product's own mail (pages, subscriptions), once the domain of its sender is verified here: each `deliver` is one signed attempt, and
- * whoever asked for it tries again. It is in the log of the organization that it is for, without its content, since its links log people in.
- * No quota counts it, and nobody's pause stops it.
+ * The product's own mail (pages, subscriptions), once the domain of its sender is verified here. Each `deliver` is one signed attempt; the caller
+ * retries. The mail is in the log of the organization it is for, without its content, since its links log people in. No quota counts it,
+ * and no pause stops it.
  */
 export async function openOwnMail(options: OwnMailOptions): Promise<Mail & { stop(): void }> {
   const { app } = options;
@@ -36,7 +36,7 @@ export async function openOwnMail(options: OwnMailOptions): Promise<Mail & { sto
     if (name) domain = await app.db.read((tx) => store.findOwnDomain(tx, name));
   };
   await look();
-  const timer = setInterval(() => look().catch(() => {}), lookEveryMs).unref();
+  const timer = setInterval(() => look().catch(() => {}), domainPollMs).unref();
   return {
     leaves: () => domain !== undefined,
     look: () => look().then(() => domain !== undefined),
@@ -54,7 +54,7 @@ async function attempt(options: OwnMailOptions, from: string, domain: store.OwnD
     at: await now(tx),
     known: await store.findAttempted(tx, message.org, key),
   }));
-  // The message of an earlier attempt, or the one that this attempt will be noted as: its return path names it.
+  // The id of an earlier attempt's message, or a new one: the return path names it.
   const messageId = known ?? makeIds('msg', at, 1)[0]!;
   const raw = await compose(from, message, headerId, at);
   const outgoing = await makeOutgoing(options, domain, message, { recipientId, messageId, at, raw });
@@ -62,19 +62,19 @@ async function attempt(options: OwnMailOptions, from: string, domain: store.OwnD
   const attempted = {
     ...{ org: message.org, key, messageId, domainId: domain.id, recipientId, sender: from, headerId, bytes: raw.length },
     ...{ address: message.to, folded: foldAddress(message.to), subject: message.subject },
-    ...fateOf(outcome, isRelayed),
+    ...attemptResultOf(outcome, isRelayed),
   };
-  // It was sent or it was not: that the log does not know must not make anybody send it again.
+  // A failed log write must not make the caller send the message again.
   await app.db
     .write((tx) => store.recordAttempt(tx, attempted))
     .catch((error) => app.log.warn({ err: error, mail: message.id }, 'the product’s own mail is not in the log'));
-  if (outcome.kind === 'delivered') return { response: outcome.told.response };
-  const { mx, response } = outcome.told;
-  throw new NotDelivered(`the message for ${message.to} was not taken${mx ? ` by ${mx}` : ''}: ${response}`, lastingOf(outcome));
+  if (outcome.kind === 'delivered') return { response: outcome.serverReply.response };
+  const { mx, response } = outcome.serverReply;
+  throw new NotDelivered(`the message for ${message.to} was not taken${mx ? ` by ${mx}` : ''}: ${response}`, retryAdviceOf(outcome));
 }
 
-/** Only a refusal of the recipient is for good: a full mailbox, a policy or a block list may let the next attempt pass. */
-const lastingOf = (outcome: Outcome): RetryAdvice =>
+/** Only a refusal of the recipient is final. After a full mailbox, a policy or a block list the next attempt may succeed. */
+const retryAdviceOf = (outcome: Outcome): RetryAdvice =>
   outcome.kind !== 'bounced' ? 'for now' : outcome.bounceType === 'hard' ? 'for good' : 'until mended';
 
 const compose = (from: string, { to, subject, text, html, headers }: Message, messageId: string, at: string): Promise<Buffer> =>
@@ -118,9 +118,9 @@ async function makeOutgoing(
   };
 }
 
-function fateOf(outcome: Outcome, isRelayed: boolean): Pick<store.OwnAttempt, 'state' | 'error' | 'bounceType' | 'detail'> {
-  const detail = { ...outcome.told };
-  const error = outcome.told.response.slice(0, 1_000).toWellFormed();
+function attemptResultOf(outcome: Outcome, isRelayed: boolean): Pick<store.OwnAttempt, 'state' | 'error' | 'bounceType' | 'detail'> {
+  const detail = { ...outcome.serverReply };
+  const error = outcome.serverReply.response.slice(0, 1_000).toWellFormed();
   if (outcome.kind === 'delivered') return { state: isRelayed ? 'sent' : 'delivered', error: null, bounceType: null, detail };
   if (outcome.kind === 'bounced')
     return { state: 'bounced', error, bounceType: outcome.bounceType, detail: { ...detail, class: outcome.class } };

@@ -5,10 +5,10 @@ import { type Mailbox, readAddress, readMailbox, showMailbox, Unusable } from '.
 import { decodeWords, type HeaderField, Malformed, readHeader, readValue, showable } from '../rules/header.ts';
 import { isVerdictHeader, limits } from '../rules/limits.ts';
 
-/** What a header says that somebody else composed, and the header that goes on instead of it. */
+/** The fields of a client's header, and the header that is sent in its place. */
 export interface ReadMessage {
   from: Mailbox;
-  /** Domains of those who say that they sent it, or sent it again, beside From. */
+  /** Domains in Sender, Resent-From and Resent-Sender. */
   alsoFrom: string[];
   /** For the log. */
   to: string[];
@@ -16,12 +16,12 @@ export interface ReadMessage {
   subject: string | undefined;
   messageId: string;
   idempotencyKey: string | undefined;
-  /** With the empty line at its end; the bytes that came, if nothing is to be changed. */
+  /** Ends with the empty line; the client's own bytes if nothing changed. */
   header: Buffer;
 }
 
-/** RFC 5322, 3.6: two of them, and every reader takes another one. */
-const onlyOnce: ReadonlySet<string> = new Set([
+/** RFC 5322, 3.6: allowed once. With two, mail programs differ in which one they show. */
+const singletonHeaders: ReadonlySet<string> = new Set([
   'from',
   'sender',
   'reply-to',
@@ -32,10 +32,10 @@ const onlyOnce: ReadonlySet<string> = new Set([
   'message-id',
   'x-idempotency-key',
 ]);
-/** What stays here: it says to whom it also goes, or is ours to say. */
-const taken: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'x-idempotency-key']);
+/** Removed: Bcc must not be sent, and the others are for this server alone. */
+const removedHeaders: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'x-idempotency-key']);
 
-/** Reads the header of a message that is handed in by SMTP; completes it, and takes out what must not go on. */
+/** Reads the header of a message submitted by SMTP, adds missing fields, and removes those that must not be sent. */
 export function readMessage(bytes: Buffer): ReadMessage | Malformed {
   const fields = readHeader(bytes.toString('latin1'));
   if (fields instanceof Malformed) return fields;
@@ -43,7 +43,7 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
   for (const field of fields) {
     if (isVerdictHeader(field.name))
       return new Malformed(`the header has ${field.name}, which the platform writes itself; send the message without it`);
-    if (!onlyOnce.has(field.name)) continue;
+    if (!singletonHeaders.has(field.name)) continue;
     if (seen.has(field.name)) return new Malformed(`the header has two fields named ${field.name}; one is allowed`);
     seen.set(field.name, readValue(field));
   }
@@ -72,14 +72,14 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
 
 export const isIdempotencyKey = (key: string): boolean => key.length <= limits.idempotencyKey && /^[!-~]+$/.test(key);
 
-/** RFC 5322, 3.6.2 and 3.6.6: programs show these as who sent it. */
+/** RFC 5322, 3.6.2 and 3.6.6: mail programs show these as the sender. */
 const otherSenders: ReadonlySet<string> = new Set(['sender', 'resent-from', 'resent-sender']);
-/** Sent again more often than this it is not by anybody who composes mail. */
-const mostSenders = 10;
+/** No mail program resends a message more often than this. */
+const maxOtherSenders = 10;
 
 function readOtherSenders(fields: HeaderField[]): string[] | Malformed {
   const named = fields.filter(({ name }) => otherSenders.has(name));
-  if (named.length > mostSenders) return new Malformed(`the header names more than ${mostSenders} senders beside From`);
+  if (named.length > maxOtherSenders) return new Malformed(`the header names more than ${maxOtherSenders} senders beside From`);
   const domains = new Set<string>();
   for (const field of named) {
     const mailbox = readFrom(readValue(field), field.name);
@@ -89,24 +89,24 @@ function readOtherSenders(fields: HeaderField[]): string[] | Malformed {
   return [...domains];
 }
 
-/** One address, in one way of reading it: whose domain it is decides who may send it. */
+/** Exactly one address with one possible reading: its domain decides which keys may send the message. */
 function readFrom(value: string | undefined, name = 'From'): Mailbox | Malformed {
   if (value === undefined) return new Malformed('the header has no From');
-  // `ada@example.com (Ada)` is how names were written before 1982; some programs still do.
+  // `ada@example.com (Ada)` is the form of names before 1982; some programs still write it.
   const mailbox = readMailbox(value.replace(/^([^\s<>"()]+) +\(([^()<>"\\]*)\)$/, '$1'));
   if (mailbox instanceof Unusable) return new Malformed(`${name} ${mailbox.why}`);
   return { ...mailbox, name: showable(decodeWords(mailbox.name), limits.subject) };
 }
 
-/** Four times as many pieces as addresses are shown: of thousands, the parser would take a twentieth of a second for each message. */
-const beginning = /^(?:[^,;:<]*[,;:<]){0,200}[^,;:<]*/;
+/** At most four times as many pieces as addresses are shown. With thousands, the parser would take 50 ms per message. */
+const addressListHead = /^(?:[^,;:<]*[,;:<]){0,200}[^,;:<]*/;
 
-/** Addresses of To or Cc for the log, which is not where the message goes: what cannot be read is shown as it came. */
+/** Addresses of To or Cc for the log; the envelope decides delivery. Unreadable text is shown as received. */
 function readList(value: string | undefined): string[] {
   if (!value) return [];
   const only = readMailbox(value);
   if (!(only instanceof Unusable)) return [showable(showMailbox({ ...only, name: decodeWords(only.name) }), limits.line)];
-  return addressparser(beginning.exec(value.slice(0, 16_384))![0], { flatten: true })
+  return addressparser(addressListHead.exec(value.slice(0, 16_384))![0], { flatten: true })
     .slice(0, limits.recipients)
     .map(({ name, address }) => {
       const read = readAddress(address);
@@ -121,7 +121,7 @@ function writeHeader(
   fields: HeaderField[],
   { messageId, hasDate }: { messageId: string | undefined; hasDate: boolean },
 ): Buffer {
-  const kept = fields.filter(({ name }) => !taken.has(name) && !(messageId && name === 'message-id'));
+  const kept = fields.filter(({ name }) => !removedHeaders.has(name) && !(messageId && name === 'message-id'));
   const ours = [
     ...(messageId ? [`Message-ID: ${messageId}\r\n`] : []),
     ...(hasDate ? [] : [`Date: ${wallClock().toUTCString().replace('GMT', '+0000')}\r\n`]),

@@ -5,12 +5,12 @@ import { now } from '../../../kernel/time.ts';
 import * as store from '../store/retention.ts';
 import { deleteOldDeliveries, deleteOldEvents } from '../store/webhook-events.ts';
 
-const portion = 100;
-/** An object without a row may belong to a message that is being accepted; after so long it does not. */
+const batchSize = 100;
+/** A younger object without a row may belong to a message that is being accepted. */
 const orphanAfterMs = 86_400_000;
 
-/** Removes content past its 30 days and messages past their 90. Safe to run twice, and to be killed: each portion is one transaction. */
-export async function removeOld(app: App, signal: AbortSignal): Promise<void> {
+/** Removes content after 30 days and messages after 90. Safe to run twice and to be killed: each batch is one transaction. */
+export async function removeExpired(app: App, signal: AbortSignal): Promise<void> {
   const { db, storage } = app;
   const removeStored = (
     find: (tx: Tx, limit: number) => Promise<string[]>,
@@ -18,20 +18,20 @@ export async function removeOld(app: App, signal: AbortSignal): Promise<void> {
   ) =>
     db.write(async (tx) => {
       if (!(await mayRemoveStored(tx))) return 0;
-      const keys = await find(tx, portion);
+      const keys = await find(tx, batchSize);
       if (keys.length > 0) await forget(tx, keys);
       for (const key of keys) await storage.remove(key);
       return keys.length;
     });
-  while (!signal.aborted && (await removeStored(store.findOldSegments, store.deleteSegments)) === portion);
-  while (!signal.aborted && (await removeStored(store.findOldObjects, store.forgetObjects)) === portion);
-  while (!signal.aborted && (await db.write((tx) => store.deleteOldMessages(tx, 10 * portion))) === 10 * portion);
-  while (!signal.aborted && (await db.write((tx) => deleteOldDeliveries(tx, 10 * portion))) === 10 * portion);
-  while (!signal.aborted && (await db.write((tx) => deleteOldEvents(tx, 10 * portion))) === 10 * portion);
+  while (!signal.aborted && (await removeStored(store.findOldSegments, store.deleteSegments)) === batchSize);
+  while (!signal.aborted && (await removeStored(store.findOldObjects, store.forgetObjects)) === batchSize);
+  while (!signal.aborted && (await db.write((tx) => store.deleteOldMessages(tx, 10 * batchSize))) === 10 * batchSize);
+  while (!signal.aborted && (await db.write((tx) => deleteOldDeliveries(tx, 10 * batchSize))) === 10 * batchSize);
+  while (!signal.aborted && (await db.write((tx) => deleteOldEvents(tx, 10 * batchSize))) === 10 * batchSize);
   await db.write(store.deleteOldNotes);
 }
 
-/** Objects that no row names: of a process that was killed between writing the bytes and the row. */
+/** Removes objects without a row, left by a process that was killed between writing the bytes and the row. */
 export async function sweepOrphans({ db, storage, log }: App, signal: AbortSignal): Promise<void> {
   let swept = 0;
   let keys: string[] = [];
@@ -49,8 +49,8 @@ export async function sweepOrphans({ db, storage, log }: App, signal: AbortSigna
   for await (const { key, modifiedAt } of storage.list('mail/')) {
     if (signal.aborted) return;
     if (modifiedAt < before) keys.push(key);
-    if (keys.length >= portion) await sweep();
+    if (keys.length >= batchSize) await sweep();
   }
   await sweep();
-  if (swept > 0) log.info({ swept }, 'removed content of mail that nobody was told was accepted');
+  if (swept > 0) log.info({ swept }, 'removed stored content of mail that was never accepted');
 }

@@ -2,40 +2,40 @@ import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:
 import type { App } from '../../../kernel/app.ts';
 import { findReturnPathKey } from '../store/return-path-key.ts';
 
-/** Where reports about a recipient come back to: it names the recipient, and nobody else can make one up. */
+/** Return paths: addresses for reports about one recipient. Each names its recipient and is signed, so it cannot be forged. */
 export interface ReturnPaths {
   make(recipient: number, messageId: string, domain: string): string;
-  /** The recipient that the local part of an address names; undefined when it is not one of ours. */
-  read(local: string): Returned | undefined;
+  /** The recipient that a local part names; undefined if the signature is not ours. */
+  read(local: string): ReturnPathTarget | undefined;
 }
 
-export interface Returned {
+export interface ReturnPathTarget {
   recipient: number;
-  /** Whether this is the message that the recipient was sent. Always, for a return path of an earlier release, which says nothing of it. */
-  isAbout(messageId: string): boolean;
+  /** Whether the return path was made for this message. Always true for return paths of an earlier release, which name no message. */
+  isForMessage(messageId: string): boolean;
 }
 
-const place = 'email.return_path_key.sealed.true';
+const sealContext = 'email.return_path_key.sealed.true';
 
 /**
- * The random part of a message's id. After a restore the number of a recipient may be one that the lost server gave to somebody else: a report about
- * that one must not be taken for this one's.
+ * The random part of a message's id. After a restore, a recipient's number may be one that the lost server had given to another recipient: a report
+ * about that one must not count for this one.
  */
-const tagOf = (messageId: string) => messageId.slice(-8).toLowerCase();
+const messageTagOf = (messageId: string) => messageId.slice(-8).toLowerCase();
 
 export async function openReturnPaths(app: App): Promise<ReturnPaths> {
-  const sealed = await app.db.write((tx) => findReturnPathKey(tx, () => app.secrets.seal(randomBytes(32).toString('base64'), place)));
-  const key = createSecretKey(Buffer.from(app.secrets.unseal(sealed, place), 'base64'));
-  const mark = (named: string) => createHmac('sha256', key).update(named).digest().subarray(0, 10);
+  const sealed = await app.db.write((tx) => findReturnPathKey(tx, () => app.secrets.seal(randomBytes(32).toString('base64'), sealContext)));
+  const key = createSecretKey(Buffer.from(app.secrets.unseal(sealed, sealContext), 'base64'));
+  const sign = (named: string) => createHmac('sha256', key).update(named).digest().subarray(0, 10);
   return {
     make(recipient, messageId, domain) {
-      const named = `${recipient.toString(36)}.${tagOf(messageId)}`;
-      return `b+${named}.${mark(named).toString('hex')}@bounce.${domain}`;
+      const named = `${recipient.toString(36)}.${messageTagOf(messageId)}`;
+      return `b+${named}.${sign(named).toString('hex')}@bounce.${domain}`;
     },
     read(local) {
       const [, named, id, tag, given] = /^b\+(([0-9a-z]{1,11})(?:\.([0-9a-z]{8}))?)\.([0-9a-f]{20})$/.exec(local.toLowerCase()) ?? [];
-      if (!named || !id || !given || !timingSafeEqual(Buffer.from(given, 'hex'), mark(named))) return undefined;
-      return { recipient: Number.parseInt(id, 36), isAbout: (messageId) => tag === undefined || tag === tagOf(messageId) };
+      if (!named || !id || !given || !timingSafeEqual(Buffer.from(given, 'hex'), sign(named))) return undefined;
+      return { recipient: Number.parseInt(id, 36), isForMessage: (messageId) => tag === undefined || tag === messageTagOf(messageId) };
     },
   };
 }

@@ -6,20 +6,20 @@ import type { Spool } from '../../../kernel/spool/index.ts';
 import { noteHolder } from '../store/holders.ts';
 import * as store from '../store/segments.ts';
 import { queueChannel } from './queue/channel.ts';
-import { arrivalsChannel } from './receiving/arriving.ts';
+import { arrivalsChannel } from './receiving/inbound-message.ts';
 
-/** Where segments are that are not objects yet, and how their keys begin. */
+/** The folder of segments that are not objects yet, and the prefix of their keys. */
 export const segmentFolder = (dataDir: string) => join(dataDir, 'mail');
 export const segmentPrefix = 'mail/segments';
 
-/** The segment was sealed while it was written to: this process was stopped for long, and others took it for dead. */
+/** The segment was sealed while it was written to: this process was suspended for long, and another process adopted its segment. */
 export class SegmentSealed extends Error {
   constructor(key: string) {
     super(`the segment ${key} was sealed while it was written to`);
   }
 }
 
-/** Writes into a new segment what was to go into one that is sealed. */
+/** Writes again, into a new segment, if the current one was sealed. */
 export async function retrySealed<T>(spool: Spool, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -30,25 +30,25 @@ export async function retrySealed<T>(spool: Spool, write: () => Promise<T>): Pro
   }
 }
 
-/** With S3, a segment takes mail for so long before it is sealed and uploaded. */
-export const openForMs = 1_000;
-/** How often a segment is looked for that is due; asks nobody unless there is one. */
-const lookEveryMs = 250;
-/** How often this data directory says that it is there, and looks for segments that a killed process left. */
-const tendEveryMs = 10_000;
-/** After the storage did not take one. */
-const restMs = 2_000;
-/** A writer closes its segment in seconds: one that nobody touched for so long belongs to nobody who still runs. */
-const abandonedMs = 300_000;
-/** A server that stops waits so long for its last upload; a container has 10 s by default, and connections end before this. */
+/** With S3, a segment is open for this long before it is sealed and uploaded. */
+export const maxOpenMs = 1_000;
+/** Checks in memory for a due segment; without one it costs no statement. */
+const pollIntervalMs = 250;
+/** Interval for announcing this data directory and for adopting segments of killed processes. */
+const directoryIntervalMs = 10_000;
+/** Delay after a failed upload. */
+const retryDelayMs = 2_000;
+/** A writer closes its segment within seconds: one untouched for this long has no living writer. */
+const abandonedAfterMs = 300_000;
+/** Longest wait for the last upload at a stop. A container has 10 s by default, and connections end before this. */
 const stopWaitMs = 5_000;
 
-/** Later than any file was touched. */
-const always = new Date(8.64e15);
-const never = new Date(0);
+/** Later than any file's modification time. */
+const farFuture = new Date(8.64e15);
+const epoch = new Date(0);
 
-/** Closes segments that are full or old, and hands those that lie only on this machine to the storage that everybody reads. */
-export async function storeSegments({ db }: App, spool: Spool, untouchedSince = never): Promise<void> {
+/** Closes segments that are full or old, and uploads those that are only on this machine's disk. */
+export async function uploadSegments({ db }: App, spool: Spool, untouchedSince = epoch): Promise<void> {
   const telling = {
     seal: async (key: string) => void (await db.write((tx) => store.sealSegment(tx, key))),
     stored: (key: string) =>
@@ -61,41 +61,41 @@ export async function storeSegments({ db }: App, spool: Spool, untouchedSince = 
   await spool.store(telling, untouchedSince);
 }
 
-export interface Storing {
-  /** Hands over what there is, and gives up after some seconds: it stays on the disk, and the next start adopts it. */
+export interface SegmentUploads {
+  /** Uploads the rest, for at most 5 s. What remains stays on the disk, and the next start adopts it. */
   stop(): Promise<void>;
 }
 
-/** The same, again and again. */
-export function keepStoring(app: App, spool: Spool): Storing {
-  return keepRunning(app, spool, () => storeSegments(app, spool));
+/** Uploads the segments of one spool until `stop`. */
+export function runSegmentUploads(app: App, spool: Spool): SegmentUploads {
+  return runUploads(app, spool, () => uploadSegments(app, spool));
 }
 
 /**
- * The same for a whole data directory: a start adopts what earlier processes left there, at once. A segment that a neighbour on the same directory
- * still writes to is sealed by that; the neighbour goes on in another one.
+ * The same for a whole data directory. A start adopts the segments of earlier processes at once. That also seals a segment that another process on
+ * the same directory still writes to; that process continues in a new one.
  */
-export function keepDirectory(app: App, spool: Spool, node: string): Storing {
+export function runDirectoryUploads(app: App, spool: Spool, node: string): SegmentUploads {
   let adopted = false;
   let tendAt = Number.NEGATIVE_INFINITY;
   const isDue = () => performance.now() >= tendAt;
   const tend = async () => {
     const at = Date.parse(await app.db.write((tx) => noteHolder(tx, node)));
-    await storeSegments(app, spool, adopted ? new Date(at - abandonedMs) : always);
+    await uploadSegments(app, spool, adopted ? new Date(at - abandonedAfterMs) : farFuture);
     adopted = true;
-    tendAt = performance.now() + tendEveryMs;
+    tendAt = performance.now() + directoryIntervalMs;
   };
-  return keepRunning(app, spool, () => (isDue() ? tend() : storeSegments(app, spool)), isDue);
+  return runUploads(app, spool, () => (isDue() ? tend() : uploadSegments(app, spool)), isDue);
 }
 
-function keepRunning(app: App, spool: Spool, act: () => Promise<void>, isDue = () => false): Storing {
+function runUploads(app: App, spool: Spool, act: () => Promise<void>, isDue = () => false): SegmentUploads {
   let running: Promise<void> | undefined;
   let restUntil = Number.NEGATIVE_INFINITY;
   const look = () => {
     if (running || performance.now() < restUntil || !(spool.isDue || isDue())) return;
     running = act()
       .catch((error) => {
-        restUntil = performance.now() + restMs;
+        restUntil = performance.now() + retryDelayMs;
         app.log.warn({ err: error }, 'mail could not be handed to the storage yet; trying again');
       })
       .finally(() => {
@@ -103,17 +103,17 @@ function keepRunning(app: App, spool: Spool, act: () => Promise<void>, isDue = (
       });
   };
   look();
-  const timer = setInterval(look, lookEveryMs).unref();
+  const timer = setInterval(look, pollIntervalMs).unref();
   const finish = async (until: number) => {
     await running;
     spool.rotate();
     for (;;) {
-      const isDone = await storeSegments(app, spool).then(
+      const isDone = await uploadSegments(app, spool).then(
         () => true,
         () => false,
       );
       if (isDone || performance.now() >= until) return;
-      await sleep(lookEveryMs);
+      await sleep(pollIntervalMs);
     }
   };
   return {

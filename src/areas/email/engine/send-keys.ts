@@ -8,11 +8,11 @@ import { forbidden, notFound } from '../../../kernel/errors.ts';
 import { knownDomains } from '../store/domains.ts';
 import * as store from '../store/send-keys.ts';
 
-const mostKeys = 100;
+const maxKeys = 100;
 
-/** What the principal of a send key keeps in `access`. */
+/** `access` of a send key's principal. */
 export interface SendAccess {
-  /** The user name at the SMTP door. */
+  /** The user name for SMTP submission. */
   keyId: string;
   name: string;
   /** Empty: every domain of the organization. */
@@ -30,14 +30,14 @@ export async function mintSendKey(
 ): Promise<{ key: store.KeyRow; secret: string }> {
   const known = await knownDomains(tx, org, domainIds);
   for (const id of domainIds) if (!known.has(id)) notFound(`domain ${id} in domainIds`);
-  if ((await store.countKeys(tx, org)) >= mostKeys)
-    forbidden(`the organization has ${mostKeys} send keys, as many as it may; revoke one first`, { code: 'quota_reached' });
+  if ((await store.countKeys(tx, org)) >= maxKeys)
+    forbidden(`the organization has ${maxKeys} send keys, as many as it may; revoke one first`, { code: 'quota_reached' });
   const { key: secret, hash } = mintKey('mail');
   const key = await store.insertKey(tx, org, { name, keyId: newKeyId(), hash, domainIds: [...new Set(domainIds)] });
   return { key, secret };
 }
 
-/** Refused from the moment this commits, wherever it is remembered; its sessions end. */
+/** The key is refused as soon as this commits, in every cache; its sessions end. */
 export async function revokeSendKey(tx: Tx, caches: Caches, org: string, id: string): Promise<store.KeyRow> {
   const key = (await store.revokeKey(tx, org, id)) ?? notFound('send key');
   await dropRights(tx, caches, org, topics.credential(key.id));

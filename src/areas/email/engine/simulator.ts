@@ -9,17 +9,23 @@ import type { Outcome } from './outgoing.ts';
 const host = { mx: 'simulator.invalid', stage: 'dot' };
 const deferSeconds = 60;
 
-/** What an attempt comes to at an address of the simulator, without the network. */
+/** The outcome of an attempt at a simulator address, without the network. */
 export function simulateAttempt(story: Story, tries: number): Outcome {
   if (story === 'bounced') {
-    const told = { ...host, stage: 'rcpt', code: 550, enhanced: '5.1.1', response: '550 5.1.1 The simulator knows no such mailbox' };
-    return { kind: 'bounced', bounceType: 'hard', class: 'InvalidRecipient', told };
+    const serverReply = { ...host, stage: 'rcpt', code: 550, enhanced: '5.1.1', response: '550 5.1.1 The simulator knows no such mailbox' };
+    return { kind: 'bounced', bounceType: 'hard', class: 'InvalidRecipient', serverReply };
   }
   if (story === 'deferred' && tries === 0) {
-    const told = { ...host, stage: 'rcpt', code: 451, enhanced: '4.2.0', response: '451 4.2.0 The simulator takes it a minute later' };
-    return { kind: 'deferred', afterSeconds: deferSeconds, class: 'TransientFailure', told };
+    const serverReply = {
+      ...host,
+      stage: 'rcpt',
+      code: 451,
+      enhanced: '4.2.0',
+      response: '451 4.2.0 The simulator takes it a minute later',
+    };
+    return { kind: 'deferred', afterSeconds: deferSeconds, class: 'TransientFailure', serverReply };
   }
-  return { kind: 'delivered', told: { ...host, code: 250, enhanced: '2.0.0', response: '250 2.0.0 The simulator took it' } };
+  return { kind: 'delivered', serverReply: { ...host, code: 250, enhanced: '2.0.0', response: '250 2.0.0 The simulator took it' } };
 }
 
 const complaint: Report = {
@@ -28,7 +34,7 @@ const complaint: Report = {
   complaint: { feedbackType: 'abuse', userAgent: 'simulator', addresses: [] },
 };
 
-/** Complains about a message to `complained@simulator.invalid`. Safe to run twice: who has complained does not do so again. */
+/** Complains about a message to `complained@simulator.invalid`. Safe to run twice: a second complaint changes nothing. */
 export const simulateComplaint = job(
   'email.simulate-complaint',
   { payload: Type.Object({ org: Type.String(), messageId: Type.String(), recipientId: Type.Integer() }) },
@@ -37,8 +43,8 @@ export const simulateComplaint = job(
   },
 );
 
-/** Of what was just delivered: who complains does so in a transaction of its own, as in life. */
-export async function complainLater(tx: Tx, delivered: readonly { id: number; org_id: string; message_id: string; address: string }[]) {
+/** Enqueues complaints of delivered simulator recipients, each in its own transaction, as real complaints are. */
+export async function enqueueComplaints(tx: Tx, delivered: readonly { id: number; org_id: string; message_id: string; address: string }[]) {
   const complaining = delivered.filter(({ address }) => storyOf(address) === 'complained');
   if (complaining.length === 0) return;
   await enqueueMany(

@@ -1,41 +1,41 @@
 import type { Readable } from 'node:stream';
 
-/** A message that a door hands in. The door has judged it: its form, and that its sender may send it. */
+/** A message from the HTTP API or SMTP submission, which has checked its form and that the key may send from the domain. */
 export interface Submission {
   org: string;
   door: 'http' | 'smtp';
   sendKeyId: string;
   domainId: string;
-  /** The headers as the log shows them. */
+  /** Headers as shown in the log. */
   sender: string;
   recipients: string[];
   copies: string[];
   subject?: string;
   messageId: string;
   tags?: Record<string, string>;
-  /** Not before this time. */
+  /** Not sent before this time. */
   scheduledAt?: string;
-  /** Whom it goes to: every address once, domains in lower-case ASCII. */
+  /** Recipients, each once, domains in lower-case ASCII. */
   envelope: string[];
   content: Content;
 }
 
-/** The message, header first, lines ending in CRLF: whole, or as a large one that comes in. */
+/** The message with CRLF line ends: a buffer, or a stream for a large one. */
 export type Content = Buffer | { stream: Readable };
 
-/** Of one caller, together: all are taken or none. */
-export interface Handed {
+/** The messages of one request: all are accepted or none. */
+export interface SubmitRequest {
   submissions: Submission[];
-  /** The same key hands in the same once. The fingerprint tells whether it is the same. */
+  /** A repeated key with the same fingerprint gets the first answer again; with another fingerprint it is refused. */
   idempotency?: { key: string; fingerprint: Buffer };
 }
 
-export interface Taken {
+export interface AcceptedMessage {
   id: string;
   messageId: string;
 }
 
-/** Takes what doors hand in: when it answers, the messages are on disk and in the log. Throws a Refusal that says why not. */
+/** Accepts submissions. When `accept` resolves, the messages are on disk and in the log. It throws a Refusal with the reason otherwise. */
 export interface Intake {
-  take(handed: Handed): Promise<{ messages: Taken[]; replayed: boolean }>;
+  accept(handed: SubmitRequest): Promise<{ messages: AcceptedMessage[]; replayed: boolean }>;
 }

@@ -1,10 +1,10 @@
 import { email } from '../../../../contract/email.ts';
 import { operation } from '../../../identity/operation.ts';
-import { type HandIn, handIn, requireRate } from '../engine/hand-in.ts';
+import { type SubmitServices, submitMessages, requireRate } from '../engine/submit.ts';
 import { accepted } from '../views/accepted.ts';
 
-export const sendEmail = operation(email.sendEmail, async ({ ctx: { app, principal, idempotencyKey }, body }, own: HandIn) => {
+export const sendEmail = operation(email.sendEmail, async ({ ctx: { app, principal, idempotencyKey }, body }, own: SubmitServices) => {
   requireRate(own, principal!);
-  const { messages, replayed } = await handIn(own, [body], { app, principal: principal!, idempotencyKey });
+  const { messages, replayed } = await submitMessages(own, [body], { app, principal: principal!, idempotencyKey });
   return accepted(messages[0]!, replayed);
 });

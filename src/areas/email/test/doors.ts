@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
 import type { Principal, Principals } from '../../../identity/principal.ts';
 import { hashKey, mintKey } from '../../../identity/token-format.ts';
-import type { Handed, Intake, Submission } from '../engine/submission.ts';
+import type { Intake, Submission, SubmitRequest } from '../engine/submission.ts';
 import { openSmtpDoor } from '../planes/smtp/index.ts';
 import type { SendableRow } from '../store/domains.ts';
 
@@ -15,9 +15,9 @@ export type Stored = Omit<Submission, 'content'> & { bytes: Buffer; wasStreamed:
 /** An intake that keeps what it takes in memory. */
 export function memoryIntake() {
   const stored: Stored[] = [];
-  const hooks: { before?: (handed: Handed) => Promise<void> | void } = {};
+  const hooks: { before?: (handed: SubmitRequest) => Promise<void> | void } = {};
   const intake: Intake = {
-    take: async (handed) => {
+    accept: async (handed) => {
       await hooks.before?.(handed);
       const messages = [];
       for (const { content, ...rest } of handed.submissions) {

@@ -237,7 +237,7 @@ function judge(letters: readonly Letter[], copies: readonly Copy[], log: Readonl
       assert.deepEqual(message?.fates.get(who) ?? [], fate ? [fate] : [], `${who}: ${story}`);
       if (fate === 'delivered') assert.ok(taken.length >= 1, `${who} never got it: ${story}`);
       else assert.equal(taken.length, 0, `${who} got what was not to be sent: ${story}`);
-      // Whoever read that it was taken never says it again.
+      // A sender that read the final 250 never sends the message again.
       for (const { wasRead } of taken.slice(0, -1))
         assert.equal(wasRead, false, `${who} got it again although the answer was read: ${story}`);
       doubles += Math.max(0, taken.length - 1);

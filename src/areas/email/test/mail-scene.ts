@@ -8,7 +8,7 @@ import { type SendingKey, sendingKey } from './sending-key.ts';
 export interface MailScene {
   qd: Quarterdeck;
   dns: FakeDns;
-  /** The mail server of everybody at far.example. */
+  /** The mail server of far.example. */
   sink: SmtpSink;
   /** Sends as example.com. */
   key: SendingKey;

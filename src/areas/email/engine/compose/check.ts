@@ -7,13 +7,13 @@ import { isHeaderName, isPlatformHeader, limits } from '../../rules/limits.ts';
 
 export type EmailSend = Body<typeof email.sendEmail>;
 
-/** A message to compose: every address read, every part known to be harmless. */
+/** A checked message: every address parsed, no header injection possible. */
 export interface Draft {
   from: Mailbox;
   to: Mailbox[];
   cc: Mailbox[];
   replyTo: Mailbox[];
-  /** Whom it goes to: every address once. */
+  /** Recipients, each once. */
   envelope: string[];
   subject: string;
   html: string;
@@ -22,7 +22,7 @@ export interface Draft {
   attachments: { filename: string; content: string; contentType: string | undefined; contentId: string | undefined }[];
 }
 
-/** Reads what somebody wants to send. `where` names it in sentences, such as `messages.3.`. */
+/** Checks a request body. `where` is its path in error messages, such as `messages.3.`. */
 export function checkDraft(body: EmailSend, where = ''): Draft {
   const from = checkMailbox(body.from, `${where}from`);
   const lists = { to: body.to, cc: body.cc ?? [], bcc: body.bcc ?? [], replyTo: body.replyTo ?? [] };
@@ -64,7 +64,7 @@ function checkHeaders(headers: Record<string, string>, where: string): [string, 
     if (seen.has(name.toLowerCase())) invalid(`${where}headers.${name} is given twice, in other letter case`);
     seen.add(name.toLowerCase());
     if (!isSafeText(value)) invalid(`${where}headers.${name} must not contain line breaks or control characters`);
-    // It is folded at its spaces; a piece without one stays on its line.
+    // Values are folded at spaces; a piece without one stays on its line.
     if (value.split(/\s/).some((piece) => piece.length >= 900))
       invalid(`${where}headers.${name} must not have 900 characters without a space`);
     return [name, value];
@@ -86,7 +86,7 @@ function checkAttachment({ filename, content, contentType, contentId }: SentAtta
   return { filename, content, contentType, contentId };
 }
 
-/** Less than this it cannot become: attachments are base64 as they came, in lines of 76 characters. */
+/** A lower bound of the composed size: attachments stay base64. */
 const leastBytes = ({ html, text, attachments }: Draft): number =>
   html.length + text.length + attachments.reduce((sum, { content }) => sum + content.length, 0);
 

@@ -10,11 +10,11 @@ export { checkDraft, type Draft, type EmailSend } from './check.ts';
 
 export interface Composed {
   content: Buffer;
-  /** Its header, with the angle brackets. */
+  /** With the angle brackets. */
   messageId: string;
 }
 
-/** Writes a message out as MIME. Bcc never stands in it; nothing is fetched or read for it. `date`: when it is to leave, if not now. */
+/** Composes the MIME message. Bcc is never in it; no file or URL is read. `date`: the scheduled time, if any. */
 export async function composeMessage(
   draft: Draft,
   { where = '', date = wallClock() }: { where?: string; date?: Date | undefined } = {},
@@ -41,10 +41,10 @@ export async function composeMessage(
   return { content, messageId };
 }
 
-/** Taken apart already, so that the composer reads nothing in it a second time. */
+/** Already parsed, so that the composer does not parse it again. */
 const written = ({ name, address }: Mailbox) => ({ name, address });
 
-/** A large one is encoded while it is read, a slice at a time. */
+/** A large text is encoded slice by slice. */
 const writeText = (text: string): string | { content: Readable; contentTransferEncoding: string } =>
   isLarge(text) ? { content: pieceByPiece(sliceText(text)), contentTransferEncoding: 'base64' } : withLineEnds(text);
 

@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import { invalid } from '../../../../kernel/errors.ts';
 import { yieldToLoop } from '../../../../kernel/yielding.ts';
 
-// Megabytes are worked on in slices, each in a turn of its own, so that nobody else waits for them.
+// Large texts are processed in slices, one event-loop turn each, so that other requests are not delayed.
 
 /** Characters of a slice; a multiple of four, so that base64 can be cut there. */
 const sliceLength = 131_072;
-/** What is shorter than a slice is done at once. */
+/** Shorter texts are processed in one turn. */
 export const isLarge = (text: string): boolean => text.length > sliceLength;
 
-/** What base64 says. Line breaks in it are taken; anything else that is not base64 is refused. */
+/** Decodes base64. White space is allowed; any other invalid character is refused. */
 export async function decodeBase64(text: string, field: string): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   let rest = '';
@@ -27,12 +27,12 @@ export async function decodeBase64(text: string, field: string): Promise<Buffer[
 function decodeSlice(slice: string, isLast: boolean, field: string): Buffer {
   const unpadded = isLast ? slice.replace(/={1,2}$/, '') : slice;
   const bytes = Buffer.from(unpadded, 'base64');
-  // Node passes over what is no base64, and ends at a padding: either way there are fewer bytes than there must be.
+  // Node skips invalid characters and stops at padding: either way there are fewer bytes than expected.
   if (unpadded.length % 4 === 1 || bytes.length !== Math.floor((unpadded.length * 3) / 4)) invalid(`${field} is not valid base64`);
   return bytes;
 }
 
-/** Given out piece by piece, a turn between them. */
+/** Yields to the event loop between the pieces. */
 export const pieceByPiece = (pieces: Iterable<Buffer>): Readable =>
   Readable.from(
     (async function* () {
@@ -44,12 +44,12 @@ export const pieceByPiece = (pieces: Iterable<Buffer>): Readable =>
     { objectMode: false, highWaterMark: sliceLength },
   );
 
-/** A text with CRLF at the end of each line, as bytes. */
+/** The text's bytes, with CRLF line ends. */
 export function* sliceText(text: string): Generator<Buffer> {
   let at = 0;
   while (at < text.length) {
     let end = Math.min(at + sliceLength, text.length);
-    // Neither a line end nor a character of two units is cut in half.
+    // Cuts neither a CRLF nor a surrogate pair in half.
     while (end < text.length && /[\r\ud800-\udbff]/.test(text[end - 1]!)) end++;
     yield Buffer.from(withLineEnds(text.slice(at, end)));
     at = end;

@@ -10,22 +10,22 @@ import type { Observation } from '../../rules/observe.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/domain-checks.ts';
 import type { DomainRow } from '../../store/domains.ts';
-import { tellEndpoints } from '../webhooks/tell.ts';
+import { emitEvents } from '../webhooks/emit-events.ts';
 import { lookUpRecords } from './look-up.ts';
 
-/** The task that looks, by its name. */
+/** The channel that wakes the task, by the task's name. */
 export const checksDue = channelNamed('email.check-domains');
 
-/** Looked up at once, of which an organization has a few: one whose name servers are slow does not hold up the others for long. */
-const portion = { most: 32, perOrg: 4 };
-/** Then the task ends well within its deadline, and goes on the next time. */
-const mostMs = 240_000;
+/** Concurrent lookups in total and per organization: slow name servers of one organization do not delay the others for long. */
+const lookupBatch = { most: 32, perOrg: 4 };
+/** The task stops after this, well within its deadline, and continues in its next run. */
+const maxRunMs = 240_000;
 
-/** Every domain that is due, in portions, until none is: each that was looked at is due later, or was changed meanwhile. */
+/** Checks due domains in batches until none is due. A checked domain is due later, or was changed meanwhile. */
 export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger): Promise<void> {
-  const until = performance.now() + mostMs;
+  const until = performance.now() + maxRunMs;
   while (!signal.aborted && performance.now() < until) {
-    const due = await app.db.read((tx) => store.dueDomains(tx, portion));
+    const due = await app.db.read((tx) => store.dueDomains(tx, lookupBatch));
     if (!due.length) return;
     await Promise.all(
       due.map((domain) => runFor({ org: domain.org_id, operation: checksDue }, () => checkDomain(app, domain, signal, log))),
@@ -33,13 +33,13 @@ export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger
   }
 }
 
-/** Looks outside of any transaction; what is written counts only if nothing has changed since the domain was read. */
+/** Looks up outside any transaction. The result counts only if the domain has not changed since it was read. */
 async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, log: Logger): Promise<void> {
   const observed = await unlessAborted(signal, () => lookUpRecords(app, domain));
   const after = await app.db.write(async (tx) => {
     const checked = judge(domain, observed, secondsOf(await now(tx)));
     if (!(await store.settleCheck(tx, domain, checked))) return undefined;
-    await tellChange(tx, app, domain, statesOf(checked));
+    await publishChange(tx, app, domain, statesOf(checked));
     return statesOf(checked);
   });
   if (after && isChanged(domain, after))
@@ -49,7 +49,7 @@ async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, 
     );
 }
 
-/** Sending and receiving are proven by different records, and judged alike. */
+/** Sending and receiving depend on different records, by the same rules. */
 function judge(domain: store.DueRow, observed: readonly Observation[], at: number): store.Checked {
   const send = afterCheck(sendingOf(domain), findingOf(observed, 'send'), at);
   const before = receivingOf(domain);
@@ -59,7 +59,7 @@ function judge(domain: store.DueRow, observed: readonly Observation[], at: numbe
 
 interface States {
   send: Standing['state'];
-  /** Undefined: it is not armed. */
+  /** Undefined: not armed. */
   receive: Standing['state'] | undefined;
 }
 const statesOf = ({ send, receive }: { send: Standing; receive: Standing | undefined }): States => ({
@@ -67,7 +67,7 @@ const statesOf = ({ send, receive }: { send: Standing; receive: Standing | undef
   receive: receive?.state,
 });
 
-type Known = Pick<
+type CheckedDomain = Pick<
   DomainRow,
   | 'org_id'
   | 'id'
@@ -82,28 +82,28 @@ type Known = Pick<
   | 'receive_missing_since'
 >;
 
-const isChanged = (domain: Known, { send, receive }: States) =>
+const isChanged = (domain: CheckedDomain, { send, receive }: States) =>
   send !== domain.send_state || (receive !== undefined && receive !== domain.receive_state);
 
-/** To whoever remembers the domain, and to endpoints. */
-async function tellChange(tx: Tx, { caches }: App, domain: Known, after: States): Promise<void> {
+/** Drops cache entries of the domain and emits `domain.updated`. */
+async function publishChange(tx: Tx, { caches }: App, domain: CheckedDomain, after: States): Promise<void> {
   if (!isChanged(domain, after)) return;
   const { org_id: org, id: domainId, name } = domain;
   await caches.drop(tx, topics.domain(domainId));
   const receiving = after.receive === undefined ? {} : { receiveState: after.receive, previousReceiveState: domain.receive_state };
   const data = { domainId, name, sendState: after.send, previousSendState: domain.send_state, ...receiving };
-  await tellEndpoints(tx, [{ org, type: 'domain.updated', data }]);
+  await emitEvents(tx, [{ org, type: 'domain.updated', data }]);
 }
 
 const secondsOf = (time: string) => Date.parse(time) / 1_000;
 const secondsOrNull = (time: string | null) => (time === null ? null : secondsOf(time));
-const sendingOf = (row: Known): Standing => ({
+const sendingOf = (row: CheckedDomain): Standing => ({
   state: row.send_state,
   stateAt: secondsOf(row.state_at),
   misses: row.misses,
   missingSince: secondsOrNull(row.missing_since),
 });
-const receivingOf = (row: Known): Standing | undefined =>
+const receivingOf = (row: CheckedDomain): Standing | undefined =>
   row.receive_state === 'none'
     ? undefined
     : {
@@ -113,13 +113,13 @@ const receivingOf = (row: Known): Standing | undefined =>
         missingSince: secondsOrNull(row.receive_missing_since),
       };
 
-/** Somebody asks to look now. However often they ask, a domain is looked at once in ten seconds. */
+/** A caller requests a check now. A domain is checked at most once in ten seconds. */
 export async function askForCheck(tx: Tx, app: App, domain: DomainRow): Promise<void> {
   const at = secondsOf(await now(tx));
   const send = afterAsking(sendingOf(domain), at);
   const before = receivingOf(domain);
   const receive = before && afterAsking(before, at);
   await store.hurryCheck(tx, domain.org_id, domain.id, send, receive);
-  await tellChange(tx, app, domain, statesOf({ send, receive }));
+  await publishChange(tx, app, domain, statesOf({ send, receive }));
   wake(tx, checksDue);
 }

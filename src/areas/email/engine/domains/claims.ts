@@ -12,30 +12,30 @@ import { checksDue } from './check-due.ts';
 import type { DkimKeys } from './dkim-keys.ts';
 import { failMailOfDomain } from './fail-mail.ts';
 
-export const mostDomains = 100;
+export const maxDomains = 100;
 
-/** The domain of the acting organization, once the caller may do to it what the operation does: 404 before 403. */
+/** A domain of the caller's organization, after checking the caller's right to it: 404 before 403. */
 export async function findDomain(tx: Tx, ctx: Ctx, id: string, find = store.domainById, field = ''): Promise<store.DomainRow> {
   const domain = (await find(tx, ctx.org, id)) ?? notFound(field ? `${field}: the organization has no such domain` : 'domain');
   ctx.require(domain.id);
   return domain;
 }
 
-/** The same, for whoever changes or deletes it; `field` names where the id came from, if it stands in a body. */
+/** The same with a row lock, for changes; `field` names the body field that the id came from. */
 export const lockDomain = (tx: Tx, ctx: Ctx, id: string, field?: string) => findDomain(tx, ctx, id, store.lockDomain, field);
 
-/** Whether the organization could have this name now: asked before keys are made for it. */
+/** Whether the organization could register this name now. Checked before keys are generated. */
 export async function isFree(tx: Tx, org: string, name: string): Promise<boolean> {
   const [claims, count] = await Promise.all([store.claimsAround(tx, name, parentsOf(name)), store.countDomains(tx, org)]);
-  return count < mostDomains && !claims.some((claim) => isInTheWay(claim, org, name));
+  return count < maxDomains && !claims.some((claim) => blocksClaim(claim, org, name));
 }
 
-/** One's own name is registered once. Another organization's claim gives way when it came to nothing, and nobody looks any more. */
-const isInTheWay = (claim: store.ClaimRow, org: string, name: string) => (claim.org_id === org ? claim.name === name : !claim.is_over);
+/** An organization registers a name once. Another organization's claim blocks it unless that claim failed and is no longer checked. */
+const blocksClaim = (claim: store.ClaimRow, org: string, name: string) => (claim.org_id === org ? claim.name === name : !claim.is_over);
 
 /**
- * Takes the name for the organization. An unverified claim stands for its own name alone: else whoever registers `co.uk` first would keep
- * everybody else from theirs.
+ * Registers the name for the organization. An unverified claim covers its exact name alone: otherwise an organization that registers `co.uk`
+ * would block every name below it.
  */
 export async function createDomain(tx: Tx, app: App, org: string, name: string, keys: DkimKeys | undefined): Promise<store.DomainRow> {
   await store.lockQuota(tx, org);
@@ -44,9 +44,9 @@ export async function createDomain(tx: Tx, app: App, org: string, name: string, 
     store.countDomains(tx, org),
     store.newDomainId(tx),
   ]);
-  if (count >= mostDomains)
-    forbidden(`the organization has ${mostDomains} domains, as many as it may; delete one first`, { code: 'quota_reached' });
-  const claim = claims.find((each) => isInTheWay(each, org, name));
+  if (count >= maxDomains)
+    forbidden(`the organization has ${maxDomains} domains, as many as it may; delete one first`, { code: 'quota_reached' });
+  const claim = claims.find((each) => blocksClaim(each, org, name));
   if (claim) refuseClaimed(claim, org, name);
   if (!keys) return conflict(`${name} was taken until a moment ago; try again`);
   for (const over of claims) if (over.name === name) await releaseClaim(tx, app, over);
@@ -67,14 +67,14 @@ function refuseClaimed(claim: store.ClaimRow, org: string, name: string): void {
   conflict(`${claim.name}, which is ${where} ${name}, is verified by another organization; it must be deleted there first`);
 }
 
-/** Its organization finds out why in its audit log. */
+/** Its organization sees the reason in its audit log. */
 async function releaseClaim(tx: Tx, app: App, claim: store.ClaimRow): Promise<void> {
   await deleteDomain(tx, app, claim.org_id, claim);
   const why = 'it was not verified in time, and another organization registered it';
   await audit(tx, operator(claim.org_id), 'email.domain.release', claim, { name: claim.name, why });
 }
 
-/** Its name is free from here on, and its routes are gone; what still waits to be sent fails in a job, portion by portion. */
+/** Frees the name and deletes the routes. A job fails the mail that still waits, batch by batch. */
 export async function deleteDomain(tx: Tx, { caches }: App, org: string, { id }: { id: string }): Promise<void> {
   await store.deleteDomain(tx, org, id);
   await deleteRoutesOf(tx, org, id);

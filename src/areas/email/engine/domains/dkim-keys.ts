@@ -4,7 +4,7 @@ import { makeFairSemaphore } from '../../../../kernel/fairness/index.ts';
 
 export interface DkimKey {
   selector: string;
-  /** As it stands in the DNS. */
+  /** The form published in DNS. */
   public: string;
   /** PKCS #8, PEM. */
   private: string;
@@ -17,13 +17,13 @@ export interface DkimKeys {
 
 const makePair = promisify(generateKeyPair);
 
-/** A key takes a core a tenth of a second or so: in a thread of Node's pool, few at once, and one of an organization. */
+/** A key pair takes about 0.1 s of a core, in Node's thread pool: two at a time, one per organization. */
 export function makeKeyMaker(): (org: string) => Promise<DkimKeys> {
   const turns = makeFairSemaphore({ slots: 2, perOrg: 1, maxWaitingPerOrg: 20, waitMs: 10_000 });
   return (org) => turns.run(org, makeKeys);
 }
 
-/** RSA for everybody, Ed25519 beside it (RFC 8463). Selectors are new each time: what is cached of a deleted domain is not in the way. */
+/** RSA for every receiver, and Ed25519 (RFC 8463). Selectors are random, so cached DNS records of a deleted domain do not interfere. */
 async function makeKeys(): Promise<DkimKeys> {
   const [rsa, ed] = await Promise.all([makePair('rsa', { modulusLength: 2_048 }), makePair('ed25519')]);
   const stem = `qd${randomBytes(4).toString('hex')}`;

@@ -5,20 +5,20 @@ import { whyNotMailHost } from '../../rules/mail-host.ts';
 import { type Observation, observeRecord } from '../../rules/observe.ts';
 import { mailHostOf } from '../mail-host.ts';
 
-const mostMs = 10_000;
+const lookupTimeoutMs = 10_000;
 
-/** What the DNS says of each record of a domain now, at the source; all at once, and no longer than ten seconds. */
+/** Looks up each record of a domain at the authoritative servers, all in parallel, for at most ten seconds. */
 export async function lookUpRecords(app: Pick<App, 'config' | 'publicUrl' | 'dns'>, domain: DomainKeys): Promise<Observation[]> {
   const host = mailHostOf(app);
   const why = whyNotMailHost(host);
-  const signal = AbortSignal.timeout(mostMs);
+  const signal = AbortSignal.timeout(lookupTimeoutMs);
   const lookUp = async (record: ExpectedRecord): Promise<Observation> => {
-    // Nobody can publish what names a server without a name.
+    // Records that name this server cannot be published while it has no public name.
     const isUnnamed = why !== undefined && (record.type === 'MX' || record.kind === 'spf');
     if (isUnnamed) return { record, outcome: 'error', reason: why, observedAll: [], resolver: '' };
-    return observeRecord(record, await app.dns.lookupAtSource(record.name, record.type, { signal }).catch(() => late));
+    return observeRecord(record, await app.dns.lookupAtSource(record.name, record.type, { signal }).catch(() => timeoutAnswer));
   };
   return Promise.all(recordsOf(domain, host).map(lookUp));
 }
 
-const late: DnsAnswer = { outcome: 'timeout', records: [], aliases: [], ttl: 0, authentic: false, server: '' };
+const timeoutAnswer: DnsAnswer = { outcome: 'timeout', records: [], aliases: [], ttl: 0, authentic: false, server: '' };

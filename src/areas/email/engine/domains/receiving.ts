@@ -6,7 +6,7 @@ import { armDomain } from '../../store/domain-checks.ts';
 import type { DomainRow } from '../../store/domains.ts';
 import { checksDue } from './check-due.ts';
 
-/** From here on its owner can point its MX here and make routes. Arming an armed domain changes nothing. */
+/** Allows the owner to point the MX here and to create routes. Arming an armed domain changes nothing. */
 export async function armReceiving(tx: Tx, { caches }: App, domain: DomainRow): Promise<DomainRow> {
   if (domain.receive_state !== 'none') return domain;
   await armDomain(tx, domain.org_id, domain.id);

@@ -1,3 +1,18 @@
+/**
+ * Feedback: applies bounce reports (DSN) and complaints (ARF) to recipients of sent mail.
+ *
+ * Flow: the MX listener accepts mail to a return path, which names one recipient (`return-path.ts`) → the arrival reader parses it in a
+ * thread → `recordArrivals` calls `applyReport` in its transaction. The simulator calls it too.
+ *
+ * `followReport` (rules/report) decides the new state: bounced, complained, delivered, or no change. Then, in the same transaction: the recipient's
+ * row and its events, a suppression (hard bounce or complaint), webhook events, the hourly counts, and the automatic pause of the organization.
+ * A complaint counts towards that pause only if its reporter is verified; it suppresses the recipient in any case. The product's own mail and the
+ * simulator's addresses suppress and count nothing.
+ *
+ * Crash and repetition: before the commit nothing has happened, after it everything has. A second run finds the state as the report says, and
+ * changes nothing.
+ */
+
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { type Followed, followReport } from '../../rules/report/follow.ts';
@@ -8,81 +23,77 @@ import * as store from '../../store/feedback.ts';
 import { countReported } from '../../store/posture.ts';
 import { bouncePayload, type ComplaintStanding, complaintPayload } from '../../views/feedback.ts';
 import { suppressionView } from '../../views/suppression.ts';
-import { judgePosture } from '../posture.ts';
-import type { Happening } from '../webhooks/tell.ts';
-import { tellEndpoints } from '../webhooks/tell.ts';
+import { pauseIfOverLimits } from '../sending-pause.ts';
+import type { WebhookEvent } from '../webhooks/emit-events.ts';
+import { emitEvents } from '../webhooks/emit-events.ts';
 
-/** A mail that came to the return path of a recipient, read. */
+/** A parsed mail that came to a recipient's return path. */
 export interface ArrivedReport {
   org: string;
   messageId: string;
-  /** The recipient that the return path names, whatever the report says. */
+  /** The recipient that the return path names; addresses inside the report do not count. */
   recipientId: number;
   parsed: Report;
-  /** Of a complaint: who sent it. Undefined: it was not verified. */
+  /** The verified sender of a complaint; undefined: not verified. */
   reporter?: Reporter | undefined;
 }
 
-/** What followed from a report: what became of its recipient, or nothing. */
-export type Following = 'bounced' | 'complained' | 'delivered' | 'nothing';
+/** The recipient's new state, or `nothing`. */
+export type ReportResult = 'bounced' | 'complained' | 'delivered' | 'nothing';
 
-/**
- * Applies a report to the recipient whose return path it came to. Safe to run twice: what it says is found to be so already. Killed before its
- * commit nothing of it has happened; after it, everything: state, events, suppression, what endpoints hear, and a pause.
- */
-export const takeReport = (app: App, report: ArrivedReport): Promise<Following> => app.db.write((tx) => applyReport(tx, report));
+export const takeReport = (app: App, report: ArrivedReport): Promise<ReportResult> => app.db.write((tx) => applyReport(tx, report));
 
-export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed, reporter }: ArrivedReport): Promise<Following> {
+export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed, reporter }: ArrivedReport): Promise<ReportResult> {
   const known = await store.lockReported(tx, org, messageId, recipientId);
   if (!known) return 'nothing';
   const { folded, state, attempts } = known;
   const decided = followReport({ address: folded, others: new Set(known.others), state, isTried: attempts > 0 }, parsed);
   if (!decided) return 'nothing';
-  const followed: Change = decided.to === 'complained' ? { ...decided, standing: standingOf(reporter) } : decided;
+  const change: ReportedChange = decided.to === 'complained' ? { ...decided, standing: standingOf(reporter) } : decided;
 
-  // Neither the simulator's mail nor the product's own is held against anybody.
+  // The simulator's mail and the product's own do not count for any organization.
   const isJudged = known.door !== 'relay' && !isSimulated(folded);
-  const isHard = followed.to === 'bounced' && followed.said.bounceType === 'hard';
-  const isComplaint = followed.to === 'complained';
-  // An unauthenticated complaint ends mail to this recipient, and counts for nothing else: the organization is not judged by it.
-  const isCounted = isHard || (followed.to === 'complained' && followed.standing.counted);
+  const isHard = change.to === 'bounced' && change.said.bounceType === 'hard';
+  const isComplaint = change.to === 'complained';
+  // An unverified complaint suppresses this recipient, and does not count towards the organization's limits.
+  const isCounted = isHard || (change.to === 'complained' && change.standing.counted);
   const isFirst = !known.is_sent && known.door !== 'relay';
   const suppression = await store.writeReportedFate(tx, {
-    ...{ recipientId, messageId, org, address: known.address, state: followed.to, isFirst },
-    ...describe(followed),
+    ...{ recipientId, messageId, org, address: known.address, state: change.to, isFirst },
+    ...logFieldsOf(change),
     suppress: isJudged && (isHard || isComplaint) ? { folded, reason: isHard ? 'bounce' : 'complaint' } : null,
   });
-  if (known.door !== 'relay') await tellEndpoints(tx, happeningsOf(known, followed, isFirst, suppression));
+  if (known.door !== 'relay') await emitEvents(tx, reportEventsOf(known, change, isFirst, suppression));
   if (isJudged && (isCounted || !known.is_done)) {
     const complaints = isComplaint && isCounted ? 1 : 0;
     await countReported(tx, org, { recipients: known.is_done ? 0 : 1, hard: isHard ? 1 : 0, complaints, since: known.since });
-    if (isCounted) await judgePosture(tx, [org]);
+    if (isCounted) await pauseIfOverLimits(tx, [org]);
   }
-  return followed.to;
+  return change.to;
 }
 
-type Change =
+type ReportedChange =
   | Exclude<NonNullable<Followed>, { to: 'complained' }>
   | (Extract<Followed, { to: 'complained' }> & { standing: ComplaintStanding });
 
-/** What a complaint is worth to the pause of sending, for the log and for endpoints. */
+/** Whether a complaint counts towards the automatic pause; shown in the log and in events. */
 function standingOf(reporter: Reporter | undefined): ComplaintStanding {
   if (reporter && 'domain' in reporter) return { counted: true, reporter: reporter.domain, verifiedBy: reporter.by };
   return { counted: false, notCountedBecause: reporter?.why ?? 'the report could not be verified' };
 }
 
-/** What the log keeps of it. */
-function describe(followed: Change): Pick<store.ReportedFate, 'error' | 'bounceType' | 'detail'> {
-  if (followed.to === 'complained') {
-    const { complaint, standing } = followed;
+/** The log's fields for a report. */
+function logFieldsOf(change: ReportedChange): Pick<store.ReportedFate, 'error' | 'bounceType' | 'detail'> {
+  if (change.to === 'complained') {
+    const { complaint, standing } = change;
     const detail = { source: 'arf', ...complaintPayload(complaint, standing) };
     const doubt = standing.counted ? '' : `; not counted: ${standing.notCountedBecause}`;
     return { error: `the recipient complained (${complaint.feedbackType})${doubt}`, bounceType: null, detail };
   }
-  const { said } = followed;
+  const { said } = change;
   const { code, enhanced, remoteMta: mx, diagnostic: response } = said;
   const detail = { source: 'dsn', class: said.class, code, enhanced, mx, response, reported: said.address };
-  if (followed.to === 'delivered') return { error: null, bounceType: null, detail: { ...detail, class: undefined } };
+  if (change.to === 'delivered') return { error: null, bounceType: null, detail: { ...detail, class: undefined } };
   return {
     error: `${mx ? `${mx}: ` : ''}${response}`.slice(0, 1_000).toWellFormed() || 'it came back',
     bounceType: said.bounceType,
@@ -90,21 +101,21 @@ function describe(followed: Change): Pick<store.ReportedFate, 'error' | 'bounceT
   };
 }
 
-/** In the order in which it happened. */
-function happeningsOf(
+/** In order of occurrence. */
+function reportEventsOf(
   { org_id: org, message_id: messageId, address: recipient }: store.ReportedRow,
-  followed: Change,
+  change: ReportedChange,
   isFirst: boolean,
   suppression: Awaited<ReturnType<typeof store.writeReportedFate>>,
-): Happening[] {
+): WebhookEvent[] {
   const about = { org, messageId };
   const data = {
-    ...(followed.to === 'bounced' ? { bounce: bouncePayload(followed.said) } : {}),
-    ...(followed.to === 'complained' ? { complaint: complaintPayload(followed.complaint, followed.standing) } : {}),
+    ...(change.to === 'bounced' ? { bounce: bouncePayload(change.said) } : {}),
+    ...(change.to === 'complained' ? { complaint: complaintPayload(change.complaint, change.standing) } : {}),
   };
   return [
     ...(isFirst ? [{ ...about, type: 'email.sent' as const, data: {} }] : []),
-    { ...about, type: `email.${followed.to}` as const, data: { recipient, ...data } },
+    { ...about, type: `email.${change.to}` as const, data: { recipient, ...data } },
     ...(suppression ? [{ org, type: 'suppression.created' as const, data: { suppression: suppressionView(suppression) } }] : []),
   ];
 }

@@ -6,147 +6,147 @@ import { makeIds } from '../../../../kernel/time.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
 import * as store from '../../store/receiving/intake.ts';
 import { queueChannel } from '../queue/channel.ts';
-import type { Born, Queue } from '../queue/index.ts';
-import { beginsUntil, leaseSeconds } from '../queue/lease.ts';
+import type { LeasedRecipient, Queue } from '../queue/index.ts';
+import { leaseSeconds, sendDeadlineAfter } from '../queue/lease.ts';
 import { retrySealed, SegmentSealed } from '../segments.ts';
-import type { Handed, Submission } from '../submission.ts';
-import { tellEndpoints } from '../webhooks/tell.ts';
-import type { Answer } from './index.ts';
+import type { Submission, SubmitRequest } from '../submission.ts';
+import { emitEvents } from '../webhooks/emit-events.ts';
+import type { SubmitResult } from './index.ts';
 import { judge, type Verdict } from './judge.ts';
 import { findLiveKeys } from './live-keys.ts';
 import type { Prepared } from './prepare.ts';
 
-/** What one caller handed in, and how to answer. */
-export interface Entry {
-  handed: Handed;
+/** A request that waits for its batch. */
+export interface PendingSubmit {
+  request: SubmitRequest;
   prepared: Prepared[];
-  /** What this process goes on with at once is born under this. */
+  /** The lease of recipients that this process sends to at once. */
   lease: string;
-  done(answer: Answer): void;
-  failed(error: unknown): void;
+  resolve(answer: SubmitResult): void;
+  reject(error: unknown): void;
 }
 
 export interface BatchOptions {
   app: App;
   spool: Spool;
-  /** This machine, on which the segment is. */
+  /** The node that has the segment on its disk. */
   node: string;
-  /** Whoever sends in this process, if anybody does now. */
-  queue: () => Pick<Queue, 'reserve' | 'release' | 'begin' | 'isSending'>;
-  /** Segments of which a row is committed. */
+  /** This process's queue, or `noQueue`. */
+  queue: () => Pick<Queue, 'reserve' | 'release' | 'start' | 'isSending'>;
+  /** Segments whose row is committed. */
   knownSegments: Set<string>;
-  /** Organizations of whom something was refused lately, or not sent. */
-  doubted: Set<string>;
+  /** Organizations whose last batch had a refusal or a suppressed recipient. They skip the fast path. */
+  orgsToJudge: Set<string>;
 }
 
-/** One write and one sync for all bytes, in one transaction for all rows; both before anybody is answered. */
-export const writeBatch = (options: BatchOptions, batch: Entry[]): Promise<void> =>
-  retrySealed(options.spool, () => tryBatch(options, batch));
+/** One write and one sync for all bytes, and one transaction for all rows, both before any caller is answered. */
+export const writeBatch = (options: BatchOptions, batch: PendingSubmit[]): Promise<void> =>
+  retrySealed(options.spool, () => writeOnce(options, batch));
 
-interface Written {
+interface WrittenBatch {
   verdicts: Verdict[];
-  born: Born[];
+  leased: LeasedRecipient[];
   segment: string | undefined;
 }
 
-async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
+async function writeOnce(options: BatchOptions, batch: PendingSubmit[]): Promise<void> {
   const { app } = options;
   const queue = options.queue();
-  const reserved: Reserved[] = [];
-  const giveBack = () => {
+  const reserved: ReservedSlot[] = [];
+  const releaseReserved = () => {
     for (const { org, domain } of reserved.splice(0)) queue.release(org, domain);
   };
-  let result: Written;
+  let result: WrittenBatch;
   try {
     result = await app.db.write(async (tx) => {
-      giveBack(); // a transaction that lost a race is run again
+      releaseReserved(); // the database layer may run this transaction again
       const askedAt = performance.now();
-      const found = await ask(tx, batch);
-      const verdicts = judge(batch, found, app.config.email_daily_quota);
-      const { placeOf, segment, written } = append(options, batch, verdicts);
-      const rows = makeRows({ ...options, queue }, batch, verdicts, placeOf, { reserved, askedAt });
-      const [, born] = await Promise.all([
+      const facts = await loadFacts(tx, batch);
+      const verdicts = judge(batch, facts, app.config.email_daily_quota);
+      const { positionOf, segment, written } = appendToSpool(options, batch, verdicts);
+      const rows = makeRows({ ...options, queue }, batch, verdicts, positionOf, { reserved, askedAt });
+      const [, leased] = await Promise.all([
         registerSegment(tx, options, segment),
-        insert(tx, found.stamp.now, { batch, verdicts, rows, segment }),
+        insertRows(tx, facts.stamp.now, { batch, verdicts, rows, segment }),
       ]);
-      if (born.some(({ is_open }) => !is_open)) throw new SegmentSealed(segment!);
+      if (leased.some(({ is_open }) => !is_open)) throw new SegmentSealed(segment!);
       await written;
-      return { verdicts, born: rows.borns(born, found.stamp.now), segment };
+      return { verdicts, leased: rows.leasedRecipients(leased, facts.stamp.now), segment };
     });
   } catch (error) {
-    giveBack();
+    releaseReserved();
     throw error;
   }
-  const { segment, verdicts, born } = result;
-  noteSegment(options, segment);
-  noteDoubts(options, batch, verdicts);
-  queue.begin(born);
-  batch.forEach(({ done, failed, prepared }, n) => {
+  const { segment, verdicts, leased } = result;
+  rememberSegment(options, segment);
+  rememberRefusedOrgs(options, batch, verdicts);
+  queue.start(leased);
+  batch.forEach(({ resolve, reject, prepared }, n) => {
     const verdict = verdicts[n]!;
-    if (!('ids' in verdict)) discard(app, prepared);
-    if ('refusal' in verdict) failed(verdict.refusal);
-    else done({ messages: verdict.messages, replayed: verdict.replayed });
+    if (!('ids' in verdict)) discardObjects(app, prepared);
+    if ('refusal' in verdict) reject(verdict.refusal);
+    else resolve({ messages: verdict.messages, replayed: verdict.replayed });
   });
 }
 
-/** A segment has its row before anything in it has one. */
+/** A segment's row precedes the rows of its messages. */
 export const registerSegment = async (tx: Tx, { knownSegments, node }: BatchOptions, segment: string | undefined): Promise<void> => {
   if (segment !== undefined && !knownSegments.has(segment)) await store.addSegment(tx, segment, node);
 };
 
-/** Its row is committed. */
-export function noteSegment({ knownSegments }: BatchOptions, segment: string | undefined): void {
+/** Called once the segment's row is committed. */
+export function rememberSegment({ knownSegments }: BatchOptions, segment: string | undefined): void {
   if (segment === undefined || knownSegments.has(segment)) return;
-  knownSegments.clear(); // no batch goes into an earlier one any more
+  knownSegments.clear(); // earlier segments get no further batches
   knownSegments.add(segment);
 }
 
-/** Whoever had something refused is asked about first the next time, and not any more once everything of theirs is taken. */
-function noteDoubts({ doubted }: BatchOptions, batch: Entry[], verdicts: Verdict[]): void {
-  const orgOf = (n: number) => batch[n]!.handed.submissions[0]!.org;
-  verdicts.forEach((_, n) => void doubted.delete(orgOf(n)));
+/** An organization with a refusal is judged first in its next batch, until a batch of its messages is accepted whole. */
+function rememberRefusedOrgs({ orgsToJudge }: BatchOptions, batch: PendingSubmit[], verdicts: Verdict[]): void {
+  const orgOf = (n: number) => batch[n]!.request.submissions[0]!.org;
+  verdicts.forEach((_, n) => void orgsToJudge.delete(orgOf(n)));
   verdicts.forEach((verdict, n) => {
-    if ('refusal' in verdict || ('ids' in verdict && verdict.suppressed.size > 0)) doubted.add(orgOf(n));
+    if ('refusal' in verdict || ('ids' in verdict && verdict.suppressed.size > 0)) orgsToJudge.add(orgOf(n));
   });
 }
 
-/** The bytes of what is accepted, and of nothing else: no refusal and no answer that is given again costs the disk anything. */
-export function append({ spool }: BatchOptions, batch: Entry[], verdicts: Verdict[]) {
+/** Appends the bytes of accepted messages only: refusals and replayed answers cost no disk. */
+export function appendToSpool({ spool }: BatchOptions, batch: PendingSubmit[], verdicts: Verdict[]) {
   const inline = batch.flatMap(({ prepared }, n) => ('ids' in verdicts[n]! ? prepared.filter((p) => p.inline) : []));
   const { places, written, takeBack } = inline.length
     ? spool.append(inline.map((p) => p.inline!))
     : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
-  written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
-  return { placeOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written, takeBack };
+  written.catch(() => {}); // awaited before COMMIT, unless a statement fails first
+  return { positionOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written, takeBack };
 }
 
-/** Large ones were objects before they were judged. What is not removed here is swept in a day. */
-function discard({ storage, log }: App, prepared: Prepared[]): void {
+/** A large message is an object before it is judged. The orphan sweep removes what this misses within a day. */
+function discardObjects({ storage, log }: App, prepared: Prepared[]): void {
   for (const { key } of prepared)
     if (key)
       storage.remove(key).catch((error) => log.warn({ err: error, key }, 'content of mail that was not accepted is not removed yet'));
 }
 
-/** Everything that the verdicts need, in one round trip. */
-async function ask(tx: Tx, batch: Entry[]) {
-  const submissions = batch.flatMap(({ handed }) => handed.submissions);
+/** Loads everything that verdicts depend on, in one round trip. */
+async function loadFacts(tx: Tx, batch: PendingSubmit[]) {
+  const submissions = batch.flatMap(({ request }) => request.submissions);
   const keys = batch.flatMap(
     ({
-      handed: {
+      request: {
         idempotency,
         submissions: [first],
       },
     }) => (idempotency ? [{ org: first!.org, ...idempotency }] : []),
   );
   const addresses = submissions.flatMap(({ org, envelope }) => envelope.map((address) => ({ org, folded: foldAddress(address) })));
-  const asked = {
+  const input = {
     orgs: [...new Set(submissions.map(({ org }) => org))],
     domains: [...new Set(submissions.map(({ domainId }) => domainId))],
     addresses,
   };
   const [judgeKey, { now, midnight_in, accounts, suppressed, domains }, claimed, made] = await Promise.all([
     findLiveKeys(tx, submissions),
-    store.askForBatch(tx, asked),
+    store.askForBatch(tx, input),
     keys.length ? store.claimKeys(tx, keys) : [],
     keys.length ? store.findMade(tx, keys) : [],
   ]);
@@ -160,82 +160,86 @@ async function ask(tx: Tx, batch: Entry[]) {
     domains: new Set(domains),
   };
 }
-export type Found = Awaited<ReturnType<typeof ask>>;
+export type BatchFacts = Awaited<ReturnType<typeof loadFacts>>;
 
 export interface Rows {
   messages: store.NewMessage[];
   recipients: store.NewRecipient[];
-  /** What this process goes on with, once the ids of the rows are known; `beginning` is what the rows' ids have before those given here. */
-  borns(inserted: readonly { id: number; message_id: string; address: string }[], at: string, beginning?: string): Born[];
+  /** The recipients that this process sends to, once row ids are known. `idPrefix` precedes the message ids chosen here. */
+  leasedRecipients(
+    inserted: readonly { id: number; message_id: string; address: string }[],
+    at: string,
+    idPrefix?: string,
+  ): LeasedRecipient[];
 }
 
-/** Rows of what was accepted; recipients that this process has room for are born under its lease. */
+/** Rows for accepted messages. Recipients that get an in-flight slot are inserted under this process's lease. */
 export function makeRows(
-  options: Chosen,
-  batch: Entry[],
+  options: WithChosenQueue,
+  batch: PendingSubmit[],
   verdicts: Verdict[],
-  placeOf: ReadonlyMap<Prepared, SpoolPosition>,
-  { reserved, askedAt }: { reserved: Reserved[]; askedAt: number },
+  positionOf: ReadonlyMap<Prepared, SpoolPosition>,
+  { reserved, askedAt }: { reserved: ReservedSlot[]; askedAt: number },
 ): Rows {
-  const until = beginsUntil(askedAt);
+  const sendDeadline = sendDeadlineAfter(askedAt);
   const messages: store.NewMessage[] = [];
   const recipients: store.NewRecipient[] = [];
-  const bornAt = new Map<string, Unborn>();
+  const leasedByKey = new Map<string, UnsavedRecipient>();
   batch.forEach(({ prepared, lease }, n) => {
     const verdict = verdicts[n]!;
     if (!('ids' in verdict)) return;
     prepared.forEach((each, i) => {
       const id = verdict.ids[i]!;
-      const place = placeOf.get(each) ?? { key: each.key!, offset: 0, bytes: each.bytes };
+      const position = positionOf.get(each) ?? { key: each.key!, offset: 0, bytes: each.bytes };
       const own = each.submission.envelope.map((address) => {
         const isSuppressed = verdict.suppressed.has(foldAddress(address));
-        const isBorn = !isSuppressed && reserve(options, each.submission, address, reserved);
-        if (isBorn) bornAt.set(`${id} ${address}`, bornOf(each, { address, place, lease, until }));
-        return recipientRow(each, { id, address, lease: isBorn ? lease : null, isSuppressed, node: each.key ? null : options.node });
+        const isLeased = !isSuppressed && reserve(options, each.submission, address, reserved);
+        if (isLeased) leasedByKey.set(`${id} ${address}`, unsavedRecipientOf(each, { address, position, lease, sendDeadline }));
+        return recipientRow(each, { id, address, lease: isLeased ? lease : null, isSuppressed, node: each.key ? null : options.node });
       });
       recipients.push(...own);
-      messages.push(messageRow(each, id, place, own));
+      messages.push(messageRow(each, id, position, own));
     });
   });
   return {
     messages,
     recipients,
-    borns: (inserted, at, beginning = '') =>
+    leasedRecipients: (inserted, at, idPrefix = '') =>
       inserted.flatMap(({ id, message_id, address }) => {
-        const born = bornAt.get(`${message_id.slice(beginning.length)} ${address}`);
-        return born ? [{ ...born, id, messageId: message_id, at }] : [];
+        const leased = leasedByKey.get(`${message_id.slice(idPrefix.length)} ${address}`);
+        return leased ? [{ ...leased, id, messageId: message_id, leasedAt: at }] : [];
       }),
   };
 }
 
-/** With the queue that the whole batch goes to, whatever starts or stops meanwhile. */
-type Chosen = Omit<BatchOptions, 'queue'> & { queue: ReturnType<BatchOptions['queue']> };
+/** One batch uses one queue, even if the queue starts or stops meanwhile. */
+type WithChosenQueue = Omit<BatchOptions, 'queue'> & { queue: ReturnType<BatchOptions['queue']> };
 
-export interface Reserved {
+export interface ReservedSlot {
   org: string;
   domain: string;
 }
 
-function reserve({ queue }: Chosen, { org, scheduledAt }: Submission, address: string, reserved: Reserved[]): boolean {
+function reserve({ queue }: WithChosenQueue, { org, scheduledAt }: Submission, address: string, reserved: ReservedSlot[]): boolean {
   const domain = domainOf(address);
   if (scheduledAt || !queue.reserve(org, domain)) return false;
   reserved.push({ org, domain });
   return true;
 }
 
-type Unborn = Omit<Born, 'id' | 'messageId' | 'at'>;
+type UnsavedRecipient = Omit<LeasedRecipient, 'id' | 'messageId' | 'leasedAt'>;
 
-const bornOf = (
+const unsavedRecipientOf = (
   { submission: { org, domainId }, headerBytes, bodyHash, inline }: Prepared,
-  { address, place, lease, until }: { address: string; place: SpoolPosition; lease: string; until: number },
-): Unborn => ({
+  { address, position, lease, sendDeadline }: { address: string; position: SpoolPosition; lease: string; sendDeadline: number },
+): UnsavedRecipient => ({
   lease,
-  beginsUntil: until,
+  sendDeadline,
   org,
   domainId,
   address,
   tries: 0,
-  place,
+  position,
   headerBytes,
   bodyHash,
   ...(inline ? { inline } : {}),
@@ -258,7 +262,7 @@ const recipientRow = (
 const messageRow = (
   { submission: s, headerBytes, bodyHash }: Prepared,
   id: string,
-  place: SpoolPosition,
+  position: SpoolPosition,
   own: readonly store.NewRecipient[],
 ): store.NewMessage => ({
   org_id: s.org,
@@ -274,25 +278,25 @@ const messageRow = (
   subject: s.subject ?? null,
   message_id: s.messageId,
   tags: s.tags ?? null,
-  body_key: place.key,
-  body_offset: place.offset,
-  body_bytes: place.bytes,
+  body_key: position.key,
+  body_offset: position.offset,
+  body_bytes: position.bytes,
   header_bytes: headerBytes,
   body_hash: bodyHash.toString('hex'),
 });
 
-interface Judged {
-  batch: Entry[];
+interface JudgedBatch {
+  batch: PendingSubmit[];
   verdicts: Verdict[];
   rows: Rows;
   segment: string | undefined;
 }
 
-async function insert(tx: Tx, at: string, { batch, verdicts, rows: { messages, recipients }, segment }: Judged) {
+async function insertRows(tx: Tx, at: string, { batch, verdicts, rows: { messages, recipients }, segment }: JudgedBatch) {
   const made = batch.flatMap(
     (
       {
-        handed: {
+        request: {
           idempotency,
           submissions: [first],
         },
@@ -301,21 +305,21 @@ async function insert(tx: Tx, at: string, { batch, verdicts, rows: { messages, r
     ) => {
       const verdict = verdicts[n]!;
       if (!idempotency || ('replayed' in verdict && verdict.replayed)) return [];
-      return 'refusal' in verdict && !verdict.isOurs
+      return 'refusal' in verdict && !verdict.holdsIdempotencyKey
         ? []
         : [{ org: first!.org, key: idempotency.key, ids: 'ids' in verdict ? verdict.ids : [] }];
     },
   );
   if (recipients.some(({ state, lease }) => state === 'queued' && lease === null)) wake(tx, queueChannel);
-  const [born] = await Promise.all([
+  const [leased] = await Promise.all([
     recipients.length ? store.insertBatch(tx, at, { messages, recipients, leaseSeconds, segment }) : [],
     made.length ? store.keepMade(tx, made) : 0,
   ]);
-  await tellEndpoints(tx, recipients.filter(({ state }) => state === 'suppressed').map(tellSuppressed));
-  return born;
+  await emitEvents(tx, recipients.filter(({ state }) => state === 'suppressed').map(suppressedEventOf));
+  return leased;
 }
 
-const tellSuppressed = ({ org_id, message_id, address }: store.NewRecipient) => ({
+const suppressedEventOf = ({ org_id, message_id, address }: store.NewRecipient) => ({
   org: org_id,
   type: 'email.suppressed' as const,
   messageId: message_id,

@@ -1,91 +1,102 @@
+/**
+ * Intake of outgoing mail: from a checked submission to a synced, committed message.
+ *
+ * Actors: the HTTP API and SMTP submission call `accept`; one writer loop per process writes batches; the queue sends.
+ *
+ * Flow: `accept` → `requireCapacity` (503 when an organization has too many messages waiting) → `prepare` (count and hash the bytes; a
+ * large message becomes an object in storage) → `RequestQueue` → one batch at a time: the fast path (`whole-batch.ts`, one statement) or, when
+ * something may be refused, `batch.ts` (judge each request, then write) → the queue starts the leased recipients → the callers are answered.
+ * Requests that arrive while a batch is written form the next batch, so the cost per message falls under load. Organizations take turns.
+ *
+ * A request ends accepted, replayed (its Idempotency-Key was used before with the same content) or refused: key revoked, sending paused, domain not
+ * verified, daily quota used up. All messages of a request share the verdict.
+ *
+ * Crash: a caller is answered only after its bytes are synced and its rows are committed. A crash before that leaves bytes without rows, which
+ * are never read, or an object without a row, which the orphan sweep removes. A crash after it loses nothing: rows and segments
+ * survive, and leased recipients are claimed by another process once the lease lapses.
+ */
+
 import { randomUUID } from 'node:crypto';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../../kernel/errors.ts';
 import { batchContext, runFor } from '../../../../kernel/fairness/index.ts';
-import type { Handed, Intake, Taken } from '../submission.ts';
-import { acceptAtOnce } from './at-once.ts';
-import { type BatchOptions, type Entry, writeBatch } from './batch.ts';
-import { makeLine } from './line.ts';
+import type { AcceptedMessage, Intake, SubmitRequest } from '../submission.ts';
+import { type BatchOptions, type PendingSubmit, writeBatch } from './batch.ts';
 import { prepare } from './prepare.ts';
+import { makeRequestQueue } from './request-queue.ts';
+import { acceptWholeBatch } from './whole-batch.ts';
 
-export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments' | 'doubted'> {
-  /** Messages of one organization that may wait for the next batch. */
-  mostWaiting?: number;
+export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments' | 'orgsToJudge'> {
+  /** Messages of one organization that may wait for a batch. */
+  maxWaitingPerOrg?: number;
 }
 
 /**
- * Who was just answered often has more to hand in. If others wait too, their batch waits so long for those: a batch of twice as many costs
- * the database two thirds of what two cost. Only while this process sends: then the processor is what there is too little of, and it signs meanwhile.
+ * A client that was just answered often submits again at once. If other requests wait, the next batch waits this long for such clients: one batch
+ * of double size costs the database two thirds of two batches. Only while this process sends: CPU is scarce then, and signing uses the pause.
  */
-const gatherMs = 5;
-/** Beyond so many, twice as many save little. */
-const worthwhile = 40;
+const waitForMoreMs = 5;
+/** Waiting for more requests than this saves little. */
+const largeEnoughBatch = 40;
 
-export type Answer = { messages: Taken[]; replayed: boolean };
+export type SubmitResult = { messages: AcceptedMessage[]; replayed: boolean };
 
-/**
- * Takes what doors hand in. What arrives while a batch is written is the next batch: whoever comes alone waits for nobody, and the
- * busier it is, the less each message costs. A batch takes organizations in turn.
- *
- * A message is answered for when its bytes were synced and its rows committed. If the process dies before that, nobody was told that it was
- * taken: bytes without rows are a torn end of a segment.
- */
 export function makeIntake(options: IntakeOptions): Intake {
   const { app } = options;
-  const line = makeLine(options.mostWaiting ?? 2_000);
-  const running = new Set<string>();
-  const remembered = { knownSegments: new Set<string>(), doubted: new Set<string>() };
+  const waiting = makeRequestQueue(options.maxWaitingPerOrg ?? 2_000);
+  const runningKeys = new Set<string>();
+  const memory = { knownSegments: new Set<string>(), orgsToJudge: new Set<string>() };
   let isWriting = false;
 
   const write = async () => {
     isWriting = true;
-    for (let batch = line.next(); batch.length > 0; batch = line.next()) {
-      const orgs = batch.flatMap(({ handed }) => handed.submissions.map(({ org }) => org));
-      await runFor(batchContext('email.intake', orgs), () => writeEach({ ...options, ...remembered }, batch), app.watch);
-      const both = batch.length + line.size;
-      if (line.size > 0 && options.queue().isSending) await line.gather(Math.min(both, worthwhile), gatherMs);
+    for (let batch = waiting.nextBatch(); batch.length > 0; batch = waiting.nextBatch()) {
+      const orgs = batch.flatMap(({ request }) => request.submissions.map(({ org }) => org));
+      await runFor(batchContext('email.intake', orgs), () => writeOrSplit({ ...options, ...memory }, batch), app.watch);
+      const expected = batch.length + waiting.size;
+      if (waiting.size > 0 && options.queue().isSending) await waiting.waitForSize(Math.min(expected, largeEnoughBatch), waitForMoreMs);
     }
     isWriting = false;
   };
 
-  const wait = (handed: Handed, entry: Omit<Entry, 'done' | 'failed'>) =>
-    new Promise<Answer>((done, failed) => {
-      line.add(handed.submissions[0]!.org, { ...entry, done, failed });
+  const wait = (request: SubmitRequest, entry: Omit<PendingSubmit, 'resolve' | 'reject'>) =>
+    new Promise<SubmitResult>((resolve, reject) => {
+      waiting.add(request.submissions[0]!.org, { ...entry, resolve, reject });
       if (!isWriting) void write();
     });
 
-  const take = async (handed: Handed): Promise<Answer> => {
+  const prepareAndWait = async (request: SubmitRequest): Promise<SubmitResult> => {
     const prepared = [];
-    for (const submission of handed.submissions) prepared.push(await prepare(options, submission));
-    return wait(handed, { handed, prepared, lease: randomUUID() });
+    for (const submission of request.submissions) prepared.push(await prepare(options, submission));
+    return wait(request, { request, prepared, lease: randomUUID() });
   };
 
   return {
-    async take(handed) {
-      const { org } = handed.submissions[0]!;
-      line.requireRoom(org, handed.submissions.length);
-      if (!handed.idempotency) return take(handed);
-      const place = `${org} ${handed.idempotency.key}`;
-      if (running.has(place))
+    async accept(request) {
+      const { org } = request.submissions[0]!;
+      waiting.requireCapacity(org, request.submissions.length);
+      if (!request.idempotency) return prepareAndWait(request);
+      const scopedKey = `${org} ${request.idempotency.key}`;
+      if (runningKeys.has(scopedKey))
         conflict('a message with this Idempotency-Key is being accepted now; wait for its answer', { code: 'idempotency_running' });
-      running.add(place);
-      return take(handed).finally(() => running.delete(place));
+      runningKeys.add(scopedKey);
+      return prepareAndWait(request).finally(() => runningKeys.delete(scopedKey));
     },
   };
 }
 
-/** One that the database cannot take must not take the others along: they are then written in halves, down to it. */
-async function writeEach(options: BatchOptions, batch: Entry[]): Promise<void> {
+/** When the database refuses a value, the batch is written in halves until the bad request stands alone. */
+async function writeOrSplit(options: BatchOptions, batch: PendingSubmit[]): Promise<void> {
   try {
-    if (!(await acceptAtOnce(options, batch))) await writeBatch(options, batch);
+    if (!(await acceptWholeBatch(options, batch))) await writeBatch(options, batch);
   } catch (error) {
     if (batch.length > 1 && isAboutData(error)) {
       const half = Math.ceil(batch.length / 2);
-      await writeEach(options, batch.slice(0, half));
-      await writeEach(options, batch.slice(half));
+      await writeOrSplit(options, batch.slice(0, half));
+      await writeOrSplit(options, batch.slice(half));
       return;
     }
     if (!(error instanceof Refusal)) options.app.log.warn({ err: error, messages: batch.length }, 'messages were not accepted');
-    for (const { failed } of batch) failed(error);
+    for (const { reject } of batch) reject(error);
   }
 }

@@ -3,20 +3,19 @@ import { lockKeys, tryShareRights } from '../../../../identity/rights-lock.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { findLive } from '../../store/send-keys.ts';
-import { notEntitled } from '../may-send.ts';
+import { notEntitled } from '../sender-authorization.ts';
 import type { Submission } from '../submission.ts';
 
-type BySubmission = Pick<Submission, 'org' | 'sendKeyId'>;
+type KeyedSubmission = Pick<Submission, 'org' | 'sendKeyId'>;
 
-/** Why what a key handed in is refused after all; undefined: it is not. */
-export type JudgeKey = (submission: BySubmission) => Refusal | undefined;
+/** The refusal of a submission because of its send key; undefined: the key is good. */
+export type RefuseKey = (submission: KeyedSubmission) => Refusal | undefined;
 
 /**
- * Begins the transaction of a batch: shares the locks of its send keys, then asks which of them are still good. A key that was revoked while
- * its message waited for the batch hands in nothing, and one whose revocation is under way is told to come again: a batch holds messages of
- * many tenants, so it waits for none. The statements that follow may be given at once.
+ * First step of a batch's transaction: takes shared locks on its send keys, then reads which keys are still valid. A key revoked while its
+ * message waited is refused. A key that is being revoked gets 503: a batch holds messages of many tenants, so it does not wait for the lock.
  */
-export async function findLiveKeys(tx: Tx, submissions: readonly BySubmission[]): Promise<JudgeKey> {
+export async function findLiveKeys(tx: Tx, submissions: readonly KeyedSubmission[]): Promise<RefuseKey> {
   const keys = [...new Map(submissions.map(({ sendKeyId: id, org }) => [id, org]))];
   const orgs = [...new Set(keys.map(([, org]) => org))];
   const [shared, live] = await Promise.all([
@@ -35,14 +34,14 @@ export async function findLiveKeys(tx: Tx, submissions: readonly BySubmission[])
   return ({ org, sendKeyId }) => {
     if (!liveKeys.has(sendKeyId)) return new Refusal(401, 'unauthenticated', 'no valid session: the send key is unknown or revoked');
     if (!entitled.has(org)) return notEntitled();
-    return changing.has(sendKeyId) ? beingChanged() : undefined;
+    return changing.has(sendKeyId) ? keyIsChanging() : undefined;
   };
 }
 
 const topicsOf = (org: string, key: string) => [topics.org(org), topics.credential(key)];
 
-/** The keys of a batch, each once, and their rights locks: for a statement that shares and asks in one. */
-export function keysOf(submissions: readonly BySubmission[]): { keys: string[]; locks: string[] } {
+/** The distinct keys of a batch and their rights locks, for a statement that locks and checks in one. */
+export function keysOf(submissions: readonly KeyedSubmission[]): { keys: string[]; locks: string[] } {
   const keys = new Set<string>();
   const locks = new Set<string>();
   for (const { sendKeyId, org } of submissions) {
@@ -53,7 +52,7 @@ export function keysOf(submissions: readonly BySubmission[]): { keys: string[]; 
   return { keys: [...keys], locks: [...locks] };
 }
 
-const beingChanged = () =>
+const keyIsChanging = () =>
   new Refusal(503, 'busy', 'the rights of the send key are being changed at this moment; send this again in a second', {
     headers: { 'retry-after': '1' },
   });

@@ -5,30 +5,30 @@ import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import { hashBody, makeBodyHash } from '../../clients/dkim.ts';
 import type { Submission } from '../submission.ts';
 
-/** A message whose bytes are counted and hashed: in memory, or already an object of its own. */
+/** A message whose bytes are counted and hashed, in memory or as an object in storage. */
 export interface Prepared {
   submission: Submission;
   inline?: Buffer;
-  /** Of a large one, which does not go through memory. */
+  /** The object's key, for a large message. */
   key?: string;
   bytes: number;
   headerBytes: number;
   bodyHash: Buffer;
 }
 
-/** Hashed in one turn of the event loop. */
-const slice = 131_072;
-const small = 16_384;
+/** Hashed in one event-loop turn. */
+const sliceBytes = 131_072;
+const maxSingleTurnBytes = 16_384;
 
-/** A large message is an object before its row exists: one that nobody came back for is swept (engine/retention.ts). */
+/** A large message is an object before its row exists. An object without a row is swept (engine/retention.ts). */
 export async function prepare({ app: { storage } }: { app: { storage: Storage } }, submission: Submission): Promise<Prepared> {
   const { content } = submission;
-  if (Buffer.isBuffer(content) && content.length <= small) return prepareSmall(submission, content);
-  const meter = makeMeter();
+  if (Buffer.isBuffer(content) && content.length <= maxSingleTurnBytes) return prepareSmall(submission, content);
+  const meter = makeContentMeter();
   if (Buffer.isBuffer(content)) {
-    for (let at = 0; at < content.length; at += slice) {
-      meter.add(content.subarray(at, at + slice));
-      await yieldToLoop(); // nobody waits for all of a large one, nor for a hundred that are not small
+    for (let at = 0; at < content.length; at += sliceBytes) {
+      meter.add(content.subarray(at, at + sliceBytes));
+      await yieldToLoop(); // other requests run between the slices
     }
     return { submission, inline: content, bytes: content.length, ...meter.finish() };
   }
@@ -52,8 +52,8 @@ function prepareSmall(submission: Submission, content: Buffer): Prepared {
 
 export const largePrefix = 'mail/large';
 
-/** Finds where the header ends, in whatever pieces the message comes, and hashes what follows as DKIM does. */
-function makeMeter() {
+/** Finds the end of the header across chunks, and hashes the body as DKIM does. */
+function makeContentMeter() {
   const hash = makeBodyHash();
   let headerBytes = -1;
   let seen = 0;

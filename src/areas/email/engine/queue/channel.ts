@@ -1,4 +1,4 @@
 import { channelNamed } from '../../../../kernel/jobs/index.ts';
 
-/** Told when there is something to send that a process may not know of, and when somebody's sending is paused or goes on. */
+/** Notified when recipients wait that a process may not know of, and when an organization's sending is paused or resumed. */
 export const queueChannel = channelNamed('email.queue');

@@ -4,15 +4,15 @@ import type { Spool } from '../../../../kernel/spool/index.ts';
 import { type SigningKey, signHeaders } from '../../clients/dkim.ts';
 import { domainOf } from '../../rules/envelope.ts';
 import type { Content, Outgoing } from '../outgoing.ts';
-import type { Born } from './index.ts';
+import type { LeasedRecipient } from './index.ts';
 
-/** With what messages of a domain are signed. */
+/** The DKIM domain and keys for messages of one sending domain. */
 export interface Signing {
   domain: string;
   keys: readonly SigningKey[];
 }
 
-/** Undefined: the domain is gone. */
+/** Undefined: the domain was deleted. */
 export type LoadSigning = (domainId: string) => Promise<Signing | undefined>;
 
 interface ContentsOptions {
@@ -22,37 +22,37 @@ interface ContentsOptions {
   hostname: string;
 }
 
-/** Larger ones are not read into memory. */
-const mostBuffered = 512 * 1024;
+/** Larger messages are streamed. */
+const maxBufferedBytes = 512 * 1024;
 
 export type Contents = ReturnType<typeof makeContents>;
 
-/** Makes of a recipient what goes over the wire. A message is signed once, however many recipients are being sent to. */
+/** Builds the message for one recipient. A message is signed once for all its recipients in flight. */
 export function makeContents(options: ContentsOptions) {
   const { spool, loadSigning, returnPath } = options;
-  /** Of messages that are being sent: to which recipients, and what was signed for them. */
-  const underWay = new Map<string, { recipients: Set<number>; head?: Promise<Buffer> | undefined }>();
+  /** By message id: its recipients in flight, and their shared signed head. */
+  const inFlight = new Map<string, { recipients: Set<number>; head?: Promise<Buffer> | undefined }>();
 
-  const headOf = (item: Born, raw: () => Promise<Buffer>): Promise<Buffer> => {
-    const known = underWay.get(item.messageId);
-    if (known?.head) return known.head;
+  const headOf = (item: LeasedRecipient, raw: () => Promise<Buffer>): Promise<Buffer> => {
+    const entry = inFlight.get(item.messageId);
+    if (entry?.head) return entry.head;
     const head = makeHead(options, item, raw);
-    if (!known) return head; // its last recipient was refused while it was read
-    known.head = head;
-    // One that failed is made again for the next attempt.
+    if (!entry) return head; // its last recipient was refused while the content was read
+    entry.head = head;
+    // The next attempt signs again after a failure.
     head.catch(() => {
-      known.head = undefined;
+      entry.head = undefined;
     });
     return head;
   };
   return {
-    /** Undefined: the domain that it is from was deleted. */
-    async outgoing(item: Born): Promise<Outgoing | undefined> {
+    /** Undefined: the sending domain was deleted. */
+    async outgoing(item: LeasedRecipient): Promise<Outgoing | undefined> {
       const signing = await loadSigning(item.domainId);
       if (!signing) return undefined;
       const { domain } = signing;
-      const { recipients } = underWay.get(item.messageId) ?? { recipients: new Set<number>() };
-      if (recipients.size === 0) underWay.set(item.messageId, { recipients });
+      const { recipients } = inFlight.get(item.messageId) ?? { recipients: new Set<number>() };
+      if (recipients.size === 0) inFlight.set(item.messageId, { recipients });
       recipients.add(item.id);
       return {
         org: item.org,
@@ -61,53 +61,60 @@ export function makeContents(options: ContentsOptions) {
         domain: domainOf(item.address),
         returnPath: returnPath(item.id, item.messageId, domain),
         tries: item.tries,
-        bytes: item.place.bytes,
-        // In its own organization's name, whoever's mail opened the session that it goes by.
+        bytes: item.position.bytes,
+        // Charged to the message's own organization, although another organization's mail may have opened the session.
         content: AsyncLocalStorage.bind(() => loadContent(spool, item, headOf)),
       };
     },
-    /** This recipient needs it no more. */
-    forget(item: Born) {
-      const known = underWay.get(item.messageId);
-      known?.recipients.delete(item.id);
-      if (known?.recipients.size === 0) underWay.delete(item.messageId);
+    /** The recipient is settled and no longer needs the signed head. */
+    forget(item: LeasedRecipient) {
+      const entry = inFlight.get(item.messageId);
+      entry?.recipients.delete(item.id);
+      if (entry?.recipients.size === 0) inFlight.delete(item.messageId);
     },
   };
 }
 
 async function loadContent(
   spool: Spool,
-  item: Born,
-  headOf: (item: Born, header: () => Promise<Buffer>) => Promise<Buffer>,
+  item: LeasedRecipient,
+  headOf: (item: LeasedRecipient, header: () => Promise<Buffer>) => Promise<Buffer>,
 ): Promise<Content> {
   if (item.inline) {
     const { inline, headerBytes } = item;
     return { head: await headOf(item, async () => inline.subarray(0, headerBytes)), body: inline };
   }
-  const { place, headerBytes } = item;
-  if (place.bytes <= mostBuffered) {
-    const whole = await readAll(spool, place);
+  const { position, headerBytes } = item;
+  if (position.bytes <= maxBufferedBytes) {
+    const whole = await readAll(spool, position);
     return { head: await headOf(item, async () => whole.subarray(0, headerBytes)), body: whole };
   }
-  const head = await headOf(item, () => readAll(spool, { ...place, bytes: headerBytes }));
-  const body = await spool.read(place);
+  const head = await headOf(item, () => readAll(spool, { ...position, bytes: headerBytes }));
+  const body = await spool.read(position);
   if (!body) throw new Error('its content is not in the storage');
   return { head, body };
 }
 
-async function readAll(spool: Spool, place: Born['place']): Promise<Buffer> {
-  const stream = await spool.read(place);
+async function readAll(spool: Spool, position: LeasedRecipient['position']): Promise<Buffer> {
+  const stream = await spool.read(position);
   if (!stream) throw new Error('its content is not in the storage');
   return buffer(stream);
 }
 
-async function makeHead({ loadSigning, hostname }: ContentsOptions, item: Born, header: () => Promise<Buffer>): Promise<Buffer> {
+async function makeHead({ loadSigning, hostname }: ContentsOptions, item: LeasedRecipient, header: () => Promise<Buffer>): Promise<Buffer> {
   const signing = await loadSigning(item.domainId);
   if (!signing) throw new Error('the domain it is from was deleted');
-  return signMessage({ signing, hostname, id: item.messageId, at: new Date(item.at), header: await header(), bodyHash: item.bodyHash });
+  return signMessage({
+    signing,
+    hostname,
+    id: item.messageId,
+    at: new Date(item.leasedAt),
+    header: await header(),
+    bodyHash: item.bodyHash,
+  });
 }
 
-/** What is put before a message: signatures, and where it went through. */
+/** The DKIM signatures and the Received field that precede a message. */
 export async function signMessage(message: {
   signing: Signing;
   hostname: string;

@@ -1,24 +1,49 @@
+/**
+ * The sending queue: from a committed recipient to its settled outcome. docs/areas/email.md lists limits and settings.
+ *
+ * Actors, in each process with the role `worker`: the intake starts just accepted recipients (`reserve`, `start`); the claim loop (claim.ts) leases
+ * due rows; the sender (engine/sending) delivers; the settler (settle.ts) writes outcomes; renew.ts keeps leases; journal-recovery.ts replays
+ * the journals of other processes.
+ *
+ * Flow: lease → in-flight slot (in-flight.ts; 2,000 per process) → for scheduled mail, check again (scheduled.ts) → sign (content.ts) → sender → outcome
+ * (outcome.ts) → append a final outcome to the journal (journal.ts) → settle in batches: the recipient's row, events, suppression, webhook
+ * events and the automatic pause in one transaction → free the slot → claim again if rows may wait.
+ *
+ * States of a recipient's row: queued → sending → delivered, sent (relayed by a smart host), bounced, failed or suppressed. A temporary refusal makes it
+ * deferred, and sending again at its next attempt. After 72 hours of attempts it fails; pauses and local trouble do not count.
+ *
+ * A lease lasts 60 s and is renewed every 20 s. Sending begins at most 40 s after the last successful renewal was requested, so two processes do
+ * not send to one recipient.
+ *
+ * What survives:
+ * - a killed process: leases lapse and another process claims its recipients, after it replayed the journal. Only a message whose final reply was
+ *   never read is sent again;
+ * - an absent database: outcomes wait in memory and, if final, in the journal; no attempt begins after its deadline;
+ * - a power cut: the journal is not synced, so up to a batch of messages may be sent again;
+ * - a stop: recipients in flight have 8 s to finish; the others are queued again.
+ */
+
 import type { App } from '../../../../kernel/app.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
 import { storyOf } from '../../rules/simulator.ts';
 import type { Fate } from '../../store/queue.ts';
-import type { Holdings } from '../holdings.ts';
+import type { InFlight } from '../in-flight.ts';
 import type { Outgoing, Sender } from '../outgoing.ts';
 import { simulateAttempt } from '../simulator.ts';
 import { queueChannel } from './channel.ts';
-import { claimMore, makeClaims, type Turn } from './claim.ts';
+import { type ClaimCursor, claimDue, makeClaimLoop } from './claim.ts';
 import { type Contents, type LoadSigning, makeContents } from './content.ts';
-import { type Fated, fail, fateOf, putBack, type Refused, refuse } from './fate.ts';
-import { makeHeir } from './heir.ts';
-import { makeHoldings } from './holdings.ts';
+import { makeInFlightRecipients } from './in-flight.ts';
 import { type Journal, openJournal } from './journal.ts';
-import { renewHeld } from './renew.ts';
+import { makeJournalRecovery } from './journal-recovery.ts';
+import { failRecipient, type PendingOutcome, refuseRecipient, requeue, type SendRefusal, toPendingOutcome } from './outcome.ts';
+import { renewLeases } from './renew.ts';
 import { makeSettler } from './settle.ts';
 
-/** A recipient that this process has under its lease. */
-export interface Born {
+/** A recipient leased by this process. */
+export interface LeasedRecipient {
   id: number;
   lease: string;
   org: string;
@@ -26,34 +51,34 @@ export interface Born {
   domainId: string;
   address: string;
   tries: number;
-  /** When it came under the lease. */
-  at: string;
-  /** Where the message is, and what signing needs to know of it. */
-  place: SpoolPosition;
+  /** Database time. */
+  leasedAt: string;
+  /** Where the message's bytes are; the next two fields are what signing needs. */
+  position: SpoolPosition;
   headerBytes: number;
   bodyHash: Buffer;
-  /** The message itself, if it just came in. */
+  /** The message's bytes, if they are still in memory from intake. */
   inline?: Buffer;
-  /** Another process has it: what still waits here must not be sent. */
+  /** Another process holds the lease now: if sending has not begun, it must not. */
   isLost?: boolean;
-  /** Why it is not sent after all, though its time has come. */
-  refusal?: Refused;
-  /** By the monotonic clock: a message begins before then, or not at all. Later, another process may have leased it unheard. */
-  beginsUntil: number;
+  /** Set for scheduled mail that may no longer be sent. */
+  refusal?: SendRefusal;
+  /** Monotonic milliseconds. Sending must begin before; afterwards the lease may have lapsed and another process may hold it. */
+  sendDeadline: number;
 }
 
-/** Recipients on their way: those that were just accepted, and those that rows wait for. It works on a bounded number, and the rest waits in rows. */
+/** The sending worker of this process. See the comment at the top of this file. */
 export interface Queue {
-  /** Whether this process goes on with a recipient that is being accepted; if so, room for it is taken. */
+  /** Reserves an in-flight slot for a recipient that is being accepted. False: it waits as a row. */
   reserve(org: string, domain: string): boolean;
   release(org: string, domain: string): void;
-  /** Goes on with what was reserved. */
-  begin(born: readonly Born[]): void;
-  /** Whether it works on anything. */
+  /** Sends to recipients whose slots were reserved. */
+  start(recipients: readonly LeasedRecipient[]): void;
+  /** Whether any recipient is in flight. */
   readonly isSending: boolean;
-  /** What it works on. */
-  readonly held: Pick<Holdings<Born>, 'count' | 'byOrg'>;
-  /** Recipients of which the database took no outcome: their lease was somebody else's by then. */
+  /** For metrics. */
+  readonly inFlight: Pick<InFlight<LeasedRecipient>, 'count' | 'byOrg'>;
+  /** Outcomes that the database refused because another process held the lease by then. */
   readonly lost: number;
   stop(): Promise<void>;
 }
@@ -62,103 +87,103 @@ export interface QueueOptions {
   app: App;
   spool: Spool;
   node: string;
-  /** For the journal. */
+  /** The journal's folder. */
   folder: string;
   sender: Sender;
   loadSigning: LoadSigning;
-  /** What stands in MAIL FROM for a recipient of a message from this domain. */
+  /** The MAIL FROM address for a recipient of a message from this domain. */
   returnPath(recipient: number, messageId: string, domain: string): string;
-  /** Our name in what we add to the message. */
+  /** This server's name in the Received field. */
   hostname: string;
-  /** The other side is a smart host, which says nothing of the recipient. */
+  /** A smart host takes all mail: its 250 does not mean that the recipient's server has it. */
   isRelayed: boolean;
-  mostHeld?: number;
-  /** Told of every outcome that is written down. */
-  counted?(outcome: string): void;
+  maxInFlight?: number;
+  /** Called for every outcome that reached the database. */
+  onOutcome?(outcome: string): void;
 }
 
 const stopGraceMs = 8_000;
 
-/** No queue here: another process has the role. */
-export const elsewhere: Pick<Queue, 'reserve' | 'release' | 'begin' | 'isSending'> = {
+/** Stands in where this process does not have the `worker` role. */
+export const noQueue: Pick<Queue, 'reserve' | 'release' | 'start' | 'isSending'> = {
   reserve: () => false,
   release: () => {},
-  begin: () => {},
+  start: () => {},
   isSending: false,
 };
 
 export async function startQueue(options: QueueOptions): Promise<Queue> {
   const { app, sender } = options;
   const journal = openJournal(options.folder);
-  const inherit = makeHeir(options, journal);
-  await inherit.now();
-  const held = makeHoldings(options.mostHeld ?? 2_000);
+  const recovery = makeJournalRecovery(options, journal);
+  await recovery.recover();
+  const inFlight = makeInFlightRecipients(options.maxInFlight ?? 2_000);
   const contents = makeContents(options);
-  const turn: Turn = { afterOrg: '', paused: new Set(), isBehind: false };
+  const cursor: ClaimCursor = { afterOrg: '', pausedOrgs: new Set(), hasBacklog: false };
   let lost = 0;
 
-  const settler = makeSettler(app, ({ item, fate, settled }, isLost) => {
+  const settler = makeSettler(app, ({ item, row, onSettled }, isLost) => {
     if (isLost) lost++;
-    options.counted?.(isLost ? 'lost' : fate.state);
-    settled?.();
-    held.remove(item);
-    // Room is no reason to look if nothing waited for it.
-    if (turn.isBehind || !isFinal(fate.state)) claims.nudge();
+    options.onOutcome?.(isLost ? 'lost' : row.state);
+    onSettled?.();
+    inFlight.remove(item);
+    // A freed slot is worth a claim only if rows may wait for one.
+    if (cursor.hasBacklog || !isFinal(row.state)) claimLoop.nudge();
   });
-  const settle = (fated: Fated) => {
-    // In the turn in which the other side's answer was read.
-    const settled = isFinal(fated.fate.state) ? noteFate(app, journal, fated.fate) : undefined;
-    contents.forget(fated.item);
-    settler.add(settled ? { ...fated, settled } : fated);
+  const settle = (outcome: PendingOutcome) => {
+    // Synchronously, in the event-loop turn that read the remote server's reply.
+    const onSettled = isFinal(outcome.row.state) ? appendToJournal(app, journal, outcome.row) : undefined;
+    contents.forget(outcome.item);
+    settler.add(onSettled ? { ...outcome, onSettled } : outcome);
   };
-  const isPaused = ({ org }: Born) => turn.paused.has(org);
-  const isWanted = (item: Born) => !item.isLost && !isPaused(item) && performance.now() < item.beginsUntil;
-  const work = async (item: Born) => {
-    if (item.refusal) return settle(refuse(item, item.refusal));
-    const fated = isPaused(item) ? putBack(item) : await attempt(options, contents, item, () => isWanted(item));
-    // What waited for its turn when its organization was paused has not been begun either.
-    settle(isPaused(item) && fated.fate.state === 'deferred' && !fated.fate.counts ? putBack(item) : fated);
+  const isPaused = ({ org }: LeasedRecipient) => cursor.pausedOrgs.has(org);
+  const shouldSend = (item: LeasedRecipient) => !item.isLost && !isPaused(item) && performance.now() < item.sendDeadline;
+  const work = async (item: LeasedRecipient) => {
+    if (item.refusal) return settle(refuseRecipient(item, item.refusal));
+    const outcome = isPaused(item) ? requeue(item) : await attempt(options, contents, item, () => shouldSend(item));
+    // A message that was still waiting for a connection when its organization was paused was not attempted either.
+    settle(isPaused(item) && outcome.row.state === 'deferred' && !outcome.row.counts ? requeue(item) : outcome);
   };
-  const begin = (born: readonly Born[]) => {
-    for (const item of born) {
-      const kept = held.add(item);
+  const start = (recipients: readonly LeasedRecipient[]) => {
+    for (const item of recipients) {
+      const kept = inFlight.add(item);
       void runFor({ org: item.org, operation: 'email.send' }, () => work(kept), app.watch);
     }
   };
 
-  const claims = makeClaims(options, async () => {
+  const claimLoop = makeClaimLoop(options, async () => {
     if (app.hold.isHeld) return 'none';
-    if (held.room === 0) {
-      turn.isBehind = true;
+    if (inFlight.freeSlots === 0) {
+      cursor.hasBacklog = true;
       return 'full';
     }
-    await inherit.beforeClaim();
-    const { found, mayBeMore } = await claimMore(options, held, turn);
-    for (const { org } of found) held.take(org);
-    begin(found);
+    await recovery.recoverIfDue();
+    const { found, mayBeMore } = await claimDue(options, inFlight, cursor);
+    for (const { org } of found) inFlight.reserveClaimed(org);
+    start(found);
     return mayBeMore ? 'more' : 'none';
   });
-  const renewal = renewHeld(app, held.items);
-  const unhear = [
-    app.waker.hear(queueChannel, claims.nudge),
-    ...[inherit.clockMoved, claims.nudge, renewal.now].map((act) => app.waker.hear(clockMoved, act)),
+  const renewal = renewLeases(app, inFlight.items);
+  const unsubscribe = [
+    app.waker.hear(queueChannel, claimLoop.nudge),
+    ...[recovery.forceNextRecovery, claimLoop.nudge, renewal.now].map((act) => app.waker.hear(clockMoved, act)),
   ];
 
   return {
-    reserve: (org, domain) => !app.hold.isHeld && sender.restOf(domain, org) === 0 && held.reserve(org),
-    release: (org) => held.release(org),
-    begin,
-    held,
+    reserve: (org, domain) => !app.hold.isHeld && sender.backoffSeconds(domain, org) === 0 && inFlight.reserve(org),
+    release: (org) => inFlight.release(org),
+    start,
+    inFlight,
     get isSending() {
-      return held.count > 0;
+      return inFlight.count > 0;
     },
     get lost() {
       return lost;
     },
     async stop() {
-      held.close();
-      for (const forget of unhear) forget();
-      await claims.stop();
+      inFlight.close();
+      for (const forget of unsubscribe) forget();
+      await claimLoop.stop();
       await sender.stop(stopGraceMs);
       await settler.stop();
       renewal.stop();
@@ -167,41 +192,51 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   };
 }
 
-/** Never rejects: what goes wrong here is a reason to wait. */
-async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Contents, item: Born, isWanted: () => boolean): Promise<Fated> {
+/** Never rejects: a local error defers the recipient by a minute. */
+async function attempt(
+  { app, sender, isRelayed }: QueueOptions,
+  contents: Contents,
+  item: LeasedRecipient,
+  shouldSend: () => boolean,
+): Promise<PendingOutcome> {
   try {
     const story = storyOf(item.address);
-    if (story) return fateOf(item, simulateAttempt(story, item.tries), false);
+    if (story) return toPendingOutcome(item, simulateAttempt(story, item.tries), false);
     const outgoing = await contents.outgoing(item);
     return outgoing
-      ? fateOf(item, await sender.send(whileWanted(outgoing, isWanted)), isRelayed)
-      : fail(item, 'the domain that it is from was deleted');
+      ? toPendingOutcome(item, await sender.send(withSendCheck(outgoing, shouldSend)), isRelayed)
+      : failRecipient(item, 'the domain that it is from was deleted');
   } catch (error) {
-    app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
-    return fateOf(
+    app.log.warn({ err: error, message: item.messageId }, 'a message could not be prepared for sending');
+    return toPendingOutcome(
       item,
-      { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' }, because: 'ours' },
+      {
+        kind: 'waits',
+        afterSeconds: 60,
+        serverReply: { stage: 'here', response: 'it could not be read here; trying again' },
+        because: 'ours',
+      },
       false,
     );
   }
 }
 
-/** Asked when its turn has come, and once more before its content is given: the other side may have taken minutes for the envelope. */
-const whileWanted = (outgoing: Outgoing, isWanted: () => boolean): Outgoing => ({
+/** Checked when a connection is free, and again before the content is sent: the remote server may take minutes to answer the envelope. */
+const withSendCheck = (outgoing: Outgoing, shouldSend: () => boolean): Outgoing => ({
   ...outgoing,
-  isWanted,
+  shouldSend,
   content: async () => {
-    if (!isWanted()) throw new Error('its lease ended before its content was asked for; another server may have it by now');
+    if (!shouldSend()) throw new Error('its lease ended before its content was asked for; another server may have it by now');
     return outgoing.content();
   },
 });
 
-/** On a full disk it goes on without: then a process that is killed before the database has it sends it twice. */
-function noteFate(app: App, journal: Journal, fate: Fate): (() => void) | undefined {
+/** On a full disk the outcome is not journaled. If the process is then killed before the database has it, the message is sent twice. */
+function appendToJournal(app: App, journal: Journal, row: Fate): (() => void) | undefined {
   try {
-    return journal.note(fate);
+    return journal.append(row);
   } catch (error) {
-    app.log.error({ err: error, message: fate.message_id }, 'what became of a message could not be noted on the disk');
+    app.log.error({ err: error, message: row.message_id }, 'the outcome of a message could not be written to the journal');
     return undefined;
   }
 }

@@ -8,29 +8,30 @@ import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Fate } from '../../store/queue.ts';
 
 /**
- * What other servers said, noted in the turn in which we read it, before the database hears of it. A process that is killed loses nothing
- * that the system has: so only a message whose final answer was never read is sent twice. It is not synced: a power cut may repeat a batch.
+ * A file of final outcomes that the database does not have yet. Each is appended in the event-loop turn that read the remote server's reply.
+ * After `kill -9` the kernel still has the bytes, so only a message whose final reply was never read is sent twice. The file is not synced: a
+ * power cut may repeat a batch.
  *
- * It is written in parts, and a part is there only while something in it is not settled: it does not grow, however long there is no pause.
+ * The journal is written in parts of 1 MiB. A part is removed once all its outcomes are settled, so the journal stays small under constant load.
  */
 export interface Journal {
-  /** Throws when there is no room on the disk. The answer is called once the database has it. */
-  note(fate: Fate): () => void;
-  /** Whether a file of the folder is this one's. */
-  isOurs(name: string): boolean;
+  /** Throws when the disk is full. The caller calls the returned function once the database has the outcome. */
+  append(row: Fate): () => void;
+  /** Whether a file of the folder belongs to this journal. */
+  isOwnFile(name: string): boolean;
   close(): void;
 }
 
 const prefix = 'outcomes-';
-/** What comes after so many bytes is another part. */
-const partBytes = 1024 * 1024;
+/** A new part begins beyond this size. */
+const maxPartBytes = 1024 * 1024;
 
 interface Part {
-  place: string;
+  path: string;
   file: number;
   bytes: number;
-  open: number;
-  /** A line of it was cut off by a full disk. */
+  unsettled: number;
+  /** The last write failed, so the part may end in half a line. */
   isTorn: boolean;
 }
 
@@ -39,34 +40,34 @@ export function openJournal(folder: string): Journal {
   const run = `${prefix}${process.pid}-${randomUUID()}`;
   const parts = new Set<Part>();
   let current: Part | undefined;
-  let made = 0;
+  let partCount = 0;
 
-  const begin = (): Part => {
-    const place = join(folder, `${run}-${++made}`);
-    const part = { place, file: openSync(place, 'ax', 0o600), bytes: 0, open: 0, isTorn: false };
+  const openPart = (): Part => {
+    const path = join(folder, `${run}-${++partCount}`);
+    const part = { path, file: openSync(path, 'ax', 0o600), bytes: 0, unsettled: 0, isTorn: false };
     parts.add(part);
     return part;
   };
-  const settled = (part: Part) => () => {
-    part.open--;
-    if (part.open > 0 || !parts.delete(part)) return;
+  const markSettled = (part: Part) => () => {
+    part.unsettled--;
+    if (part.unsettled > 0 || !parts.delete(part)) return;
     if (current === part) current = undefined;
     closeSync(part.file);
-    rmSync(part.place, { force: true });
+    rmSync(part.path, { force: true });
   };
   return {
-    note(fate) {
-      if (!current || current.bytes >= partBytes) current = begin();
+    append(row) {
+      if (!current || current.bytes >= maxPartBytes) current = openPart();
       const part = current;
-      const line = `${part.isTorn ? '\n' : ''}${JSON.stringify(fate)}\n`;
+      const line = `${part.isTorn ? '\n' : ''}${JSON.stringify(row)}\n`;
       part.isTorn = true;
       part.bytes += writeSync(part.file, line);
       part.isTorn = false;
-      part.open++;
-      return settled(part);
+      part.unsettled++;
+      return markSettled(part);
     },
-    isOurs: (name) => name.startsWith(run),
-    /** What is not settled stays, for whoever comes next. */
+    isOwnFile: (name) => name.startsWith(run),
+    /** Parts with unsettled outcomes stay on disk for the next process to replay. */
     close() {
       for (const { file } of parts) closeSync(file);
       parts.clear();
@@ -74,7 +75,7 @@ export function openJournal(folder: string): Journal {
   };
 }
 
-const FateShape = Compile(
+const OutcomeShape = Compile(
   Type.Object({
     id: Type.Integer(),
     lease: Type.String(),
@@ -89,40 +90,40 @@ const FateShape = Compile(
   }),
 );
 
-/** Whoever has written nothing for so long, and is gone, will not come back. */
-const untouchedMs = 120_000;
+/** A journal of a dead process is removed once it has been untouched for this long. */
+const staleAfterMs = 120_000;
 
 /**
- * Settles what processes that were killed had noted. A fate counts only under the lease it was noted with, so a journal may be read any
- * number of times, also while its process still runs. One that looks dead may live in another container, so its file is removed only
- * when it has not been touched for a while.
+ * Settles the journaled outcomes of other processes. An outcome counts only under the lease it was written with, so a journal may be replayed any
+ * number of times, also while its process still runs. A process that looks dead may live in another container, so its file is removed only
+ * after two minutes without a write.
  */
 export async function replayJournals(
   folder: string,
-  settle: (fates: Fate[]) => Promise<unknown>,
-  isOurs: (name: string) => boolean = () => false,
+  settle: (rows: Fate[]) => Promise<unknown>,
+  isOwnFile: (name: string) => boolean = () => false,
 ): Promise<number> {
   let replayed = 0;
   for (const name of await readdir(folder).catch(() => [] as string[])) {
-    if (!name.startsWith(prefix) || isOurs(name)) continue;
-    const place = join(folder, name);
-    const found = await Promise.all([readFile(place, 'utf8'), stat(place)]).catch(unlessGone);
+    if (!name.startsWith(prefix) || isOwnFile(name)) continue;
+    const path = join(folder, name);
+    const found = await Promise.all([readFile(path, 'utf8'), stat(path)]).catch(unlessGone);
     if (!found) continue;
-    const fates = found[0].split('\n').flatMap(readFate);
-    for (let from = 0; from < fates.length; from += 500) await settle(fates.slice(from, from + 500));
-    replayed += fates.length;
+    const rows = found[0].split('\n').flatMap(parseLine);
+    for (let from = 0; from < rows.length; from += 500) await settle(rows.slice(from, from + 500));
+    replayed += rows.length;
     const pid = Number(name.slice(prefix.length).split('-')[0]);
-    if (!isAlive(pid) && wallClock().getTime() - found[1].mtimeMs > untouchedMs) await rm(place, { force: true });
+    if (!isAlive(pid) && wallClock().getTime() - found[1].mtimeMs > staleAfterMs) await rm(path, { force: true });
   }
   return replayed;
 }
 
-/** Its process has settled everything in it meanwhile. */
+/** The owning process settled and removed the part meanwhile. */
 const unlessGone = (error: NodeJS.ErrnoException) => {
   if (error.code !== 'ENOENT') throw error;
 };
 
-/** A process with our own number is one of before: numbers begin anew in every container. */
+/** A journal with our own pid is from an earlier container, where pids began at 1 too. */
 const isAlive = (pid: number): boolean => {
   if (pid === process.pid) return false;
   try {
@@ -132,11 +133,11 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** The last line may be torn. */
-function readFate(line: string): Fate[] {
+/** Torn lines are skipped. */
+function parseLine(line: string): Fate[] {
   try {
-    const fate = JSON.parse(line);
-    return FateShape.Check(fate) ? [fate as Fate] : [];
+    const row = JSON.parse(line);
+    return OutcomeShape.Check(row) ? [row as Fate] : [];
   } catch {
     return [];
   }

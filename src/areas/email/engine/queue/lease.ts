@@ -1,8 +1,8 @@
-/** How long a recipient stays this process's when it says nothing more of it. */
+/** A lease lapses this long after the last renewal. */
 export const leaseSeconds = 60;
-export const renewEveryMs = 20_000;
-/** A message that begins so long before the lease ends has time to be handed over. */
-const marginMs = 20_000;
+export const renewIntervalMs = 20_000;
+/** Sending must begin at least this long before the lease ends. */
+const sendMarginMs = 20_000;
 
-/** Until when a message may begin, by the monotonic clock, whose lease was asked for at `askedAt`: the database grants it later than that. */
-export const beginsUntil = (askedAt: number): number => askedAt + leaseSeconds * 1_000 - marginMs;
+/** Monotonic time before which sending must begin. Counted from the request: the database grants the lease later, so the lease outlasts it. */
+export const sendDeadlineAfter = (askedAt: number): number => askedAt + leaseSeconds * 1_000 - sendMarginMs;

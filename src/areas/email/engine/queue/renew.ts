@@ -1,11 +1,10 @@
 import type { App } from '../../../../kernel/app.ts';
 import { renewRecipients } from '../../store/queue.ts';
-import type { Born } from './index.ts';
-import { beginsUntil, leaseSeconds, renewEveryMs } from './lease.ts';
+import type { LeasedRecipient } from './index.ts';
+import { leaseSeconds, renewIntervalMs, sendDeadlineAfter } from './lease.ts';
 
-/** Keeps the leases of everything that is worked on here. One that was lost is not begun any more; if it was, it is noticed when its outcome is
- *  written down. */
-export function renewHeld(app: App, items: ReadonlyMap<number, Born>) {
+/** Renews the leases of all recipients in flight. A lost lease stops an attempt that has not begun; otherwise the database refuses its outcome. */
+export function renewLeases(app: App, items: ReadonlyMap<number, LeasedRecipient>) {
   let isRenewing = false;
   const renewAll = async () => {
     const held = [...items.values()];
@@ -14,7 +13,7 @@ export function renewHeld(app: App, items: ReadonlyMap<number, Born>) {
     const verdicts = leased.length > 0 ? await app.db.write((tx) => renewRecipients(tx, leased)) : [];
     held.forEach((item, n) => {
       if (verdicts[n] === 'lost') item.isLost = true;
-      else item.beginsUntil = beginsUntil(askedAt);
+      else item.sendDeadline = sendDeadlineAfter(askedAt);
     });
   };
   const now = () => {
@@ -26,6 +25,6 @@ export function renewHeld(app: App, items: ReadonlyMap<number, Born>) {
         isRenewing = false;
       });
   };
-  const timer = setInterval(now, renewEveryMs);
+  const timer = setInterval(now, renewIntervalMs);
   return { now, stop: () => clearInterval(timer) };
 }

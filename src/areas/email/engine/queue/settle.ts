@@ -4,44 +4,44 @@ import { isAboutData } from '../../../../kernel/db/index.ts';
 import { batchContext, runFor } from '../../../../kernel/fairness/index.ts';
 import { isSimulated } from '../../rules/simulator.ts';
 import { type Fate, settleRecipients } from '../../store/queue.ts';
-import { judgePosture } from '../posture.ts';
-import { complainLater } from '../simulator.ts';
-import { happeningsOf } from '../webhooks/outcomes.ts';
-import { tellEndpoints } from '../webhooks/tell.ts';
-import type { Fated } from './fate.ts';
+import { pauseIfOverLimits } from '../sending-pause.ts';
+import { enqueueComplaints } from '../simulator.ts';
+import { emitEvents } from '../webhooks/emit-events.ts';
+import { outcomeEventsOf } from '../webhooks/outcome-events.ts';
+import type { PendingOutcome } from './outcome.ts';
 
-/** What is gathered for this long costs the database half of what each by itself would, and a third less than what is gathered for 40 ms. */
-const gatherMs = 100;
-const mostAtOnce = 500;
-const restMs = 1_000;
+/** Batches of 100 ms cost the database half of single outcomes, and a third less than batches of 40 ms. */
+const batchDelayMs = 100;
+const maxBatchSize = 500;
+const retryDelayMs = 1_000;
 
 export interface Settler {
-  add(fated: Fated): void;
-  /** Settles what it has, as long as the database takes it. */
+  add(outcome: PendingOutcome): void;
+  /** Settles the remaining outcomes; gives up at the first database error, since the journal has the final ones. */
   stop(): Promise<void>;
 }
 
-/** Writes outcomes down in batches, one at a time. While the database is away they wait here, and in the journal. */
-export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) => void): Settler {
-  let waiting: Fated[] = [];
+/** Writes outcomes in batches, one batch at a time. While the database is away, outcomes wait in memory, and final ones also in the journal. */
+export function makeSettler(app: App, settled: (outcome: PendingOutcome, isLost: boolean) => void): Settler {
+  let waiting: PendingOutcome[] = [];
   let running: Promise<void> | undefined;
   let stopping = false;
 
   const run = async () => {
     while (waiting.length > 0) {
-      if (!stopping) await sleep(gatherMs);
-      const batch = waiting.splice(0, mostAtOnce);
-      const fates = batch.map(({ fate }) => fate);
+      if (!stopping) await sleep(batchDelayMs);
+      const batch = waiting.splice(0, maxBatchSize);
+      const outcomeRows = batch.map(({ row: fate }) => fate);
       const orgs = batch.map(({ item }) => item.org);
       try {
-        const rows = await runFor(batchContext('email.settle', orgs), () => settleFates(app, fates), app.watch);
+        const rows = await runFor(batchContext('email.settle', orgs), () => settleOutcomes(app, outcomeRows), app.watch);
         const done = new Set(rows.map(({ id }) => id));
-        for (const fated of batch) settled(fated, !done.has(fated.item.id));
+        for (const outcome of batch) settled(outcome, !done.has(outcome.item.id));
       } catch (error) {
         waiting = [...batch, ...waiting];
-        app.log.warn({ err: error, outcomes: waiting.length }, 'what became of mail is not written down yet; trying again');
+        app.log.warn({ err: error, outcomes: waiting.length }, 'outcomes of mail are not in the database yet; retrying');
         if (stopping) break;
-        await sleep(restMs);
+        await sleep(retryDelayMs);
       }
     }
     running = undefined;
@@ -50,8 +50,8 @@ export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) =
     running ??= run();
   };
   return {
-    add(fated) {
-      waiting.push(fated);
+    add(outcome) {
+      waiting.push(outcome);
       start();
     },
     async stop() {
@@ -62,36 +62,36 @@ export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) =
   };
 }
 
-/** One that the database cannot take must not keep the others from being written; what it says besides its fate is given up. */
-export async function settleFates(app: App, fates: Fate[]): ReturnType<typeof settleRecipients> {
+/** Splits a batch in halves when the database refuses a value. The refused outcome alone is then written without the remote server's words. */
+export async function settleOutcomes(app: App, outcomeRows: Fate[]): ReturnType<typeof settleRecipients> {
   try {
-    return await settleAndTell(app, fates);
+    return await settleAndEmit(app, outcomeRows);
   } catch (error) {
-    const [only] = fates;
+    const [only] = outcomeRows;
     if (!isAboutData(error) || only === undefined) throw error;
-    if (fates.length > 1) {
-      const half = Math.ceil(fates.length / 2);
-      return [...(await settleFates(app, fates.slice(0, half))), ...(await settleFates(app, fates.slice(half)))];
+    if (outcomeRows.length > 1) {
+      const half = Math.ceil(outcomeRows.length / 2);
+      return [...(await settleOutcomes(app, outcomeRows.slice(0, half))), ...(await settleOutcomes(app, outcomeRows.slice(half)))];
     }
-    app.log.warn({ err: error, message: only.message_id }, 'what the other side said cannot be kept in the log');
+    app.log.warn({ err: error, message: only.message_id }, 'the reply of the remote server cannot be stored in the log');
     const bare = { ...only, error: only.error && 'what the other side said cannot be shown', detail: null };
-    return settleAndTell(app, [bare]);
+    return settleAndEmit(app, [bare]);
   }
 }
 
-/** What endpoints hear of it is written in the same transaction. */
-const settleAndTell = (app: App, fates: Fate[]) =>
+/** Webhook events, the automatic pause and simulated complaints are part of the same transaction. */
+const settleAndEmit = (app: App, outcomeRows: Fate[]) =>
   app.db.write(async (tx) => {
-    const settled = await settleRecipients(tx, fates);
-    await tellEndpoints(tx, happeningsOf(settled, fates));
+    const settled = await settleRecipients(tx, outcomeRows);
+    await emitEvents(tx, outcomeEventsOf(settled, outcomeRows));
     const refused = settled.filter(
       ({ fate, bounce_type, address }) => fate === 'bounced' && bounce_type === 'hard' && !isSimulated(address),
     );
-    await judgePosture(
+    await pauseIfOverLimits(
       tx,
       refused.map(({ org_id }) => org_id),
     );
-    await complainLater(
+    await enqueueComplaints(
       tx,
       settled.filter(({ fate }) => fate === 'delivered'),
     );

@@ -10,82 +10,85 @@ import * as store from '../../store/receiving/arrivals-taken.ts';
 import { addSegment } from '../../store/receiving/intake.ts';
 import { leaseSeconds } from '../queue/lease.ts';
 import { SegmentSealed } from '../segments.ts';
-import { type Arriving, arrivalsChannel, type ReceptionOptions } from './arriving.ts';
-import type { HeldArrival } from './holdings.ts';
+import type { LeasedArrival } from './in-flight.ts';
+import { arrivalsChannel, type InboundIntakeOptions, type InboundMessage } from './inbound-message.ts';
 
-/** What a batch needs to know. */
-export interface Batch extends ReceptionOptions {
-  /** Segments of which a row is committed. */
+export interface InboundBatchOptions extends InboundIntakeOptions {
+  /** Segments whose row is committed. */
   knownSegments: Set<string>;
-  full: Refusals;
+  recentRefusals: RecentRefusals;
 }
 
-/** Who was refused for want of room, and when. */
-export interface Refusals {
+/** Recent refusals because of a full quota. */
+export interface RecentRefusals {
   /** `full`: an organization, for everything. `large`: an organization, for large messages. `sender`: an organization and a sender. */
   note(what: 'full' | 'large' | 'sender', name: string): void;
-  was(what: 'full' | 'large' | 'sender', name: string, ms: number): boolean;
+  refusedWithin(what: 'full' | 'large' | 'sender', name: string, ms: number): boolean;
 }
 
-export type Taken = { id: string } | { error: unknown };
+export type TakeResult = { id: string } | { error: unknown };
 
-/** What a row costs beside its bytes: a flood of tiny messages is one too. */
-export const overheadBytes = 1_024;
-/** So long an organization without room is not asked about again. */
-export const fullMs = 30_000;
+/** Counted for each row beside its bytes, so that a flood of tiny messages fills the quota too. */
+export const rowOverheadBytes = 1_024;
+/** A full organization is not checked again for this long. */
+export const fullCooldownMs = 30_000;
 
-/** The database was asked to COMMIT, and its answer never came: perhaps it was taken. */
-export class InDoubt extends DatabaseUnavailable {}
+/** The answer to COMMIT was lost: the message may have been accepted. */
+export class CommitInDoubt extends DatabaseUnavailable {}
 
-/** Somebody has no room for theirs: each must be judged. */
-class NoRoom extends Error {}
+/** An organization or sender is over its quota: each message must be judged. */
+class QuotaExceeded extends Error {}
 
-/** Nearly always there is room for all of them, and one statement does everything. Else nothing has happened, and each is judged before it is written. */
-export async function writeBatch(options: Batch, all: readonly Arriving[]): Promise<Taken[]> {
-  if (!all.some(({ to }) => to.some(({ destination }) => options.full.was('full', destination.org, fullMs)))) {
+/** Tries one statement for the whole batch, which nearly always fits the quotas. Otherwise nothing was written, and each message is judged first. */
+export async function writeBatch(options: InboundBatchOptions, messages: readonly InboundMessage[]): Promise<TakeResult[]> {
+  if (
+    !messages.some(({ destinations }) =>
+      destinations.some(({ destination }) => options.recentRefusals.refusedWithin('full', destination.org, fullCooldownMs)),
+    )
+  ) {
     try {
-      return await write(options, all, false);
+      return await writeOnce(options, messages, false);
     } catch (error) {
-      if (!(error instanceof NoRoom)) throw error;
+      if (!(error instanceof QuotaExceeded)) throw error;
     }
   }
-  return write(options, all, true);
+  return writeOnce(options, messages, true);
 }
 
-interface Written {
+interface WrittenBatch {
   refusals: (Refusal | undefined)[];
   rows: Rows;
   beginning: string;
-  born: HeldArrival[];
+  leased: LeasedArrival[];
   segment: string | undefined;
 }
 
-async function write(options: Batch, all: readonly Arriving[], isJudged: boolean): Promise<Taken[]> {
+async function writeOnce(options: InboundBatchOptions, messages: readonly InboundMessage[], isJudged: boolean): Promise<TakeResult[]> {
   const { app, knownSegments } = options;
-  const readings = options.readings();
+  const worker = options.arrivalWorker();
   const reserved: string[] = [];
-  const giveBack = () => {
-    for (const org of reserved.splice(0)) readings.release(org);
+  const releaseReserved = () => {
+    for (const org of reserved.splice(0)) worker.release(org);
   };
   let takeBack = async () => {};
-  let isWhole = false;
-  let written: Written;
+  let isReadyToCommit = false;
+  let written: WrittenBatch;
   try {
     written = await app.db.write(async (tx) => {
-      isWhole = false; // a transaction that lost a race is run again
-      giveBack();
+      isReadyToCommit = false; // the database layer may run this transaction again
+      releaseReserved();
       await takeBack();
-      const refusals = isJudged ? judge(options, all, await readUsage(tx, all)) : [];
-      const taken = all.filter((_, n) => !refusals[n]);
-      const appended = append(options.spool, taken);
-      const { segment, placeOf } = appended;
+      const refusals = isJudged ? judgeQuota(options, messages, await readUsage(tx, messages)) : [];
+      const accepted = messages.filter((_, n) => !refusals[n]);
+      const appended = appendToSpool(options.spool, accepted);
+      const { segment, positionOf } = appended;
       takeBack = appended.takeBack;
-      const rows = makeRows(taken, placeOf, options.node, (org) => {
-        const isReserved = readings.reserve(org);
+      const rows = makeRows(accepted, positionOf, options.node, (org) => {
+        const isReserved = worker.reserve(org);
         if (isReserved) reserved.push(org);
         return isReserved;
       });
-      if (rows.arrivals.length === 0) return { refusals, rows, beginning: '', born: [], segment };
+      if (rows.arrivals.length === 0) return { refusals, rows, beginning: '', leased: [], segment };
       if (rows.arrivals.some(({ lease }) => lease === null)) wake(tx, arrivalsChannel);
       const shares = isJudged ? undefined : inboundShares(app.config.email_inbound_quota_bytes);
       const counted = { orgs: countOrgs(rows.arrivals, shares), senders: countSenders(rows.arrivals) };
@@ -95,163 +98,177 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
         store.takeArrivals(tx, batch),
       ]);
       if (!result.is_open) throw new SegmentSealed(segment!);
-      if (!result.has_room) throw new NoRoom();
+      if (!result.has_room) throw new QuotaExceeded();
       await appended.written;
-      isWhole = true;
-      return { refusals, rows, beginning: result.beginning, born: bornOf(rows, result), segment };
+      isReadyToCommit = true;
+      return { refusals, rows, beginning: result.beginning, leased: leasedArrivalsOf(rows, result), segment };
     });
   } catch (error) {
-    giveBack();
-    if (error instanceof NoRoom) await takeBack();
-    throw isWhole && isUnavailable(error) ? new InDoubt(error) : error;
+    releaseReserved();
+    if (error instanceof QuotaExceeded) await takeBack();
+    throw isReadyToCommit && isUnavailable(error) ? new CommitInDoubt(error) : error;
   }
-  const { refusals, rows, beginning, born, segment } = written;
+  const { refusals, rows, beginning, leased, segment } = written;
   if (segment !== undefined && !knownSegments.has(segment)) {
-    knownSegments.clear(); // no batch goes into an earlier one any more
+    knownSegments.clear(); // earlier segments get no further batches
     knownSegments.add(segment);
   }
-  readings.begin(born);
-  return all.map((arriving, n) => (refusals[n] ? { error: refusals[n] } : { id: rows.idOf(arriving, beginning) }));
+  worker.start(leased);
+  return messages.map((message, n) => (refusals[n] ? { error: refusals[n] } : { id: rows.idOf(message, beginning) }));
 }
 
-const orgsOf = (all: readonly Arriving[]) => [...new Set(all.flatMap(({ to }) => to.map(({ destination }) => destination.org)))];
+const orgsOf = (messages: readonly InboundMessage[]) => [
+  ...new Set(messages.flatMap(({ destinations }) => destinations.map(({ destination }) => destination.org))),
+];
 
-const sizeOf = ({ content }: Arriving) => (Buffer.isBuffer(content) ? content.length : content.bytes);
+const sizeOf = ({ content }: InboundMessage) => (Buffer.isBuffer(content) ? content.length : content.bytes);
 
 interface Usage {
   /** By organization. */
   stored: Map<string, number>;
-  /** By organization and sender. */
+  /** By organization and sender address. */
   bySender: Map<string, number>;
 }
 
-const nameSender = (org: string, sender: string) => `${org} ${sender}`;
+const senderKey = (org: string, sender: string) => `${org} ${sender}`;
 
-/** The organizations' rows are locked, and with them those of their senders. */
-async function readUsage(tx: Tx, all: readonly Arriving[]): Promise<Usage> {
-  const stored = await store.lockReceived(tx, orgsOf(all));
-  const senders = await store.readSenders(tx, orgsOf(all), [...new Set(all.map(({ sender }) => sender))]);
+/** Locks the organizations' usage rows, and so those of their senders. */
+async function readUsage(tx: Tx, messages: readonly InboundMessage[]): Promise<Usage> {
+  const stored = await store.lockReceived(tx, orgsOf(messages));
+  const senders = await store.readSenders(tx, orgsOf(messages), [...new Set(messages.map(({ sender }) => sender))]);
   return {
     stored: new Map(stored.map((u) => [u.org_id, u.stored])),
-    bySender: new Map(senders.map((u) => [nameSender(u.org_id, u.sender), u.stored])),
+    bySender: new Map(senders.map((u) => [senderKey(u.org_id, u.sender), u.stored])),
   };
 }
 
-/** In the order in which they came: the room that one takes the next one does not have. Reports have some room beyond it. */
-function judge({ app, full }: Batch, all: readonly Arriving[], { stored, bySender }: Usage): (Refusal | undefined)[] {
+/** In order of arrival: each accepted message uses up quota before the next one is judged. Reports have a higher limit. */
+function judgeQuota(
+  { app, recentRefusals }: InboundBatchOptions,
+  messages: readonly InboundMessage[],
+  { stored, bySender }: Usage,
+): (Refusal | undefined)[] {
   const shares = inboundShares(app.config.email_inbound_quota_bytes);
-  return all.map((arriving) => {
-    const bytes = sizeOf(arriving) + overheadBytes;
-    const isLarge = sizeOf(arriving) > smallBytes;
-    const isReport = arriving.to.some(({ destination }) => destination.kind === 'report');
-    const most = isReport ? shares.report : isLarge ? shares.large : shares.small;
-    const mine = new Map<string, number>();
-    for (const { destination } of arriving.to) mine.set(destination.org, (mine.get(destination.org) ?? 0) + bytes);
-    const after = (usage: ReadonlyMap<string, number>, name: string, org: string) => (usage.get(name) ?? 0) + mine.get(org)!;
-    for (const org of mine.keys()) {
-      if (after(stored, org, org) > most) {
-        if (!isReport) full.note(isLarge ? 'large' : 'full', org);
+  return messages.map((message) => {
+    const bytes = sizeOf(message) + rowOverheadBytes;
+    const isLarge = sizeOf(message) > smallBytes;
+    const isReport = message.destinations.some(({ destination }) => destination.kind === 'report');
+    const limitBytes = isReport ? shares.report : isLarge ? shares.large : shares.small;
+    const needed = new Map<string, number>();
+    for (const { destination } of message.destinations) needed.set(destination.org, (needed.get(destination.org) ?? 0) + bytes);
+    const usageAfter = (usage: ReadonlyMap<string, number>, name: string, org: string) => (usage.get(name) ?? 0) + needed.get(org)!;
+    for (const org of needed.keys()) {
+      if (usageAfter(stored, org, org) > limitBytes) {
+        if (!isReport) recentRefusals.note(isLarge ? 'large' : 'full', org);
         return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
       }
-      const name = nameSender(org, arriving.sender);
-      if (!isReport && after(bySender, name, org) > shares.senderAt(after(stored, org, org))) {
-        full.note('sender', name);
+      const name = senderKey(org, message.sender);
+      if (!isReport && usageAfter(bySender, name, org) > shares.senderAt(usageAfter(stored, org, org))) {
+        recentRefusals.note('sender', name);
         return new Refusal(429, 'inbound_quota', 'you have used your share of the room for mail to this recipient; try again later');
       }
     }
-    for (const org of mine.keys()) {
-      const name = nameSender(org, arriving.sender);
-      stored.set(org, after(stored, org, org));
-      if (!isReport) bySender.set(name, after(bySender, name, org));
+    for (const org of needed.keys()) {
+      const name = senderKey(org, message.sender);
+      stored.set(org, usageAfter(stored, org, org));
+      if (!isReport) bySender.set(name, usageAfter(bySender, name, org));
     }
     return undefined;
   });
 }
 
-function append(spool: Spool, taken: readonly Arriving[]) {
-  const inline = taken.filter(({ content }) => Buffer.isBuffer(content));
+function appendToSpool(spool: Spool, accepted: readonly InboundMessage[]) {
+  const inline = accepted.filter(({ content }) => Buffer.isBuffer(content));
   const { places, written, takeBack } = inline.length
     ? spool.append(inline.map(({ content }) => content as Buffer))
     : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
-  written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
-  return { placeOf: new Map(inline.map((arriving, n) => [arriving, places[n]!])), segment: places[0]?.key, written, takeBack };
+  written.catch(() => {}); // awaited before COMMIT, unless a statement fails first
+  return { positionOf: new Map(inline.map((message, n) => [message, places[n]!])), segment: places[0]?.key, written, takeBack };
 }
 
 interface Rows {
   arrivals: store.NewArrival[];
-  /** The bytes of those that this process goes on with, by their leases. */
+  /** Bytes of the arrivals leased by this process, by lease. */
   inline: Map<string, Buffer | undefined>;
-  /** The id in the log of the first message that it became; `beginning` is what new ids have before those given here. */
-  idOf(arriving: Arriving, beginning: string): string;
+  /** The log id of the message's first row; `beginning` precedes the ids chosen here. */
+  idOf(message: InboundMessage, beginning: string): string;
 }
 
-/** A message for each route that it takes: each has an endpoint, and a fate of its own. They share their bytes. */
+/** One row per route: each has its own endpoint and outcome. The rows share their bytes. */
 function makeRows(
-  taken: readonly Arriving[],
-  placeOf: ReadonlyMap<Arriving, SpoolPosition>,
+  accepted: readonly InboundMessage[],
+  positionOf: ReadonlyMap<InboundMessage, SpoolPosition>,
   node: string,
   reserve: (org: string) => boolean,
 ): Rows {
   const arrivals: store.NewArrival[] = [];
   const inline: Rows['inline'] = new Map();
-  const firstOf = new Map<Arriving, store.NewArrival>();
-  const endings = makeEndings(taken.reduce((sum, { to }) => sum + to.length, 0));
-  for (const arriving of taken) {
-    const { content, envelope } = arriving;
-    const place = placeOf.get(arriving) ?? { ...(content as { key: string; bytes: number }), offset: 0 };
-    for (const { destination, addresses } of arriving.to) {
+  const firstRowOf = new Map<InboundMessage, store.NewArrival>();
+  const idSuffixes = makeIdSuffixes(accepted.reduce((sum, { destinations }) => sum + destinations.length, 0));
+  for (const message of accepted) {
+    const { content, envelope } = message;
+    const position = positionOf.get(message) ?? { ...(content as { key: string; bytes: number }), offset: 0 };
+    for (const { destination, addresses } of message.destinations) {
       const isRouted = destination.kind === 'route';
       const lease = reserve(destination.org) ? randomUUID() : null;
       if (lease !== null) inline.set(lease, Buffer.isBuffer(content) ? content : undefined);
       const row: store.NewArrival = {
         ...{
           org_id: destination.org,
-          id: isRouted ? endings.pop()! : destination.messageId,
+          id: isRouted ? idSuffixes.pop()! : destination.messageId,
           domain_id: isRouted ? destination.domainId : null,
         },
         ...{ route_id: isRouted ? destination.routeId : null, endpoint_id: isRouted ? destination.endpointId : null },
         ...{ recipient_id: isRouted ? null : destination.recipientId, envelope: { ...envelope, rcptTo: addresses } },
-        ...{ folded: isRouted ? addresses.map(foldAddress) : [], body_key: place.key, body_offset: place.offset, body_bytes: place.bytes },
-        ...{ node: placeOf.has(arriving) ? node : null, lease, received_from: arriving.sender },
+        ...{
+          folded: isRouted ? addresses.map(foldAddress) : [],
+          body_key: position.key,
+          body_offset: position.offset,
+          body_bytes: position.bytes,
+        },
+        ...{ node: positionOf.has(message) ? node : null, lease, received_from: message.sender },
       };
       arrivals.push(row);
-      if (!firstOf.has(arriving)) firstOf.set(arriving, row);
+      if (!firstRowOf.has(message)) firstRowOf.set(message, row);
     }
   }
-  return { arrivals, inline, idOf: (arriving, beginning) => messageIdOf(firstOf.get(arriving)!, beginning) };
+  return { arrivals, inline, idOf: (message, beginning) => messageIdOf(firstRowOf.get(message)!, beginning) };
 }
 
-/** The random part of ids: the database knows what time it is, and puts it before them. */
-const makeEndings = (count: number): string[] =>
+/** The random part of ids. The database prefixes its own time. */
+const makeIdSuffixes = (count: number): string[] =>
   makeIds('msg', '1970-01-01T00:00:00Z', count).map((id) => id.slice('msg_0000000000'.length));
 
 const messageIdOf = ({ route_id, id }: store.NewArrival, beginning: string) => (route_id === null ? id : `${beginning}${id}`);
 
-/** `most`: what each may have stored with it, above which it depends on what is large, and whose it is; null: it was judged before. */
+/** `most`: up to this many stored bytes the statement accepts without judging size and sender; null: already judged. */
 function countOrgs(arrivals: readonly store.NewArrival[], shares: { large: number } | undefined) {
   const counted = new Map<string, { org: string; messages: number; bytes: number; most: number | null }>();
   for (const { org_id: org, body_bytes } of arrivals) {
     const { messages, bytes } = counted.get(org) ?? { messages: 0, bytes: 0 };
-    counted.set(org, { org, messages: messages + 1, bytes: bytes + body_bytes + overheadBytes, most: shares?.large ?? null });
+    counted.set(org, { org, messages: messages + 1, bytes: bytes + body_bytes + rowOverheadBytes, most: shares?.large ?? null });
   }
   return [...counted.values()];
 }
 
-/** Reports are nobody's share: one has an address of its own, which its sender was given. */
+/** Reports count for no sender: each comes to a return path that we gave to its sender. */
 function countSenders(arrivals: readonly store.NewArrival[]) {
   const counted = new Map<string, { org: string; sender: string; bytes: number }>();
   for (const { org_id: org, route_id, received_from: sender, body_bytes } of arrivals) {
     if (route_id === null) continue;
-    const name = nameSender(org, sender);
-    counted.set(name, { org, sender, bytes: (counted.get(name)?.bytes ?? 0) + body_bytes + overheadBytes });
+    const name = senderKey(org, sender);
+    counted.set(name, { org, sender, bytes: (counted.get(name)?.bytes ?? 0) + body_bytes + rowOverheadBytes });
   }
   return [...counted.values()];
 }
 
-/** What this process goes on with. */
-function bornOf({ arrivals, inline }: Rows, { beginning, born }: { beginning: string; born: readonly { id: number; lease: string }[] }) {
+/** The arrivals that this process reads. */
+function leasedArrivalsOf(
+  { arrivals, inline }: Rows,
+  { beginning, born }: { beginning: string; born: readonly { id: number; lease: string }[] },
+) {
   const idOf = new Map(born.map(({ id, lease }) => [lease, id]));
-  return arrivals.flatMap((row): HeldArrival[] => {
+  return arrivals.flatMap((row): LeasedArrival[] => {
     if (row.lease === null) return [];
     const { id: _, domain_id, folded, node, lease, received_from, ...rest } = row;
     const raw = inline.get(lease);

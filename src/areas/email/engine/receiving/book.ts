@@ -5,32 +5,32 @@ import { returnHostOf } from '../../rules/dns-records.ts';
 import { findRoute } from '../../rules/routing.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/receiving/routes.ts';
-import type { Returned, ReturnPaths } from '../return-path.ts';
+import type { ReturnPaths, ReturnPathTarget } from '../return-path.ts';
 
 /** Where mail for an address goes. */
 export type Destination =
   | { kind: 'route'; org: string; domainId: string; routeId: string; endpointId: string }
   /** A return path: it names a recipient of a message that was sent. */
   | { kind: 'report'; org: string; messageId: string; recipientId: number }
-  /** `foreign`: we do not receive for this domain. `unproven`: its owner has not shown yet that it is theirs. */
+  /** `foreign`: we do not receive for this domain. `unproven`: the domain is not verified yet. */
   | { kind: 'foreign' }
   | { kind: 'unknown' }
   | { kind: 'unproven' };
 
-/** Decides for whom we take mail. What routes say is remembered, and forgotten in the transaction that changes it. */
-export interface DestinationBook {
-  /** The domain in lower case. */
+/** Decides which recipients are accepted. Routes are cached; a transaction that changes them drops the entry. */
+export interface DestinationLookup {
+  /** `domain` in lower case. */
   find(local: string, domain: string): Promise<Destination>;
 }
 
-interface Receiving extends store.ReceivingRow {
+interface ReceivingDomain extends store.ReceivingRow {
   isEntitled: boolean;
 }
 
 const returnPrefix = returnHostOf('');
 
-export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, returnPaths: Pick<ReturnPaths, 'read'>): DestinationBook {
-  const byName = caches.make<Receiving>({ max: 20_000 });
+export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, returnPaths: Pick<ReturnPaths, 'read'>): DestinationLookup {
+  const byName = caches.make<ReceivingDomain>({ max: 20_000 });
 
   const load = async (name: string) => {
     const found = await db.read(async (tx) => {
@@ -41,7 +41,7 @@ export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, 
     return found && { value: found, topics: [topics.domain(found.id), identityTopics.org(found.org_id)], tenant: found.org_id };
   };
 
-  const findReported = async ({ recipient, isAbout }: Returned, domain: string): Promise<Destination> => {
+  const findReported = async ({ recipient, isForMessage: isAbout }: ReturnPathTarget, domain: string): Promise<Destination> => {
     const found = await db.read(async (tx) => {
       const reported = await store.reportedBy(tx, recipient, domain);
       return reported && isAbout(reported.message_id) && (await entitlementsOf(tx, reported.org_id))?.includes('email')
@@ -59,7 +59,7 @@ export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, 
       if (!found || found.receive_state === 'none') return { kind: 'foreign' };
       const route = found.isEntitled ? findRoute(found.routes, local) : undefined;
       if (!route) return { kind: 'unknown' };
-      // Whoever registers a name first could have its mail while its MX still leads here from before.
+      // Otherwise an organization that registers a name could get its mail while the MX still points here from an earlier owner.
       if (found.send_state !== 'verified') return { kind: 'unproven' };
       return { kind: 'route', org: found.org_id, domainId: found.id, routeId: route.id, endpointId: route.endpoint_id };
     },

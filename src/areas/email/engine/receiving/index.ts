@@ -1,3 +1,25 @@
+/**
+ * Receiving: from a connection of a remote mail server to a recorded message and its webhook event.
+ *
+ * Actors: the MX listener (planes/mx, role `smtp`); the destination lookup, which decides at RCPT; the inbound intake (intake.ts, batch.ts), which
+ * stores messages; the arrival reader of this file (roles `smtp` and `worker`), which has messages parsed in threads (clients/reader) and records them.
+ *
+ * Flow: RCPT → route, report (a return path of sent mail) or refusal → DATA → inbound intake: quotas by organization and sender, then one write, one
+ * sync and one transaction per batch → 250. Each route of a message is one arrival row. The arrival reader leases rows: those just accepted if a
+ * slot is free, the others by claims. A reader thread parses the message and judges SPF, DKIM, DMARC and ARC. `recordArrivals` then writes the
+ * log row, emits the event to the route's endpoint or applies the report, and deletes the arrival, in one transaction.
+ *
+ * An arrival row waits, is leased (60 s, renewed every 20 s), and ends recorded. If its bytes are missing or no memory slot is free, it is tried again
+ * after 60 s. After five attempts it is recorded unread, because every reader of it was killed.
+ *
+ * What survives:
+ * - before COMMIT: the remote server got no 250 and sends again. If the answer to COMMIT is lost, it gets a temporary error, so the message may
+ *   be recorded twice;
+ * - after COMMIT: row and bytes survive a kill. Another process reads the arrival once the lease lapses; it is recorded once, under one id;
+ * - an absent database: the read result is kept in memory and recorded once the database is back;
+ * - a stop: arrivals in flight are released at once.
+ */
+
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,181 +30,181 @@ import { clockMoved, mostOrgs } from '../../../../kernel/jobs/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/receiving/arrivals.ts';
-import type { Following } from '../feedback/index.ts';
-import { gatherCalls } from '../gather.ts';
-import type { Holdings } from '../holdings.ts';
-import { makeClaims, mostAtOnce } from '../queue/claim.ts';
-import { leaseSeconds, renewEveryMs } from '../queue/lease.ts';
-import { arrivalsChannel, type GoingOn } from './arriving.ts';
-import { freezeArrivals, type ReadArrival } from './freeze.ts';
-import { type HeldArrival, makeHoldings } from './holdings.ts';
+import { batchCalls } from '../batch-calls.ts';
+import type { ReportResult } from '../feedback/index.ts';
+import type { InFlight } from '../in-flight.ts';
+import { makeClaimLoop, maxPerClaim } from '../queue/claim.ts';
+import { leaseSeconds, renewIntervalMs } from '../queue/lease.ts';
+import { type LeasedArrival, makeInFlightArrivals } from './in-flight.ts';
+import { type ArrivalWorker, arrivalsChannel } from './inbound-message.ts';
+import { type ReadArrival, recordArrivals } from './record-arrivals.ts';
 import { makeResolve } from './resolve.ts';
 
-export interface ReadingOptions {
+export interface ArrivalReaderOptions {
   app: App;
   spool: Spool;
   node: string;
   mailHost: string;
-  /** Told of everything that is done. */
-  counted?(outcome: 'told' | 'report' | 'unreadable' | 'lost'): void;
-  /** Told of every report that was applied: what became of its recipient. */
-  countedReport?(following: Following): void;
+  /** Called for each finished arrival. */
+  onOutcome?(outcome: 'told' | 'report' | 'unreadable' | 'lost'): void;
+  /** Called for each applied report. */
+  onReport?(result: ReportResult): void;
   reader?: Partial<ReaderOptions>;
-  /** For tests: how long a large one waits for its turn. */
-  turnMs?: number;
+  /** For tests: how long a large message waits for a slot. */
+  slotWaitMs?: number;
 }
 
-/** Reads what has arrived, and tells of it. What it works on is under its lease; the rest waits in rows. */
-export interface Readings extends GoingOn {
+/** Reads arrivals. Those in flight are leased by this process; the rest waits as rows. */
+export interface ArrivalReader extends ArrivalWorker {
   readonly reader: Pick<Reader, 'threads' | 'ended'>;
   stop(): Promise<void>;
 }
 
-/** Nobody reads here now. */
-export const nobodyReads: GoingOn = { reserve: () => false, release: () => {}, begin: () => {} };
+/** Stands in while this process reads no arrivals. */
+export const noArrivalReader: ArrivalWorker = { reserve: () => false, release: () => {}, start: () => {} };
 
-/** Of those that are larger than this, so many have their bytes in memory, and of one organization half of them. */
-const sizes = [
+/** Limits how many large messages are in memory at once; one organization has at most half of the slots. */
+const sizeClasses = [
   { above: 1024 * 1024, slots: 2 },
   { above: 65_536, slots: 16 },
 ];
-/** So often it is taken up; after that it is told with what is known without reading it: whatever reads it does not survive it. */
-const mostAttempts = 5;
-/** Until its bytes are looked for again, or its turn. */
-const againSeconds = 60;
-/** What is read so soon after others were told of is told with the next: a batch costs the database some milliseconds, whatever is in it. */
-const paceMs = 100;
-/** Until what was read is told of again, when the database was away. */
-const tellAgainMs = 500;
+/** After this many attempts an arrival is recorded unread: every reader of it was killed. */
+const maxReadAttempts = 5;
+/** Delay before the next attempt when the bytes are missing or no slot was free. */
+const retrySeconds = 60;
+/** Minimum time between two batches of results: a batch costs the database some milliseconds, whatever its size. */
+const recordIntervalMs = 100;
+/** Delay before a result is recorded again after the database was unavailable. */
+const recordRetryMs = 500;
 
-const unread: ReadResult = { kind: 'mail', mail: unreadMail('it could not be read; its content is as it came') };
+const unreadableMail: ReadResult = { kind: 'mail', mail: unreadMail('it could not be read; its content is as it came') };
 
-export function startReadings(options: ReadingOptions): Readings {
+export function startArrivalReader(options: ArrivalReaderOptions): ArrivalReader {
   const { app } = options;
   const reader = makeReader({ resolve: makeResolve(app.dns), ...options.reader });
-  const held = makeHoldings();
-  const turnstiles = sizes.map(({ above, slots }) => ({
+  const inFlight = makeInFlightArrivals();
+  const sizeLimits = sizeClasses.map(({ above, slots }) => ({
     above,
-    turns: makeFairSemaphore({ slots, perOrg: slots / 2, maxWaitingPerOrg: held.room, waitMs: options.turnMs ?? 600_000 }),
+    semaphore: makeFairSemaphore({ slots, perOrg: slots / 2, maxWaitingPerOrg: inFlight.freeSlots, waitMs: options.slotWaitMs ?? 600_000 }),
   }));
-  const freeze = gatherCalls(app, (read: ReadArrival[]) => freezeBatch(options, read), {
-    ...{ name: 'email.freeze', paceMs },
-    fallsApart: (error) => !isUnavailable(error),
+  const recordBatched = batchCalls(app, (read: ReadArrival[]) => recordBatch(options, read), {
+    ...{ name: 'email.freeze', minIntervalMs: recordIntervalMs },
+    isItemError: (error) => !isUnavailable(error),
   });
-  const freezing = new Set<Promise<unknown>>();
-  const turn = { afterOrg: '', isBehind: false };
+  const pendingRecords = new Set<Promise<unknown>>();
+  const cursor = { afterOrg: '', hasBacklog: false };
   let isStopping = false;
 
-  const tell = async (arrival: HeldArrival, result: ReadResult) => {
-    const telling = tellWhenThere(
-      () => freeze({ arrival, result }),
+  const recordResult = async (arrival: LeasedArrival, result: ReadResult) => {
+    const pending = retryWhileUnavailable(
+      () => recordBatched({ arrival, result }),
       () => isStopping,
     );
-    freezing.add(telling);
-    await telling.finally(() => freezing.delete(telling));
+    pendingRecords.add(pending);
+    await pending.finally(() => pendingRecords.delete(pending));
   };
-  const work = async (arrival: HeldArrival) => {
+  const work = async (arrival: LeasedArrival) => {
     try {
       const read = () => readArrival(options, reader, arrival);
-      const crowded = turnstiles.find(({ above }) => arrival.body_bytes > above);
-      const result = crowded ? await crowded.turns.run(arrival.org_id, read).catch(unlessCrowded) : await read();
+      const sizeLimit = sizeLimits.find(({ above }) => arrival.body_bytes > above);
+      const result = sizeLimit ? await sizeLimit.semaphore.run(arrival.org_id, read).catch(undefinedIfThrottled) : await read();
       if (isStopping) return;
-      if (result) await tell(arrival, result);
-      else await app.db.write((tx) => store.putBack(tx, [arrival], againSeconds));
+      if (result) await recordResult(arrival, result);
+      else await app.db.write((tx) => store.putBack(tx, [arrival], retrySeconds));
     } catch (error) {
-      // It is still a row: whoever claims it when the lease lapses goes on.
-      if (!isUnavailable(error)) app.log.warn({ err: error, message: arrival.message_id }, 'mail that arrived could not be told of yet');
+      // The arrival is still a row, and is claimed again when the lease lapses.
+      if (!isUnavailable(error)) app.log.warn({ err: error, message: arrival.message_id }, 'an arrival could not be recorded yet');
     } finally {
-      // What is held when we stop is given back then, with what was read too late.
-      if (!isStopping) held.remove(arrival);
-      // Room is no reason to look if nothing waited for it.
-      if (turn.isBehind) claims.nudge();
+      // At a stop, `stop` releases all arrivals in flight, also those read too late.
+      if (!isStopping) inFlight.remove(arrival);
+      // A freed slot is worth a claim only if rows may wait for one.
+      if (cursor.hasBacklog) claimLoop.nudge();
     }
   };
-  const begin = (born: readonly HeldArrival[]) => {
-    if (isStopping) return void giveBack(app, born);
-    for (const arrival of born) {
-      const kept = held.add(arrival);
+  const start = (arrivals: readonly LeasedArrival[]) => {
+    if (isStopping) return void releaseLeases(app, arrivals);
+    for (const arrival of arrivals) {
+      const kept = inFlight.add(arrival);
       void runFor({ org: arrival.org_id, operation: 'email.read' }, () => work(kept), app.watch);
     }
   };
-  const claims = makeClaims({ app }, async () => {
-    const claimed = await claimMore(options, held, turn);
+  const claimLoop = makeClaimLoop({ app }, async () => {
+    const claimed = await claimArrivals(options, inFlight, cursor);
     if (claimed === 'full') return 'full';
     if (isStopping) {
-      await giveBack(app, claimed.found);
+      await releaseLeases(app, claimed.found);
       return 'none';
     }
-    for (const { org_id } of claimed.found) held.take(org_id);
-    begin(claimed.found);
+    for (const { org_id } of claimed.found) inFlight.reserveClaimed(org_id);
+    start(claimed.found);
     return claimed.mayBeMore ? 'more' : 'none';
   });
-  const renewal = setInterval(() => void renewHeld(app, held), renewEveryMs);
-  const unhear = [app.waker.hear(arrivalsChannel, claims.nudge), app.waker.hear(clockMoved, claims.nudge)];
+  const renewal = setInterval(() => void renewLeases(app, inFlight), renewIntervalMs);
+  const unsubscribe = [app.waker.hear(arrivalsChannel, claimLoop.nudge), app.waker.hear(clockMoved, claimLoop.nudge)];
   return {
     reader,
-    reserve: held.reserve,
-    release: held.release,
-    begin,
+    reserve: inFlight.reserve,
+    release: inFlight.release,
+    start,
     async stop() {
-      held.close();
+      inFlight.close();
       isStopping = true;
-      for (const forget of unhear) forget();
+      for (const forget of unsubscribe) forget();
       clearInterval(renewal);
-      await claims.stop();
+      await claimLoop.stop();
       await reader.stop();
-      await Promise.allSettled([...freezing]);
-      await giveBack(app, [...held.items.values()]);
+      await Promise.allSettled([...pendingRecords]);
+      await releaseLeases(app, [...inFlight.items.values()]);
     },
   };
 }
 
-interface Turn {
-  /** Where the next turn begins: after this organization. */
+interface ClaimCursor {
+  /** The next claim begins after this organization. */
   afterOrg: string;
-  /** Rows may wait for room here: whenever there is some, it is worth a look. */
-  isBehind: boolean;
+  /** Rows may wait for a free slot here, so a freed slot is worth a claim. */
+  hasBacklog: boolean;
 }
 
-/** Takes what waits, of organizations in turn. */
-async function claimMore(
-  { app, node }: ReadingOptions,
-  held: Holdings<HeldArrival>,
-  turn: Turn,
-): Promise<'full' | { found: HeldArrival[]; mayBeMore: boolean }> {
-  const { byOrg: running, perOrg } = held;
-  // What each organization may have depends on what the others have: so a claim is a part of the room, and the next one is judged anew.
-  const limit = Math.min(held.room, mostAtOnce);
-  turn.isBehind = true;
+/** Leases waiting arrivals, organizations in turn. */
+async function claimArrivals(
+  { app, node }: ArrivalReaderOptions,
+  inFlight: InFlight<LeasedArrival>,
+  cursor: ClaimCursor,
+): Promise<'full' | { found: LeasedArrival[]; mayBeMore: boolean }> {
+  const { byOrg: running, maxPerOrg: perOrg } = inFlight;
+  // The limit per organization depends on what the others hold, so one claim takes only part of the free slots.
+  const limit = Math.min(inFlight.freeSlots, maxPerClaim);
+  cursor.hasBacklog = true;
   if (limit === 0) return 'full';
   const found = await app.db.write(async (tx) => {
-    const [, orgs] = await Promise.all([store.findByIndex(tx), store.findOrgs(tx, turn.afterOrg)]);
-    turn.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
-    const wanted = { orgs, running, perOrg, limit, lease: randomUUID(), leaseSeconds, held: [...held.items.keys()], node };
+    const [, orgs] = await Promise.all([store.findByIndex(tx), store.findOrgs(tx, cursor.afterOrg)]);
+    cursor.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
+    const wanted = { orgs, running, perOrg, limit, lease: randomUUID(), leaseSeconds, held: [...inFlight.items.keys()], node };
     return orgs.length ? store.claimArrivals(tx, wanted) : [];
   });
-  turn.isBehind = found.length > 0 || turn.afterOrg !== '' || [...running.values()].some((count) => count >= perOrg);
-  return { found, mayBeMore: found.length === limit || turn.afterOrg !== '' };
+  cursor.hasBacklog = found.length > 0 || cursor.afterOrg !== '' || [...running.values()].some((count) => count >= perOrg);
+  return { found, mayBeMore: found.length === limit || cursor.afterOrg !== '' };
 }
 
-/** Undefined: its bytes are not here now. */
+/** Undefined: the bytes are not available now. */
 async function readArrival(
-  { app, spool, mailHost }: ReadingOptions,
+  { app, spool, mailHost }: ArrivalReaderOptions,
   reader: Reader,
-  arrival: HeldArrival,
+  arrival: LeasedArrival,
 ): Promise<ReadResult | undefined> {
   const isReport = arrival.route_id === null;
-  const given: ReadResult = isReport ? { kind: 'report', report: { kind: 'other', recipients: [] } } : unread;
-  if (arrival.attempts > mostAttempts) return given;
+  const fallback: ReadResult = isReport ? { kind: 'report', report: { kind: 'other', recipients: [] } } : unreadableMail;
+  if (arrival.attempts > maxReadAttempts) return fallback;
   const { message_id: message, body_key: key, body_offset: offset, body_bytes: bytes } = arrival;
   const raw =
     arrival.raw ??
     (await spool
       .read({ key, offset, bytes })
       .then((stream) => stream && buffer(stream))
-      .catch((err: unknown) => app.log.warn({ err, message, key }, 'the content of mail that arrived could not be had')));
+      .catch((err: unknown) => app.log.warn({ err, message, key }, 'the content of an arrival could not be read')));
   if (!raw) {
-    app.log.warn({ message, key }, 'the content of mail that arrived is not here; looking again');
+    app.log.warn({ message, key }, 'the content of an arrival is not available; retrying');
     return undefined;
   }
   const { remoteIp: ip, helo, mailFrom: sender } = arrival.envelope;
@@ -190,49 +212,49 @@ async function readArrival(
   return reader.read(arrival.org_id, reading);
 }
 
-/** It waited for its turn in vain, and nobody has looked at it yet. */
-function unlessCrowded(error: unknown): undefined {
+/** No slot became free in time; the arrival was not read. */
+function undefinedIfThrottled(error: unknown): undefined {
   if (!(error instanceof TenantThrottled)) throw error;
 }
 
-/** A database that is away is no reason to read it again: it is told of once it is back, unless another process has its lease by then. */
-async function tellWhenThere(tell: () => Promise<unknown>, isStopping: () => boolean): Promise<void> {
+/** While the database is unavailable the result is kept and recorded later, unless another process holds the lease by then. */
+async function retryWhileUnavailable(recordResult: () => Promise<unknown>, isStopping: () => boolean): Promise<void> {
   for (;;) {
     try {
-      await tell();
+      await recordResult();
       return;
     } catch (error) {
-      if (!isUnavailable(error) || isLate(error) || isStopping()) throw error;
-      await sleep(tellAgainMs);
+      if (!isUnavailable(error) || isStatementTimeout(error) || isStopping()) throw error;
+      await sleep(recordRetryMs);
     }
   }
 }
 
-/** The database was there, but waited for a lock or worked for too long: soon it would do so again, and all who are told of together with it. */
-const isLate = (error: unknown) => ['55P03', '57014'].includes(String((error as { cause?: { code?: unknown } }).cause?.code));
+/** A lock or statement timeout: an immediate retry would time out again, together with the rest of its batch. */
+const isStatementTimeout = (error: unknown) => ['55P03', '57014'].includes(String((error as { cause?: { code?: unknown } }).cause?.code));
 
-async function freezeBatch(options: ReadingOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
-  const { app, counted, countedReport } = options;
-  const { told, followed } = await app.db.write((tx) => freezeArrivals(tx, app, read));
-  for (const following of followed) countedReport?.(following);
-  for (const { arrival, result } of read) counted?.(told.has(arrival.id) ? nameOutcome(result) : 'lost');
+async function recordBatch(options: ArrivalReaderOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
+  const { app, onOutcome, onReport } = options;
+  const { recorded, reportResults } = await app.db.write((tx) => recordArrivals(tx, app, read));
+  for (const result of reportResults) onReport?.(result);
+  for (const { arrival, result } of read) onOutcome?.(recorded.has(arrival.id) ? outcomeLabel(result) : 'lost');
   return read.map(() => undefined);
 }
 
-function nameOutcome(result: ReadResult): 'told' | 'report' | 'unreadable' {
+function outcomeLabel(result: ReadResult): 'told' | 'report' | 'unreadable' {
   if (result.kind === 'report') return 'report';
   return result.mail.problem === null ? 'told' : 'unreadable';
 }
 
-async function renewHeld(app: App, held: Holdings<HeldArrival>): Promise<void> {
-  const leased = [...held.items.values()].map(({ id, lease }) => ({ id, lease, leaseSeconds }));
+async function renewLeases(app: App, inFlight: InFlight<LeasedArrival>): Promise<void> {
+  const leased = [...inFlight.items.values()].map(({ id, lease }) => ({ id, lease, leaseSeconds }));
   if (leased.length === 0) return;
   await app.db
     .write((tx) => store.renewArrivals(tx, leased))
-    .catch((err) => app.log.warn({ err }, 'leases of mail that arrived could not be renewed'));
+    .catch((err) => app.log.warn({ err }, 'leases of arrivals could not be renewed'));
 }
 
-/** What was not read to its end is free for others at once. */
-async function giveBack(app: App, held: readonly HeldArrival[]): Promise<void> {
-  if (held.length > 0) await app.db.write((tx) => store.putBack(tx, held, 0)).catch(() => {});
+/** Other processes may claim these arrivals at once. */
+async function releaseLeases(app: App, inFlight: readonly LeasedArrival[]): Promise<void> {
+  if (inFlight.length > 0) await app.db.write((tx) => store.putBack(tx, inFlight, 0)).catch(() => {});
 }

@@ -4,42 +4,42 @@ import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { inboundShares, smallBytes } from '../../rules/receiving.ts';
 import { readReceived } from '../../store/receiving/arrivals-taken.ts';
-import { gatherCalls } from '../gather.ts';
+import { batchCalls } from '../batch-calls.ts';
 import { largePrefix } from '../intake/prepare.ts';
 import { retrySealed } from '../segments.ts';
-import type { Arriving, ReceptionOptions } from './arriving.ts';
-import { type Batch, fullMs, overheadBytes, type Refusals, type Taken, writeBatch } from './batch.ts';
+import { fullCooldownMs, type InboundBatchOptions, type RecentRefusals, rowOverheadBytes, type TakeResult, writeBatch } from './batch.ts';
+import type { InboundIntakeOptions, InboundMessage } from './inbound-message.ts';
 
-export interface Reception {
-  /** The id in the log of the first message that it became, once it is on disk and in the log. Throws a Refusal that says why not. */
-  take(arriving: Arriving): Promise<string>;
-  /** A large message becomes an object while it comes in. */
+export interface InboundIntake {
+  /** Resolves with the log id of the first row, once the message is on disk and in the log. Throws a Refusal with the reason otherwise. */
+  take(message: InboundMessage): Promise<string>;
+  /** Streams a large message into an object. */
   store(stream: Readable): Promise<{ key: string; bytes: number }>;
-  /** Nobody was told that it was taken. */
+  /** Removes the object of a message that was not accepted. */
   discard(key: string): void;
-  /** Whether an organization had no room for mail of this sender a moment ago, or had none lately and has none for so many bytes now. */
+  /** Whether the organization's quota was full for this sender in the last 30 s; or was full within a day and has no room for `bytes` now. */
   isFull(org: string, bytes: number, sender: string): Promise<boolean>;
 }
 
-/** So long it is asked about before a message comes: servers that heard of it come again within hours. */
-const rememberMs = 86_400_000;
-/** What is put before a message is no larger. */
-const traceBytes = 1_024;
-/** A batch costs the database about a millisecond of its own: what comes so soon after the one before is gathered. */
-const paceMs = 20;
+/** After a refusal the quota is checked before DATA for this long: remote servers retry within hours. */
+const refusalMemoryMs = 86_400_000;
+/** Upper bound for the trace header that precedes a message. */
+const maxTraceBytes = 1_024;
+/** Minimum time between two batches: each costs the database about a millisecond, whatever its size. */
+const minBatchIntervalMs = 20;
 
-/** Takes what arrives: one write, one sync and one transaction for all that came meanwhile. See intake/index.ts, which does so for what leaves. */
-export function openReception(options: ReceptionOptions): Reception {
+/** Accepts inbound mail in batches: one write, one sync and one transaction each. intake/index.ts does the same for outgoing mail. */
+export function openInboundIntake(options: InboundIntakeOptions): InboundIntake {
   const { app } = options;
-  const full = makeRefusals();
-  const batch: Batch = { ...options, knownSegments: new Set<string>(), full };
-  const take = gatherCalls(app, (all: Arriving[]) => takeBatch(batch, all), {
-    ...{ name: 'email.reception', paceMs },
-    orgsOf: ({ to }) => to.map(({ destination }) => destination.org),
+  const recentRefusals = makeRecentRefusals();
+  const batch: InboundBatchOptions = { ...options, knownSegments: new Set<string>(), recentRefusals };
+  const take = batchCalls(app, (messages: InboundMessage[]) => takeBatch(batch, messages), {
+    ...{ name: 'email.reception', minIntervalMs: minBatchIntervalMs },
+    orgsOf: ({ destinations: to }) => to.map(({ destination }) => destination.org),
   });
   return {
-    async take(arriving) {
-      const taken = await take(arriving);
+    async take(message) {
+      const taken = await take(message);
       if ('error' in taken) throw taken.error;
       return taken.id;
     },
@@ -49,37 +49,42 @@ export function openReception(options: ReceptionOptions): Reception {
       return { key, bytes: size };
     },
     discard: (key) => {
-      app.storage.remove(key).catch((err) => app.log.warn({ err, key }, 'content of mail that was not taken is not removed yet'));
+      app.storage.remove(key).catch((err) => app.log.warn({ err, key }, 'the content of refused inbound mail is not removed yet'));
     },
     async isFull(org, bytes, sender) {
-      if (full.was('full', org, fullMs) || full.was('sender', `${org} ${sender}`, fullMs)) return true;
-      if (!full.was('full', org, rememberMs) && !full.was('large', org, rememberMs)) return false;
+      if (
+        recentRefusals.refusedWithin('full', org, fullCooldownMs) ||
+        recentRefusals.refusedWithin('sender', `${org} ${sender}`, fullCooldownMs)
+      )
+        return true;
+      if (!recentRefusals.refusedWithin('full', org, refusalMemoryMs) && !recentRefusals.refusedWithin('large', org, refusalMemoryMs))
+        return false;
       const stored = await app.db.read((tx) => readReceived(tx, org));
       const shares = inboundShares(app.config.email_inbound_quota_bytes);
-      return stored + bytes + traceBytes + overheadBytes > (bytes > smallBytes ? shares.large : shares.small);
+      return stored + bytes + maxTraceBytes + rowOverheadBytes > (bytes > smallBytes ? shares.large : shares.small);
     },
   };
 }
 
-/** What was refused lately, so that the next message is not read to its end for nothing. */
-function makeRefusals(): Refusals {
+/** Remembers refusals, so that the next message is refused before its content is read. */
+function makeRecentRefusals(): RecentRefusals {
   const noted = new Map<string, number>();
   return {
     note(what, name) {
       if (noted.size > 10_000) noted.clear();
       noted.set(`${what} ${name}`, performance.now());
     },
-    was: (what, name, ms) => performance.now() - (noted.get(`${what} ${name}`) ?? Number.NEGATIVE_INFINITY) < ms,
+    refusedWithin: (what, name, ms) => performance.now() - (noted.get(`${what} ${name}`) ?? Number.NEGATIVE_INFINITY) < ms,
   };
 }
 
-async function takeBatch(options: Batch, all: readonly Arriving[]): Promise<Taken[]> {
+async function takeBatch(options: InboundBatchOptions, messages: readonly InboundMessage[]): Promise<TakeResult[]> {
   try {
-    return await retrySealed(options.spool, () => writeBatch(options, all));
+    return await retrySealed(options.spool, () => writeBatch(options, messages));
   } catch (error) {
-    const isLast = all.length === 1 || !isAboutData(error);
+    const isLast = messages.length === 1 || !isAboutData(error);
     if (isLast && !(error instanceof Refusal))
-      options.app.log.warn({ err: error, messages: all.length }, 'mail that arrived was not taken');
+      options.app.log.warn({ err: error, messages: messages.length }, 'inbound mail was not accepted');
     throw error;
   }
 }

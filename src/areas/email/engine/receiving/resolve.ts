@@ -9,7 +9,7 @@ const codes: Record<Exclude<DnsAnswer['outcome'], 'found'>, string> = {
   timeout: 'ETIMEOUT',
 };
 
-/** The kernel's DNS as those who verify mail ask it: in the shapes and with the codes of Node's resolver. */
+/** Adapts the kernel's DNS to the record shapes and error codes of Node's resolver, which the mail verifier expects. */
 export const makeResolve =
   (dns: Dns): Resolve =>
   async (name, rrtype, signal) => {

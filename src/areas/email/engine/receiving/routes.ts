@@ -8,8 +8,8 @@ import * as store from '../../store/receiving/routes.ts';
 import { lockWebhook } from '../../store/webhooks.ts';
 import { lockDomain } from '../domains/claims.ts';
 
-/** A message is held against all routes of its domain. */
-const mostRoutes = 500;
+/** Each message is compared with all routes of its domain. */
+const maxRoutesPerDomain = 500;
 
 export interface NewRoute {
   domainId: string;
@@ -17,14 +17,14 @@ export interface NewRoute {
   endpointId: string;
 }
 
-/** Domain and endpoint are locked, so that neither goes while the route comes. */
+/** Locks domain and endpoint, so that neither is deleted while the route is created. */
 export async function createRoute(tx: Tx, ctx: Ctx, wanted: NewRoute): Promise<store.RouteRow> {
   const domain = await lockDomain(tx, ctx, wanted.domainId, 'domainId');
   if (!(await lockWebhook(tx, ctx.org, wanted.endpointId))) notFound('endpointId: the organization has no such webhook endpoint');
   if (domain.receive_state === 'none')
     conflict(`${domain.name} is not armed for receiving; do that first (POST /email/domains/${domain.id}/receive)`);
-  if ((await store.countRoutes(tx, domain.id)) >= mostRoutes)
-    forbidden(`${domain.name} has ${mostRoutes} routes, as many as it may; delete one first`, { code: 'quota_reached' });
+  if ((await store.countRoutes(tx, domain.id)) >= maxRoutesPerDomain)
+    forbidden(`${domain.name} has ${maxRoutesPerDomain} routes, as many as it may; delete one first`, { code: 'quota_reached' });
   const pattern = foldPattern(wanted.pattern);
   const made = await store.insertRoute(tx, ctx.org, { ...wanted, pattern });
   if (!made) return conflict(`${domain.name} has a route for ${pattern} already; delete it first`);
@@ -32,7 +32,7 @@ export async function createRoute(tx: Tx, ctx: Ctx, wanted: NewRoute): Promise<s
   return made;
 }
 
-/** The route of the acting organization, once the caller may do to its domain what the operation does: 404 before 403. */
+/** Locks a route of the caller's organization and checks the caller's right to its domain: 404 before 403. */
 export async function lockRoute(tx: Tx, ctx: Ctx, id: string): Promise<store.RouteRow> {
   const route = (await store.lockRoute(tx, ctx.org, id)) ?? notFound('route');
   ctx.require(route.domain_id);

@@ -1,7 +1,7 @@
-/** Durations, from an arbitrary beginning. Tests move it. */
+/** A monotonic clock. Tests move it. */
 export interface Clock {
   now(): number;
-  /** Calls once, later; the answer calls it off. Keeps no process alive. */
+  /** Calls `then` once; the returned function cancels it. The timer keeps no process alive. */
   after(ms: number, then: () => void): () => void;
 }
 

@@ -1,3 +1,21 @@
+/**
+ * Sending: delivers one message to one recipient's mail servers by SMTP. Each process has one sender for tenants' mail and one for the product's own.
+ *
+ * Actors: `SiteSender` finds the route; a `Site` (site.ts) is one set of mail servers in one order, or the smart host; `ConnectionSlots` (slots.ts)
+ * limits connections of all sites; open-site.ts opens sessions, with the TLS requirements of plan-tls.ts; outcome.ts turns replies into outcomes.
+ *
+ * Flow: `send` → route from the cache or by DNS lookup (MX, MTA-STS) → the site's round-robin queue, organizations in turn → an idle session, or a new
+ * one (slot, token bucket of connections per minute) → MAIL, RCPT, DATA → reply → outcome. At most 2,000 messages wait here
+ * for one site, 500 of them of one organization. A message that waited ten minutes goes back to its row.
+ *
+ * States of a site: on trial (one connection) → proven after its first answered message (connection limit by rules/site.ts: raised slowly, halved when
+ * the site asks for less) → backoff after a failed connection, or after three lost sessions in a row. Each backoff is longer; then the site is on trial again.
+ *
+ * Outcomes: delivered; bounced; deferred (a temporary refusal of this message); waits (the site or this server is the reason, no attempt was made).
+ *
+ * All state is in memory. After a crash the queue's leases lapse and its rows are sent by another process; every site starts on trial.
+ */
+
 import type { SecureContext } from 'node:tls';
 import type { Dns } from '../../../../kernel/dns/index.ts';
 import type { Guard, TlsOptions } from '../../../../kernel/guard/index.ts';
@@ -7,42 +25,42 @@ import { makeRoutes, type Route, type Routes, siteKey, type ToHosts } from '../.
 import { type Timeouts, usualTimeouts } from '../../clients/smtp/conversation.ts';
 import type { Session } from '../../clients/smtp/session.ts';
 import { limitsOf, type SiteLimits } from '../../rules/site.ts';
-import type { Outcome, Outgoing, OwnReason, Sender } from '../outgoing.ts';
+import type { LocalReason, Outcome, Outgoing, Sender } from '../outgoing.ts';
 import { type Clock, realClock } from './clock.ts';
-import { makeOpener, type Reach, rememberBrokenTls } from './open-site.ts';
+import { type ConnectOptions, makeBrokenTlsCache, makeSessionOpener } from './open-site.ts';
 import { planTls } from './plan-tls.ts';
 import { Site } from './site.ts';
-import { Slots } from './slots.ts';
+import { ConnectionSlots } from './slots.ts';
 import { openSmartHost, readSmartHost } from './smart-host.ts';
 
 export interface SenderOptions {
   guard: Guard;
   dns: Dns;
   log: Logger;
-  /** Who we are, in EHLO. */
+  /** This server's name in EHLO. */
   hostname: string;
-  /** The port on which mail servers listen. */
+  /** The port of remote mail servers. */
   port: number;
-  /** smtp:// or smtps://; empty: straight to where mail is taken in. */
+  /** smtp:// or smtps://; empty: straight to the recipients' mail servers. */
   smartHost?: string;
-  /** Reaches the smart host, which is the operator's own and may be at a private address. */
+  /** Reaches the smart host: the operator's own server, which may have a private address. */
   operatorGuard?: Guard;
-  /** Connections of all sites together: 200. */
-  connections?: number;
-  /** Messages that wait here for one site, and of one organization among them. The rest waits in the queue. */
-  heldPerSite?: number;
-  heldPerOrg?: number;
+  /** Connections to all sites together; 200 by default. */
+  maxConnections?: number;
+  /** Messages that wait here for one site, in total and per organization. The rest waits in the queue. */
+  maxWaitingPerSite?: number;
+  maxWaitingPerOrg?: number;
   idleMs?: number;
   timeouts?: Partial<Timeouts>;
   limits?: Partial<SiteLimits>;
   context?: SecureContext;
-  /** Where MTA-STS policies are served, in tests. */
+  /** For tests: where MTA-STS policies are served. */
   policies?: { port: number; tls: TlsOptions };
   clock?: Clock;
   random?: () => number;
 }
 
-const mostSites = 10_000;
+const maxSites = 10_000;
 
 type Settle = (outcome: Outcome) => void;
 
@@ -52,16 +70,16 @@ class SiteSender implements Sender {
   readonly #options: SenderOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #slots: Slots;
+  readonly #slots: ConnectionSlots;
   readonly #routes: Routes;
-  readonly #reach: Reach;
+  readonly #connectOptions: ConnectOptions;
   readonly #sites = new Map<string, Site>();
-  /** The site of each route that is remembered, by its name: naming it anew for each message costs more than finding it. */
+  /** The site key of each cached route: computing it costs more than the lookup. */
   readonly #keys = new WeakMap<ToHosts, string>();
   readonly #smartSite: Site | undefined;
-  readonly #ending = new AbortController();
+  readonly #stopping = new AbortController();
   #isStopped = false;
-  #underWay = 0;
+  #inFlight = 0;
   #onIdle: (() => void) | undefined;
 
   constructor(options: SenderOptions) {
@@ -69,89 +87,100 @@ class SiteSender implements Sender {
     this.#options = options;
     this.#clock = clock;
     this.#random = random;
-    this.#slots = new Slots(options.connections ?? 200, clock);
+    this.#slots = new ConnectionSlots(options.maxConnections ?? 200, clock);
     const policyOf = makeMtaSts({ dns, guard, log, now: clock.now, ...options.policies });
     this.#routes = makeRoutes({ dns, now: clock.now, policyOf });
-    this.#reach = {
+    this.#connectOptions = {
       ...{ guard, port: options.port, hostname: options.hostname, timeouts: { ...usualTimeouts, ...options.timeouts }, clock, random },
       ...(context === undefined ? {} : { context }),
-      brokenTls: rememberBrokenTls(),
+      brokenTls: makeBrokenTlsCache(),
     };
     const smartHost = options.smartHost ? readSmartHost(options.smartHost) : undefined;
-    const open = smartHost && openSmartHost(this.#reach, smartHost, options.operatorGuard ?? guard);
+    const open = smartHost && openSmartHost(this.#connectOptions, smartHost, options.operatorGuard ?? guard);
     this.#smartSite = smartHost && this.#addSite(smartHost.name, limitsOf([]), open!, true);
   }
 
   send(item: Outgoing): Promise<Outcome> {
     return new Promise((resolve) => {
-      this.#underWay += 1;
+      this.#inFlight += 1;
       this.#route(item, (outcome) => {
-        this.#underWay -= 1;
-        if (this.#underWay === 0) this.#onIdle?.();
+        this.#inFlight -= 1;
+        if (this.#inFlight === 0) this.#onIdle?.();
         resolve(outcome);
       });
     });
   }
 
-  restOf(domain: string, org: string): number {
+  backoffSeconds(domain: string, org: string): number {
     const route = this.#smartSite === undefined ? this.#routes.known(domain, org) : undefined;
     if (route?.kind === 'unknown') return 15;
     const site = this.#smartSite ?? (route?.kind === 'hosts' ? this.#sites.get(this.#keyOf(route)) : undefined);
     if (site === undefined) return 0;
-    return Math.max(site.rest, this.#hasRoom(site, org) ? 0 : 1);
+    return Math.max(site.backoffSeconds, this.#hasRoom(site, org) ? 0 : 1);
   }
 
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
     for (const site of this.#sites.values()) site.stop();
-    if (this.#underWay > 0) {
+    if (this.#inFlight > 0) {
       const done = new Promise<void>((resolve) => {
         this.#onIdle = resolve;
       });
       const cancel = this.#clock.after(graceMs, () => {
         for (const site of this.#sites.values()) site.abandon();
       });
-      // Whoever is still being looked up is answered by `#follow`, which finds every site stopped.
+      // Messages whose domain is still being looked up are settled by `#deliverTo`, which finds the sender stopped.
       await done;
       cancel();
     }
-    this.#ending.abort(new Error('this server stops'));
+    this.#stopping.abort(new Error('this server stops'));
   }
 
   sites(): SiteState[] {
-    return Array.from(this.#sites, ([key, { connections, pace, held, rest }]) => ({ key, connections, pace, held, rest }));
+    return Array.from(this.#sites, ([key, { connections, maxConnections, waiting, backoffSeconds }]) => ({
+      key,
+      connections,
+      maxConnections,
+      waiting,
+      backoffSeconds,
+    }));
   }
 
   #route(item: Outgoing, settle: Settle) {
-    if (this.#isStopped) return settle(waits(0, 'this server stops', 'stop'));
-    if (this.#smartSite !== undefined) return this.#give(this.#smartSite, item, settle);
+    if (this.#isStopped) return settle(waitOutcome(0, 'this server stops', 'stop'));
+    if (this.#smartSite !== undefined) return this.#enqueue(this.#smartSite, item, settle);
     const known = this.#routes.known(item.domain, item.org);
-    if (known !== undefined) return this.#follow(known, item, settle);
+    if (known !== undefined) return this.#deliverTo(known, item, settle);
     this.#routes.find(item.domain, item.org).then(
-      (found) => (found ? this.#follow(found, item, settle) : settle(waits(5, 'too many domains are being looked up at once'))),
+      (found) => (found ? this.#deliverTo(found, item, settle) : settle(waitOutcome(5, 'too many domains are being looked up at once'))),
       (error) => {
         this.#options.log.error({ err: error, domain: item.domain }, 'a domain could not be looked up');
-        settle(waits(60, `the mail servers of ${item.domain} could not be looked up`));
+        settle(waitOutcome(60, `the mail servers of ${item.domain} could not be looked up`));
       },
     );
   }
 
-  #follow(route: Route, item: Outgoing, settle: Settle) {
-    if (this.#isStopped) return settle(waits(0, 'this server stops', 'stop'));
-    if (route.kind === 'hosts') return this.#give(this.#siteOf(route), item, settle);
-    const told = { stage: 'connect', response: route.sentence };
-    if (route.kind === 'none') return settle({ kind: 'bounced', bounceType: 'hard', class: 'BadDomain', told });
-    settle({ kind: 'waits', afterSeconds: 60 + Math.round(60 * this.#random()), told, ...(route.isOurs ? { because: 'ours' } : {}) });
+  #deliverTo(route: Route, item: Outgoing, settle: Settle) {
+    if (this.#isStopped) return settle(waitOutcome(0, 'this server stops', 'stop'));
+    if (route.kind === 'hosts') return this.#enqueue(this.#siteOf(route), item, settle);
+    const serverReply = { stage: 'connect', response: route.sentence };
+    if (route.kind === 'none') return settle({ kind: 'bounced', bounceType: 'hard', class: 'BadDomain', serverReply });
+    settle({
+      kind: 'waits',
+      afterSeconds: 60 + Math.round(60 * this.#random()),
+      serverReply,
+      ...(route.isOurs ? { because: 'ours' } : {}),
+    });
   }
 
-  #give(site: Site, item: Outgoing, settle: Settle) {
-    if (this.#hasRoom(site, item.org)) return site.take(item, settle);
-    settle(waits(1, 'enough mail for this site waits here already'));
+  #enqueue(site: Site, item: Outgoing, settle: Settle) {
+    if (this.#hasRoom(site, item.org)) return site.enqueue(item, settle);
+    settle(waitOutcome(1, 'enough mail for this site waits here already'));
   }
 
   #hasRoom(site: Site, org: string): boolean {
-    const { heldPerSite = 2_000, heldPerOrg = 500 } = this.#options;
-    return site.held < heldPerSite && site.heldOf(org) < heldPerOrg;
+    const { maxWaitingPerSite = 2_000, maxWaitingPerOrg = 500 } = this.#options;
+    return site.waiting < maxWaitingPerSite && site.waitingOf(org) < maxWaitingPerOrg;
   }
 
   #keyOf(route: ToHosts): string {
@@ -166,15 +195,15 @@ class SiteSender implements Sender {
     if (known !== undefined) return known;
     const limits = limitsOf(route.hosts.map(({ name }) => name));
     const { dns, port } = this.#options;
-    return this.#addSite(key, limits, makeOpener(this.#reach, route.hosts, planTls(route, limits, dns, port)), false);
+    return this.#addSite(key, limits, makeSessionOpener(this.#connectOptions, route.hosts, planTls(route, limits, dns, port)), false);
   }
 
   #addSite(key: string, limits: SiteLimits, open: (signal: AbortSignal) => Promise<Session>, isSmartHost: boolean): Site {
-    if (this.#sites.size >= mostSites) for (const [old, site] of this.#sites) if (site.isForgettable) this.#sites.delete(old);
+    if (this.#sites.size >= maxSites) for (const [old, site] of this.#sites) if (site.isEvictable) this.#sites.delete(old);
     const site = new Site({
       ...{ key, open, isSmartHost, slots: this.#slots, clock: this.#clock, random: this.#random },
       log: this.#options.log,
-      signal: this.#ending.signal,
+      signal: this.#stopping.signal,
       limits: { ...limits, ...this.#options.limits },
       idleMs: this.#options.idleMs ?? 30_000,
     });
@@ -183,19 +212,19 @@ class SiteSender implements Sender {
   }
 }
 
-const waits = (afterSeconds: number, response: string, because: OwnReason = 'ours'): Outcome => ({
+const waitOutcome = (afterSeconds: number, response: string, because: LocalReason = 'ours'): Outcome => ({
   kind: 'waits',
   afterSeconds,
-  told: { stage: 'connect', response },
+  serverReply: { stage: 'connect', response },
   because,
 });
 
-/** For metrics and whoever asks why mail waits. */
+/** A snapshot of one site, for metrics and tests. */
 export interface SiteState {
   key: string;
   connections: number;
-  pace: number;
-  held: number;
-  /** Seconds for which it is left alone. */
-  rest: number;
+  maxConnections: number;
+  waiting: number;
+  /** Remaining seconds of backoff. */
+  backoffSeconds: number;
 }

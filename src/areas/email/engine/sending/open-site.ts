@@ -10,59 +10,63 @@ import { openSession, type TlsPlan } from '../../clients/smtp/open-session.ts';
 import type { Session } from '../../clients/smtp/session.ts';
 import type { Clock } from './clock.ts';
 
-/** What is needed to reach any mail server. */
-export interface Reach {
+/** What every connection to a mail server needs. */
+export interface ConnectOptions {
   guard: Guard;
   port: number;
   hostname: string;
   timeouts: Timeouts;
   clock: Clock;
   random: () => number;
-  /** Authorities to trust instead of the public ones. */
+  /** Certificate authorities to trust instead of the public ones. */
   context?: SecureContext;
-  /** Hosts whose handshake failed, and until when they are spoken to in the clear. */
+  /** Hosts whose TLS handshake failed, and until when they get mail in the clear. */
   brokenTls: LRUCache<string, number>;
 }
 
-export const rememberBrokenTls = () => new LRUCache<string, number>(boundedTo(10_000));
+export const makeBrokenTlsCache = () => new LRUCache<string, number>(boundedTo(10_000));
 
-const brokenForMs = 6 * 3_600_000;
-const mostTried = 5;
-/** A host that was not reached is asked last for a while: its neighbours answer, and each try costs half a minute. */
-const shunnedMs = 5 * 60_000;
+const brokenTlsMs = 6 * 3_600_000;
+const maxHostsTried = 5;
+/** An unreachable host is tried last for this long: its neighbours answer, and each failed try costs half a minute. */
+const hostCooldownMs = 5 * 60_000;
 
-/** How one host must be spoken to; a sentence: not at all. */
+/** The TLS requirements for one host; a string is the reason not to connect at all. */
 export type PlanFor = (host: string) => Promise<TlsPlan | string>;
 
-/** Opens sessions with the best of a site's hosts that answers. */
-export function makeOpener(reach: Reach, hosts: readonly MxHost[], planFor: PlanFor): (signal: AbortSignal) => Promise<Session> {
-  const shunned = new Map<string, number>();
-  const isShunned = ({ name }: MxHost) => (shunned.get(name) ?? 0) > reach.clock.now();
+/** Opens a session with the most preferred of a site's hosts that answers. */
+export function makeSessionOpener(
+  options: ConnectOptions,
+  hosts: readonly MxHost[],
+  planFor: PlanFor,
+): (signal: AbortSignal) => Promise<Session> {
+  const coolingDown = new Map<string, number>();
+  const isCoolingDown = ({ name }: MxHost) => (coolingDown.get(name) ?? 0) > options.clock.now();
   return async (signal) => {
-    const ordered = inOrder(hosts, reach.random);
-    const tried = [...ordered.filter((host) => !isShunned(host)), ...ordered.filter(isShunned)].slice(0, mostTried);
+    const ordered = inOrder(hosts, options.random);
+    const tried = [...ordered.filter((host) => !isCoolingDown(host)), ...ordered.filter(isCoolingDown)].slice(0, maxHostsTried);
     let refusal: GuardRefusal | undefined;
     let failure: unknown;
     for (const { name } of tried) {
       try {
-        const session = await openHost(reach, name, await planFor(name), signal);
-        shunned.delete(name);
+        const session = await openHost(options, name, await planFor(name), signal);
+        coolingDown.delete(name);
         return session;
       } catch (error) {
-        // Neither is a reason to shun the host.
+        // Neither says anything about the host.
         if (signal.aborted || error instanceof TenantThrottled) throw error;
         if (error instanceof GuardRefusal) refusal ??= error;
         else failure ??= error;
-        shunned.set(name, reach.clock.now() + shunnedMs);
+        coolingDown.set(name, options.clock.now() + hostCooldownMs);
       }
     }
     throw failure ?? refusal;
   };
 }
 
-async function openHost(reach: Reach, host: string, plan: TlsPlan | string, signal: AbortSignal): Promise<Session> {
+async function openHost(options: ConnectOptions, host: string, plan: TlsPlan | string, signal: AbortSignal): Promise<Session> {
   if (typeof plan === 'string') throw new SmtpFailure('starttls', 'tls', plan);
-  const { guard, port, hostname, timeouts, clock, brokenTls, context } = reach;
+  const { guard, port, hostname, timeouts, clock, brokenTls, context } = options;
   const open = (tls: TlsPlan) =>
     openSession({
       guard,
@@ -79,9 +83,9 @@ async function openHost(reach: Reach, host: string, plan: TlsPlan | string, sign
   try {
     return await open(plan);
   } catch (error) {
-    // RFC 7435: where nobody demands TLS, a broken one is no reason to keep mail back.
+    // RFC 7435: where no policy requires TLS, a failed handshake is no reason to hold mail back.
     if (!(error instanceof SmtpFailure) || error.kind !== 'tls' || signal.aborted) throw error;
-    brokenTls.set(host, clock.now() + brokenForMs);
+    brokenTls.set(host, clock.now() + brokenTlsMs);
     return open({ ...plan, when: 'never' });
   }
 }

@@ -6,8 +6,8 @@ import type { SiteLimits } from '../../rules/site.ts';
 import type { PlanFor } from './open-site.ts';
 
 /**
- * How each host of a site must be spoken to. What the signed DNS says of a certificate counts most (RFC 7672); then what the domain
- * enforces (RFC 8461); then what the provider is known for. Else TLS where it is offered, with any certificate.
+ * The TLS requirements for each host of a site. DANE records in signed DNS count most (RFC 7672), then the domain's MTA-STS policy (RFC 8461),
+ * then what is known of the provider. Otherwise TLS is used where offered, with any certificate.
  */
 export function planTls({ authentic, enforced }: ToHosts, { requiresTls }: SiteLimits, dns: Dns, port: number): PlanFor {
   return async (host) => {

@@ -6,169 +6,168 @@ import type { Decision, Session } from '../../clients/smtp/session.ts';
 import { asksForLess, judgeReply } from '../../rules/bounces/reply.ts';
 import { delayAfter, restAfter } from '../../rules/retry.ts';
 import { firstPace, notePace, type Pace, type SiteLimits } from '../../rules/site.ts';
-import type { Outcome, Outgoing, OwnReason, Told } from '../outgoing.ts';
+import type { LocalReason, Outcome, Outgoing, ServerReply } from '../outgoing.ts';
 import type { Clock } from './clock.ts';
-import { outcomeOf, tellDecision, tellFailure } from './outcome.ts';
-import type { Slot, Slots, SlotUser } from './slots.ts';
-import { Turns } from './turns.ts';
+import { outcomeOf, replyOfDecision, replyOfFailure } from './outcome.ts';
+import { RoundRobinQueue } from './round-robin-queue.ts';
+import type { ConnectionSlots, Slot, SlotHolder } from './slots.ts';
 
-/** What a site is given. */
-export interface SiteNeeds {
+export interface SiteOptions {
   key: string;
   limits: SiteLimits;
   isSmartHost: boolean;
-  /** A session with one of its hosts; throws what stood in the way. */
+  /** Opens a session with one of the site's hosts. */
   open(signal: AbortSignal): Promise<Session>;
-  slots: Slots;
+  slots: ConnectionSlots;
   clock: Clock;
   random: () => number;
   log: Logger;
-  /** Sessions without work are closed after so long. */
+  /** An idle session is closed after this long. */
   idleMs: number;
-  /** Aborted when this server stops without further patience. */
+  /** Aborted once the grace period of a stop is over. */
   signal: AbortSignal;
 }
 
-interface Held {
+interface WaitingMessage {
   item: Outgoing;
-  /** When it came to stand in this line. */
-  since: number;
+  /** Monotonic milliseconds. */
+  queuedAt: number;
   settle: (outcome: Outcome) => void;
-  /** It met a session that had ended unnoticed; that happens once. */
+  /** It met a session that the remote server had closed already. It is retried at once only the first time. */
   isRetried: boolean;
 }
 
-interface Line {
+interface SiteConnection {
   session: Session;
   slot: Slot;
   cancelIdle: (() => void) | undefined;
   isRetiring: boolean;
 }
 
-/** Sessions that break in the middle of a message say something about it; so many in a row say something about the site. */
-const lossesThatCount = 3;
-/** So long a message stands in this line. Then it goes back to its row, where its reason is seen and its days are counted. */
-const patienceMs = 600_000;
-const overdueSeconds = 60;
-const crowdedSeconds = 5;
-const stops: Told = { stage: 'connect', response: 'this server stops' };
+/** One session lost in the middle of a message defers that message; this many in a row put the site in backoff. */
+const maxLossesInARow = 3;
+/** Longest wait for a connection. Then the message goes back to its row, where users see the reason. */
+const maxQueueMs = 600_000;
+const overdueRetrySeconds = 60;
+const throttledRetrySeconds = 5;
+const stoppingReply: ServerReply = { stage: 'connect', response: 'this server stops' };
 
-/** One set of mail servers: who waits for it, the sessions with it, and its pace. */
-export class Site implements SlotUser {
-  readonly #needs: SiteNeeds;
-  readonly #turns = new Turns<Held>();
-  readonly #lines = new Set<Line>();
-  readonly #idle: Line[] = [];
+/** One set of mail servers: the messages that wait for it, its connections, its connection limit and its backoff. */
+export class Site implements SlotHolder {
+  readonly #options: SiteOptions;
+  readonly #queue = new RoundRobinQueue<WaitingMessage>();
+  readonly #openConnections = new Set<SiteConnection>();
+  readonly #idle: SiteConnection[] = [];
   #opening = 0;
   #retiring = 0;
   #pace: Pace;
   #isProven = false;
   #failures = 0;
   #losses = 0;
-  #restUntil = 0;
-  #told: Told | undefined;
+  #backoffUntil = 0;
+  #lastFailure: ServerReply | undefined;
   #tokens: number;
   #tokensAt: number;
   #cancelRefill: (() => void) | undefined;
-  #cancelPatience: (() => void) | undefined;
+  #cancelQueueTimer: (() => void) | undefined;
   #isStopped = false;
 
-  constructor(needs: SiteNeeds) {
-    this.#needs = needs;
-    const now = needs.clock.now();
-    this.#pace = firstPace(needs.limits.connections, now);
-    this.#tokens = needs.limits.connectionsPerMinute;
+  constructor(options: SiteOptions) {
+    this.#options = options;
+    const now = options.clock.now();
+    this.#pace = firstPace(options.limits.connections, now);
+    this.#tokens = options.limits.connectionsPerMinute;
     this.#tokensAt = now;
   }
 
   get connections(): number {
-    return this.#lines.size + this.#opening;
+    return this.#openConnections.size + this.#opening;
   }
 
   get active(): number {
     return this.connections - this.#retiring;
   }
 
-  get held(): number {
-    return this.#turns.size;
+  get waiting(): number {
+    return this.#queue.size;
   }
 
-  /** How many connections it may have, as it is now. */
-  get pace(): number {
+  /** The current connection limit: one until the site has answered a message. */
+  get maxConnections(): number {
     return this.#isProven ? this.#pace.connections : 1;
   }
 
-  heldOf(org: string): number {
-    return this.#turns.sizeOf(org);
+  waitingOf(org: string): number {
+    return this.#queue.sizeOf(org);
   }
 
-  /** Seconds for which it is left alone. */
-  get rest(): number {
-    return Math.max(0, Math.ceil((this.#restUntil - this.#needs.clock.now()) / 1000));
+  /** Remaining seconds of backoff. */
+  get backoffSeconds(): number {
+    return Math.max(0, Math.ceil((this.#backoffUntil - this.#options.clock.now()) / 1000));
   }
 
-  get isForgettable(): boolean {
-    return this.connections === 0 && this.held === 0 && this.rest === 0;
+  get isEvictable(): boolean {
+    return this.connections === 0 && this.waiting === 0 && this.backoffSeconds === 0;
   }
 
-  take(item: Outgoing, settle: (outcome: Outcome) => void) {
-    if (this.#isStopped) return settle(this.#wait(0, stops, 'stop'));
-    if (this.rest > 0) return settle(this.#wait(this.rest, this.#told!));
-    this.#turns.push(item.org, { item, settle, isRetried: false, since: this.#needs.clock.now() });
-    this.#watchPatience();
-    this.serve();
+  enqueue(item: Outgoing, settle: (outcome: Outcome) => void) {
+    if (this.#isStopped) return settle(this.#waitOutcome(0, stoppingReply, 'stop'));
+    if (this.backoffSeconds > 0) return settle(this.#waitOutcome(this.backoffSeconds, this.#lastFailure!));
+    this.#queue.push(item.org, { item, settle, isRetried: false, queuedAt: this.#options.clock.now() });
+    this.#watchQueueTime();
+    this.dispatch();
   }
 
-  /** One timer for all who wait here. */
-  #watchPatience() {
-    const { clock } = this.#needs;
-    this.#cancelPatience ??= clock.after(patienceMs / 2, () => {
-      this.#cancelPatience = undefined;
-      const waiting = this.held;
-      const overdue = this.#turns.removeWhile(({ since }) => clock.now() - since >= patienceMs);
-      const response = `its turn did not come within ${patienceMs / 60_000} minutes; ${waiting} wait for these mail servers, which take ${this.pace} at once`;
-      for (const { settle } of overdue) settle(this.#wait(overdueSeconds, { stage: 'here', response }, 'ours'));
-      if (this.held > 0 && !this.#isStopped) this.#watchPatience();
+  /** One timer for all waiting messages. */
+  #watchQueueTime() {
+    const { clock } = this.#options;
+    this.#cancelQueueTimer ??= clock.after(maxQueueMs / 2, () => {
+      this.#cancelQueueTimer = undefined;
+      const waiting = this.waiting;
+      const overdue = this.#queue.removeWhile(({ queuedAt }) => clock.now() - queuedAt >= maxQueueMs);
+      const response = `its turn did not come within ${maxQueueMs / 60_000} minutes; ${waiting} wait for these mail servers, which take ${this.maxConnections} at once`;
+      for (const { settle } of overdue) settle(this.#waitOutcome(overdueRetrySeconds, { stage: 'here', response }, 'ours'));
+      if (this.waiting > 0 && !this.#isStopped) this.#watchQueueTime();
     });
   }
 
-  /** Gives work to sessions, and opens more of them while there is more work. */
-  serve() {
-    for (let held: Held | undefined; this.#idle.length > 0; void this.#run(this.#idle.pop()!, held)) {
-      held = this.#nextHeld();
-      if (held === undefined) break;
+  /** Gives messages to idle sessions, and opens more sessions while messages wait. */
+  dispatch() {
+    for (let message: WaitingMessage | undefined; this.#idle.length > 0; void this.#deliver(this.#idle.pop()!, message)) {
+      message = this.#nextMessage();
+      if (message === undefined) break;
     }
-    while (this.#turns.size > this.#opening && this.connections < this.pace && !this.#isStopped && this.#mayOpen()) {
-      const slot = this.#needs.slots.take(this, !this.#isProven, this.#turns.orgs);
+    while (this.#queue.size > this.#opening && this.connections < this.maxConnections && !this.#isStopped && this.#takeOpenToken()) {
+      const slot = this.#options.slots.acquire(this, !this.#isProven, this.#queue.orgs);
       if (slot === undefined) return;
       this.#tokens -= 1;
-      const { orgs } = this.#turns;
+      const { orgs } = this.#queue;
       void this.#open(slot, orgs[this.#opening % orgs.length]!);
     }
   }
 
   closeIdle(slot: Slot) {
-    const line = this.#idle.find((idle) => idle.slot === slot);
-    if (line !== undefined) this.#retire(line);
+    const connection = this.#idle.find((idle) => idle.slot === slot);
+    if (connection !== undefined) this.#retire(connection);
   }
 
-  /** What waits is told so; sessions end once their message is through. */
+  /** Settles waiting messages; each session ends after its current message. */
   stop() {
     this.#isStopped = true;
     this.#cancelRefill?.();
-    this.#cancelPatience?.();
-    for (const { settle } of this.#turns.drain()) settle(this.#wait(0, stops, 'stop'));
-    for (const line of [...this.#idle]) this.#retire(line);
+    this.#cancelQueueTimer?.();
+    for (const { settle } of this.#queue.drain()) settle(this.#waitOutcome(0, stoppingReply, 'stop'));
+    for (const connection of [...this.#idle]) this.#retire(connection);
   }
 
-  /** What is under way is given up: this server waits no longer. */
+  /** Ends every session at once: the grace period is over. */
   abandon() {
-    for (const { session } of [...this.#lines]) session.abandon('this server stops');
+    for (const { session } of [...this.#openConnections]) session.abandon('this server stops');
   }
 
-  /** New connections a minute: a bucket that fills evenly. */
-  #mayOpen(): boolean {
-    const { limits, clock } = this.#needs;
+  /** A token bucket for new connections per minute. */
+  #takeOpenToken(): boolean {
+    const { limits, clock } = this.#options;
     const now = clock.now();
     const perMs = limits.connectionsPerMinute / 60_000;
     this.#tokens = Math.min(limits.connectionsPerMinute, this.#tokens + (now - this.#tokensAt) * perMs);
@@ -176,147 +175,156 @@ export class Site implements SlotUser {
     if (this.#tokens >= 1) return true;
     this.#cancelRefill ??= clock.after(Math.ceil(1 / perMs), () => {
       this.#cancelRefill = undefined;
-      this.serve();
+      this.dispatch();
     });
     return false;
   }
 
-  /** In the name of one of those whose turn is next, whoever's turn it is once it is open. */
+  /** Charged to an organization whose message is next now; another one's message may be next once the session is open. */
   async #open(slot: Slot, org: string): Promise<void> {
     this.#opening += 1;
     let session: Session;
     try {
-      session = await runFor({ org, operation: 'email.send' }, () => this.#needs.open(this.#needs.signal));
+      session = await runFor({ org, operation: 'email.send' }, () => this.#options.open(this.#options.signal));
     } catch (error) {
       this.#opening -= 1;
-      if (error instanceof TenantThrottled) this.#crowded(org, error);
-      else this.#notOpened(error);
-      this.#needs.slots.give(slot);
+      if (error instanceof TenantThrottled) this.#openThrottled(org, error);
+      else this.#openFailed(error);
+      this.#options.slots.release(slot);
       return;
     }
     this.#opening -= 1;
-    this.#restUntil = 0;
-    const line: Line = { session, slot, cancelIdle: undefined, isRetiring: false };
-    this.#lines.add(line);
-    session.onEnd = () => this.#ended(line);
-    if (session.isOver) this.#ended(line);
-    else this.#next(line);
+    this.#backoffUntil = 0;
+    const connection: SiteConnection = { session, slot, cancelIdle: undefined, isRetiring: false };
+    this.#openConnections.add(connection);
+    session.onEnd = () => this.#connectionEnded(connection);
+    if (session.isOver) this.#connectionEnded(connection);
+    else this.#deliverNextOrIdle(connection);
   }
 
-  /** It has used up its share of what opening takes. That is nobody else's matter: whoever else waits here opens in their own name. */
-  #crowded(org: string, { message }: TenantThrottled) {
+  /** The organization has used up its share of lookups or connections. Only its own messages wait; the others open sessions in their own name. */
+  #openThrottled(org: string, { message }: TenantThrottled) {
     this.#tokens += 1; // nothing was connected
-    for (const { settle } of this.#turns.drainOf(org)) settle(this.#wait(crowdedSeconds, { stage: 'here', response: message }, 'ours'));
-    queueMicrotask(() => this.serve());
+    for (const { settle } of this.#queue.drainOf(org))
+      settle(this.#waitOutcome(throttledRetrySeconds, { stage: 'here', response: message }, 'ours'));
+    queueMicrotask(() => this.dispatch());
   }
 
-  #notOpened(error: unknown) {
+  #openFailed(error: unknown) {
     if (this.#isStopped) return;
-    const told = tellFailure(error);
+    const serverReply = replyOfFailure(error);
     if (error instanceof GuardRefusal) {
-      for (const { settle } of this.#turns.drain()) settle({ kind: 'bounced', bounceType: 'block', class: 'BadDomain', told });
+      for (const { settle } of this.#queue.drain()) settle({ kind: 'bounced', bounceType: 'block', class: 'BadDomain', serverReply });
       return;
     }
-    if (!(error instanceof SmtpFailure)) this.#needs.log.error({ err: error, site: this.#needs.key }, 'a mail session could not be opened');
-    // It takes no more of us at once, but speaks with us: that is its pace, not a failure.
-    if (this.#lines.size > 0) {
-      this.#pace = { ...this.#pace, connections: this.#lines.size, since: this.#needs.clock.now(), good: 0, later: 0 };
+    if (!(error instanceof SmtpFailure))
+      this.#options.log.error({ err: error, site: this.#options.key }, 'a mail session could not be opened');
+    // The site refuses a further connection but keeps the open ones: that is its connection limit, not a failure.
+    if (this.#openConnections.size > 0) {
+      this.#pace = { ...this.#pace, connections: this.#openConnections.size, since: this.#options.clock.now(), good: 0, later: 0 };
       return;
     }
-    this.#leaveAlone(told);
+    this.#backOff(serverReply);
   }
 
-  /** Everybody who waits for it waits elsewhere, until it may be tried again. */
-  #leaveAlone(told: Told) {
-    const { clock, random, log, key } = this.#needs;
+  /** Starts the backoff, and sends all waiting messages back to their rows. */
+  #backOff(serverReply: ServerReply) {
+    const { clock, random, log, key } = this.#options;
     this.#isProven = false;
     this.#losses = 0;
-    // Connections that fail together are one failure.
-    if (this.rest === 0) {
+    // Connections that fail at the same time count as one failure.
+    if (this.backoffSeconds === 0) {
       this.#failures += 1;
       const seconds = restAfter(this.#failures, random());
-      this.#restUntil = clock.now() + 1000 * seconds;
-      this.#told = told;
-      log.info({ site: key, seconds, stage: told.stage, why: told.response, waiting: this.held }, 'a mail site is left alone');
+      this.#backoffUntil = clock.now() + 1000 * seconds;
+      this.#lastFailure = serverReply;
+      log.info(
+        { site: key, seconds, stage: serverReply.stage, why: serverReply.response, waiting: this.waiting },
+        'a mail site is in backoff',
+      );
     }
-    for (const { settle } of this.#turns.drain()) settle(this.#wait(this.rest, told));
+    for (const { settle } of this.#queue.drain()) settle(this.#waitOutcome(this.backoffSeconds, serverReply));
   }
 
-  /** A smart host is the operator's own: while it cannot be reached or refuses us, nothing is given up. */
-  #wait(seconds: number, told: Told, because: OwnReason | undefined = this.#needs.isSmartHost ? 'ours' : undefined): Outcome {
-    const afterSeconds = seconds + Math.round(seconds * 0.1 * this.#needs.random());
-    return { kind: 'waits', afterSeconds, told, ...(because ? { because } : {}) };
+  /** A smart host belongs to the operator: while it is unreachable or refuses us, no message expires. */
+  #waitOutcome(
+    seconds: number,
+    serverReply: ServerReply,
+    because: LocalReason | undefined = this.#options.isSmartHost ? 'ours' : undefined,
+  ): Outcome {
+    const afterSeconds = seconds + Math.round(seconds * 0.1 * this.#options.random());
+    return { kind: 'waits', afterSeconds, serverReply, ...(because ? { because } : {}) };
   }
 
-  /** The session is free: the next message, or a rest. */
-  #next(line: Line) {
-    const { limits, slots, clock, idleMs } = this.#needs;
-    const isUsedUp = line.session.sent >= limits.messagesPerConnection || this.active > this.pace || this.#isStopped;
-    if (isUsedUp || slots.wantsBack(this)) return this.#retire(line);
-    const held = this.#nextHeld();
-    if (held !== undefined) return void this.#run(line, held);
-    slots.rest(line.slot);
-    this.#idle.push(line);
-    line.cancelIdle = clock.after(idleMs, () => this.#retire(line));
+  /** The session is free: it gets the next message, becomes idle, or is closed. */
+  #deliverNextOrIdle(connection: SiteConnection) {
+    const { limits, slots, clock, idleMs } = this.#options;
+    const isUsedUp = connection.session.sent >= limits.messagesPerConnection || this.active > this.maxConnections || this.#isStopped;
+    if (isUsedUp || slots.shouldYield(this)) return this.#retire(connection);
+    const message = this.#nextMessage();
+    if (message !== undefined) return void this.#deliver(connection, message);
+    slots.markIdle(connection.slot);
+    this.#idle.push(connection);
+    connection.cancelIdle = clock.after(idleMs, () => this.#retire(connection));
   }
 
-  #nextHeld(): Held | undefined {
-    for (let held = this.#turns.next(); held !== undefined; held = this.#turns.next()) {
-      if (held.item.isWanted?.() !== false) return held;
-      held.settle(this.#wait(0, { stage: 'here', response: 'it was taken back before its turn came' }, 'stop'));
+  #nextMessage(): WaitingMessage | undefined {
+    for (let message = this.#queue.next(); message !== undefined; message = this.#queue.next()) {
+      if (message.item.shouldSend?.() !== false) return message;
+      message.settle(this.#waitOutcome(0, { stage: 'here', response: 'it was taken back before its turn came' }, 'stop'));
     }
     return undefined;
   }
 
-  /** Gets no more work, and is gone once the other side has closed it too. */
-  #retire(line: Line) {
-    this.#putAway(line);
-    if (!line.isRetiring) this.#retiring += 1;
-    line.isRetiring = true;
-    line.session.quit();
+  /** The session gets no more messages, and is gone once the remote server has closed it too. */
+  #retire(connection: SiteConnection) {
+    this.#removeFromIdle(connection);
+    if (!connection.isRetiring) this.#retiring += 1;
+    connection.isRetiring = true;
+    connection.session.quit();
   }
 
-  #putAway(line: Line) {
-    const at = this.#idle.indexOf(line);
+  #removeFromIdle(connection: SiteConnection) {
+    const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
-    line.cancelIdle?.();
+    connection.cancelIdle?.();
   }
 
-  #ended(line: Line) {
-    if (!this.#lines.delete(line)) return;
-    this.#putAway(line);
-    if (line.isRetiring) this.#retiring -= 1;
-    // In a turn of its own: nothing of ours runs inside the callback of a socket that closes.
+  #connectionEnded(connection: SiteConnection) {
+    if (!this.#openConnections.delete(connection)) return;
+    this.#removeFromIdle(connection);
+    if (connection.isRetiring) this.#retiring -= 1;
+    // Deferred, so that no message is sent from within a socket's close callback.
     queueMicrotask(() => {
-      this.#needs.slots.give(line.slot);
-      this.serve();
+      this.#options.slots.release(connection.slot);
+      this.dispatch();
     });
   }
 
-  async #run(line: Line, held: Held): Promise<void> {
-    const { item } = held;
-    line.cancelIdle?.();
-    line.cancelIdle = undefined;
-    this.#needs.slots.begin(line.slot);
+  async #deliver(connection: SiteConnection, message: WaitingMessage): Promise<void> {
+    const { item } = message;
+    connection.cancelIdle?.();
+    connection.cancelIdle = undefined;
+    this.#options.slots.markBusy(connection.slot);
     try {
       const envelope = { from: item.returnPath, to: item.address, bytes: item.bytes };
-      this.#decided(line, held, await line.session.deliver(envelope, item.content));
+      this.#replied(connection, message, await connection.session.deliver(envelope, item.content));
     } catch (error) {
-      this.#lost(line, held, error);
+      this.#connectionLost(connection, message, error);
     }
-    if (!line.session.isOver) this.#next(line);
+    if (!connection.session.isOver) this.#deliverNextOrIdle(connection);
   }
 
-  #decided({ session, slot }: Line, held: Held, decision: Decision) {
-    const { isSmartHost, random, slots } = this.#needs;
+  #replied({ session, slot }: SiteConnection, message: WaitingMessage, decision: Decision) {
+    const { isSmartHost, random, slots } = this.#options;
     const { stage, reply } = decision;
-    const told = tellDecision(decision, session.whereabouts);
-    // Before anything of the message was heard, 421 is about the session: it has had enough of it, or of us.
-    if (reply.code === 421 && stage === 'mail') return this.#sessionRefused(session, held, told);
-    const outcome = outcomeOf(held.item, decision, told, isSmartHost, random());
+    const serverReply = replyOfDecision(decision, session.whereabouts);
+    // A 421 to MAIL is about the session, not about the message.
+    if (reply.code === 421 && stage === 'mail') return this.#sessionRefused(session, message, serverReply);
+    const outcome = outcomeOf(message.item, decision, serverReply, isSmartHost, random());
     if (outcome === 'misconfigured') {
-      held.settle(this.#wait(restAfter(this.#failures + 1, random()), told));
-      return this.#leaveAlone(told);
+      message.settle(this.#waitOutcome(restAfter(this.#failures + 1, random()), serverReply));
+      return this.#backOff(serverReply);
     }
     this.#failures = 0;
     this.#losses = 0;
@@ -324,47 +332,47 @@ export class Site implements SlotUser {
     slots.passTrial(slot);
     this.#notePace(decision);
     if (reply.code === 503) session.abandon('it lost count of our commands');
-    held.settle(outcome);
+    message.settle(outcome);
   }
 
   #notePace({ stage, reply }: Decision) {
-    const { limits, clock } = this.#needs;
+    const { limits, clock } = this.#options;
     const isLater = reply.code >= 400 && reply.code < 500 && judgeReply({ ...reply, stage }).class !== 'Greylisted';
     const said = !isLater ? 'good' : asksForLess(reply.text, reply.enhanced) ? 'asksForLess' : 'later';
     this.#pace = notePace(this.#pace, limits.connections, clock.now(), said);
   }
 
-  #sessionRefused(session: Session, held: Held, told: Told) {
-    if (session.sent > 1 && !held.isRetried) return this.#again(held);
-    held.settle(this.#wait(restAfter(this.#failures + 1, this.#needs.random()), told));
-    this.#leaveAlone(told);
+  #sessionRefused(session: Session, message: WaitingMessage, serverReply: ServerReply) {
+    if (session.sent > 1 && !message.isRetried) return this.#retry(message);
+    message.settle(this.#waitOutcome(restAfter(this.#failures + 1, this.#options.random()), serverReply));
+    this.#backOff(serverReply);
   }
 
-  #again(held: Held) {
-    if (this.#isStopped) return held.settle(this.#wait(0, stops, 'stop'));
-    held.isRetried = true;
-    this.#turns.pushFirst(held.item.org, held);
-    this.serve();
+  #retry(message: WaitingMessage) {
+    if (this.#isStopped) return message.settle(this.#waitOutcome(0, stoppingReply, 'stop'));
+    message.isRetried = true;
+    this.#queue.pushFirst(message.item.org, message);
+    this.dispatch();
   }
 
-  /** The session ended without a word about the message. */
-  #lost({ session }: Line, held: Held, error: unknown) {
-    const { random, log, key, clock, limits } = this.#needs;
-    const told = tellFailure(error, session.whereabouts);
+  /** The session ended without a reply about the message. */
+  #connectionLost({ session }: SiteConnection, message: WaitingMessage, error: unknown) {
+    const { random, log, key, clock, limits } = this.#options;
+    const serverReply = replyOfFailure(error, session.whereabouts);
     if (!(error instanceof SmtpFailure) || error.kind === 'content') {
       log.error(
-        { err: error instanceof SmtpFailure ? (error.cause ?? error) : error, site: key, message: held.item.messageId },
+        { err: error instanceof SmtpFailure ? (error.cause ?? error) : error, site: key, message: message.item.messageId },
         'a message could not be sent',
       );
       session.abandon('the message could not be read here');
-      return held.settle({ kind: 'waits', afterSeconds: 60, told, because: 'ours' });
+      return message.settle({ kind: 'waits', afterSeconds: 60, serverReply, because: 'ours' });
     }
-    if (this.#isStopped) return held.settle({ kind: 'waits', afterSeconds: 0, told, because: 'stop' });
+    if (this.#isStopped) return message.settle({ kind: 'waits', afterSeconds: 0, serverReply, because: 'stop' });
     const wasStale = session.sent > 1 && error.kind === 'closed' && (error.stage === 'mail' || error.stage === 'rset');
-    if (wasStale && !held.isRetried) return this.#again(held);
+    if (wasStale && !message.isRetried) return this.#retry(message);
     this.#pace = notePace(this.#pace, limits.connections, clock.now(), 'later');
-    held.settle({ kind: 'deferred', afterSeconds: delayAfter(held.item.tries, random()), class: 'TransientFailure', told });
+    message.settle({ kind: 'deferred', afterSeconds: delayAfter(message.item.tries, random()), class: 'TransientFailure', serverReply });
     this.#losses += 1;
-    if (this.#losses >= lossesThatCount) this.#leaveAlone(told);
+    if (this.#losses >= maxLossesInARow) this.#backOff(serverReply);
   }
 }

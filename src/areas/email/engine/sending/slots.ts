@@ -2,59 +2,60 @@ import type { Clock } from './clock.ts';
 
 /** The right to one connection. */
 export interface Slot {
-  site: SlotUser;
-  /** For whose message it was opened. */
+  site: SlotHolder;
+  /** The organization whose message it was opened for. */
   org: string;
-  /** No message has been answered at this site yet, or since it was last left alone. */
+  /** The site has not answered a message yet, or not since its last backoff. */
   isOnTrial: boolean;
-  /** Since when it waits for the other side; 0 while it has nothing to do. */
-  since: number;
+  /** Monotonic milliseconds; 0 while idle. */
+  busySince: number;
   isStalled: boolean;
 }
 
-export interface SlotUser {
-  /** There may be room for a connection now. */
-  serve(): void;
-  /** Closes a connection that has nothing to do; its slot comes back once it is closed. */
+export interface SlotHolder {
+  /** A slot may be free now. */
+  dispatch(): void;
+  /** Closes an idle connection; its slot is released once it is closed. */
   closeIdle(slot: Slot): void;
-  /** Its connections that are not about to be closed. */
+  /** Connections that are not being closed. */
   readonly active: number;
 }
 
-interface Share {
-  /** Those that have something to do. */
+interface OrgShare {
+  /** Connections that are not idle. */
   busy: number;
   onTrial: number;
-  waiting: Set<SlotUser>;
-  waitingForTrial: Set<SlotUser>;
+  waiting: Set<SlotHolder>;
+  waitingForTrial: Set<SlotHolder>;
 }
 
 const stalledAfterMs = 10_000;
-const sweepMs = 5_000;
+const sweepIntervalMs = 5_000;
 
 /**
- * The connections of all sites together. Sites on trial share half of them, so that those which answer always find room; and a connection
- * that has waited long counts apart, so that sites which answer no more cost the others nothing. So there are at most twice `most`. Of `most`
- * an organization has half, and a quarter on trial, those that wait long included: whoever writes to servers that stall waits for them alone.
+ * Connection slots, shared by all sites. Sites on trial get at most half, so proven sites always find a slot. A connection that has waited for
+ * 10 s is stalled and counted apart, so silent sites take no slots from the others; in total there are at most twice `maxConnections`.
+ * An organization gets half of the slots, and a quarter for sites on trial, its stalled ones included. So stalled servers delay only the
+ * organizations that send to them.
  */
-export class Slots {
-  readonly #most: number;
+export class ConnectionSlots {
+  readonly #maxConnections: number;
   readonly #clock: Clock;
   readonly #slots = new Set<Slot>();
-  /** Without work, the one that has had none for longest first. */
+  /** Idle the longest first. */
   readonly #idle = new Set<Slot>();
-  /** Who found no room, in the order in which they asked: those that answer, and those on trial. */
-  readonly #waiting = new Set<SlotUser>();
-  readonly #waitingForTrial = new Set<SlotUser>();
-  /** What each organization has, and who waits until it has less. */
-  readonly #shares = new Map<string, Share>();
+  /** Sites that found no slot, in order of request: proven ones, and those on trial. */
+  readonly #waiting = new Set<SlotHolder>();
+  readonly #waitingForTrial = new Set<SlotHolder>();
+  /** Slots by organization, and the sites that wait for the organization to release one. */
+  readonly #shares = new Map<string, OrgShare>();
   #isTrialNext = false;
   #stalled = 0;
   #onTrial = 0;
   #cancelSweep: (() => void) | undefined;
 
-  constructor(most: number, clock: Clock) {
-    this.#most = most;
+  constructor(maxConnections: number, clock: Clock) {
+    this.#maxConnections = maxConnections;
     this.#clock = clock;
   }
 
@@ -62,40 +63,40 @@ export class Slots {
     return this.#slots.size - this.#stalled;
   }
 
-  /** A slot, or nothing now: then `serve` of the site is called once one is free. */
-  take(site: SlotUser, isOnTrial: boolean, orgs: readonly string[]): Slot | undefined {
+  /** A slot; or undefined, and then `dispatch` of the site is called once one may be free. */
+  acquire(site: SlotHolder, isOnTrial: boolean, orgs: readonly string[]): Slot | undefined {
     const org = orgs.find((each) => this.#hasRoom(each, isOnTrial));
     if (org === undefined) {
       for (const each of orgs) this.#shareOf(each)[isOnTrial ? 'waitingForTrial' : 'waiting'].add(site);
       return undefined;
     }
-    if (this.used >= this.#most) this.#freeIdle();
-    if (this.used >= this.#most || (isOnTrial && !this.#mayTry)) {
+    if (this.used >= this.#maxConnections) this.#closeOldestIdle();
+    if (this.used >= this.#maxConnections || (isOnTrial && !this.#hasTrialRoom)) {
       (isOnTrial ? this.#waitingForTrial : this.#waiting).add(site);
       return undefined;
     }
     const share = this.#shareOf(org);
     share.busy += 1;
     if (isOnTrial) share.onTrial += 1;
-    const slot: Slot = { site, org, isOnTrial, since: this.#clock.now(), isStalled: false };
+    const slot: Slot = { site, org, isOnTrial, busySince: this.#clock.now(), isStalled: false };
     this.#slots.add(slot);
     if (isOnTrial) this.#onTrial += 1;
-    this.#cancelSweep ??= this.#clock.after(sweepMs, () => this.#sweep());
+    this.#cancelSweep ??= this.#clock.after(sweepIntervalMs, () => this.#sweep());
     return slot;
   }
 
-  give(slot: Slot) {
+  release(slot: Slot) {
     if (!this.#slots.delete(slot)) return;
     this.#idle.delete(slot);
     this.#recover(slot);
     this.#endTrial(slot);
-    if (slot.since !== 0) this.#shareOf(slot.org).busy -= 1;
-    this.#callNext();
-    this.#callOf(slot.org);
+    if (slot.busySince !== 0) this.#shareOf(slot.org).busy -= 1;
+    this.#wakeNext();
+    this.#wakeWaitersOf(slot.org);
   }
 
   passTrial(slot: Slot) {
-    if (this.#endTrial(slot)) this.#callOf(slot.org);
+    if (this.#endTrial(slot)) this.#wakeWaitersOf(slot.org);
   }
 
   #endTrial(slot: Slot): boolean {
@@ -106,7 +107,7 @@ export class Slots {
     return true;
   }
 
-  #shareOf(org: string): Share {
+  #shareOf(org: string): OrgShare {
     const share = this.#shares.get(org) ?? { busy: 0, onTrial: 0, waiting: new Set(), waitingForTrial: new Set() };
     this.#shares.set(org, share);
     return share;
@@ -114,46 +115,46 @@ export class Slots {
 
   #hasRoom(org: string, isOnTrial: boolean): boolean {
     const { busy = 0, onTrial = 0 } = this.#shares.get(org) ?? {};
-    return busy < Math.max(1, this.#most / 2) && (!isOnTrial || onTrial < Math.max(1, this.#most / 4));
+    return busy < Math.max(1, this.#maxConnections / 2) && (!isOnTrial || onTrial < Math.max(1, this.#maxConnections / 4));
   }
 
-  /** Those that waited for this organization to have less. Who finds no room for another reason waits for that. */
-  #callOf(org: string) {
+  /** Wakes sites that waited for this organization's share. A site that still finds no slot waits for its new reason. */
+  #wakeWaitersOf(org: string) {
     const share = this.#shareOf(org);
     for (const isOnTrial of [false, true]) {
       const waiting = isOnTrial ? share.waitingForTrial : share.waiting;
       for (const site of waiting) {
         if (!this.#hasRoom(org, isOnTrial)) break;
         waiting.delete(site);
-        site.serve();
+        site.dispatch();
       }
     }
     if (share.busy + share.onTrial + share.waiting.size + share.waitingForTrial.size === 0) this.#shares.delete(org);
   }
 
-  begin(slot: Slot) {
+  markBusy(slot: Slot) {
     this.#idle.delete(slot);
-    if (slot.since === 0) this.#shareOf(slot.org).busy += 1;
-    slot.since = this.#clock.now();
+    if (slot.busySince === 0) this.#shareOf(slot.org).busy += 1;
+    slot.busySince = this.#clock.now();
   }
 
-  rest(slot: Slot) {
+  markIdle(slot: Slot) {
     this.#recover(slot);
-    slot.since = 0;
+    slot.busySince = 0;
     this.#idle.add(slot);
     this.#shareOf(slot.org).busy -= 1;
-    this.#callOf(slot.org);
+    this.#wakeWaitersOf(slot.org);
   }
 
-  /** Others wait, and this site has more than its part: it gives one up. */
-  wantsBack(site: SlotUser): boolean {
-    const waiting = this.#waiting.size + (this.#mayTry ? this.#waitingForTrial.size : 0);
+  /** Other sites wait, and this one has more than its share: it should close a connection. */
+  shouldYield(site: SlotHolder): boolean {
+    const waiting = this.#waiting.size + (this.#hasTrialRoom ? this.#waitingForTrial.size : 0);
     if (waiting === 0) return false;
     const sites = new Set(Array.from(this.#slots, (slot) => slot.site)).size + waiting;
-    return site.active > Math.max(1, Math.floor(this.#most / sites));
+    return site.active > Math.max(1, Math.floor(this.#maxConnections / sites));
   }
 
-  #freeIdle() {
+  #closeOldestIdle() {
     for (const slot of this.#idle) {
       this.#idle.delete(slot);
       return slot.site.closeIdle(slot);
@@ -167,23 +168,23 @@ export class Slots {
     if (slot.isOnTrial) this.#onTrial += 1;
   }
 
-  /** Sites on trial have no more than half. */
-  get #mayTry(): boolean {
-    return this.#onTrial < Math.max(1, this.#most / 2);
+  /** Sites on trial get at most half. */
+  get #hasTrialRoom(): boolean {
+    return this.#onTrial < Math.max(1, this.#maxConnections / 2);
   }
 
-  /** In turns between those that answer and those on trial. Who needs it no longer lets it pass. */
-  #callNext() {
-    while (this.used < this.#most) {
+  /** Alternates between proven sites and sites on trial. A site that no longer needs a slot passes it on. */
+  #wakeNext() {
+    while (this.used < this.#maxConnections) {
       const before = this.used;
-      const [trial] = this.#mayTry ? this.#waitingForTrial : [];
+      const [trial] = this.#hasTrialRoom ? this.#waitingForTrial : [];
       const [proven] = this.#waiting;
       const site = this.#isTrialNext ? (trial ?? proven) : (proven ?? trial);
       if (site === undefined) return;
       this.#isTrialNext = site !== trial;
       this.#waiting.delete(site);
       this.#waitingForTrial.delete(site);
-      site.serve();
+      site.dispatch();
       if (this.used > before) return;
     }
   }
@@ -192,12 +193,12 @@ export class Slots {
     const before = this.#clock.now() - stalledAfterMs;
     this.#cancelSweep = undefined;
     for (const slot of this.#slots) {
-      if (slot.since === 0 || slot.since > before || slot.isStalled || this.#stalled >= this.#most) continue;
+      if (slot.busySince === 0 || slot.busySince > before || slot.isStalled || this.#stalled >= this.#maxConnections) continue;
       slot.isStalled = true;
       this.#stalled += 1;
       if (slot.isOnTrial) this.#onTrial -= 1;
-      this.#callNext();
+      this.#wakeNext();
     }
-    if (this.#slots.size > 0) this.#cancelSweep ??= this.#clock.after(sweepMs, () => this.#sweep());
+    if (this.#slots.size > 0) this.#cancelSweep ??= this.#clock.after(sweepIntervalMs, () => this.#sweep());
   }
 }

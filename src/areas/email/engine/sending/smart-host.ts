@@ -4,9 +4,9 @@ import type { Guard } from '../../../../kernel/guard/index.ts';
 import type { Credentials } from '../../clients/smtp/authenticate.ts';
 import { openSession, type TlsPlan } from '../../clients/smtp/open-session.ts';
 import type { Session } from '../../clients/smtp/session.ts';
-import type { Reach } from './open-site.ts';
+import type { ConnectOptions } from './open-site.ts';
 
-/** The operator's own server that takes all outgoing mail. */
+/** The operator's own server, which relays all outgoing mail. */
 export interface SmartHost {
   /** Without its password, for the log. */
   name: string;
@@ -16,18 +16,20 @@ export interface SmartHost {
   credentials?: Credentials;
 }
 
-const wrong = (sentence: string): never => {
+const failConfiguration = (sentence: string): never => {
   throw new Stop(exitCodes.configuration, `QUARTERDECK_EMAIL_SMARTHOST: ${sentence}`);
 };
 
 /** `smtp://user:password@host:port` (STARTTLS where it is offered), or `smtps://` (TLS from the first byte). */
 export function readSmartHost(text: string): SmartHost {
-  const url = URL.canParse(text) ? new URL(text) : wrong('it cannot be read; write it like smtp://user:password@mail.example.org:587');
-  if (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') wrong('it must begin with smtp:// or smtps://');
-  const host = url.hostname.replace(/^\[|\]$/g, '') || wrong('it names no host');
+  const url = URL.canParse(text)
+    ? new URL(text)
+    : failConfiguration('it cannot be read; write it like smtp://user:password@mail.example.org:587');
+  if (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') failConfiguration('it must begin with smtp:// or smtps://');
+  const host = url.hostname.replace(/^\[|\]$/g, '') || failConfiguration('it names no host');
   const isImplicit = url.protocol === 'smtps:';
   const port = Number(url.port || (isImplicit ? 465 : 587));
-  // Whoever names a host by its address, or this machine, has no certificate for that name; the password stays on their own network.
+  // A host given by address, or localhost, has no certificate for that name; the password stays on the operator's network.
   const verify = isIP(host) === 0 && host !== 'localhost';
   const credentials = url.username && { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
   return {
@@ -39,12 +41,12 @@ export function readSmartHost(text: string): SmartHost {
   };
 }
 
-/** It never falls back to the clear after a handshake that failed: a password would follow. */
+/** Never falls back to the clear after a failed handshake: the password would follow. */
 export const openSmartHost =
-  (reach: Reach, { host, port, tls, credentials }: SmartHost, guard: Guard) =>
+  (options: ConnectOptions, { host, port, tls, credentials }: SmartHost, guard: Guard) =>
   (signal: AbortSignal): Promise<Session> =>
     openSession({
-      ...{ guard, use: 'smarthost', host, port, hostname: reach.hostname, timeouts: reach.timeouts, signal },
-      tls: { ...(reach.context === undefined ? {} : { context: reach.context }), ...tls },
+      ...{ guard, use: 'smarthost', host, port, hostname: options.hostname, timeouts: options.timeouts, signal },
+      tls: { ...(options.context === undefined ? {} : { context: options.context }), ...tls },
       ...(credentials === undefined ? {} : { credentials }),
     });

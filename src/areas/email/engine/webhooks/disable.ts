@@ -6,19 +6,19 @@ import * as deliveries from '../../store/deliveries.ts';
 import { settleReceived } from '../../store/receiving/arrivals.ts';
 import { disableWebhook } from '../../store/webhooks.ts';
 
-const portion = 500;
-/** By then an attempt that was under way has ended. */
+const batchSize = 500;
+/** By then an attempt in flight has ended. */
 const attemptSeconds = 20;
 
-/** What waits for an endpoint that is not told any more, with the reason. Safe to run twice: what failed is found no more. */
+/** Fails the waiting deliveries of a disabled or deleted endpoint, with the reason. Safe to run twice. */
 export const failDeliveries = job(
   'email.fail-deliveries',
   { payload: Type.Object({ org: Type.String(), endpointId: Type.String(), upTo: Type.Integer(), why: Type.String() }) },
   async ({ db, payload: { org, endpointId, upTo, why }, signal }) => {
-    for (let failed = portion; failed === portion; ) {
+    for (let failed = batchSize; failed === batchSize; ) {
       signal.throwIfAborted();
       failed = await db.write(async (tx) => {
-        const over = await deliveries.failWaiting(tx, org, endpointId, upTo, why, portion);
+        const over = await deliveries.failWaiting(tx, org, endpointId, upTo, why, batchSize);
         await settleReceived(tx, over);
         return over.length;
       });
@@ -28,13 +28,13 @@ export const failDeliveries = job(
   },
 );
 
-/** Everything that waits now; what is made later, after somebody enabled it again, is not touched. */
+/** Fails the deliveries that exist now. Later ones, after the endpoint was enabled again, are not touched. */
 export async function failWaiting(tx: Tx, org: string, endpointId: string, why: string): Promise<void> {
   const upTo = await deliveries.lastDelivery(tx, org, endpointId);
   if (upTo > 0) await enqueue(tx, failDeliveries, { key: `${endpointId} ${upTo}`, org, payload: { org, endpointId, upTo, why } });
 }
 
-/** Nobody is there any more. Its organization sees why at the endpoint, at its deliveries, and in the audit log. */
+/** Disables an endpoint. Its organization sees the reason at the endpoint, at its deliveries and in the audit log. */
 export async function disableForFailing(tx: Tx, org: string, id: string, reason: string): Promise<void> {
   if ((await disableWebhook(tx, org, id, reason)) === 0) return;
   await audit(tx, operator(org), 'email.webhook.disable', { id }, { reason });

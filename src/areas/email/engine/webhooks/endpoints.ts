@@ -7,9 +7,9 @@ import { routeTo } from '../../store/receiving/routes.ts';
 import { insertRedelivery } from '../../store/webhook-events.ts';
 import * as store from '../../store/webhooks.ts';
 import { failWaiting } from './disable.ts';
-import { enqueueDeliveries } from './tell.ts';
+import { enqueueDeliveries } from './emit-events.ts';
 
-const mostEndpoints = 50;
+const maxEndpoints = 50;
 const byHand = 'by hand';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
@@ -21,8 +21,8 @@ export const lockEndpoint = async (tx: Tx, org: string, id: string): Promise<sto
 /** The secret is shown once. */
 export async function createEndpoint(tx: Tx, app: App, org: string, wanted: { url: string; eventTypes: readonly string[] }) {
   app.guard.checkUrl('webhook', wanted.url);
-  if ((await store.countWebhooks(tx, org)) >= mostEndpoints)
-    forbidden(`the organization has ${mostEndpoints} webhook endpoints, as many as it may; delete one first`, { code: 'quota_reached' });
+  if ((await store.countWebhooks(tx, org)) >= maxEndpoints)
+    forbidden(`the organization has ${maxEndpoints} webhook endpoints, as many as it may; delete one first`, { code: 'quota_reached' });
   const id = await store.newWebhookId(tx);
   const signingSecret = newSecret();
   const made = await store.insertWebhook(tx, org, { ...wanted, id, secret: sealSecret(app, id, signingSecret) });
@@ -35,7 +35,7 @@ export interface EndpointChange {
   disabled?: boolean;
 }
 
-/** What waits for an endpoint that is disabled fails with the reason. */
+/** Waiting deliveries of an endpoint that becomes disabled fail with the reason. */
 export async function changeEndpoint(tx: Tx, app: App, endpoint: store.WebhookRow, to: EndpointChange): Promise<store.WebhookRow> {
   if (to.url !== undefined) app.guard.checkUrl('webhook', to.url);
   const { org_id: org, id } = endpoint;
@@ -50,14 +50,14 @@ export async function changeEndpoint(tx: Tx, app: App, endpoint: store.WebhookRo
   return changed;
 }
 
-/** The old one signs nothing any more: every attempt reads the secret as it begins. */
+/** Takes effect at once: every attempt reads the secret as it begins. */
 export async function rotateSecret(tx: Tx, app: App, { org_id, id }: store.WebhookRow): Promise<string> {
   const secret = newSecret();
   await store.replaceSecret(tx, org_id, id, sealSecret(app, id, secret));
   return secret;
 }
 
-/** Its deliveries stay in the list for their time. Mail that arrives must have somewhere to go: 409 while a route leads here. */
+/** Its deliveries stay listed until they expire. 409 while a route leads to the endpoint: inbound mail needs a destination. */
 export async function deleteEndpoint(tx: Tx, { org_id, id }: store.WebhookRow): Promise<void> {
   const route = await routeTo(tx, org_id, id);
   if (route) conflict(`the route ${route.pattern}@${route.name} leads to this endpoint; delete it first`);

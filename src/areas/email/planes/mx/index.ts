@@ -5,15 +5,15 @@ import { followConfigured, keepCertificate, readConfigured } from '../../../../k
 import { makeByteBudget, makeFairSemaphore, makeKeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
-import type { DestinationBook } from '../../engine/receiving/book.ts';
-import type { Reception } from '../../engine/receiving/intake.ts';
+import type { DestinationLookup } from '../../engine/receiving/book.ts';
+import type { InboundIntake } from '../../engine/receiving/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
 import { openVisit, type VisitTimes, visitTimes } from './visits.ts';
 
 export interface MxDoor {
   app: App;
-  book: DestinationBook;
-  reception: Reception;
+  book: DestinationLookup;
+  reception: InboundIntake;
   /** The name by which we greet. */
   mailHost: string;
   /** For tests: how patient we are. */

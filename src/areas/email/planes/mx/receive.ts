@@ -5,15 +5,15 @@ import type { FairSemaphore, KeyedLimit } from '../../../../kernel/fairness/inde
 import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import type { Arriving } from '../../engine/receiving/arriving.ts';
-import { InDoubt } from '../../engine/receiving/batch.ts';
-import type { Reception } from '../../engine/receiving/intake.ts';
+import type { InboundMessage } from '../../engine/receiving/inbound-message.ts';
+import { CommitInDoubt } from '../../engine/receiving/batch.ts';
+import type { InboundIntake } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, claimsOurVerdict, findExcess, findLoop, writeTrace } from '../../rules/receiving.ts';
 
 export interface Receiving {
   app: App;
-  reception: Reception;
+  reception: InboundIntake;
   mailHost: string;
   /** Large messages that come in at once; the others wait where they are, and their senders with them. */
   large: FairSemaphore;
@@ -27,14 +27,14 @@ export const gatheredBytes = 262_144;
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
   receiving: Receiving,
-  { envelope, to, session, sender }: Omit<Arriving, 'content'> & { session: string },
+  { envelope, destinations: to, session, sender }: Omit<InboundMessage, 'content'> & { session: string },
   { pieces, rest }: Message,
 ): Promise<string> {
   const { reception, mailHost, large, largeOf } = receiving;
   let object: string | undefined;
   try {
     const trace = writeTrace({ ...envelope, rcptTo: [] }, { mailHost, id: session, at: wallClock() });
-    let content: Arriving['content'] = Buffer.concat([trace, ...pieces.splice(0)]);
+    let content: InboundMessage['content'] = Buffer.concat([trace, ...pieces.splice(0)]);
     checkHeader(content.subarray(trace.length), rest === undefined, mailHost);
     if (rest) {
       const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 1 });
@@ -49,10 +49,10 @@ export async function receiveMessage(
       object = stored.key;
       content = stored;
     }
-    return await reception.take({ envelope, sender, to, content });
+    return await reception.take({ envelope, sender, destinations: to, content });
   } catch (error) {
     // Where it may have been taken, its object stays. If it was not, no row names the object, which is removed after a day.
-    if (object !== undefined && !(error instanceof InDoubt)) reception.discard(object);
+    if (object !== undefined && !(error instanceof CommitInDoubt)) reception.discard(object);
     throw asReply(error);
   }
 }

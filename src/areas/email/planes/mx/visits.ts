@@ -3,7 +3,7 @@ import type { RateLimit } from '../../../../identity/rate-limit.ts';
 import { type ByteBudget, runFor } from '../../../../kernel/fairness/index.ts';
 import { addressOfPeer } from '../../../../kernel/http/peer.ts';
 import { type Expected, type Message, Reply, type Session, type SessionHandler } from '../../../../kernel/smtp/index.ts';
-import type { Destination, DestinationBook } from '../../engine/receiving/book.ts';
+import type { Destination, DestinationLookup } from '../../engine/receiving/book.ts';
 import { readAddress, Unusable } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { showable } from '../../rules/header.ts';
@@ -11,7 +11,7 @@ import { arrivalLimits } from '../../rules/receiving.ts';
 import { gatheredBytes, type Receiving, receiveMessage } from './receive.ts';
 
 export interface Visiting extends Receiving {
-  book: DestinationBook;
+  book: DestinationLookup;
   placeOf(socket: Socket): string;
   held: ByteBudget;
   /** Messages of an address. */
@@ -144,7 +144,7 @@ async function takeMessage(visiting: Visiting, session: Session, state: State, m
   };
   const id = await runFor(
     { org, operation: 'mail that arrives' },
-    () => receiveMessage(visiting, { envelope, to, session: session.id, sender: state.place }, message),
+    () => receiveMessage(visiting, { envelope, destinations: to, session: session.id, sender: state.place }, message),
     visiting.app.watch,
   );
   clearTimeout(state.timer);

@@ -14,15 +14,15 @@ import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
 import { runYielding } from '../../../../kernel/yielding.ts';
 import { cancelMessage, requireReach } from '../../engine/cancel.ts';
 import { checkDraft, type EmailSend } from '../../engine/compose/index.ts';
-import { type HandIn, handIn, requireRate } from '../../engine/hand-in.ts';
-import { requireDomain, requireEntitled } from '../../engine/may-send.ts';
+import { type SubmitServices, submitMessages, requireRate } from '../../engine/submit.ts';
+import { requireSendingDomain, requireEntitled } from '../../engine/sender-authorization.ts';
 import { findSent } from '../../store/sent.ts';
 import { resendView } from '../../views/resend.ts';
 import { nameRefusal, readResendBody } from './translate.ts';
 
 // The API of Resend, as far as it sends: a program that uses it needs another address and key, and no other change.
 
-export interface ResendDoor extends HandIn {
+export interface ResendDoor extends SubmitServices {
   app: App;
   principals: Principals;
 }
@@ -92,7 +92,7 @@ async function answerRequest(door: ResendDoor, principal: Principal, request: In
 
 async function sendOne(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse) {
   return withBody(door, principal, request, response, async (body) => {
-    const { messages } = await handIn(door, [readResendBody(body)], askedBy(door, principal, request));
+    const { messages } = await submitMessages(door, [readResendBody(body)], askedBy(door, principal, request));
     return { id: messages[0]!.id };
   });
 }
@@ -104,7 +104,7 @@ async function sendMany(door: ResendDoor, principal: Principal, request: Incomin
     const isPermissive = request.headers['x-batch-validation'] === 'permissive';
     const { good, errors } = isPermissive ? await sortOut(door, principal, body) : { good: body.map(readNumbered), errors: [] };
     const taken = good.length
-      ? await handIn(door, good, { ...askedBy(door, principal, request), nameOf: (i) => `${i}.` })
+      ? await submitMessages(door, good, { ...askedBy(door, principal, request), nameOf: (i) => `${i}.` })
       : { messages: [] };
     return { data: taken.messages.map(({ id }) => ({ id })), ...(isPermissive ? { errors } : {}) };
   });
@@ -131,7 +131,7 @@ async function sortOut({ domains }: ResendDoor, principal: Principal, bodies: un
   for (const [index, body] of bodies.entries()) {
     try {
       const read = readResendBody(body);
-      await requireDomain(domains, principal, checkDraft(read).from.domain);
+      await requireSendingDomain(domains, principal, checkDraft(read).from.domain);
       good.push(read);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

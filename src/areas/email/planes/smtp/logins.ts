@@ -6,7 +6,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { makeKeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
 import { type Credentials, Reply, type Session } from '../../../../kernel/smtp/index.ts';
-import { accessOf, requireEntitled } from '../../engine/may-send.ts';
+import { accessOf, requireEntitled } from '../../engine/sender-authorization.ts';
 import { makeKeysInUse } from './keys-in-use.ts';
 
 /** Somebody who came in with a send key. */

@@ -4,7 +4,7 @@ import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { ByteBudget, FairSemaphore } from '../../../../kernel/fairness/index.ts';
 import { chainPieces, type Message, unusable } from '../../../../kernel/smtp/index.ts';
-import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
+import { requireSendingDomain, type SendingDomains } from '../../engine/sender-authorization.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
 import { showMailbox } from '../../rules/address.ts';
@@ -43,15 +43,15 @@ export async function receiveMessage(
     const { bytes, header, body } = cutHeader(pieces);
     const message = readMessage(header);
     if (message instanceof Malformed) throw unusable(message.why);
-    const domain = await requireDomain(domains, principal, message.from.domain);
-    for (const other of message.alsoFrom) if (other !== message.from.domain) await requireDomain(domains, principal, other);
+    const domain = await requireSendingDomain(domains, principal, message.from.domain);
+    for (const other of message.alsoFrom) if (other !== message.from.domain) await requireSendingDomain(domains, principal, other);
     content = rest
       ? { stream: Readable.from(chainPieces([message.header, body], rest), { objectMode: false, highWaterMark: 1 }) }
       : message.header === header
         ? bytes
         : Buffer.concat([message.header, body]);
     const submission = describe(principal, domain.id, envelope, message, content);
-    const take = () => intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });
+    const take = () => intake.accept({ submissions: [submission], ...idempotencyOf(message, submission) });
     const { messages } = Buffer.isBuffer(content) ? await take() : await large.run(submission.org, take);
     return messages[0]!.id;
   } finally {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import PostalMime from 'postal-mime';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
-import { sendRate } from '../../engine/hand-in.ts';
+import { sendRate } from '../../engine/submit.ts';
 import { email } from '../../index.ts';
 import type { OpenEmail } from '../../open.ts';
 import { sendingKey } from '../sending-key.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { rows, run } from '../../../../kernel/db/index.ts';
-import { failPortion } from '../../engine/domains/fail-mail.ts';
+import { failBatch } from '../../engine/domains/fail-mail.ts';
 import { withDns } from './published.ts';
 
 const Fate = Type.Object({ id: Type.String(), state: Type.String(), last_error: Type.Union([Type.String(), Type.Null()]) });
@@ -36,7 +36,7 @@ test('mail of a deleted domain fails with a reason, and nobody else’s does', a
   for (let i = 0; i < 250; i++) await message(`msg_many${i}`, domain.id, ['queued']);
   const portions: number[] = [];
   await app.db.write(async (tx) => {
-    portions.push(await failPortion(tx, owner.orgId, 'nothing', 'x'), await failPortion(tx, 'nobody', domain.id, 'x'));
+    portions.push(await failBatch(tx, owner.orgId, 'nothing', 'x'), await failBatch(tx, 'nobody', domain.id, 'x'));
   });
   assert.deepEqual(portions, [0, 0]);
 

@@ -11,8 +11,8 @@ import { adminHere, emptyDatabase, quarterdeckCli, scratch } from '../../../../a
 import { type Connection, txOn, types } from '../../../../kernel/db/index.ts';
 import { queueFigures } from '../../store/figures.ts';
 import { speakSmtp } from '../doors.ts';
-import { ownSmtpPort } from '../hand-in.ts';
 import { type MailScene, mailScene, untilState } from '../mail-scene.ts';
+import { ownSmtpPort } from '../submit-by-smtp.ts';
 
 /** So much is there before the backup begins; from then on mail comes more slowly. */
 const enough = 30;

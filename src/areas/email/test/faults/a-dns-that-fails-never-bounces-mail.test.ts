@@ -29,7 +29,7 @@ test('a DNS that fails or is silent never bounces mail: it waits, with the reaso
     'the mail servers of silent.example could not be looked up: the DNS did not answer',
   );
 
-  // A day later it waits still, and nobody is told that it failed.
+  // A day later it still waits, and no failure event was sent.
   await qd.clock.advance('24h');
   const { message, events } = await untilState(qd, failing, 'deferred', 'sending');
   assert.match(message.lastError ?? '', /could not be looked up/);

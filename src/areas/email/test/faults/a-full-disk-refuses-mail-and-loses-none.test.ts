@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { type TestContext, test } from 'node:test';
-import { handInBySmtp, ownSmtpPort } from '../hand-in.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { ownSmtpPort, submitBySmtp } from '../submit-by-smtp.ts';
 
 const noRoom = () => Object.assign(new Error('no room'), { code: 'ENOSPC' });
 
@@ -33,7 +33,7 @@ test('a full disk refuses mail with a sentence, and loses none', async (t) => {
   assert.deepEqual([refused.status, refused.body.error], [503, 'the storage is full; free some space in it, then send this again']);
   const large = 'x'.repeat(70).concat('\r\n').repeat(5_000);
   for (const text of ['small', large])
-    assert.match(await handInBySmtp(t, smtp.port, key.secret, ['refused@far.example'], text), /^451 4\.3\.0 the storage is full/);
+    assert.match(await submitBySmtp(t, smtp.port, key.secret, ['refused@far.example'], text), /^451 4\.3\.0 the storage is full/);
   const content = await fetch(`${qd.url}/api/v1/email/messages/${before.body.id}/content`, {
     headers: { authorization: `Bearer ${qd.owner.key}` },
   });
@@ -42,7 +42,7 @@ test('a full disk refuses mail with a sentence, and loses none', async (t) => {
 
   const again = await key.post('/email/send', letter({ to: ['again@far.example'] }), { 'idempotency-key': 'full' });
   assert.equal(again.status, 202, 'the refused one left its key free');
-  assert.match(await handInBySmtp(t, smtp.port, key.secret, ['smtp@far.example'], large), /^250 /);
+  assert.match(await submitBySmtp(t, smtp.port, key.secret, ['smtp@far.example'], large), /^250 /);
   await untilState(qd, again.body.id, 'delivered');
   await sink.received(3);
   const { body } = await qd.owner.get('/email/messages');

@@ -47,19 +47,19 @@ test('remotes that reset, close, greylist or talk nonsense at any stage defer th
       story,
     );
   }
-  assert.equal((await qd.owner.get(`/email/messages/${ids[0]}`)).body.message.state, 'sending', 'it waits for whoever stalls');
+  assert.equal((await qd.owner.get(`/email/messages/${ids[0]}`)).body.message.state, 'sending', 'it waits for the stalled server');
   assert.deepEqual((await qd.owner.get('/email/suppressions')).body.suppressions, []);
   stalled.close(); // else the server, when it stops, waits for the answer
 });
 
-test('one who stalls at any stage is left, and says why', async (t) => {
+test('a server that stalls at any stage is given up with a reason', async (t) => {
   const isLeft = async (stage: SinkStage) => {
     const sink = await smtpSink(t, { at: (reached) => (reached === stage ? 'stall' : undefined) });
     const timeouts = { connect: 200, greeting: 200, command: 200, data: 200, block: 200, dot: 200 };
     const { sender } = mailWorld(t, sink.port, { 'example.org': { MX: mx('mx.example.org') } }, { timeouts });
-    const { kind, told } = await sender.send(outgoing('bob@example.org'));
+    const { kind, serverReply } = await sender.send(outgoing('bob@example.org'));
     assert.ok(kind === 'deferred' || kind === 'waits', `${stage}: ${kind}`);
-    assert.match(told.response, /did not answer|silent|in time|within/, `${stage}: ${told.response}`);
+    assert.match(serverReply.response, /did not answer|silent|in time|within/, `${stage}: ${serverReply.response}`);
   };
   await Promise.all(stages.map(isLeft));
 });

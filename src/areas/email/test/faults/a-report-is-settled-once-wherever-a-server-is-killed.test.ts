@@ -35,7 +35,7 @@ async function taking(t: TestContext, { qd, env }: MailScene, dieing: string) {
       QD_DIE_AT: dieing,
     },
   });
-  // A report of the server before may bring it to its point while it still starts.
+  // A report left by the previous server may bring it to its kill point while it still starts.
   await Promise.race([server.ready.catch(() => {}), server.exited]);
   return { server, port };
 }
@@ -84,7 +84,7 @@ test('a report is settled exactly once, wherever a server is killed, also by two
     if (!answer.startsWith('250')) unheard.push(delivering);
     assert.equal((await server.exited).signal, 'SIGKILL', at);
   }
-  // Who heard no 250 delivers it again, to whoever has taken over.
+  // A remote server that got no 250 delivers again, to the server that took over.
   const heir = await takingOver(t, scene);
   for (const delivering of unheard) assert.match(await deliverTo(t, mxPort(heir), delivering), /^250 /);
   await qd.clock.advance('61s');

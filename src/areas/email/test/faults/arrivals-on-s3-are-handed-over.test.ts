@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fakeS3 } from '../../../../../test/fakes/s3.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { storeSegments } from '../../engine/segments.ts';
+import { uploadSegments } from '../../engine/segments.ts';
 import { email } from '../../index.ts';
 import { deliverTo, idIn, mxScene } from '../receiving/mx-scene.ts';
 
@@ -34,7 +34,7 @@ test('mail that arrived on a machine which stops is read by another one once S3 
   const { spool, readings } = qd.own(email).receiving;
   await readings!.stop();
   spool.rotate();
-  await storeSegments(qd.app, spool);
+  await uploadSegments(qd.app, spool);
   assert.deepEqual(
     ((await arrivals()) as { node: string | null }[]).map(({ node }) => node),
     [null],

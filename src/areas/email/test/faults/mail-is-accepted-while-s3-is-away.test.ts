@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fakeS3 } from '../../../../../test/fakes/s3.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { storeSegments } from '../../engine/segments.ts';
+import { uploadSegments } from '../../engine/segments.ts';
 import { email } from '../../index.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 import { sendKey } from '../sending-key.ts';
@@ -39,7 +39,7 @@ test('mail is accepted while S3 is away, and other machines send it once it is s
     (await fetch(`${url}/api/v1/email/messages/${body.id}/content`, { headers: { authorization: `Bearer ${qd.owner.key}` } })).text();
   assert.match(await readContent(qd.url), /Hello Bob/);
   spool.rotate();
-  await assert.rejects(storeSegments(qd.app, spool));
+  await assert.rejects(uploadSegments(qd.app, spool));
   assert.match(await readContent(qd.url), /Hello Bob/, 'it is where it was');
   assert.equal((await key.post('/email/send', letter({ to: ['second@far.example'] }))).status, 202, 'the next segment takes more');
 
@@ -51,7 +51,7 @@ test('mail is accepted while S3 is away, and other machines send it once it is s
 
   await s3.start();
   spool.rotate();
-  await storeSegments(qd.app, spool);
+  await uploadSegments(qd.app, spool);
   await untilState(qd, body.id, 'delivered');
   await sink.received(3);
   assert.match(await readContent(other.url), /Hello Bob/);

@@ -11,7 +11,7 @@ const daemons = (...text: string[]) => notice('MAILER-DAEMON@far.example', 'fail
 
 const say = (mail: Buffer) => readReport(mail).recipients.map(({ address, bounceType }) => `${address ?? ''} ${bounceType}`.trim());
 
-test('a session belongs to whom it names, not to whoever was named last', () => {
+test('a session belongs to the recipient it names, not to the one named last', () => {
   const words = [
     '   ----- The following addresses had permanent fatal errors -----',
     '<bob@far.example>',
@@ -90,12 +90,12 @@ test('what is said of the sender is not said of the recipient; what is said of a
   assert.deepEqual(qmail('192.0.2.1 failed after I sent the message.', '550 5.1.0 Address rejected'), ['bob@far.example block']);
 });
 
-test('whoever names several causes says of nobody that they are unknown', () => {
+test('a notice with several possible causes makes no recipient unknown', () => {
   const words = 'We could not deliver it: the address may not exist, or you are not known to its owner. The address is invalid.';
   assert.notDeepEqual(say(daemons(words)), ['hard']);
 });
 
-test('what comes from nobody with a code is a report, whatever it calls itself; what a person answers is none', () => {
+test('mail from the empty sender with a code is a report; an answer by a person is none', () => {
   const words = ['<bob@far.example>: 550 5.1.1 no such user here'];
   const kindOf = (path: string, mail: Buffer) => readReport(Buffer.concat([Buffer.from(`Return-Path: <${path}>\r\n`), mail])).kind;
   assert.equal(kindOf('', notice('no-reply@far.example', 'Nyaan', ...words)), 'delivery');
@@ -105,7 +105,7 @@ test('what comes from nobody with a code is a report, whatever it calls itself; 
   assert.equal(kindOf('x@far.example', notice('x@far.example', '=?utf-8?b?6YCA5L+h?=', ...words)), 'delivery');
 });
 
-test('whoever speaks of an invalid recipient answers RCPT, also where the report has lost it', () => {
+test('a reply about an invalid recipient answers RCPT, also where the report does not say so', () => {
   assert.deepEqual(say(dsn({ address: 'bob@far.example', status: '5.0.0', diagnostic: '550 Invalid Recipient' })), [
     'bob@far.example hard',
   ]);

@@ -5,7 +5,7 @@ import { endpointAt, listening } from '../webhooks/listening.ts';
 import { answer, complaint, delay, dialects, hardBounce, softBounce, vacation } from './mails.ts';
 import { report, suppressions } from './reported.ts';
 
-test('a report changes what became of its recipient, once, and everybody is told', async (t) => {
+test('a report changes the state of its recipient once, and subscribed endpoints get the event', async (t) => {
   const { qd, key } = await mailScene(t);
   const endpoint = await listening(t);
   await endpointAt(qd.owner, endpoint.url, 'email.bounced', 'email.complained', 'suppression.created');
@@ -42,7 +42,7 @@ test('a report changes what became of its recipient, once, and everybody is told
   });
   assert.equal(suppressed!.event.data.suppression.reason, 'bounce');
 
-  // What is only full is not suppressed; whoever complains is, and stays so.
+  // A full mailbox is not suppressed; a recipient that complains is, and stays so.
   const full = await send('carol@far.example');
   assert.equal(await report(qd, full, 'carol@far.example', softBounce('carol@far.example')), 'bounced');
   assert.equal(await report(qd, full, 'carol@far.example', complaint()), 'complained');

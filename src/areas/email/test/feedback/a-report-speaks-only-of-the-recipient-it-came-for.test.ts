@@ -21,7 +21,7 @@ test('a report speaks only of the recipient whose return path it came to', async
     return (rows[0] as { state: string }).state;
   };
 
-  // Whoever has one return path can say nothing of the others.
+  // A server that knows one return path cannot report on other recipients.
   const id = await send('bob@far.example', 'carol@far.example');
   assert.equal(await report(qd, id, 'bob@far.example', hardBounce('carol@far.example')), 'nothing');
   assert.equal(await report(qd, id, 'bob@far.example', complaint('abuse', 'carol@far.example')), 'nothing');
@@ -29,7 +29,7 @@ test('a report speaks only of the recipient whose return path it came to', async
   assert.deepEqual([await stateOf(id, 'bob@far.example'), await stateOf(id, 'carol@far.example')], ['bounced', 'delivered']);
   assert.deepEqual(await suppressions(qd), ['bob@far.example bounce']);
 
-  // Where mail goes on to somebody else who is not there, it has come back; but who it was for may be there.
+  // Mail forwarded to an unknown recipient bounced; but the original recipient may exist.
   const alias = await send('team@far.example');
   assert.equal(await report(qd, alias, 'team@far.example', hardBounce('gone@other.example')), 'bounced');
   assert.deepEqual(await suppressions(qd), ['bob@far.example bounce']);

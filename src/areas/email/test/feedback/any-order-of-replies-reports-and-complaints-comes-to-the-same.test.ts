@@ -6,8 +6,8 @@ import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index
 import { operator } from '../../../../identity/audit.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { takeReport } from '../../engine/feedback/index.ts';
-import { pauseSending, resumeSending } from '../../engine/posture.ts';
-import { settleFates } from '../../engine/queue/settle.ts';
+import { settleOutcomes } from '../../engine/queue/settle.ts';
+import { pauseSending, resumeSending } from '../../engine/sending-pause.ts';
 import { readReport } from '../../rules/report/index.ts';
 import { type Fate, summarize } from '../../store/queue.ts';
 import { complaint, delay, hardBounce, softBounce, success, vacation } from './mails.ts';
@@ -122,7 +122,7 @@ async function play(qd: Quarterdeck, played: Step[]) {
       handed: false,
       detail: null,
     };
-    return settleFates(app, [{ ...common, state: 'delivered', ...fate } as Fate]);
+    return settleOutcomes(app, [{ ...common, state: 'delivered', ...fate } as Fate]);
   };
   const act = async (step: Step) => {
     if (step === 'claim') {

@@ -48,7 +48,7 @@ for (const [name, { mail, says }] of Object.entries(dialects))
     assert.equal(say(readReport(Buffer.from(mail.toString().replaceAll('\r\n', '\n')))), says);
   });
 
-test('complaints are read, also those that name nobody', () => {
+test('complaints are read, also those that name no recipient', () => {
   assert.deepEqual(readReport(complaint('abuse', 'bob@far.example')).complaint, {
     feedbackType: 'abuse',
     userAgent: 'Feedback/1.0',

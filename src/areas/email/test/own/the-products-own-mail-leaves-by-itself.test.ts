@@ -28,7 +28,7 @@ test('the product’s own mail leaves by itself once its sender’s domain is ve
   for (let tries = 0; !qd.app.mail.leaves() && tries < 200; tries++) await sleep(50);
   assert.equal(qd.app.mail.leaves(), true);
 
-  // Nobody's pause or suppression stops a page.
+  // No pause or suppression of an organization stops a page.
   await qd.app.db.write((tx) => posture.pauseSending(tx, operator(qd.owner.orgId), 'a test'));
   await qd.owner.post('/email/suppressions', { address: 'oncall@far.example' });
   const page = (id: string, to: string) =>
@@ -39,7 +39,7 @@ test('the product’s own mail leaves by itself once its sender’s domain is ve
   assert.match(taken!.data.toString(), /DKIM-Signature: [\s\S]*Message-ID: <page-1@example\.com>/i);
   assert.match(taken!.from, /@bounce\.example\.com$/);
 
-  // Whoever asked for it hears a refusal, and whether another attempt may help.
+  // The caller learns of a refusal, and whether another attempt may help.
   await assert.rejects(
     page('page-2', 'gone@far.example'),
     (error) => error instanceof NotDelivered && error.lasting === 'for good' && /no such user/.test(error.message),

@@ -91,7 +91,7 @@ test('a message that takes too long ends its thread, is told with what is known,
   assert.match((good as { mail: ReadMail }).mail.text!, /innocent/);
   assert.equal(reader.ended, 2, 'once among others, and once alone');
   await reader.read('org_a', reading(slow));
-  assert.equal(reader.ended, 3, 'whoever had such a message is read apart from the start');
+  assert.equal(reader.ended, 3, 'an organization with such a message is read apart from the start');
   await reader.stop();
 });
 
@@ -114,7 +114,7 @@ test('threads start with the first message, and end when there is nothing to rea
   await reader.stop();
 });
 
-test('who has many messages whose names never resolve waits for them alone, and in their own name', { timeout: 60_000 }, async () => {
+test('messages whose names never resolve delay only their own organization', { timeout: 60_000 }, async () => {
   const askedFor = new Set<string>();
   const slow = async (name: string, _: string, signal: AbortSignal) => {
     askedFor.add(`${name.includes('silent') ? 'silent' : 'quick'} for ${currentContext().org}`);
@@ -134,7 +134,7 @@ test('who has many messages whose names never resolve waits for them alone, and 
   await reader.stop();
 });
 
-test('who shared a thread with hostile mail is read before the rest of it, with all its time for the DNS', {
+test('mail that shared a thread with hostile mail is read before the rest, with its full DNS time', {
   timeout: 120_000,
 }, async () => {
   let asked = 0;
@@ -158,7 +158,7 @@ test('who shared a thread with hostile mail is read before the rest of it, with 
   await reader.stop();
 });
 
-test('who asks what somebody else asked in vain asks for themselves', { timeout: 60_000 }, async () => {
+test('a lookup that failed for one organization is repeated for another', { timeout: 60_000 }, async () => {
   const asked: (string | null)[] = [];
   const silentOnce = async (name: string, _: string, signal: AbortSignal) => {
     if (name !== 'shared.example') return { code: 'ENOTFOUND' };

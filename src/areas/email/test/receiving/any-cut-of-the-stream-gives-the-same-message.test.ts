@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Arriving } from '../../engine/receiving/arriving.ts';
 import { makeDestinationBook } from '../../engine/receiving/book.ts';
+import type { InboundMessage } from '../../engine/receiving/inbound-message.ts';
 import { openMxDoor } from '../../planes/mx/index.ts';
 import { mxScene } from './mx-scene.ts';
 
@@ -16,7 +16,7 @@ test('however the bytes are cut on their way, the message is the same', { timeou
   const { qd } = await mxScene(t);
   const taken: Buffer[] = [];
   const reception = {
-    take: async ({ content }: Arriving) => {
+    take: async ({ content }: InboundMessage) => {
       taken.push(content as Buffer);
       return 'msg_1';
     },

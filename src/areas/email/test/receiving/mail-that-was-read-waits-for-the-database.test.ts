@@ -5,7 +5,7 @@ import { DatabaseUnavailable } from '../../../../kernel/db/index.ts';
 import { currentContext } from '../../../../kernel/fairness/index.ts';
 import { deliverTo, mxScene } from './mx-scene.ts';
 
-test('mail that was read is told as it was read, however often the database was away when it should be', { timeout: 60_000 }, async (t) => {
+test('mail that was read once is recorded once the database is back', { timeout: 60_000 }, async (t) => {
   const { qd, endpoint, port } = await mxScene(t);
   const write = qd.app.db.write.bind(qd.app.db);
   let tries = 0;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { deliverTo, letterIn, mxScene } from './mx-scene.ts';
 
-/** So large that nobody keeps its bytes in memory until it is read. */
+/** Too large to be kept in memory until it is read. */
 const large = letterIn().concat(`${'x'.repeat(70)}\r\n`.repeat(1_000));
 
 test('mail that arrived is read once its storage is back, however often it was looked for', { timeout: 60_000 }, async (t) => {
@@ -14,7 +14,7 @@ test('mail that arrived is read once its storage is back, however often it was l
     throw new Error('the storage is away');
   });
   assert.match(await deliverTo(t, port, { message: large }), /^250 /);
-  // Whoever found nothing may put it back only after the clock has moved: then it must move once more.
+  // A reader that found no bytes may put the arrival back only after the clock moved: then it must move once more.
   await eventually(async () => {
     await qd.clock.advance('2m');
     return opened >= 7;

@@ -35,7 +35,7 @@ test('a domain says where its mail goes: by MX, by its own address, nowhere, or 
   assert.equal((await find('slow.example')).kind, 'unknown', 'one address that was not asked for proves nothing');
 });
 
-test('answers are believed for their time, a minute at least and an hour at most; those who ask together ask once', async () => {
+test('answers are believed for their time, a minute at least and an hour at most; concurrent lookups share one question', async () => {
   const zone = {
     'short.example': { MX: mx('a.example'), ttl: 0 },
     'long.example': { MX: mx('a.example'), ttl: 1e6 },
@@ -56,7 +56,7 @@ test('answers are believed for their time, a minute at least and an hour at most
   assert.equal(known('long.example'), undefined);
 });
 
-test('where it was not found out what a domain enforces, that is believed for a minute, by whoever asked', async () => {
+test('a failed MTA-STS lookup is cached for a minute, for the organization that asked', async () => {
   const dns = memoryDns({ 'mx.example': { MX: mx('a.example'), ttl: 3_600 } });
   const clock = stoppedClock();
   const answers = [
@@ -77,7 +77,7 @@ test('where it was not found out what a domain enforces, that is believed for a 
   assert.deepEqual([enforcedFor('org_a'), enforcedFor('org_b')], [['a.example'], ['a.example']]);
 });
 
-test('mail waits for whoever could not even ask what a domain enforces', async () => {
+test('mail of an organization that could not ask for the MTA-STS policy waits', async () => {
   const dns = memoryDns({ 'mx.example': { MX: mx('a.example'), ttl: 3_600 } });
   const clock = stoppedClock();
   const answers = [
@@ -86,7 +86,7 @@ test('mail waits for whoever could not even ask what a domain enforces', async (
   ];
   const routes = makeRoutes({ dns, now: clock.now, policyOf: async () => answers.shift()! });
   assert.equal((await routes.find('mx.example', 'org_a'))?.kind, 'unknown');
-  assert.equal((await routes.find('mx.example', 'org_b'))?.kind, 'hosts', 'it is held against nobody else');
+  assert.equal((await routes.find('mx.example', 'org_b'))?.kind, 'hosts', 'other organizations are not affected');
 });
 
 test('the best come first, equals in any order, and a site is named by its hosts in their order', () => {
@@ -132,7 +132,7 @@ test('what has no mail servers bounces hard, what cannot be looked up waits, and
   assert.ok(later.kind === 'waits' && later.afterSeconds >= 60);
   const inside = await sender.send(outgoing('a@inside.example'));
   assert.ok(inside.kind === 'bounced' && inside.bounceType === 'block' && inside.class === 'BadDomain');
-  assert.match(inside.told.response, /not public/);
-  assert.doesNotMatch(inside.told.response, /10\.1\.2\.3/);
-  assert.equal(sender.restOf('inside.example', 'org_a'), 0);
+  assert.match(inside.serverReply.response, /not public/);
+  assert.doesNotMatch(inside.serverReply.response, /10\.1\.2\.3/);
+  assert.equal(sender.backoffSeconds('inside.example', 'org_a'), 0);
 });

@@ -12,7 +12,7 @@ test('a message goes to the mail server of its domain', async (t) => {
 
   assert.deepEqual(outcome, {
     kind: 'delivered',
-    told: { mx: 'mx.example.org', ip: '127.0.0.1', stage: 'dot', code: 250, enhanced: '2.0.0', response: '250 2.0.0 taken as 1' },
+    serverReply: { mx: 'mx.example.org', ip: '127.0.0.1', stage: 'dot', code: 250, enhanced: '2.0.0', response: '250 2.0.0 taken as 1' },
   });
   const [message] = sink.messages;
   assert.deepEqual([message!.from, message!.to], ['b+1@bounce.example.com', ['bob@example.org']]);
@@ -39,7 +39,7 @@ test('further messages go over the same connection, the envelope in one piece, w
   assert.ok(!sink.commands.includes('RSET'));
 });
 
-test('no names that a stranger gives their mail servers add up to somebody else’s site', async (t) => {
+test('no names of one domain’s mail servers add up to another domain’s site', async (t) => {
   const sink = await smtpSink(t);
   const zone = {
     'evil.example': { MX: mx('mx1.example mx2.example') },

@@ -29,8 +29,8 @@ test('a wrong password, or a smart host that does not relay for us, bounces noth
   const sink = await smtpSink(t, { auth });
   const { sender } = mailWorld(t, 25, {}, { operatorGuard, smartHost: `smtp://someone:else@127.0.0.1:${sink.port}` });
   const outcome = await sender.send(outgoing('x@a.example'));
-  assert.deepEqual([outcome.kind, outcome.told.stage, outcome.told.code], ['waits', 'auth', 535]);
-  assert.equal(sender.restOf('b.example', 'org_b') > 0, true);
+  assert.deepEqual([outcome.kind, outcome.serverReply.stage, outcome.serverReply.code], ['waits', 'auth', 535]);
+  assert.equal(sender.backoffSeconds('b.example', 'org_b') > 0, true);
 
   const closed = await smtpSink(t, { at: (stage) => (stage === 'rcpt' ? '554 5.7.1 Relay access denied' : undefined) });
   const { sender: other } = mailWorld(t, 25, {}, { operatorGuard, smartHost: `smtp://127.0.0.1:${closed.port}` });

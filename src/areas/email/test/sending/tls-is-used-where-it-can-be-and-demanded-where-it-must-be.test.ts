@@ -23,7 +23,7 @@ test('TLS is used where it is offered, with any certificate, and the log says wh
     const { sender } = mailWorld(t, sink.port, zone, { context });
     const outcome = await sender.send(item());
     assert.equal(outcome.kind, 'delivered');
-    assert.match(outcome.told.tls!, worth);
+    assert.match(outcome.serverReply.tls!, worth);
     assert.equal(sink.messages[0]!.tls, true);
   }
 });
@@ -36,7 +36,7 @@ test('after a handshake that fails, mail goes in the clear, once and for a while
   assert.equal(sink.sessions, 3, 'the second message does not try TLS again');
   assert.equal(sink.messages[0]!.tls, false);
   const demanded = await sender.send(outgoing('x@example.com'));
-  assert.deepEqual([demanded.kind, demanded.told.stage], ['waits', 'starttls']);
+  assert.deepEqual([demanded.kind, demanded.serverReply.stage], ['waits', 'starttls']);
   assert.equal(sink.messages.length, 2);
 });
 
@@ -70,7 +70,7 @@ test('what a domain enforces by MTA-STS is kept: a good certificate, and only th
   ] as const) {
     const { outcome, sink } = await enforced(t, certificate, text);
     assert.equal(outcome.kind, 'waits');
-    assert.match(outcome.told.response, sentence);
+    assert.match(outcome.serverReply.response, sentence);
     assert.equal(sink.messages.length, 0);
   }
   assert.equal((await enforced(t, strange, policy('testing'))).outcome.kind, 'delivered');
@@ -117,13 +117,13 @@ test('what the signed DNS says of a certificate is kept (DANE), and what is not 
     }
   }
   const wrong = await dane(t, strange, [tlsa(right, 3, 1, 1)]);
-  assert.deepEqual([wrong.kind, wrong.told.stage], ['waits', 'starttls']);
-  assert.match(wrong.told.response, /DANE/);
+  assert.deepEqual([wrong.kind, wrong.serverReply.stage], ['waits', 'starttls']);
+  assert.match(wrong.serverReply.response, /DANE/);
   assert.equal((await dane(t, strange, [tlsa(ca, 2, 1, 1)])).kind, 'waits', 'of another authority');
   const other = ca.issue(['other.example.org']);
   assert.equal((await dane(t, { cert: `${other.cert}${ca.cert}`, key: other.key }, [tlsa(ca, 2, 0, 1)])).kind, 'waits', 'for another name');
   assert.equal((await dane(t, undefined, [tlsa(right, 3, 1, 1)])).kind, 'waits', 'without TLS');
-  assert.equal((await dane(t, right, 'servfail')).kind, 'waits', 'whoever keeps the answer back gains nothing');
+  assert.equal((await dane(t, right, 'servfail')).kind, 'waits', 'withholding the DNS answer gains nothing');
   assert.equal((await dane(t, strange, [tlsa(right, 3, 1, 1)], { tlsa: false })).kind, 'delivered');
   assert.equal((await dane(t, strange, [tlsa(right, 3, 1, 1)], { mx: false })).kind, 'delivered');
   assert.equal((await dane(t, strange, [tlsa(right, 1, 1, 1)])).kind, 'delivered', 'none that can be used: any certificate');

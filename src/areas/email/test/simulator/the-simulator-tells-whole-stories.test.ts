@@ -5,7 +5,7 @@ import { suppressions } from '../feedback/reported.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
 import { endpointAt, listening } from '../webhooks/listening.ts';
 
-test('the simulator tells whole stories without the network, and nobody is judged or suppressed for them', async (t) => {
+test('the simulator tells whole stories without the network, and no organization or recipient is judged by them', async (t) => {
   const { qd, key, sink, dns } = await mailScene(t);
   const endpoint = await listening(t);
   await endpointAt(

@@ -38,6 +38,6 @@ test('a server killed while it delivers loses nothing: the other one makes that 
   assert.deepEqual([again!.id, again!.body], [before!.id, before!.body]);
   assert.ok(isSigned(again!, secret));
   const done = await untilDelivery(api.owner, (d) => d.state === 'delivered');
-  assert.equal(done.attempts, 1, 'what nobody heard the end of is no attempt more');
+  assert.equal(done.attempts, 1, 'the repetition is the same attempt');
   await heir.stop();
 });

@@ -21,7 +21,7 @@ export interface Listening {
   told: Told[];
   /** How it answers; 204 by default. */
   answer: (response: ServerResponse, told: Told) => void;
-  /** Once there are so many. */
+  /** Resolves once this many requests arrived. */
   heard(count: number): Promise<Told[]>;
 }
 
