@@ -112,7 +112,7 @@ export interface Speaker {
   socket: Socket;
   /** The next whole answer, with all its lines. */
   hear(): Promise<string>;
-  /** Says it is, CR LF behind it, and gives the answer. */
+  /** Says it as it is, CR LF behind it, and gives the answer. */
   say(line: string): Promise<string>;
   /** Logs in, and says MAIL, RCPT and DATA; gives the answer to DATA. */
   beginMessage(secret: string, to?: string[]): Promise<string>;
