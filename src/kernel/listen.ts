@@ -34,7 +34,7 @@ interface ListenerState {
   connection: Connection;
   name: string;
   deafAfterMs: number;
-  answerMs: number;
+  statementTimeoutMs: number;
   /** The channel of this listener's own heartbeat. */
   heartbeatChannel: string;
   channels: Map<string, ((payload: string) => void)[]>;
@@ -62,7 +62,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     connection,
     name,
     deafAfterMs,
-    answerMs: statementTimeoutMs,
+    statementTimeoutMs,
     heartbeatChannel: beat,
     channels: new Map([[beat, []]]),
     changeListeners: [],
@@ -134,7 +134,7 @@ function makeClient(listening: ListenerState): pg.Client {
   const client = new pg.Client({
     ...listening.connection,
     connectionTimeoutMillis: 2_000,
-    query_timeout: listening.answerMs,
+    query_timeout: listening.statementTimeoutMs,
     keepAlive: true,
     application_name: listening.name,
   });

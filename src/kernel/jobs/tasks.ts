@@ -53,7 +53,7 @@ export function startTasks({ app, db, tasks: declared, renewEveryMs }: TasksOpti
   const tasks: TaskLoopState = {
     app,
     db,
-    known: declared.map((task) => ({ task, woken: false, seen: undefined, run: undefined, ended: Promise.resolve() })),
+    known: declared.map((task) => ({ task, woken: false, seenStart: undefined, run: undefined, ended: Promise.resolve() })),
     sleeper: makeInterruptibleSleep(),
     startLimited: makeStartLimiter(maxStarting, startingMs),
     hasRows: false,

@@ -144,13 +144,13 @@ async function runJob(worker: WorkerState, lane: Lane, job: ClaimedJob, claimedA
 
 function trackLease(worker: WorkerState, job: ClaimedJob, lane: string, claimedAt: number): LeasedJob {
   const leaseSeconds = worker.leaseSeconds.get(job.kind)!;
-  const sureUntil = claimedAt + leaseSeconds * 1000;
+  const validUntil = claimedAt + leaseSeconds * 1000;
   const leased: LeasedJob = {
     job,
     lane,
     leaseSeconds,
     abort: new AbortController(),
-    validUntil: sureUntil,
+    validUntil,
     isLost: false,
     isEnding: false,
   };

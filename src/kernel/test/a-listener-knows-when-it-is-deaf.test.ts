@@ -10,9 +10,9 @@ import { listen } from '../listen.ts';
 
 after(stopOwnServer);
 
-const quick = { beatMs: 50, deafAfterMs: 250 };
+const quick = { heartbeatMs: 50, deafAfterMs: 250 };
 /** Silence alone does not make it deaf here: the test is about statements that are not answered. */
-const patient = { beatMs: 50, deafAfterMs: 60_000, answerMs: 300 };
+const patient = { heartbeatMs: 50, deafAfterMs: 60_000, statementTimeoutMs: 300 };
 
 async function say(connection: Connection, text: string) {
   const client = new pg.Client(connection);

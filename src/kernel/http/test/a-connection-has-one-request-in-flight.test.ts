@@ -84,7 +84,7 @@ test('a request begins once the one before it on its connection was answered', a
 
 test('bodies of any framing, cut anywhere, keep their bytes and their place', async (t) => {
   const { dial } = await serve(t, async (request, response) => {
-    const held = { take: () => true, end: () => {}, during: <T>(act: () => T) => act() };
+    const held = { reserve: () => true, release: () => {}, holdWhile: <T>(act: () => T) => act() };
     const body = await readBody(request, { maxBytes: 1_000_000, totalMs: 10_000, held: held as never });
     response.end(`answer ${request.url} ${body.toString('hex').slice(0, 20)} ${body.length}\n`);
   });
