@@ -37,12 +37,8 @@ interface AddressConnections<S> {
   isExempt: boolean;
 }
 
-export function makeUnauthenticatedConnections<S extends Socket>({
-  connections,
-  requests,
-  addressOf,
-  close,
-}: UnauthenticatedOptions<S>): UnauthenticatedConnections<S> {
+export function makeUnauthenticatedConnections<S extends Socket>(options: UnauthenticatedOptions<S>): UnauthenticatedConnections<S> {
+  const { connections, requests, addressOf, close } = options;
   const addresses = new Map<string, AddressConnections<S>>();
   const keyOf = new Map<S, string>();
   /** Requests in flight, by connection and by address. */
