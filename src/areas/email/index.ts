@@ -1,3 +1,23 @@
+// The email area: accepts mail from programs, sends it, receives mail for domains, and reports outcomes to webhook endpoints.
+//
+// Actors
+//   planes/      protocol servers: SMTP submission, MX, and Resend's HTTP API. `operations/` are the control API's handlers, one file each.
+//   engine/      the work: intake, queue, sending, receiving, feedback, webhooks, domains.
+//   rules/       pure decisions without I/O: addresses, DNS records, retry delays, bounce classification (bounces/), reports (report/).
+//   store/       every SQL statement of the area, by table or queue. `views/` turn rows into API and event bodies.
+//   clients/     outgoing protocols: SMTP (smtp/), MX, MTA-STS, DANE, DKIM, webhooks, and the threads that parse untrusted mail (reader/).
+//
+// Sending: plane or operation -> engine/intake (a batch: bytes into a segment, rows by store/accept) -> engine/queue (recipients under leases)
+// -> engine/sending -> outcome -> store/queue (rows, events, suppressions) -> webhook deliveries, which are jobs.
+// Receiving: planes/mx decides at RCPT -> engine/receiving (segment, arrival row) -> clients/reader -> `email.received`, or a report that
+// changes the recipient of its return path (engine/feedback).
+//
+// States of a recipient: queued, sending, deferred; final are sent, delivered, bounced, complained, suppressed and failed.
+// States of a received message: received, then delivered or failed. States of a delivery: pending, delivering, delivered, failed.
+//
+// What survives a crash: accepted mail, since segment and rows are durable before the answer. Leases lapse after 60 s, and another process
+// continues. Final outcomes are in a journal on disk before they are in the database. Events are written in the transaction of their cause.
+
 import { defineArea } from '../area.ts';
 import { loadSendKey } from './engine/send-keys.ts';
 import { jobs } from './jobs.ts';

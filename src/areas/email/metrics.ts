@@ -2,12 +2,12 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
 import type { Queue } from './engine/queue/index.ts';
 import type { ArrivalReader } from './engine/receiving/index.ts';
-import { deliveryFigures } from './store/deliveries.ts';
+import { countWaitingDeliveries } from './store/deliveries.ts';
 import { queueFigures } from './store/figures.ts';
 import { heldAway } from './store/holders.ts';
-import { arrivalFigures } from './store/receiving/arrivals.ts';
+import { countWaitingArrivals } from './store/receiving/arrivals.ts';
 
-/** Counted from the first message on; a registry of metrics takes them over when it is there. */
+/** These count before a metrics registry exists; it takes them over later. */
 export interface Counters {
   outcomes: Counter<'outcome'>;
   deliveries: Counter<'outcome'>;
@@ -42,7 +42,7 @@ export const makeCounters = (): Counters => ({
   }),
 });
 
-/** The counters of this process, and what the database knows when somebody asks. While it is away the last figures stand. */
+/** Registers the counters of this process and gauges read from the database. Without the database the last values stay. */
 export function measure(
   registry: Registry,
   db: Db,
@@ -61,7 +61,7 @@ export function measure(
     labelNames: ['state'],
     registers: [registry],
     async collect() {
-      const found = await db.read(deliveryFigures).catch(() => undefined);
+      const found = await db.read(countWaitingDeliveries).catch(() => undefined);
       if (!found) return;
       this.reset();
       for (const { state, deliveries } of found) this.inc({ state }, deliveries);
@@ -113,7 +113,7 @@ function measureArrivals(registry: Registry, db: Db, readings: () => Pick<Arriva
     labelNames: ['kind'],
     registers: [registry],
     async collect() {
-      const found = await db.read(arrivalFigures).catch(() => undefined);
+      const found = await db.read(countWaitingArrivals).catch(() => undefined);
       if (!found) return;
       this.reset();
       for (const { kind, arrivals } of found) this.inc({ kind }, arrivals);

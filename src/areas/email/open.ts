@@ -25,25 +25,25 @@ import { resendPlane } from './planes/resend/index.ts';
 import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
 
-/** What email holds while its process runs. */
+/** State of the email area in one process. */
 export interface OpenEmail extends SubmitServices {
-  /** What every message asks of its domain. */
+  /** Cached domain states and signing keys. */
   domains: DomainCache;
   makeKeys: (org: string) => Promise<DkimKeys>;
-  /** Of send keys, by their ids. */
+  /** Last use of send keys, by id. */
   lastUsed: LastUsed;
   spool: Spool;
-  /** What tells endpoints of events. */
+  /** Delivers events to webhook endpoints. */
   deliverer: Deliverer;
-  /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
+  /** Submission ports while the role `smtp` runs: STARTTLS, then implicit TLS. */
   smtp: { ports: number[] };
-  /** Where mail servers deliver, once they can; who reads what arrived; and where its bytes are written. */
+  /** MX port and readerCount while their roles run, and the spool of received mail. */
   receiving: { port: number | undefined; readings: ArrivalReader | undefined; spool: Spool };
 }
 
-/** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
-const connections = 200;
-const ownConnections = 20;
+/** Outgoing connections to all sites, and a separate pool for the product's own mail, so that pages never queue behind tenants' mail. */
+const maxConnections = 200;
+const maxOwnMailConnections = 20;
 
 export async function openEmail({ app, principals }: Host): Promise<Opened<OpenEmail>> {
   const folder = segmentFolder(app.config.data);
@@ -57,14 +57,14 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const sending = describeSending(app, domains, returnPaths);
   const receiving = openReceiving({ app, node, spool, folder, returnPaths, counters });
 
-  const ownSender = openSender(app, ownConnections);
+  const ownSender = openSender(app, maxOwnMailConnections);
   const ownMail = await openOwnMail({ ...sending, sender: ownSender });
   app.mail.prefer(ownMail);
 
   let running: Queue | undefined;
   const startSending = async () => {
     const counted = (outcome: string) => counters.outcomes.inc({ outcome });
-    const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, connections), onOutcome: counted });
+    const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, maxConnections), onOutcome: counted });
     running = queue;
     const readings = receiving.startReadings();
     return {
@@ -79,7 +79,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const handIn: SubmitServices = { intake, domains, sends, used: lastUsed.used };
 
   const smtp: OpenEmail['smtp'] = { ports: [] };
-  const startTaking = async () => {
+  const startServers = async () => {
     const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname });
     smtp.ports = door.ports;
     const mx = await receiving.startDoor().catch(async (error) => {
@@ -97,7 +97,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   return {
     own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp, receiving: receiving.own },
     planes: [resendPlane({ app, principals, ...handIn })],
-    runs: { worker: startSending, smtp: startTaking },
+    runs: { worker: startSending, smtp: startServers },
     metrics: (registry) =>
       measure(
         registry,
@@ -116,18 +116,18 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   };
 }
 
-/** A segment that only this machine reads is closed soon, so that others can go on with what is in it. */
+/** With S3 a segment closes within a second and is uploaded, so that other machines can send its mail. */
 const openSpool = ({ config, storage }: App, folder: string): Spool =>
   makeSpool({ storage, folder, prefix: segmentPrefix, mostAgeMs: config.storage ? maxOpenMs : 3_600_000 });
 
-const openSender = (app: App, most: number) =>
+const openSender = (app: App, connections: number) =>
   makeSender({
-    ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), maxConnections: most },
+    ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), maxConnections: connections },
     ...{ port: app.config.smtp_out_port, smartHost: app.config.email_smarthost },
     operatorGuard: makeOperatorGuard(app.config.dns_servers),
   });
 
-/** How messages are made ready, whoever's they are. */
+/** How messages are signed and addressed, for tenants' mail and for the product's own. */
 function describeSending(app: App, domains: DomainCache, returnPaths: ReturnPaths) {
   return {
     app,
@@ -151,16 +151,16 @@ interface ReceivingOptions {
   counters: Counters;
 }
 
-/** Mail in: the door (role `smtp`), and whoever reads what came through it. Both roles read: bytes of the last seconds may be on this machine alone. */
+/** Receiving: the MX server (role `smtp`) and the readerCount of arrived mail. Roles `smtp` and `worker` both read, since recent bytes may be on this machine only. */
 function openReceiving({ app, node, spool, folder, returnPaths, counters }: ReceivingOptions) {
   const mailHost = mailHostOf(app);
-  // A segment of its own: those who send write to the other one at the same time.
+  // Received mail has its own segment, so submissions do not wait for its writes.
   const arriving = openSpool(app, folder);
   const own: OpenEmail['receiving'] = { port: undefined, readings: undefined, spool: arriving };
   const storing = runSegmentUploads(app, arriving);
-  let readers = 0;
+  let readerCount = 0;
   const beginReadings = () => {
-    readers++;
+    readerCount++;
     own.readings ??= startArrivalReader({
       ...{ app, spool, node, mailHost },
       onOutcome: (outcome) => counters.arrivals.inc({ outcome }),
@@ -168,7 +168,7 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
     });
     return {
       async stop() {
-        if (--readers > 0) return;
+        if (--readerCount > 0) return;
         const { readings } = own;
         own.readings = undefined;
         await readings?.stop();

@@ -4,27 +4,27 @@ import { aggregateQueueCounts } from './engine/queue-counts.ts';
 import { failMailOfAbsentNodes } from './engine/absent-nodes.ts';
 import { removeExpired, sweepOrphans } from './engine/retention.ts';
 
-/** Looks whether domains have their records. Safe to run twice: a check counts only for a domain that is as it was when it was read. */
+/** Checks DNS records of due domains. Safe to run twice: a result counts only if the domain is unchanged since it was read. */
 export const checkDomains = task(checksDue, { everySeconds: 15, deadlineSeconds: 300 }, ({ app, signal, log }) =>
   checkDueDomains(app, signal, log),
 );
 
-/** Content past 30 days and messages past 90 go; what is not finished stays. Safe to run twice. */
+/** Deletes content after 30 days and messages after 90, except unfinished ones. Safe to run twice. */
 export const forgetOldMail = task('email.forget-old', { everySeconds: 3_600, deadlineSeconds: 300 }, ({ app, signal }) =>
   removeExpired(app, signal),
 );
 
-/** Bytes without rows go. Safe to run twice. */
+/** Deletes stored bytes without rows. Safe to run twice. */
 export const sweepMail = task('email.sweep', { everySeconds: 86_400, deadlineSeconds: 600 }, ({ app, signal }) =>
   sweepOrphans(app, signal),
 );
 
-/** Adds up how much is under way. Safe to run twice: what is added is gone from the changes in the same transaction. */
+/** Folds queue changes into the queue counts. Safe to run twice: folded changes are deleted in the same transaction. */
 export const addUpQueue = task('email.add-up-queue', { everySeconds: 30, deadlineSeconds: 60 }, ({ app, signal }) =>
   aggregateQueueCounts(app, signal),
 );
 
-/** Mail on the disks of servers that are away. Safe to run twice: what was given up is found no more. */
+/** Watches mail on the disks of absent servers, and gives it up after 24 h. Safe to run twice: failed recipients are not found again. */
 export const watchHolders = task('email.watch-holders', { everySeconds: 60, deadlineSeconds: 300 }, ({ app, signal }) =>
   failMailOfAbsentNodes(app, signal),
 );

@@ -1,7 +1,7 @@
 import { createHash, hash, type KeyObject, sign } from 'node:crypto';
 
-// DKIM (RFC 6376), relaxed/relaxed, with RSA (RFC 8301) and ed25519 (RFC 8463). Our own, since signing is half of what sending costs:
-// keys stay parsed, the body is hashed once when it is accepted, and a header is canonicalized once for both signatures.
+// DKIM (RFC 6376), relaxed/relaxed, with RSA (RFC 8301) and ed25519 (RFC 8463). Signing is half of the cost of sending, hence this
+// implementation: keys stay parsed, the body is hashed once at acceptance, and the header is canonicalized once for both signatures.
 
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
@@ -9,16 +9,16 @@ const space = 0x20;
 const tab = 0x09;
 const bufferBytes = 16_384;
 
-/** What `relaxed` changes within a text: spaces that follow each other or end a line, and tabs. */
-const changes = /\t| (?: |\r\n)/;
+/** Text that `relaxed` changes: repeated spaces, spaces before a line end, and tabs. */
+const changedByRelaxed = /\t| (?: |\r\n)/;
 
-/** Only while one call runs: what is written into it goes into the hash before the call ends. */
+/** Shared by all hashes: each call flushes it into its hash before it returns. */
 const scratch = Buffer.allocUnsafeSlow(bufferBytes);
 
-/** Hashes a body as `relaxed` sees it (RFC 6376 3.4.4), in whatever pieces it comes. */
+/** Hashes a body in relaxed canonicalization (RFC 6376 3.4.4), for any chunking. */
 export class BodyHash {
   readonly #hash = createHash('sha256');
-  /** Ends of lines that count only if something follows: at the end, all but one are dropped. */
+  /** Held-back line ends: they count only if text follows, since trailing empty lines are dropped. */
   #lineEnds = 0;
   #hasSpace = false;
   #hasReturn = false;
@@ -30,8 +30,8 @@ export class BodyHash {
     let end = chunk.length;
     while (begin < end && chunk[begin]! <= space) begin++;
     while (end > begin && chunk[end - 1]! <= space) end--;
-    if (changes.test(chunk.toString('latin1', begin, end))) return this.#canonicalize(chunk);
-    // Up to its first character and after its last one there may be something that changes; all that is between them stays.
+    if (changedByRelaxed.test(chunk.toString('latin1', begin, end))) return this.#canonicalize(chunk);
+    // Whitespace at both ends may depend on neighbouring chunks; the text between needs no change.
     this.#canonicalize(chunk.subarray(0, begin + 1));
     if (end > begin + 1) this.#hash.update(chunk.subarray(begin + 1, end));
     this.#canonicalize(chunk.subarray(Math.max(begin + 1, end)));
@@ -39,7 +39,7 @@ export class BodyHash {
 
   #canonicalize(chunk: Buffer) {
     const { length } = chunk;
-    // Ordinary bytes after ordinary bytes are nearly all there are; they touch nothing but these two.
+    // Fast path: a plain byte after a plain byte only needs these two locals.
     let at = 0;
     let isPlain = false;
     for (let from = 0; from < length; from++) {
@@ -63,7 +63,7 @@ export class BodyHash {
     return this.#hash.digest();
   }
 
-  /** True if nothing is held back after it. */
+  /** True if no whitespace or line end is held back afterwards. */
   #take(byte: number): boolean {
     if (this.#hasReturn) {
       this.#hasReturn = false;
@@ -83,7 +83,7 @@ export class BodyHash {
     return false;
   }
 
-  /** A byte that counts, after what was held back until something follows. */
+  /** Writes held-back line ends and space, then the byte. */
   #put(byte: number) {
     for (; this.#lineEnds > 0; this.#lineEnds--) {
       if (this.#at > bufferBytes - 8) this.#flush();
@@ -105,34 +105,34 @@ export class BodyHash {
 
 export const makeBodyHash = () => new BodyHash();
 
-/** The same of a body that is all there. Most are already as `relaxed` has them, and are hashed as they are. */
+/** Hashes a complete body. Most bodies are already canonical and are hashed directly. */
 export function hashBody(body: Buffer): Buffer {
   const last = body.length - 3;
   const endsInOneLine = last >= 0 && body[last]! > space && body[last + 1] === carriageReturn && body[last + 2] === lineFeed;
-  if (endsInOneLine && !changes.test(body.toString('latin1'))) return hash('sha256', body, 'buffer');
-  const slowly = makeBodyHash();
-  slowly.update(body);
-  return slowly.digest();
+  if (endsInOneLine && !changedByRelaxed.test(body.toString('latin1'))) return hash('sha256', body, 'buffer');
+  const bodyHash = makeBodyHash();
+  bodyHash.update(body);
+  return bodyHash.digest();
 }
 
-/** What is signed, where it is there. */
+/** Fields that are signed if present, in the order of h=. */
 const signedFields = [
   ...['from', 'to', 'cc', 'subject', 'date', 'message-id', 'reply-to', 'mime-version', 'content-type', 'content-transfer-encoding'],
   ...['list-unsubscribe', 'list-unsubscribe-post', 'in-reply-to', 'references'],
 ];
 const isSigned = new Set(signedFields);
-/** Signed once more than they stand there, also where they do not: a field that is added on the way breaks the signature (RFC 6376 8.15). */
+/** Oversigned: a field of this name that is added in transit breaks the signature (RFC 6376 8.15). */
 const isOversigned = new Set(['from', 'to', 'subject', 'reply-to', 'mime-version', 'content-type']);
 
-/** The same field again and again makes a long list; past this many, those nearest to the body count. */
-const mostOfOne = 10;
+/** Bounds h= for repeated fields; those nearest to the body are signed. */
+const maxSignedPerName = 10;
 
 interface SignedPart {
   names: string[];
   text: string;
 }
 
-/** The fields to be signed, in the order in which h= names them, as `relaxed` sees them. */
+/** The signed fields in relaxed form, in the order of h=. */
 function canonicalize(header: string): SignedPart {
   const found = new Map<string, string[]>();
   for (let from = 0; from < header.length; ) {
@@ -152,16 +152,16 @@ function canonicalize(header: string): SignedPart {
   for (const name of signedFields) {
     const lines = found.get(name);
     // RFC 6376 5.4.2: of several, the last one first.
-    for (let n = lines?.length ?? 0, most = mostOfOne; n > 0 && most > 0; n--, most--) {
+    for (let n = lines?.length ?? 0, left = maxSignedPerName; n > 0 && left > 0; n--, left--) {
       names.push(name);
       text += lines![n - 1];
     }
-    if (isOversigned.has(name) && (lines?.length ?? 0) <= mostOfOne) names.push(name);
+    if (isOversigned.has(name) && (lines?.length ?? 0) <= maxSignedPerName) names.push(name);
   }
   return { names, text };
 }
 
-/** Where the line ends after which another field begins: lines that begin with a space or a tab go on with this one. */
+/** End of the field, including its folded lines. */
 function endOfField(header: string, from: number): number {
   let end = header.indexOf('\r\n', from);
   while (end >= 0 && isBlank(header.charCodeAt(end + 2))) end = header.indexOf('\r\n', end + 2);
@@ -170,7 +170,7 @@ function endOfField(header: string, from: number): number {
 
 const isBlank = (code: number) => code === space || code === tab;
 
-/** Runs of spaces and tabs are one space, and ends of lines nothing. Most values have none of either. */
+/** Collapses spaces and tabs, removes line ends. Most values need neither. */
 const relaxValue = (value: string) => {
   const text = relaxable.test(value) ? value.replaceAll('\r\n', '').replace(/[ \t]+/g, ' ') : value;
   return text.slice(text.startsWith(' ') ? 1 : 0, text.endsWith(' ') && text.length > 1 ? -1 : undefined);
@@ -179,12 +179,12 @@ const relaxable = /\r\n|\t| {2}/;
 
 export interface SigningKey {
   selector: string;
-  /** RSA or ed25519; parsed once, since reading a key costs four signatures. */
+  /** RSA or ed25519; kept parsed, since parsing costs as much as four signatures. */
   key: KeyObject;
 }
 
 export interface Signing {
-  /** The header with the empty line behind it or without. */
+  /** With or without the empty line at the end. */
   headerBytes: Uint8Array;
   bodyHash: Uint8Array;
   domain: string;
@@ -193,7 +193,7 @@ export interface Signing {
   at: number;
 }
 
-/** The DKIM-Signature lines, one for each key, to be put before the header. They are ASCII. */
+/** One DKIM-Signature field per key, to prepend to the header. ASCII only. */
 export async function signHeaders({ headerBytes, bodyHash, domain, keys, at }: Signing): Promise<string> {
   const { names, text } = canonicalize(asBuffer(headerBytes).toString('latin1'));
   const rest = `;\r\n t=${at}; h=${foldNames(names)};\r\n bh=${asBuffer(bodyHash).toString('base64')};\r\n b=`;
@@ -201,7 +201,7 @@ export async function signHeaders({ headerBytes, bodyHash, domain, keys, at }: S
     const algorithm = key.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256';
     return `v=1; a=${algorithm}; c=relaxed/relaxed; d=${domain}; s=${selector}${rest}`;
   });
-  // As `relaxed` has it: what is written above has single spaces, so only the ends of its lines go.
+  // Relaxed form of our own field: it has single spaces, so only line ends are removed.
   const signatures = await Promise.all(
     values.map((value, n) => signText(`${text}dkim-signature:${value.replaceAll('\r\n', '')}`, keys[n]!.key)),
   );
@@ -215,7 +215,7 @@ const asBuffer = (bytes: Uint8Array): Buffer =>
 
 function signText(text: string, key: KeyObject): Promise<string> | string {
   const data = Buffer.from(text, 'latin1');
-  // RFC 8463 3: ed25519 signs the hash. A fifteenth of a millisecond is not worth a thread.
+  // RFC 8463 3: ed25519 signs the hash. It takes 0.07 ms, which is not worth a thread.
   if (key.asymmetricKeyType === 'ed25519') return sign(null, hash('sha256', data, 'buffer'), key).toString('base64');
   return new Promise((resolve, reject) => {
     sign('sha256', data, key, (error, signature) => (error ? reject(error) : resolve(signature.toString('base64'))));

@@ -6,40 +6,40 @@ import type { Logger } from '../../../kernel/log.ts';
 import { readStsId, readStsPolicy, type StsPolicy } from '../rules/mta-sts.ts';
 import { isSilent } from './mx.ts';
 
-export interface StsNeeds {
+export interface MtaStsOptions {
   dns: Dns;
   guard: Guard;
   log: Logger;
   now: () => number;
-  /** Where policies are served: 443. */
+  /** HTTPS port of policies; tests change it. */
   port?: number;
   tls?: TlsOptions;
 }
 
-/** What a domain enforces. `isKnown` is false while that could not be found out: then it counts as nothing, but not for long, nor for everybody. */
-export interface Enforced {
+/** The policy that a domain enforces. `isKnown` is false after a failed lookup: mail goes without a policy, and the result is cached briefly and for this organization only. */
+export interface EnforcedPolicy {
   policy: StsPolicy | undefined;
   isKnown: boolean;
-  /** Whoever asks has used up their questions. Their mail waits: that is no reason to send it unprotected. */
+  /** The organization has used up its DNS questions. Its mail waits rather than going out unprotected. */
   isCrowded?: true;
 }
 
-interface Remembered {
+interface CachedPolicy {
   id: string;
   policy: StsPolicy;
   until: number;
 }
 
-/** RFC 8461 3.3: a policy that cannot be fetched is not asked for again for a while. */
+/** RFC 8461 3.3: pause between fetches of a policy that failed. */
 const retryMs = 5 * 60_000;
 
 /**
- * The policy that a domain has published, if it enforces one. It is remembered for as long as it says, so that whoever takes the DNS or the
- * policy's server away later gains nothing; a domain whose policy was never read is sent to as if it had none.
+ * Finds the policy that a domain enforces. Policies are cached for their max_age, so an attacker who blocks the DNS or the policy server later
+ * gains nothing. A domain whose policy was never read is treated as having none.
  */
-export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds): (domain: string) => Promise<Enforced> {
-  const policies = new LRUCache<string, Remembered>(boundedTo(10_000));
-  /** Until when. It is asked for only once the DNS has said that there is one, so whoever failed, the domain is to blame. */
+export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: MtaStsOptions): (domain: string) => Promise<EnforcedPolicy> {
+  const policies = new LRUCache<string, CachedPolicy>(boundedTo(10_000));
+  /** Domain to retry time. A fetch happens only after the DNS announced a policy, so a failure is the domain's fault for every tenant. */
   const failed = new LRUCache<string, number>(boundedTo(10_000));
 
   const fetchPolicy = async (domain: string): Promise<StsPolicy | undefined> => {
@@ -56,7 +56,7 @@ export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds):
     return readStsPolicy(await response.text());
   };
 
-  const refresh = async (domain: string, id: string, old: StsPolicy | undefined) => {
+  const refresh = async (domain: string, id: string, cached: StsPolicy | undefined) => {
     try {
       const policy = await fetchPolicy(domain);
       if (policy === undefined) throw new Error('it is not a policy');
@@ -65,19 +65,19 @@ export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds):
     } catch (error) {
       failed.set(domain, now() + retryMs);
       log.info({ domain, why: (error as Error).message }, 'an MTA-STS policy could not be read');
-      return old;
+      return cached;
     }
   };
 
   return async (domain) => {
-    const remembered = policies.get(domain);
-    const old = remembered !== undefined && remembered.until > now() ? remembered : undefined;
+    const entry = policies.get(domain);
+    const cached = entry !== undefined && entry.until > now() ? entry : undefined;
     const answer = await dns.lookup(`_mta-sts.${domain}`, 'TXT');
     const id = readStsId(answer.records.map(({ data }) => String(data)));
-    const isNews = id !== undefined && id !== old?.id;
-    const isToBeRead = isNews && (failed.get(domain) ?? 0) <= now();
-    const policy = isToBeRead ? await refresh(domain, id, old?.policy) : old?.policy;
-    const isKnown = policy !== undefined || !(isNews || isSilent(answer));
+    const isNewId = id !== undefined && id !== cached?.id;
+    const mayFetch = isNewId && (failed.get(domain) ?? 0) <= now();
+    const policy = mayFetch ? await refresh(domain, id, cached?.policy) : cached?.policy;
+    const isKnown = policy !== undefined || !(isNewId || isSilent(answer));
     const isCrowded = policy === undefined && answer.isCrowded;
     return { policy: policy?.mode === 'enforce' ? policy : undefined, isKnown, ...(isCrowded && { isCrowded }) };
   };

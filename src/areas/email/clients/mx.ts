@@ -11,143 +11,147 @@ export interface MxHost {
 export interface ToHosts {
   kind: 'hosts';
   hosts: MxHost[];
-  /** DNSSEC vouches for these hosts, so that DANE may be believed. */
+  /** The answer is DNSSEC-validated, so DANE may be used. */
   authentic: boolean;
-  /** Names of hosts, the only ones to which the domain lets its mail go, and under TLS (MTA-STS). */
+  /** Host patterns of the enforced MTA-STS policy: mail goes only there, and under TLS. */
   enforced?: string[];
 }
 
-/** Where a domain's mail goes. */
+/** Mail servers of a domain. */
 export type Route =
   | ToHosts
-  /** The domain takes no mail, and will not soon. */
+  /** The domain accepts no mail. */
   | { kind: 'none'; sentence: string }
-  /** The DNS did not say. `isOurs`: no name server answered us, or we did not ask. */
+  /** The lookup failed. `isOurs`: no name server answered, or this server did not ask. */
   | { kind: 'unknown'; sentence: string; isOurs: boolean };
 
-interface Known {
+interface CachedRoute {
   route: Route;
   until: number;
 }
 
 /**
- * Each organization asks for itself, and what nobody answered it is known to it alone: its questions may not even have left, since it has used
- * up its share of them.
+ * Routes by domain. A failed lookup is cached only for the organization that asked: its question may not have left at all, because its share of
+ * DNS questions was used up.
  */
 export interface Routes {
-  /** Without asking anybody, if it is known. */
+  /** From the cache only. */
   known(domain: string, org: string): Route | undefined;
-  /** Undefined: too many domains are being asked for. */
+  /** Undefined: too many lookups are in flight. */
   find(domain: string, org: string): Promise<Route | undefined>;
 }
 
-/** Domains that are being looked up at once, in all and for one organization: a DNS that hangs must not gather messages here. */
-const mostLookups = { all: 500, each: 250 };
+/** Lookups in flight, in total and per organization, so that a hanging DNS does not pile up messages here. */
+const maxLookups = { all: 500, each: 250 };
 
-/** A domain with hundreds of mail servers is not our patience's to waste. */
-const mostHosts = 10;
-/** Believed at least a minute, so that a TTL of 0 does not ask for each message; at most an hour, so that a move is noticed. */
-const leastSeconds = 60;
-const mostSeconds = 3600;
-const unknownSeconds = 30;
+/** Further mail servers of a domain are ignored. */
+const maxHosts = 10;
+/** At least a minute, so that a TTL of 0 does not cause a lookup per message; at most an hour, so that a move is noticed. */
+const minCacheSeconds = 60;
+const maxCacheSeconds = 3600;
+const unknownCacheSeconds = 30;
 
-const clean = (name: string) => name.toLowerCase().replace(/\.$/, '');
+const normalizeHost = (name: string) => name.toLowerCase().replace(/\.$/, '');
 
-export interface RouteNeeds {
+export interface RouteOptions {
   dns: Dns;
   now: () => number;
-  /** What the domain enforces, if it does (MTA-STS). */
+  /** The enforced MTA-STS policy of a domain. */
   policyOf?: (domain: string) => Promise<{ policy: { mx: string[] } | undefined; isKnown: boolean; isCrowded?: true }>;
   remembered?: number;
 }
 
-export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNeeds): Routes {
-  const routes = new LRUCache<string, Known>(boundedTo(remembered));
-  const asked = new Map<string, Promise<Route>>();
-  const lookups = makeKeyedLimit(mostLookups);
-  const holding = (place: string) => {
-    const found = routes.get(place);
+export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteOptions): Routes {
+  const routes = new LRUCache<string, CachedRoute>(boundedTo(remembered));
+  const inFlight = new Map<string, Promise<Route>>();
+  const lookups = makeKeyedLimit(maxLookups);
+  const cachedRoute = (key: string) => {
+    const found = routes.get(key);
     return found !== undefined && found.until > now() ? found.route : undefined;
   };
-  const known = (domain: string, org: string) => holding(domain) ?? holding(`${org} ${domain}`);
+  const known = (domain: string, org: string) => cachedRoute(domain) ?? cachedRoute(`${org} ${domain}`);
   const ask = async (domain: string, org: string) => {
     const [found, enforced] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
     const { route, seconds } =
       found.route.kind === 'hosts' && enforced?.isCrowded ? unknown(domain, { outcome: 'timeout', isCrowded: true }) : found;
     if (route.kind === 'hosts' && enforced?.policy) route.enforced = enforced.policy.mx;
-    // What it may enforce was not found out: asked again soon, and by everybody else at once.
+    // The MTA-STS policy is unknown: cache briefly and for this organization only, so that others ask at once.
     const isSure = route.kind === 'none' || (route.kind === 'hosts' && enforced?.isKnown !== false);
-    const believedFor = isSure ? seconds : Math.min(seconds, leastSeconds);
-    routes.set(isSure ? domain : `${org} ${domain}`, { route, until: now() + 1000 * believedFor });
+    const secondsToCache = isSure ? seconds : Math.min(seconds, minCacheSeconds);
+    routes.set(isSure ? domain : `${org} ${domain}`, { route, until: now() + 1000 * secondsToCache });
     return route;
   };
   return {
     known,
     find: async (domain, org) => {
-      const place = `${org} ${domain}`;
-      const found = known(domain, org) ?? asked.get(place);
+      const key = `${org} ${domain}`;
+      const found = known(domain, org) ?? inFlight.get(key);
       if (found !== undefined) return found;
       const leave = lookups.acquire(org);
       if (!leave) return undefined;
-      const underWay = ask(domain, org).finally(() => {
-        asked.delete(place);
+      const lookup = ask(domain, org).finally(() => {
+        inFlight.delete(key);
         leave();
       });
-      asked.set(place, underWay);
-      return underWay;
+      inFlight.set(key, lookup);
+      return lookup;
     },
   };
 }
 
-const believed = (ttl: number) => Math.min(mostSeconds, Math.max(leastSeconds, ttl));
+const cacheSeconds = (ttl: number) => Math.min(maxCacheSeconds, Math.max(minCacheSeconds, ttl));
 export const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
 
-type Silence = Pick<DnsAnswer, 'outcome' | 'isCrowded'>;
+type Unanswered = Pick<DnsAnswer, 'outcome' | 'isCrowded'>;
 
-const unknown = (domain: string, answer: Silence): { route: Route; seconds: number } => ({
+const unknown = (domain: string, answer: Unanswered): { route: Route; seconds: number } => ({
   route: {
     kind: 'unknown' as const,
     sentence: `the mail servers of ${domain} could not be looked up: ${reasonOf(answer)}`,
     isOurs: answer.isCrowded === true || answer.outcome === 'timeout',
   },
-  seconds: unknownSeconds,
+  seconds: unknownCacheSeconds,
 });
-const reasonOf = ({ outcome, isCrowded }: Silence) => {
-  if (isCrowded) return 'this organization has asked the DNS as much at once as one may';
+const reasonOf = ({ outcome, isCrowded }: Unanswered) => {
+  if (isCrowded) return 'this organization has inFlight the DNS as much at once as one may';
   return outcome === 'timeout' ? 'the DNS did not answer' : 'its name servers fail';
 };
-const none = (sentence: string, ttl: number) => ({ route: { kind: 'none' as const, sentence }, seconds: believed(ttl) });
+const none = (sentence: string, ttl: number) => ({ route: { kind: 'none' as const, sentence }, seconds: cacheSeconds(ttl) });
 
 async function lookUp(dns: Dns, domain: string): Promise<{ route: Route; seconds: number }> {
   const answer = await dns.lookup(domain, 'MX');
   if (isSilent(answer)) return unknown(domain, answer);
   if (answer.outcome === 'nxdomain') return none(`the domain ${domain} does not exist`, answer.ttl);
-  if (answer.outcome === 'nodata' || answer.records.length === 0) return implicit(dns, domain, answer);
+  if (answer.outcome === 'nodata' || answer.records.length === 0) return lookUpImplicitMx(dns, domain, answer);
 
   const hosts = answer.records
     .map(({ data }) => data as { preference: number; exchange: string })
-    .map(({ preference, exchange }) => ({ name: clean(exchange), preference }))
+    .map(({ preference, exchange }) => ({ name: normalizeHost(exchange), preference }))
     .filter(({ name }) => name !== '');
   // RFC 7505: an MX whose host is the root.
   if (hosts.length === 0) return none(`the domain ${domain} says that it takes no mail (null MX)`, answer.ttl);
   hosts.sort((a, b) => a.preference - b.preference);
-  return { route: { kind: 'hosts', hosts: hosts.slice(0, mostHosts), authentic: answer.authentic }, seconds: believed(answer.ttl) };
+  return { route: { kind: 'hosts', hosts: hosts.slice(0, maxHosts), authentic: answer.authentic }, seconds: cacheSeconds(answer.ttl) };
 }
 
-/** RFC 5321 5.1: a domain without MX takes its mail itself, if it has an address. */
-async function implicit(dns: Dns, domain: string, mx: DnsAnswer): Promise<{ route: Route; seconds: number }> {
+/** RFC 5321 5.1: a domain without MX is its own mail server, if it has an address. */
+async function lookUpImplicitMx(dns: Dns, domain: string, mx: DnsAnswer): Promise<{ route: Route; seconds: number }> {
   const answers = await Promise.all([dns.lookup(domain, 'A'), dns.lookup(domain, 'AAAA')]);
   const found = answers.find(({ records }) => records.length > 0);
   if (found !== undefined) {
-    const route: Route = { kind: 'hosts', hosts: [{ name: clean(domain), preference: 0 }], authentic: mx.authentic && found.authentic };
-    return { route, seconds: believed(Math.min(mx.ttl, found.ttl)) };
+    const route: Route = {
+      kind: 'hosts',
+      hosts: [{ name: normalizeHost(domain), preference: 0 }],
+      authentic: mx.authentic && found.authentic,
+    };
+    return { route, seconds: cacheSeconds(Math.min(mx.ttl, found.ttl)) };
   }
   const silent = answers.find(isSilent);
   if (silent !== undefined) return unknown(domain, silent);
   return none(`the domain ${domain} has neither mail servers (MX) nor an address`, mx.ttl);
 }
 
-/** Best first; those that are equally good in any order, so that each gets its part. */
+/** By preference; hosts with equal preference in random order, to spread the load. */
 export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[] {
   return hosts
     .map((host) => ({ host, by: random() }))
@@ -156,16 +160,16 @@ export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[
 }
 
 /**
- * One name for all domains whose mail the same servers take in the same order, under the same conditions. The order is part of it: a stranger's
- * domain may name somebody's servers too, and must not decide which of them is tried first. A stranger's names may hold any character, a space
- * too: they must not add up to the name of somebody else's site.
+ * The site of a route: domains with the same servers, order and TLS conditions share it. The order is part of the key, because a hostile domain
+ * may list another site's servers and must not change which of them is tried first. Host names are encoded, because a hostile name may hold
+ * spaces and must not form another site's key.
  */
 export function siteKey({ hosts, authentic, enforced }: ToHosts): string {
   const conditions = enforced === undefined ? [] : ['enforced:', ...enforced.map(encodeURIComponent)];
   return [...rankHosts(hosts), ...conditions, ...(authentic ? ['authentic:'] : [])].join(' ');
 }
 
-/** The names in the order of their preferences, with a mark where a lesser one begins; which numbers they are is nothing. */
+/** Host names in order of preference, with a separator between ranks. The preference numbers themselves do not matter. */
 function rankHosts(hosts: readonly MxHost[]): string[] {
   const best = new Map<string, number>();
   for (const { name, preference } of hosts) best.set(name, Math.min(preference, best.get(name) ?? Number.POSITIVE_INFINITY));

@@ -1,53 +1,53 @@
 import { createHmac } from 'node:crypto';
 import { type Guard, GuardFailure, GuardRefusal, type GuardResponse } from '../../../kernel/guard/index.ts';
 
-/** One attempt to tell an endpoint of an event. */
+/** One delivery attempt to a webhook endpoint. */
 export interface Telling {
   url: string;
-  /** Whose connections are used: the endpoint's, which no other endpoint shares, whatever its address. */
+  /** Connections are pooled per endpoint; endpoints never share one, even at the same address. */
   endpointId: string;
   /** `whsec_…` */
   secret: string;
   eventId: string;
-  /** Seconds, when the attempt is made. */
+  /** Time of the attempt, in epoch seconds. */
   at: number;
   payload: string;
 }
 
 export interface Reply {
-  /** Undefined: there was no answer. */
+  /** Undefined: no answer. */
   status?: number;
   retryAfter?: string;
-  /** Undefined: it was taken. */
+  /** Undefined: delivered. */
   error?: string;
 }
 
-const patienceMs = 15_000;
-/** So much of an answer that is no success is kept. */
-const mostAnswerBytes = 4_096;
+const attemptTimeoutMs = 15_000;
+/** The part of a failed answer that is kept. */
+const maxAnswerBytes = 4_096;
 
-/** Standard Webhooks 1.0: the secret's bytes sign id, time and body. */
+/** Standard Webhooks 1.0: HMAC over id, time and body. */
 export const signEvent = ({ secret, eventId, at, payload }: Omit<Telling, 'url' | 'endpointId'>): string =>
   `v1,${createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
     .update(`${eventId}.${at}.${payload}`)
     .digest('base64')}`;
 
-/** What the other side, or the guard, has to say. Rejects only if we are told to stop, or are broken ourselves. */
-export async function postEvent({ fetch }: Pick<Guard, 'fetch'>, telling: Telling, signal: AbortSignal): Promise<Reply> {
+/** Returns the endpoint's answer or the guard's refusal. Rejects only on abort or on an internal error. */
+export async function postEvent({ fetch }: Pick<Guard, 'fetch'>, attempt: Telling, signal: AbortSignal): Promise<Reply> {
   try {
-    const response = await fetch('webhook', telling.url, {
+    const response = await fetch('webhook', attempt.url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        'webhook-id': telling.eventId,
-        'webhook-timestamp': String(telling.at),
-        'webhook-signature': signEvent(telling),
+        'webhook-id': attempt.eventId,
+        'webhook-timestamp': String(attempt.at),
+        'webhook-signature': signEvent(attempt),
       },
-      body: telling.payload,
+      body: attempt.payload,
       signal,
-      timeouts: { totalMs: patienceMs, connectMs: patienceMs, headersMs: patienceMs, idleMs: patienceMs },
+      timeouts: { totalMs: attemptTimeoutMs, connectMs: attemptTimeoutMs, headersMs: attemptTimeoutMs, idleMs: attemptTimeoutMs },
       decompress: false,
-      keptFor: telling.endpointId,
+      keptFor: attempt.endpointId,
     });
     return await readReply(response);
   } catch (error) {
@@ -71,7 +71,7 @@ async function readReply(response: GuardResponse): Promise<Reply> {
   return { status, ...(retryAfter === undefined ? {} : { retryAfter }), error: cleanText(`${status}${said ? `: ${said}` : ''}`) };
 }
 
-/** What came of the answer, even if it broke off. */
+/** The beginning of the answer, even if the connection broke. */
 async function readBeginning({ body }: GuardResponse): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -79,15 +79,15 @@ async function readBeginning({ body }: GuardResponse): Promise<string> {
     for await (const chunk of body) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes >= mostAnswerBytes) break;
+      if (bytes >= maxAnswerBytes) break;
     }
   } catch (error) {
     if (!(error instanceof GuardFailure)) throw error;
   }
-  return Buffer.concat(chunks).subarray(0, mostAnswerBytes).toString();
+  return Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString();
 }
 
-/** Control characters would only disturb whoever reads it, and PostgreSQL keeps no NUL; the ends of lines stay. */
+/** Removes control characters, since the log shows this text and PostgreSQL stores no NUL. Line ends stay. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
 const unreadable = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
-const cleanText = (text: string) => text.replaceAll(unreadable, ' ').trim().slice(0, mostAnswerBytes).toWellFormed();
+const cleanText = (text: string) => text.replaceAll(unreadable, ' ').trim().slice(0, maxAnswerBytes).toWellFormed();

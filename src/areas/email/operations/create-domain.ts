@@ -12,7 +12,7 @@ export const createDomain = operation(email.createDomain, async ({ ctx, body }, 
   const read = readDomainName(body.name);
   if ('why' in read) return invalid(read.why);
   const { name } = read;
-  // Keys are made before the transaction, which would hold a connection for as long; and only where they will be needed.
+  // Making keys is slow, so it runs before the transaction takes a connection, and only if the name is free.
   const isFree = await ctx.read((tx) => domains.isFree(tx, ctx.org, name));
   const keys = isFree ? await makeKeys(ctx.org) : undefined;
   return ctx.write(async (tx) => {

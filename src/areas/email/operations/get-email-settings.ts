@@ -1,19 +1,19 @@
 import { email } from '../../../../contract/email.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { judgeRates, pauseAt } from '../rules/posture.ts';
-import { findFigures, findPosture } from '../store/posture.ts';
+import { judgeRates, pauseThresholds } from '../rules/posture.ts';
+import { findFigures, findSendingStatus } from '../store/posture.ts';
 
 export const getEmailSettings = operation(email.getEmailSettings, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const [posture, [figures]] = await Promise.all([findPosture(tx, ctx.org), findFigures(tx, [ctx.org])]);
+    const [posture, [figures]] = await Promise.all([findSendingStatus(tx, ctx.org), findFigures(tx, [ctx.org])]);
     const judged = judgeRates(figures!);
     return ok({
       dailyQuota: posture.daily_quota ?? ctx.app.config.email_daily_quota,
       paused: posture.paused_at !== null,
       ...(posture.paused_at === null ? {} : { pausedAt: posture.paused_at }),
       ...(posture.paused_at === null || posture.pause_reason === null ? {} : { pauseReason: posture.pause_reason }),
-      bouncePausePct: pauseAt.bouncePct,
-      complaintPausePct: pauseAt.complaintPct,
+      bouncePausePct: pauseThresholds.bouncePct,
+      complaintPausePct: pauseThresholds.complaintPct,
       acceptedToday: posture.accepted,
       ...(posture.paused_at === null && judged.posture !== 'fine' ? { warning: judged.reason } : {}),
     });

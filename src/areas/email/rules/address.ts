@@ -1,17 +1,17 @@
 import { domainToASCII } from 'node:url';
 
-// Addresses as RFC 5321 and 5322 have them, as far as mail can really be sent to them: no quoted local parts, no address literals, no
-// source routes. What is left can be read in one way only, by us and by every server after us.
+// The part of RFC 5321 and 5322 addresses that real servers deliver to: no quoted local parts, no address literals, no source routes. Every
+// server reads the remaining forms in the same way.
 
 export interface Mailbox {
-  /** What stands before the address, as people read it; '' for none. */
+  /** Display name, decoded; '' for none. */
   name: string;
   /** The domain in lower-case ASCII. */
   address: string;
   domain: string;
 }
 
-/** What is wrong with it, as the end of a sentence whose beginning names it. */
+/** Why an address is refused, as the end of a sentence that begins with the address. */
 export class Unusable {
   readonly why: string;
 
@@ -22,9 +22,9 @@ export class Unusable {
 
 const localPart = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const hostName = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** Ends a line of a header for some reader, or is seen by nobody. */
+/** Characters that end a header line for some parsers, or that are invisible. */
 const unsafe = /[\p{Cc}\u2028\u2029\u200b\u2060\ufeff]/u;
-const longest = { local: 64, address: 254 };
+const maxLengths = { local: 64, address: 254 };
 
 const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
@@ -40,18 +40,18 @@ export function readAddress(text: string): { address: string; domain: string } |
   if (!isAscii(local))
     return new Unusable('must have only ASCII before the @: few servers take other characters there, and the message would come back');
   if (local.startsWith('"')) return new Unusable('must not be quoted before the @');
-  if (local.length > longest.local) return new Unusable(`must have at most ${longest.local} characters before the @`);
+  if (local.length > maxLengths.local) return new Unusable(`must have at most ${maxLengths.local} characters before the @`);
   if (!localPart.test(local)) return new Unusable('must be an address such as ada@example.com');
   if (written.startsWith('[')) return new Unusable('must have a domain behind the @, not a number in brackets');
   const domain = readDomain(written);
   if (domain === undefined) return new Unusable('must have a domain such as example.com behind the @');
   const address = `${local}@${domain}`;
-  return address.length > longest.address ? new Unusable(`must have at most ${longest.address} characters`) : { address, domain };
+  return address.length > maxLengths.address ? new Unusable(`must have at most ${maxLengths.address} characters`) : { address, domain };
 }
 
-/** A domain as the DNS has it, or undefined. One in another script is written in ASCII. */
+/** The domain in lower-case ASCII, or undefined. IDNs are converted. */
 export function readDomain(written: string): string | undefined {
-  // Beyond ASCII, what a URL may hold would be decoded too: only letters, digits, hyphens and dots are let through to it.
+  // domainToASCII also decodes URL escapes, so only letters, digits, hyphens and dots may reach it.
   if (!isAscii(written) && !/^[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61\u00b7\u30fb-]+$/u.test(written)) return undefined;
   const domain = isAscii(written) ? written.toLowerCase() : domainToASCII(written);
   return domain.length <= 253 && hostName.test(domain) ? domain : undefined;
@@ -72,10 +72,10 @@ export function readMailbox(written: string): Mailbox | Unusable {
   return found instanceof Unusable ? found : { name, ...found };
 }
 
-/** Words and quoted words. Undefined: others could read a list, a group or another address in it. */
+/** Plain and quoted words. Undefined: another parser could read a list, a group or a second address. */
 function readPhrase(text: string): string | undefined {
   const words: string[] = [];
-  // Quoted or not, piece by piece: each character is looked at once.
+  // One linear pass over quoted and unquoted pieces.
   const pieces = /"((?:[^"\\]|\\.)*)"|[^"<>,;:()\\]+/gy;
   while (pieces.lastIndex < text.length) {
     const piece = pieces.exec(text);
@@ -85,7 +85,7 @@ function readPhrase(text: string): string | undefined {
   return words.filter(Boolean).join(' ');
 }
 
-/** As the log shows it, and as it can be read again. */
+/** For the log; `readMailbox` can parse it again. */
 export const showMailbox = ({ name, address }: { name: string; address: string }): string => {
   if (!name) return address;
   return /^[^"<>,;:()\\]+$/.test(name) ? `${name} <${address}>` : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;

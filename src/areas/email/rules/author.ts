@@ -6,13 +6,13 @@ const plainAddress = /^(?:[^\s"<>(),;:\\@[\]]{1,64}|"(?:[^"\\@]|\\[^@]){0,62}")@
 const ascii = (domain: string) => domainToASCII(domain.replace(/\.$/, '')).toLowerCase();
 
 /**
- * Whether the From of a message names one domain, whichever program reads it: every address is plain, all are of `domain`, which DMARC was
- * judged for, and so is the one that is told.
+ * Whether every parser finds the same single domain in From: all addresses are plain and of `domain`, the domain that DMARC checked. The
+ * address in the event must be of that domain too.
  */
-export function isOneAuthor(addresses: readonly string[] | false | undefined, domain: string | undefined, told: string): boolean {
+export function isOneAuthor(addresses: readonly string[] | false | undefined, domain: string | undefined, shownAddress: string): boolean {
   if (!addresses || addresses.length === 0 || !domain) return false;
   const domains = addresses.map((address) => plainAddress.exec(address.trim())?.[1]);
-  // Its quotes may be gone by now.
-  const [, shown, more] = told.trim().split('@', 3);
+  // The parser may have removed its quotes.
+  const [, shown, more] = shownAddress.trim().split('@', 3);
   return more === undefined && [...domains, shown].every((one) => one !== undefined && ascii(one) === ascii(domain));
 }

@@ -1,2 +1,2 @@
-/** What the log shows of a message that was canceled. */
+/** `lastError` of a canceled message. */
 export const canceled = 'it was canceled before its time';

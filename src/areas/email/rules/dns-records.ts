@@ -1,35 +1,35 @@
 import { unnamedHost, whyNotMailHost } from './mail-host.ts';
 
-/** What the records of a domain follow from. */
+/** The domain columns that determine its DNS records. */
 export interface DomainKeys {
   name: string;
   rsa_selector: string;
   rsa_public: string;
   ed_selector: string;
   ed_public: string;
-  /** `none`: nobody asked for mail of this domain to come here. */
+  /** `none`: the domain is not armed for receiving. */
   receive_state: string;
 }
 
 /** A record that the domain's owner publishes. */
 export interface ExpectedRecord {
-  /** How it is compared with what stands there. */
+  /** Selects the comparison with the published record. */
   kind: 'dkim' | 'mx' | 'spf' | 'dmarc' | 'inbound';
   capability: 'send' | 'receive';
   type: 'TXT' | 'MX';
   name: string;
   value: string;
   priority?: number;
-  /** Whether verification, of sending or of receiving, waits for it. */
+  /** Whether verification needs this record. */
   required: boolean;
 }
 
-/** Reports about mail that could not be delivered come back to this name, and SPF is looked up at it: it stands in MAIL FROM. */
+/** The domain of MAIL FROM: bounce reports come back here, and receivers check its SPF. */
 export const returnHostOf = (name: string) => `bounce.${name}`;
 
 /**
- * `a:` names the server itself, so that SPF holds as soon as the mail host has an address; an `include:` would fail for everybody until the
- * operator has published a policy of their own. Soft, because a smart host may send too: its mechanism can be added beside ours.
+ * SPF uses `a:` so that it passes as soon as the mail host has an address. An `include:` would fail for every domain until the operator publishes
+ * a policy. It ends in `~all` because the owner may add the mechanism of a smart host.
  */
 export function recordsOf(domain: DomainKeys, mailHost: string): ExpectedRecord[] {
   const host = whyNotMailHost(mailHost) ? unnamedHost : mailHost.toLowerCase();
@@ -45,7 +45,7 @@ export function recordsOf(domain: DomainKeys, mailHost: string): ExpectedRecord[
   ];
 }
 
-/** All mail of the name comes here: whoever has a mailbox there must use another name. */
+/** All mail of the name comes here, so a name with mailboxes elsewhere must not be armed. */
 const inboundRecord = (name: string, host: string): ExpectedRecord => ({
   kind: 'inbound',
   capability: 'receive',

@@ -4,30 +4,30 @@ const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** So long without success, and a domain has failed. It is looked at less often then, so that it can still heal. */
+/** A pending domain fails after this time. A failed domain is still checked, less often, so it can recover. */
 export const pendingSeconds = 72 * hour;
-/** With the time before it, 14 days: then nobody looks any more until somebody asks. */
+/** With the pending time 14 days. After that checks stop until a user requests one. */
 export const failedSeconds = 11 * day;
-/** Of a verified domain, so many misses in a row over so long a time. */
-export const mostMisses = 3;
+/** A verified domain fails after this many misses in a row over at least this time. */
+export const maxMisses = 3;
 export const missingSeconds = 24 * hour;
 
-/** What is known of a domain's sending, or of its receiving, before a check. Times in seconds of one clock. */
+/** Verification of sending or receiving before a check. Times are seconds of one clock. */
 export interface Standing {
   state: 'pending' | 'verified' | 'failed';
-  /** When it came into this state. */
+  /** When this state began. */
   stateAt: number;
   /** Misses in a row, and when the first of them was. */
   misses: number;
   missingSince: number | null;
 }
 
-export interface CheckedStanding extends Standing {
-  /** Seconds until the next look; null: none. */
+export interface CheckedStatus extends Standing {
+  /** Seconds until the next check; null: none. */
   nextIn: number | null;
 }
 
-/** `missing` needs proof: where the DNS did not answer, nothing is known. */
+/** `missing` needs an answer from the DNS; a failed lookup is `unknown`. */
 export type Finding = 'found' | 'missing' | 'unknown';
 
 export function findingOf(observations: readonly Observation[], capability: 'send' | 'receive' = 'send'): Finding {
@@ -37,7 +37,7 @@ export function findingOf(observations: readonly Observation[], capability: 'sen
 }
 
 /** One check's effect on a domain. */
-export function afterCheck(before: Standing, finding: Finding, now: number): CheckedStanding {
+export function afterCheck(before: Standing, finding: Finding, now: number): CheckedStatus {
   const after = moveState(before, finding, now);
   return { ...after, nextIn: nextCheckIn(after, now) };
 }
@@ -50,12 +50,12 @@ function moveState(before: Standing, finding: Finding, now: number): Standing {
   const isOver =
     before.state === 'pending'
       ? now - before.stateAt >= pendingSeconds
-      : before.state === 'verified' && missed.misses >= mostMisses && now - missed.missingSince! >= missingSeconds;
+      : before.state === 'verified' && missed.misses >= maxMisses && now - missed.missingSince! >= missingSeconds;
   return isOver ? { ...missed, state: 'failed', stateAt: now } : missed;
 }
 
-/** Often while somebody is likely to be typing records, and ever more seldom after that. */
-const paces: readonly [until: number, every: number][] = [
+/** Checks are frequent while the owner is likely to be publishing records, and become rarer. */
+const checkIntervals: readonly [until: number, every: number][] = [
   [30, 15],
   [minute, 30],
   [2 * minute, minute],
@@ -67,14 +67,14 @@ const paces: readonly [until: number, every: number][] = [
 
 export function nextCheckIn({ state, stateAt }: Pick<Standing, 'state' | 'stateAt'>, now: number): number | null {
   const age = Math.max(0, now - stateAt);
-  if (state === 'pending') return paces.find(([until]) => age < until)![1];
+  if (state === 'pending') return checkIntervals.find(([until]) => age < until)![1];
   return state === 'failed' && age >= failedSeconds ? null : 6 * hour;
 }
 
-/** Somebody asks to look again: a failed domain gets another chance, with all its time. */
+/** A user requests a check: a failed domain becomes pending again, with its full time. */
 export const afterAsking = (before: Standing, now: number): Standing =>
   before.state === 'failed' ? { state: 'pending', stateAt: now, misses: 0, missingSince: null } : before;
 
-/** Both are looked at in one look, at the earlier of their times; receiving only for as long as somebody still looks at sending. */
+/** One check covers sending and receiving, at the earlier time. Receiving is not checked once checks of sending have stopped. */
 export const soonerOf = (send: number | null, receive: number | null): number | null =>
   send === null || receive === null ? send : Math.min(send, receive);

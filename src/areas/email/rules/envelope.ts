@@ -1,5 +1,5 @@
-/** The domain of an address that a door has judged: what follows its last @, which is in lower-case ASCII. */
+/** The domain of a validated address; it is in lower-case ASCII. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1);
 
-/** Two addresses that nobody would tell apart: search and suppression go by this. */
+/** The key for search and suppression: addresses that differ only in case are equal. */
 export const foldAddress = (address: string): string => address.toLowerCase();

@@ -1,15 +1,15 @@
 import { isHeaderName, limits } from './limits.ts';
 
-// The header of a message that somebody else composed, a character for each byte (latin1): what we do not change goes on exactly as it came.
+// Parses headers that the client composed. The text is latin1, one character per byte, so unchanged fields are forwarded byte for byte.
 
 export interface HeaderField {
   /** In lower case. */
   name: string;
-  /** With its line ends, folded as it came. */
+  /** With line ends and folding. */
   raw: string;
 }
 
-/** Why a message cannot be taken as it is, for whoever sent it. */
+/** Why a message is refused, for its sender. */
 export class Malformed {
   readonly why: string;
 
@@ -20,14 +20,14 @@ export class Malformed {
 
 export const headerLimits = { bytes: 65_536, lines: 1_000 } as const;
 
-/** Where the header ends, behind its empty line; -1: not in these bytes. */
+/** Offset after the empty line that ends the header; -1: not in these bytes. */
 export function endOfHeader(bytes: Buffer, from = 0): number {
-  if (bytes.length >= 2 && bytes[0] === 0x0d && bytes[1] === 0x0a) return 2; // a message without any
+  if (bytes.length >= 2 && bytes[0] === 0x0d && bytes[1] === 0x0a) return 2; // a message without a header
   const at = bytes.indexOf('\r\n\r\n', Math.max(0, from - 3), 'latin1');
   return at < 0 ? -1 : at + 4;
 }
 
-/** Its fields, without the empty line at the end. */
+/** The fields, without the empty line at the end. */
 export function readHeader(header: string): HeaderField[] | Malformed {
   const fields: HeaderField[] = [];
   let lines = 0;
@@ -55,7 +55,7 @@ function beginField(line: string): HeaderField | undefined {
   return isHeaderName(name) ? { name: name.toLowerCase(), raw: line } : undefined;
 }
 
-/** Its value on one line, as it came. Raw characters beyond ASCII are read as UTF-8. */
+/** The unfolded value. Raw non-ASCII bytes are read as UTF-8. */
 export const readValue = ({ raw }: HeaderField): string => {
   const text = /[\u0080-\u00ff]/.test(raw) ? Buffer.from(raw, 'latin1').toString('utf8') : raw;
   return text
@@ -64,7 +64,7 @@ export const readValue = ({ raw }: HeaderField): string => {
     .trim();
 };
 
-/** RFC 2047: `=?utf-8?Q?caf=C3=A9?=` as people read it. Words next to each other are one text, also where a character was cut in two. */
+/** Decodes RFC 2047 words such as `=?utf-8?Q?caf=C3=A9?=`. Adjacent words are decoded together, since a character may be split between them. */
 export function decodeWords(text: string): string {
   if (!text.includes('=?')) return text;
   return text.replaceAll(/=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=(?:[ \t]+=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=)*/gi, (run) => {
@@ -100,10 +100,10 @@ function decodeBytes(bytes: Buffer, charset: string): string {
   }
 }
 
-/** What PostgreSQL can hold, and a log line shows: without control characters, at most so long. */
-export const showable = (text: string, most: number): string =>
+/** Bounded text without control characters, safe for PostgreSQL and the log. */
+export const showable = (text: string, maxLength: number): string =>
   text
     .replaceAll(/\p{Cc}+/gu, ' ')
-    .slice(0, most)
+    .slice(0, maxLength)
     .toWellFormed()
     .trim();

@@ -1,6 +1,6 @@
-/** What one message may be, by whichever door it comes. */
+/** Limits of one submitted message, the same for HTTP and SMTP. */
 export const limits = {
-  /** The whole message as it is stored. */
+  /** Size of the stored message. */
   bytes: 25 * 1024 * 1024,
   /** Over To, Cc and Bcc. */
   recipients: 50,
@@ -11,7 +11,7 @@ export const limits = {
   idempotencyKey: 256,
 } as const;
 
-/** Header fields that the platform writes itself, or that say to whom and from whom a message is: there is a field for each, or a reason. */
+/** Header fields that the platform writes, or that have a request field of their own. */
 const platformHeaders: ReadonlySet<string> = new Set([
   'from',
   'sender',
@@ -33,7 +33,7 @@ const platformHeaders: ReadonlySet<string> = new Set([
 ]);
 const platformFamilies = /^(?:content-|resent-)/;
 
-/** Signatures, and verdicts on them: the platform makes both itself, so one that a sender brings along can only mislead. */
+/** Signatures and authentication results. The platform writes these, so one from a sender can only mislead. */
 export const isVerdictHeader = (name: string): boolean =>
   /^(?:authentication-results|dkim-signature|domainkey-signature|received-spf)$|^(?:arc-|x-quarterdeck-)/.test(name.toLowerCase());
 

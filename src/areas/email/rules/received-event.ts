@@ -1,7 +1,7 @@
 import type { Envelope } from './receiving.ts';
 
-/** What was read of a message; clients/reader makes it. */
-export interface ToldMail {
+/** The parsed message from clients/reader. */
+export interface ReportedMail {
   headers: { messageId?: string; inReplyTo?: string; references?: string; date?: string };
   text: string | null;
   html: string | null;
@@ -11,15 +11,15 @@ export interface ToldMail {
   problem: string | null;
 }
 
-/** Standard Webhooks asks for less than 20 kB; the rest is at `contentUrl`. */
+/** Standard Webhooks recommends less than 20 kB; the whole message is at `contentUrl`. */
 export const mostPayloadBytes = 20_000;
-/** Of it, for what is no text. */
-const most = { rcptTo: 2_500, attachments: 3_000 };
+/** Limits for the lists within the payload. */
+const maxListBytes = { rcptTo: 2_500, attachments: 3_000 };
 
 const jsonBytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
-/** As many as fit, from the first on. */
-function cutList<T>(list: readonly T[], bytes: number): T[] {
+/** The longest prefix of the list that fits. */
+function truncateList<T>(list: readonly T[], bytes: number): T[] {
   let left = bytes;
   const end = list.findIndex((each) => {
     left -= jsonBytes(each) + 1;
@@ -28,8 +28,8 @@ function cutList<T>(list: readonly T[], bytes: number): T[] {
   return end < 0 ? [...list] : list.slice(0, end);
 }
 
-/** The beginning of a text whose JSON has at most so many bytes. */
-function cutText(text: string, bytes: number): string {
+/** The longest prefix of the text whose JSON fits into `bytes`. */
+function truncateText(text: string, bytes: number): string {
   if (jsonBytes(text) <= bytes) return text;
   let [fits, tooLong] = [0, text.length];
   while (tooLong - fits > 1) {
@@ -41,17 +41,17 @@ function cutText(text: string, bytes: number): string {
 }
 
 /**
- * What `email.received` says beside the message as the log shows it, whose bytes are `taken`. Text comes before HTML, which is told whole
- * or not at all; `truncated` says that there is more than is told.
+ * The fields of `email.received` beyond the common message fields, which already take `taken` bytes. Text has priority over HTML, which is included
+ * whole or not at all. `truncated` is true if anything was left out.
  */
 export function receivedData(
-  mail: ToldMail,
+  mail: ReportedMail,
   { envelope, routeId, contentUrl }: { envelope: Envelope; routeId: string; contentUrl: string },
   taken: number,
 ): Record<string, unknown> {
-  const rcptTo = cutList(envelope.rcptTo, most.rcptTo);
-  const attachments = cutList(mail.attachments, most.attachments);
-  const told: Record<string, unknown> = {
+  const rcptTo = truncateList(envelope.rcptTo, maxListBytes.rcptTo);
+  const attachments = truncateList(mail.attachments, maxListBytes.attachments);
+  const data: Record<string, unknown> = {
     routeId,
     envelope: { ...envelope, rcptTo },
     authentication: mail.authentication,
@@ -61,15 +61,15 @@ export function receivedData(
     truncated: mail.isTruncated || rcptTo.length < envelope.rcptTo.length || attachments.length < mail.attachments.length,
     ...(mail.problem === null ? {} : { problem: mail.problem }),
   };
-  const left = () => mostPayloadBytes - taken - jsonBytes(told) - 100;
+  const left = () => mostPayloadBytes - taken - jsonBytes(data) - 100;
   if (mail.text !== null) {
-    const text = cutText(mail.text, Math.max(2, left()));
-    told.text = text;
-    if (text.length < mail.text.length) told.truncated = true;
+    const text = truncateText(mail.text, Math.max(2, left()));
+    data.text = text;
+    if (text.length < mail.text.length) data.truncated = true;
   }
   if (mail.html !== null) {
-    if (jsonBytes(mail.html) <= left()) told.html = mail.html;
-    else told.truncated = true;
+    if (jsonBytes(mail.html) <= left()) data.html = mail.html;
+    else data.truncated = true;
   }
-  return told;
+  return data;
 }

@@ -2,56 +2,56 @@ import { domainToASCII } from 'node:url';
 import { decodeWords } from './header.ts';
 import { isHeaderName, limits } from './limits.ts';
 
-/** What one message that arrives may be. */
+/** Limits of one received message. */
 export const arrivalLimits = {
   bytes: limits.bytes,
-  /** At a return path: reports are short, and what is longer has somebody's whole mail in it. */
+  /** For mail to a return path. Reports are short; a longer one carries a whole returned message. */
   reportBytes: 1024 * 1024,
-  /** RFC 5321, 4.5.3.1.8 asks for so many. */
+  /** The minimum of RFC 5321, 4.5.3.1.8. */
   recipients: 100,
   headerBytes: 262_144,
-  /** Verifiers join the lines of a field in a time that grows with the square of their number. */
+  /** Verifiers join folded lines in quadratic time. */
   headerLines: 2_000,
-  /** Of each field that a verifier takes apart, for the same reason. Received fields are many, and theirs is the slowest parser. */
+  /** Per parsed field, for the same reason. Received fields have a lower limit: they are many, and their parser is the slowest. */
   verifiedFieldBytes: 8_192,
   receivedBytes: 4_096,
-  /** RFC 5321, 6.3: mail that went through so many servers goes in circles. */
+  /** RFC 5321, 6.3: more hops indicate a mail loop. */
   hops: 50,
-  /** Through this one, in or out. */
+  /** Hops through this server, in or out. */
   ownHops: 10,
 } as const;
 
-/** Of messages up to this size the last part of the quota is kept: they are what people write. */
+/** The last fifth of the quota is reserved for messages up to this size, the size that people write. */
 export const smallBytes = 65_536;
-const senderFloor = 64 * 2 ** 20;
-const reserveFloor = 2 ** 20;
+const minSenderShare = 64 * 2 ** 20;
+const minReserveShare = 2 ** 20;
 
 /**
- * What an organization may have stored of what arrives, in bytes over 30 days. A stranger cannot fill it: one sender has a quarter, large
- * messages leave a fifth to small ones, and of that fifth nobody has any who has more than a hundredth of all: else four addresses would fill it.
- * Reports go beyond it: an organization without room still hears what became of its mail.
+ * Shares of an organization's inbound quota, in bytes over 30 days. A single sender cannot fill the quota: it gets a quarter. Large messages leave
+ * a fifth to small ones. In that fifth a sender with more than a hundredth of the quota gets nothing, otherwise four addresses would fill it.
+ * Reports may exceed the quota by a quarter, so that a full organization still learns about its bounces.
  */
 export const inboundShares = (quota: number) => {
   const large = 0.8 * quota;
-  const usual = Math.min(quota, Math.max(quota / 4, senderFloor));
+  const usual = Math.min(quota, Math.max(quota / 4, minSenderShare));
   return {
     small: quota,
     large,
     report: 1.25 * quota,
     sender: usual,
-    /** Of a sender, when so much is stored of all. */
-    senderAt: (stored: number): number => (stored > large ? Math.max(quota / 100, reserveFloor) : usual),
+    /** A sender's share when `stored` bytes are used in total. */
+    senderAt: (stored: number): number => (stored > large ? Math.max(quota / 100, minReserveShare) : usual),
   };
 };
 
-/** Why a message with this header is going in circles; undefined: it is not. */
+/** Why this header indicates a mail loop; undefined: it does not. */
 export function findLoop(header: Buffer, mailHost: string): string | undefined {
   const text = header.toString('latin1').toLowerCase();
   const own = new RegExp(`\\bby ${RegExp.escape(mailHost)} \\(quarterdeck\\)`);
   let hops = 0;
   let ownHops = 0;
-  // A field begins at the start of a line; the lines folded below it belong to it.
-  for (let at = text.startsWith('received:') ? 0 : next(text, 0); at >= 0; at = next(text, at + 1)) {
+  // A field begins at a line start and includes its folded lines.
+  for (let at = text.startsWith('received:') ? 0 : nextReceivedField(text, 0); at >= 0; at = nextReceivedField(text, at + 1)) {
     hops++;
     if (own.test(fieldAt(text, at))) ownHops++;
     if (hops > arrivalLimits.hops) return `it went through more than ${arrivalLimits.hops} servers`;
@@ -60,39 +60,40 @@ export function findLoop(header: Buffer, mailHost: string): string | undefined {
   return undefined;
 }
 
-/** The fields that a verifier takes apart; of the others it reads the bytes alone. */
+/** Fields that verifiers parse; of other fields they only read the bytes. */
 const verifiedFields: ReadonlySet<string> = new Set([
   ...['received', 'return-path', 'from', 'sender', 'dkim-signature', 'authentication-results'],
   ...['arc-seal', 'arc-message-signature', 'arc-authentication-results'],
 ]);
 
-/** Why a verifier would take too long for this header; undefined: it would not. */
+/** Why this header would stall a verifier; undefined: it would not. */
 export function findExcess(header: Buffer): string | undefined {
   if (countLines(header, arrivalLimits.headerLines) > arrivalLimits.headerLines)
     return `the header has more than ${arrivalLimits.headerLines} lines`;
   let field = { name: '', bytes: 0 };
   for (const { name, start, end } of fieldsOf(header)) {
-    // A line that begins no field goes on with the one before it: some verifiers read it so.
+    // Some verifiers treat a line without a field name as part of the previous field.
     field = { name: isHeaderName(name) ? name : field.name, bytes: end - start + (isHeaderName(name) ? 0 : field.bytes) };
-    const most = field.name === 'received' ? arrivalLimits.receivedBytes : arrivalLimits.verifiedFieldBytes;
-    if (field.bytes > most && verifiedFields.has(field.name)) return `the field ${field.name} of the header is longer than ${most} bytes`;
+    const maxBytes = field.name === 'received' ? arrivalLimits.receivedBytes : arrivalLimits.verifiedFieldBytes;
+    if (field.bytes > maxBytes && verifiedFields.has(field.name))
+      return `the field ${field.name} of the header is longer than ${maxBytes} bytes`;
   }
   return undefined;
 }
 
-function next(text: string, from: number): number {
+function nextReceivedField(text: string, from: number): number {
   const at = text.indexOf('\r\nreceived:', from);
   return at < 0 ? -1 : at + 2;
 }
 
-/** Some of a field is enough to see who wrote it. */
+/** The beginning of the field is enough to identify the server. */
 const fieldAt = (text: string, at: number): string => text.slice(at, at + 1_000).split(/\r\n(?![ \t])/, 1)[0]!;
 
-/** Whether it brings a verdict in our name (RFC 8601, 5): we write none into mail, so it is somebody else's. */
+/** Whether the header has Authentication-Results in our name (RFC 8601, 5). We write none into mail, so it is forged. */
 export function claimsOurVerdict(header: Buffer, mailHost: string): boolean {
   for (const { name, start, end } of fieldsOf(header)) {
     if (name !== 'authentication-results') continue;
-    // `findExcess` bounds the field. All of it counts: the name may stand behind a long comment.
+    // `findExcess` bounds the field. The whole field is read, since the name may follow a long comment.
     const value = header.toString('utf8', header.indexOf(0x3a, start) + 1, end);
     if (readServerIds(value).some((id) => domainToASCII(id.replace(/\.{1,9}$/, '')) === mailHost.toLowerCase())) return true;
   }
@@ -100,8 +101,8 @@ export function claimsOurVerdict(header: Buffer, mailHost: string): boolean {
 }
 
 /**
- * The authserv-id, as strict and as lenient readers find it: the first word, in quotes or not, outside of comments, and all that stands before
- * the first semicolon as one word. Of a comment that does not end nobody knows where the id begins: each of its words may be it.
+ * All authserv-ids that strict or lenient parsers could find: the first word outside of comments, quoted or not, and the text before the first
+ * semicolon as one word. After an unclosed comment every word could be the id.
  */
 function readServerIds(value: string): string[] {
   let depth = 0;
@@ -121,7 +122,7 @@ function readServerIds(value: string): string[] {
   return depth > 0 ? each : [...each.slice(0, 1), read.replaceAll(/\s/g, '')];
 }
 
-/** From whom, and over what, a message came: as the envelope had it. */
+/** The SMTP envelope of a received message. */
 export interface Envelope {
   /** Empty for reports. */
   mailFrom: string;
@@ -132,21 +133,21 @@ export interface Envelope {
   tls: string | null;
 }
 
-/** What is put before a message that arrived: whom to tell of trouble, and where it came from (RFC 5321, 4.4). */
+/** Return-Path and Received, prepended to a received message (RFC 5321, 4.4). */
 export function writeTrace(envelope: Envelope, { mailHost, id, at }: { mailHost: string; id: string; at: Date }): Buffer {
-  const from = `from ${clean(envelope.helo) || 'unknown'} ([${envelope.remoteIp.includes(':') ? 'IPv6:' : ''}${envelope.remoteIp}])`;
+  const from = `from ${stripUnsafe(envelope.helo) || 'unknown'} ([${envelope.remoteIp.includes(':') ? 'IPv6:' : ''}${envelope.remoteIp}])`;
   const how = envelope.tls === null ? 'ESMTP' : 'ESMTPS';
   const date = at.toUTCString().replace('GMT', '+0000');
   return Buffer.from(
-    `Return-Path: <${clean(envelope.mailFrom)}>\r\nReceived: ${from}\r\n by ${mailHost} (Quarterdeck) with ${how} id ${id};\r\n ${date}\r\n`,
+    `Return-Path: <${stripUnsafe(envelope.mailFrom)}>\r\nReceived: ${from}\r\n by ${mailHost} (Quarterdeck) with ${how} id ${id};\r\n ${date}\r\n`,
     'latin1',
   );
 }
 
-/** Nothing that a stranger says may end a line or open a comment. */
-const clean = (text: string): string => text.replaceAll(/[^!-'*-~]/g, '').slice(0, 320);
+/** Removes characters of untrusted text that could end a line or open a comment. */
+const stripUnsafe = (text: string): string => text.replaceAll(/[^!-'*-~]/g, '').slice(0, 320);
 
-/** Where fields begin and end, in order: a line that begins with a space belongs to the one before it. */
+/** Offsets of the fields in order, including folded lines. */
 function* fieldsOf(header: Buffer): Generator<{ name: string; start: number; end: number }> {
   for (let start = 0; start < header.length; ) {
     let end = header.indexOf('\r\n', start, 'latin1');
@@ -159,22 +160,22 @@ function* fieldsOf(header: Buffer): Generator<{ name: string; start: number; end
   }
 }
 
-/** A header with these fields alone, each cut short: what a reader of any quality gets through at once. */
-export function pickFields(header: Buffer, names: ReadonlySet<string>, longest: number): Buffer {
+/** A header with only these fields, each truncated, so that any parser handles it quickly. */
+export function pickFields(header: Buffer, names: ReadonlySet<string>, maxBytes: number): Buffer {
   const picked: Buffer[] = [];
   const seen = new Set<string>();
   for (const { name, start, end } of fieldsOf(header)) {
-    if (!names.has(name) || seen.has(name)) continue; // of two, the first is the one that most readers show
+    if (!names.has(name) || seen.has(name)) continue; // most mail clients show the first of two
     seen.add(name);
-    const isCut = end - start > longest;
-    picked.push(header.subarray(start, isCut ? start + longest : end), Buffer.from(isCut ? '\r\n' : ''));
+    const isCut = end - start > maxBytes;
+    picked.push(header.subarray(start, isCut ? start + maxBytes : end), Buffer.from(isCut ? '\r\n' : ''));
   }
   return Buffer.concat([...picked, Buffer.from('\r\n')]);
 }
 
-/** The message with its first signatures alone: each costs a question to the DNS and a computation, and nobody needs a hundred. */
-export function capSignatures(raw: Buffer, headerBytes: number, most: number): Buffer {
-  const extra = [...fieldsOf(raw.subarray(0, headerBytes))].filter(({ name }) => name === 'dkim-signature').slice(most);
+/** The message with only its first signatures, because each one costs a DNS question and a verification. */
+export function capSignatures(raw: Buffer, headerBytes: number, maxSignatures: number): Buffer {
+  const extra = [...fieldsOf(raw.subarray(0, headerBytes))].filter(({ name }) => name === 'dkim-signature').slice(maxSignatures);
   if (extra.length === 0) return raw;
   const kept: Buffer[] = [];
   let from = 0;
@@ -185,13 +186,13 @@ export function capSignatures(raw: Buffer, headerBytes: number, most: number): B
   return Buffer.concat([...kept, raw.subarray(from)]);
 }
 
-/** Whether somebody signed it, or says so: then its body counts. Else what it is judged by stands in its header alone. */
-export const maySign = (header: Buffer): boolean =>
+/** Whether a signature field is present, so that verification needs the body. Otherwise the header is enough. */
+export const mayBeSigned = (header: Buffer): boolean =>
   /dkim-signature|arc-(?:seal|message-signature|authentication-results)/i.test(header.toString('latin1'));
 
-/** Lines of a message, counted no further than `most`. */
-export function countLines(raw: Buffer, most: number): number {
+/** Counts lines, up to just over `max`. */
+export function countLines(raw: Buffer, max: number): number {
   let lines = 0;
-  for (let at = raw.indexOf(0x0a); at >= 0 && lines <= most; at = raw.indexOf(0x0a, at + 1)) lines++;
+  for (let at = raw.indexOf(0x0a); at >= 0 && lines <= max; at = raw.indexOf(0x0a, at + 1)) lines++;
   return lines;
 }

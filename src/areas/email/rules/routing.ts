@@ -1,12 +1,12 @@
-/** A pattern of local parts: a whole one, a prefix ending in a star, or a star alone. In lower case. */
+/** A pattern of local parts in lower case: exact, a prefix with a star, or a star. */
 export interface Pattern {
   pattern: string;
 }
 
-/** Local parts that differ in letter case alone are one (RFC 5321, 2.4: nobody should tell them apart). */
+/** Local parts are compared without case, as RFC 5321, 2.4 recommends. */
 export const foldPattern = (written: string): string => written.toLowerCase();
 
-/** The route that a local part takes: exact before prefix, a longer prefix before a shorter one, the star last. */
+/** The matching route: exact first, then the longest prefix, then the star. */
 export function findRoute<R extends Pattern>(routes: readonly R[], local: string): R | undefined {
   const folded = local.toLowerCase();
   let best: R | undefined;

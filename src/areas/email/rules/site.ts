@@ -1,63 +1,69 @@
-/** How much a site is asked to take at once. */
+/** Sending limits of one site. */
 export interface SiteLimits {
   connections: number;
   messagesPerConnection: number;
   connectionsPerMinute: number;
-  /** Never in the clear, whatever happens to the handshake. */
+  /** Never in plain text, even after a failed handshake. */
   requiresTls: boolean;
 }
 
-/** A session is used for long, as postfix does: a hundred messages each would bound a site to ten thousand a minute. */
-const usual: SiteLimits = { connections: 10, messagesPerConnection: 5_000, connectionsPerMinute: 100, requiresTls: false };
+/** Sessions are reused for long, as postfix does. With 100 messages each, a site would be limited to 10,000 a minute. */
+const defaultLimits: SiteLimits = { connections: 10, messagesPerConnection: 5_000, connectionsPerMinute: 100, requiresTls: false };
 
-/** Providers that publish what they take, or punish those who send more (KumoMTA's shaping). By the names of their mail servers. */
+/** Providers that publish limits or penalize senders above them (from KumoMTA's shaping rules), by MX host name. */
 const providers: [RegExp, Partial<SiteLimits>][] = [
   [/(^|\.)(google|googlemail|psmtp)\.com$/, { connections: 5, messagesPerConnection: 50, requiresTls: true }],
   [/(^|\.)yahoodns\.net$/, { messagesPerConnection: 20 }],
   [/(^|\.)(outlook|hotmail)\.com$|(^|\.)mx\.microsoft$/, { connections: 5, messagesPerConnection: 50 }],
 ];
 
-/** Of the provider only if every host is theirs: one host of google's among others does not make others take TLS. */
+/** Provider limits apply only if every host belongs to the provider; one Google host must not force TLS on the others. */
 export function limitsOf(hosts: readonly string[]): SiteLimits {
   const found = providers.find(([pattern]) => hosts.length > 0 && hosts.every((host) => pattern.test(host)));
-  return { ...usual, ...found?.[1] };
+  return { ...defaultLimits, ...found?.[1] };
 }
 
-/** How a site's pace is found: halved when it is too much for it, one more after each clean minute. */
+/** Concurrency of a site: halved under pressure, raised by one after each clean minute. */
 export interface Pace {
   /** Connections at once. */
   connections: number;
-  /** The minute that is being counted: when it began, and what was said in it. */
+  /** The current minute: its start, and its accepted and deferred answers. */
   since: number;
   good: number;
   later: number;
-  /** Halved at most once a minute: ten connections hear the same complaint at once. */
-  slowedAt: number;
+  /** Last reduction. At most one a minute, since ten connections hear the same complaint at once. */
+  reducedAt: number;
 }
 
 const minute = 60_000;
-const enoughToJudge = 10;
+const minAnswers = 10;
 
 export const firstPace = (connections: number, now: number): Pace => ({
   connections,
   since: now,
   good: 0,
   later: 0,
-  slowedAt: Number.NEGATIVE_INFINITY,
+  reducedAt: Number.NEGATIVE_INFINITY,
 });
 
-/** One more answer of the site. `asksForLess`: it said so itself. */
-export function notePace(pace: Pace, most: number, now: number, answer: 'good' | 'later' | 'asksForLess'): Pace {
-  const next = now - pace.since >= minute ? closeMinute(pace, most, now) : { ...pace };
+/** Records one answer. `asksForLess`: the site asked for a lower rate. */
+export function notePace(pace: Pace, maxConnections: number, now: number, answer: 'good' | 'later' | 'asksForLess'): Pace {
+  const next = now - pace.since >= minute ? closeMinute(pace, maxConnections, now) : { ...pace };
   if (answer === 'good') next.good += 1;
   else next.later += 1;
-  const judged = next.good + next.later >= enoughToJudge && next.later >= 0.3 * (next.good + next.later);
-  if (answer === 'good' || (answer !== 'asksForLess' && !judged) || now - next.slowedAt < minute) return next;
-  return { connections: Math.max(1, Math.floor(next.connections / 2)), since: now, good: 0, later: 0, slowedAt: now };
+  const judged = next.good + next.later >= minAnswers && next.later >= 0.3 * (next.good + next.later);
+  if (answer === 'good' || (answer !== 'asksForLess' && !judged) || now - next.reducedAt < minute) return next;
+  return { connections: Math.max(1, Math.floor(next.connections / 2)), since: now, good: 0, later: 0, reducedAt: now };
 }
 
-/** A minute in which the site took what it was given, and was given something, earns it one connection more. */
-function closeMinute(pace: Pace, most: number, now: number): Pace {
-  const wasClean = pace.good > 0 && pace.later < 0.3 * (pace.good + pace.later) && now - pace.slowedAt >= minute;
-  return { ...pace, connections: wasClean ? Math.min(most, pace.connections + 1) : pace.connections, since: now, good: 0, later: 0 };
+/** A minute with accepted mail and few deferrals adds one connection. */
+function closeMinute(pace: Pace, maxConnections: number, now: number): Pace {
+  const wasClean = pace.good > 0 && pace.later < 0.3 * (pace.good + pace.later) && now - pace.reducedAt >= minute;
+  return {
+    ...pace,
+    connections: wasClean ? Math.min(maxConnections, pace.connections + 1) : pace.connections,
+    since: now,
+    good: 0,
+    later: 0,
+  };
 }

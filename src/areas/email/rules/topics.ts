@@ -1,4 +1,4 @@
-// What is remembered of domains is forgotten by these words, in every process, in the transaction that makes it untrue.
+// Cache invalidation topics. The transaction that changes a domain publishes its topic to every process.
 export const topics = {
   domain: (id: string) => `email domain ${id}`,
 };

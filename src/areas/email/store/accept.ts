@@ -2,42 +2,43 @@ import Type, { type Static } from 'typebox';
 import { row, type Tx } from '../../../kernel/db/index.ts';
 import type { Asked, NewMessage, NewRecipient } from './receiving/intake.ts';
 
-/** A batch that is judged and written in one statement. Ids are given without their beginning, which says when they were made. */
+/** A batch that is checked and inserted in one statement. Ids come without their time prefix. */
 export interface WholeBatch extends Asked {
-  /** Recipients of each organization, in the order of `orgs`. */
+  /** Recipient counts in the order of `orgs`. */
   counts: readonly number[];
-  /** The send keys, each once, and the rights locks that go with them (`sharedLocks`). */
+  /** Distinct send keys, and their rights locks (`sharedLocks`). */
   keys: readonly string[];
   locks: readonly string[];
-  /** Of organizations that have no quota of their own. */
+  /** For organizations without a quota of their own. */
   dailyQuota: number;
   messages: readonly NewMessage[];
   recipients: readonly NewRecipient[];
   leaseSeconds: number;
-  /** The segment that bytes of it are in, if any. */
+  /** The segment with bytes of this batch, if any. */
   segment: string | undefined;
 }
 
 const AcceptedRow = Type.Object({
-  /** False: something stands in the way of one of them, and this transaction must not be committed. */
+  /** False: a message cannot be accepted, and the transaction must be rolled back. */
   is_accepted: Type.Boolean(),
   now: Type.String(),
-  /** What ids begin with: their type and this time. */
+  /** Prefix of the new ids: type and time. */
   beginning: Type.String(),
   recipients: Type.Array(Type.Object({ id: Type.Integer(), message_id: Type.String(), address: Type.String() })),
 });
 export type AcceptedRow = Static<typeof AcceptedRow>;
 
 /**
- * Asks what `askForBatch` asks and writes what `insertBatch` writes, if nothing stands in the way of any of them: every key is good and none is being
- * revoked, no organization is paused or over its quota, no recipient is suppressed, every domain still sends, the segment is open. Accounts stay locked until the end of the transaction, and domains are kept from going.
+ * Combines the query and the insert of receiving/intake.ts in one statement, if the whole batch can be accepted: every key is valid and not being revoked, no
+ * organization is paused or over its quota, no recipient is suppressed, every domain is verified, and the segment is open. Usage rows stay locked
+ * until the transaction ends, and domains cannot be deleted meanwhile.
  */
 export const acceptBatch = async (tx: Tx, batch: WholeBatch): Promise<AcceptedRow> => {
   const { orgs, counts, keys, locks, dailyQuota, domains, addresses, messages, recipients, leaseSeconds, segment = '' } = batch;
   return (await row(tx, AcceptedRow)`
     with moment as materialized (
            select n.now, (extract(epoch from n.now) * 1000)::bigint as ms, '0123456789ABCDEFGHJKMNPQRSTVWXYZ' as l from (select kernel.now() as now offset 0) n),
-         -- The time as ids begin with it (idTime), letter by letter: gathered from rows they would take ten times as long.
+         -- The id prefix (idTime), letter by letter: aggregating rows would take ten times as long.
          clock as materialized (
            select now, 'msg_' || substr(l, 1 + (ms >> 45 & 31)::int, 1) || substr(l, 1 + (ms >> 40 & 31)::int, 1) || substr(l, 1 + (ms >> 35 & 31)::int, 1) || substr(l, 1 + (ms >> 30 & 31)::int, 1) ||
                        substr(l, 1 + (ms >> 25 & 31)::int, 1) || substr(l, 1 + (ms >> 20 & 31)::int, 1) || substr(l, 1 + (ms >> 15 & 31)::int, 1) || substr(l, 1 + (ms >> 10 & 31)::int, 1) ||

@@ -40,39 +40,39 @@ export const hasDelivery = async (tx: Tx, org: string, id: number): Promise<bool
     select exists (select from email.delivery where org_id = ${org} and id = ${id} and created_at > kernel.now() - interval '30 days') as known`)!
     .known;
 
-const BegunRow = Type.Object({
+const StartedAttemptRow = Type.Object({
   id: Type.Integer(),
   run: Type.String(),
   attempts: Type.Integer(),
   event_id: Type.String(),
   event_type: Type.String(),
   endpoint_id: Type.String(),
-  /** Seconds, for the signature. */
+  /** Epoch seconds, for the signature. */
   now: Type.Integer(),
   url: Type.Union([Type.String(), Type.Null()]),
   secret: Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]),
   payload: Type.Union([Type.String(), Type.Null()]),
-  /** It is over: it will not be delivered any more. */
+  /** Why the delivery failed without an attempt; null: it starts. */
   why_not: Type.Union([Type.String(), Type.Null()]),
 });
-export type BegunRow = Static<typeof BegunRow>;
+export type BegunRow = Static<typeof StartedAttemptRow>;
 
 /**
- * By their ids and nothing else: asked for those that are not done as well, the planner takes the index of everything that waits for as good
- * a way while the table is small, and keeps to it when 100,000 wait.
+ * Filters by id only. With `done_at is null` as well, the planner may choose the index of waiting deliveries while the table is small, and keep that
+ * plan when 100,000 wait.
  */
 const lockDeliveries = (ids: readonly number[]): Sql => sql`
   select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.state, d.attempts, d.run, d.done_at
     from email.delivery d where d.id = any(${ids}::bigint[]) order by d.id for update`;
 
-/** What became of such a delivery is what became of the message. */
+/** The outcome of such a delivery is the outcome of the received message. */
 export const received = 'email.received';
 
 /**
- * Attempts that begin, with all that they need; those that are done already are not among them. One whose endpoint is disabled or gone
- * is among them with the reason, and does not begin. One that is found `delivering` belongs to a process that vanished: that attempt is made again, not another one counted.
+ * Starts attempts and returns what they need; finished deliveries are left out. A delivery whose endpoint is disabled or deleted is returned with the
+ * reason and not started. One in state `delivering` was left by a dead process: its attempt is repeated without counting another.
  */
-export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<BegunRow[]> => rows(tx, BegunRow)`
+export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<BegunRow[]> => rows(tx, StartedAttemptRow)`
   with clock as materialized (select kernel.now() as now),
        locked as materialized (${lockDeliveries(asked.map((a) => a.id))}),
        found as materialized (
@@ -90,7 +90,7 @@ export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: strin
            from found f where d.id = f.id and f.why_not is null)
   select f.*, extract(epoch from clock.now)::int as now from found f, clock`;
 
-/** They will never be made. */
+/** Fails deliveries that cannot be attempted. */
 export const failDeliveries = (tx: Tx, over: readonly { id: number; why: string }[]): Promise<number> => run(tx)`
   with locked as materialized (${lockDeliveries(over.map(({ id }) => id))})
   update email.delivery d set state = 'failed', run = null, last_error = o.why, done_at = c.now
@@ -98,14 +98,14 @@ export const failDeliveries = (tx: Tx, over: readonly { id: number; why: string 
          (select kernel.now() as now offset 0) c
    where d.id = l.id and o.id = l.id and l.done_at is null`;
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export interface Heard {
   id: number;
   run: string;
   status: number | null;
-  /** Null: it is delivered. */
+  /** Null: delivered. */
   error: string | null;
-  /** It is not tried again. */
+  /** No further attempt follows. */
   is_last: boolean;
 }
 
@@ -115,15 +115,15 @@ const SettledRow = Type.Object({
   endpoint_id: Type.String(),
   event_type: Type.String(),
   state: Type.Enum(['pending', 'delivered', 'failed'] as const),
-  /** Days for which the endpoint has failed; null: it has not. */
+  /** Days since the endpoint started to fail; null: it works. */
   failing_days: Type.Union([Type.Number(), Type.Null()]),
 });
 export type SettledDelivery = Static<typeof SettledRow>;
 
-/** Writes down what came of these attempts, as far as they are still the ones under way. */
+/** Records the results of attempts that are still current. */
 export const settleDeliveries = (tx: Tx, heard: readonly Heard[]) => settle(tx, heard, sql`true`);
 
-/** Of these, those that were delivered, and from which nothing else follows: neither for a message nor for an endpoint. */
+/** Records only successes without further effects on a message or an endpoint. */
 export const settlePlainly = (tx: Tx, heard: readonly Heard[]) =>
   settle(tx, heard, sql`t.error is null and d.event_type <> ${received} and w.failing_since is null`);
 
@@ -147,14 +147,14 @@ const settle = (tx: Tx, heard: readonly Heard[], which: Sql): Promise<SettledDel
            from mine m, clock where d.id = m.id)
   select id, org_id, endpoint_id, event_type, state, failing_days from mine`;
 
-/** Up to which delivery an endpoint has any. */
+/** Id of the endpoint's newest delivery. */
 export const lastDelivery = async (tx: Tx, org: string, endpointId: string): Promise<number> =>
   (await row(tx, Type.Object({ id: Type.Integer() }))`
     select coalesce(max(id), 0) as id from email.delivery where org_id = ${org} and endpoint_id = ${endpointId}`)!.id;
 
 const IdRow = Type.Object({ id: Type.Integer() });
 
-/** Some of what waits for an endpoint; an attempt under way ends by itself. Returns which. */
+/** Fails a batch of pending deliveries of an endpoint and returns their ids. An attempt in flight ends by itself. */
 export const failWaiting = async (tx: Tx, org: string, endpointId: string, upTo: number, why: string, limit: number): Promise<number[]> =>
   (
     await rows(tx, IdRow)`
@@ -166,7 +166,7 @@ export const failWaiting = async (tx: Tx, org: string, endpointId: string, upTo:
    where d.id = w.id returning d.id`
   ).map(({ id }) => id);
 
-/** Whether anything up to there is not done: an attempt under way. */
+/** Whether an attempt up to this id is still in flight. */
 export const hasWaiting = async (tx: Tx, org: string, endpointId: string, upTo: number): Promise<boolean> =>
   (await row(tx, Type.Object({ waits: Type.Boolean() }))`
     select exists (select from email.delivery where org_id = ${org} and endpoint_id = ${endpointId} and done_at is null and id <= ${upTo}) as waits`)!
@@ -174,6 +174,6 @@ export const hasWaiting = async (tx: Tx, org: string, endpointId: string, upTo: 
 
 const CountRow = Type.Object({ state: Type.String(), deliveries: Type.Integer() });
 
-/** What waits to be delivered, by state. */
-export const deliveryFigures = (tx: Tx) => rows(tx, CountRow)`
+/** Unfinished deliveries by state. */
+export const countWaitingDeliveries = (tx: Tx) => rows(tx, CountRow)`
   select state, count(*)::int as deliveries from email.delivery where done_at is null group by state`;

@@ -43,17 +43,17 @@ const NamedRow = Type.Object({ id: Type.String(), name: Type.String() });
 export const namedDomains = (tx: Tx, org: string, visible: Visible) => rows(tx, NamedRow)`
   select id, name from email.domain where org_id = ${org} and ${isVisible(visible, sql`id`)} order by name`;
 
-/** Which of these ids are domains of the organization. */
+/** The ids that are domains of the organization. */
 export const knownDomains = async (tx: Tx, org: string, ids: readonly string[]): Promise<Set<string>> =>
   new Set((await rows(tx, IdRow)`select id from email.domain where org_id = ${org} and id = any(${ids}::text[])`).map(({ id }) => id));
 
 const ClaimRow = Type.Object({ org_id: Type.String(), id: Type.String(), name: Type.String(), is_over: Type.Boolean() });
 export type ClaimRow = Static<typeof ClaimRow>;
 
-/** It failed, and nobody looks any more: see next_check_at in domain-checks.ts. */
+/** Failed and no longer checked: see `never` in domain-checks.ts. */
 const isOver = sql`send_state = 'failed' and next_check_at >= '9999-01-01T00:00:00Z' as is_over`;
 
-/** Who has this name, whatever became of its verification; or has verified a name above or below it. */
+/** The claim on this name in any state, and verified claims on names above or below it. */
 export const claimsAround = (tx: Tx, name: string, parents: readonly string[]) => rows(tx, ClaimRow)`
   select org_id, id, name, ${isOver} from email.domain where name = ${name}
   union all
@@ -70,10 +70,10 @@ const CountRow = Type.Object({ n: Type.Integer() });
 export const countDomains = async (tx: Tx, org: string): Promise<number> =>
   (await row(tx, CountRow)`select count(*)::int as n from email.domain where org_id = ${org}`)!.n;
 
-/** Until the transaction ends: of two who take the last place at once, one gets it. */
+/** Locks until the transaction ends, so that two concurrent requests cannot both take the last slot. */
 export const lockQuota = (tx: Tx, org: string) => run(tx)`select pg_advisory_xact_lock(hashtext('email.domain'), hashtext(${org}))`;
 
-/** Known before the domain is there: its keys are sealed for this id. */
+/** Allocated before the insert, because the keys are sealed with this id. */
 export const newDomainId = async (tx: Tx): Promise<string> => (await row(tx, IdRow)`select kernel.new_id('dom') as id`)!.id;
 
 export interface NewDomain {
@@ -83,7 +83,7 @@ export interface NewDomain {
   ed: { selector: string; public: string; sealed: Buffer };
 }
 
-/** Undefined: the name is taken, by whichever organization. */
+/** Undefined: the name is taken by some organization. */
 export const insertDomain = (tx: Tx, org: string, { id, name, rsa, ed }: NewDomain) => row(tx, DomainRow)`
   insert into email.domain (org_id, id, name, send_state, receive_state, created_at, rsa_selector, rsa_public, rsa_private,
                             ed_selector, ed_public, ed_private, next_check_at, state_at)

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { summarize } from './queue.ts';
 
-// What a report changes: one recipient, its message, and what follows for its address.
+// Effects of a report: one recipient, its message, and a suppression.
 
 const ReportedRow = Type.Object({
   org_id: Type.String(),
@@ -12,16 +12,16 @@ const ReportedRow = Type.Object({
   state: Type.String(),
   attempts: Type.Integer(),
   is_done: Type.Boolean(),
-  /** Since when its fate was known; now, if it was not. */
+  /** When the recipient was done; now if it is not. */
   since: Type.String(),
   door: Type.String(),
-  /** Something of its message was handed over before. */
+  /** The message was handed over to some server before. */
   is_sent: Type.Boolean(),
   others: Type.Array(Type.String()),
 });
 export type ReportedRow = Static<typeof ReportedRow>;
 
-/** The recipient that a return path names. Its message is locked first, as whoever settles recipients does. */
+/** The recipient of a return path. The message is locked first, the same order as in `settleRecipients`. */
 export async function lockReported(tx: Tx, org: string, messageId: string, recipientId: number): Promise<ReportedRow | undefined> {
   const [, found] = await Promise.all([
     run(tx)`select id from email.message where org_id = ${org} and id = ${messageId} for update`,
@@ -44,9 +44,9 @@ export interface ReportedFate {
   error: string | null;
   bounceType: string | null;
   detail: Record<string, unknown>;
-  /** Nobody knew before that it was handed over. */
+  /** First evidence that the message was handed over. */
   isFirst: boolean;
-  /** Null: nobody is suppressed for it. */
+  /** Null: no suppression. */
   suppress: { folded: string; reason: 'bounce' | 'complaint' } | null;
 }
 
@@ -57,7 +57,7 @@ const SuppressedRow = Type.Object({
   created_at: Type.String(),
 });
 
-/** Ends whatever was under way for it: a lease that somebody holds is nobody's from now on. Returns the suppression that it led to, if it is new. */
+/** Also removes a lease, so the process that holds it discards its outcome. Returns the suppression if it is new. */
 export async function writeReportedFate(tx: Tx, f: ReportedFate): Promise<Static<typeof SuppressedRow> | undefined> {
   const kinds = f.isFirst ? ['sent', f.state] : [f.state];
   const [, , suppressed] = await Promise.all([

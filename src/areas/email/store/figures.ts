@@ -10,7 +10,7 @@ const QueuedRow = Type.Object({
 });
 export type QueuedRow = Static<typeof QueuedRow>;
 
-/** Mail that is under way, by organization and state, with how long the oldest that waits has been due. Costs what it returns, however much waits. */
+/** Queued recipients by organization and state, with the age of the oldest due one. The cost does not depend on the queue length. */
 export const queueFigures = (tx: Tx): Promise<QueuedRow[]> => rows(tx, QueuedRow)`
   with kept as materialized (
     select org_id, state, sum(recipients)::bigint as recipients
@@ -27,7 +27,7 @@ export const queueFigures = (tx: Tx): Promise<QueuedRow[]> => rows(tx, QueuedRow
 
 const WaitingRow = Type.Object({ recipients: Type.Integer() });
 
-/** Recipients that mail is under way to, in all. */
+/** Total of unfinished recipients. */
 export const waitingMail = async (tx: Tx): Promise<number> =>
   (await row(tx, WaitingRow)`
     select coalesce(sum(recipients), 0)::bigint as recipients
@@ -35,7 +35,7 @@ export const waitingMail = async (tx: Tx): Promise<number> =>
 
 const CountRow = Type.Object({ changes: Type.Integer() });
 
-/** Adds the oldest changes up, so that whoever reads has few to add. How many there were. */
+/** Folds the oldest changes into the counts, so that readers add up few rows. Returns how many it folded. */
 export const addUpChanges = async (tx: Tx, limit: number): Promise<number> =>
   (await row(tx, CountRow)`
     with gone as (
@@ -46,5 +46,5 @@ export const addUpChanges = async (tx: Tx, limit: number): Promise<number> =>
           on conflict (org_id, state) do update set recipients = f.recipients + excluded.recipients)
     select count(*)::int as changes from gone`)!.changes;
 
-/** Whoever has nothing under way any more. */
+/** Counts that dropped to zero. */
 export const dropEmptyFigures = (tx: Tx): Promise<number> => run(tx)`delete from email.queue_figure where recipients = 0`;

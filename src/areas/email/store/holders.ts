@@ -2,10 +2,10 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 
-// Data directories that hold bytes of mail which no other machine reads.
+// Data directories (table email.holder) with mail that no other machine can read.
 
-/** A server says so every ten seconds: one that was not heard for so long is away. */
-const awayAfter = sql`interval '60 seconds'`;
+/** A server reports its directory every ten seconds; after this silence it is absent. */
+const absentAfter = sql`interval '60 seconds'`;
 
 const NowRow = Type.Object({ seen_at: Type.String() });
 
@@ -14,18 +14,18 @@ export const noteHolder = async (tx: Tx, node: string): Promise<string> =>
     insert into email.holder as h (node, seen_at) values (${node}, kernel.now())
         on conflict (node) do update set seen_at = greatest(h.seen_at, excluded.seen_at), away_seconds = 0 returning seen_at`)!.seen_at;
 
-/** A look counts at most so much of the time since the one before it: a clock that jumps, and hours in which no server ran, count no more. */
-const mostBetweenLooks = 120;
+/** A check adds at most this many seconds, so that clock jumps and hours without any server do not count. */
+const maxSecondsBetweenChecks = 120;
 
-/** Adds up for how long directories have been away while somebody looked. */
+/** Adds the time for which directories were observed to be absent. */
 export const watchHolders = (tx: Tx) => run(tx)`
   update email.holder h
      set watched_at = c.now,
-         away_seconds = case when h.seen_at >= c.now - ${awayAfter} then 0
-                             else h.away_seconds + least(greatest(extract(epoch from c.now - coalesce(h.watched_at, c.now)), 0), ${mostBetweenLooks})::int end
+         away_seconds = case when h.seen_at >= c.now - ${absentAfter} then 0
+                             else h.away_seconds + least(greatest(extract(epoch from c.now - coalesce(h.watched_at, c.now)), 0), ${maxSecondsBetweenChecks})::int end
     from (select kernel.now() as now offset 0) c`;
 
-/** Counts what waits on directories whose servers are away. One that was never heard of (a server of an older release) counts as heard now. */
+/** Counts mail in absent directories. A directory that never reported (a server of an older release) counts as seen now. */
 export async function countHeldAway(tx: Tx): Promise<void> {
   await run(tx)`
     insert into email.holder (node, seen_at)
@@ -41,11 +41,11 @@ export async function countHeldAway(tx: Tx): Promise<void> {
         from email.recipient where done_at is null and node is not null group by node, org_id
       union all
       select node, org_id, 0, count(*), min(received_at) from email.arrival where node is not null group by node, org_id) w
-      join email.holder h on h.node = w.node and h.seen_at < kernel.now() - ${awayAfter}
+      join email.holder h on h.node = w.node and h.seen_at < kernel.now() - ${absentAfter}
      group by w.node, w.org_id`;
 }
 
-const HeldAwayRow = Type.Object({
+const AbsentDiskRow = Type.Object({
   node: Type.String(),
   org_id: Type.String(),
   recipients: Type.Integer(),
@@ -54,37 +54,37 @@ const HeldAwayRow = Type.Object({
   seen_at: Type.String(),
   gone_at: Type.String(),
 });
-export type HeldAwayRow = Static<typeof HeldAwayRow>;
+export type AbsentDiskRow = Static<typeof AbsentDiskRow>;
 
-/** Seconds for which mail waits for a directory to come back. */
-const givenUpAfter = 24 * 3_600;
+/** Seconds until mail in an absent directory is given up. */
+const giveUpAfterSeconds = 24 * 3_600;
 
-/** As it was last counted. */
-export const heldAway = (tx: Tx): Promise<HeldAwayRow[]> => rows(tx, HeldAwayRow)`
+/** As last counted by the task, once a minute. */
+export const heldAway = (tx: Tx): Promise<AbsentDiskRow[]> => rows(tx, AbsentDiskRow)`
   select a.node, a.org_id, a.recipients, a.arrivals, extract(epoch from kernel.now() - a.oldest_at)::float8 as oldest_seconds, h.seen_at,
-         kernel.now() + make_interval(secs => ${givenUpAfter} - h.away_seconds) as gone_at
+         kernel.now() + make_interval(secs => ${giveUpAfterSeconds} - h.away_seconds) as gone_at
     from email.held_away a join email.holder h on h.node = a.node order by a.node, a.org_id`;
 
 const NodeRow = Type.Object({ node: Type.String() });
 
-/** Directories that are away for so long that what they hold counts as lost. */
+/** Directories absent for so long that their mail counts as lost. */
 export const findGone = async (tx: Tx): Promise<string[]> =>
   (
     await rows(tx, NodeRow)`
-      select h.node from email.holder h where h.away_seconds >= ${givenUpAfter} and exists (select from email.held_away a where a.node = h.node)`
+      select h.node from email.holder h where h.away_seconds >= ${giveUpAfterSeconds} and exists (select from email.held_away a where a.node = h.node)`
   ).map(({ node }) => node);
 
-/** Keeps such a directory from coming back until this transaction ends. False: it is back already. */
+/** Locks an absent directory until the transaction ends. False: it has returned. */
 export const lockGone = async (tx: Tx, node: string): Promise<boolean> =>
-  (await run(tx)`select from email.holder where node = ${node} and away_seconds >= ${givenUpAfter} for update`) > 0;
+  (await run(tx)`select from email.holder where node = ${node} and away_seconds >= ${giveUpAfterSeconds} for update`) > 0;
 
 const LostRow = Type.Object({ org_id: Type.String(), message_id: Type.String(), address: Type.String() });
 
-/** Recipients whose mail was on such a directory, some of them: they have failed. Messages are locked first, as everywhere. */
-export async function failLost(tx: Tx, node: string, most: number, why: string): Promise<Static<typeof LostRow>[]> {
+/** Fails a batch of recipients whose mail was in the lost directory. Messages are locked first, as everywhere. */
+export async function failLost(tx: Tx, node: string, limit: number, why: string): Promise<Static<typeof LostRow>[]> {
   const found = await rows(tx, Type.Object({ id: Type.String() }))`
     select m.id from email.message m
-     where m.id in (select r.message_id from email.recipient r where r.done_at is null and r.node = ${node} order by r.id limit ${most})
+     where m.id in (select r.message_id from email.recipient r where r.done_at is null and r.node = ${node} order by r.id limit ${limit})
      order by m.id for update`;
   return rows(tx, LostRow)`
     update email.recipient r
@@ -94,38 +94,38 @@ export async function failLost(tx: Tx, node: string, most: number, why: string):
     returning r.org_id, r.message_id, r.address`;
 }
 
-/** What arrived there is read by anybody, who finds that its content is gone and says so. */
+/** Lets any process claim the arrivals; it reports that their content is gone. */
 export const freeArrivals = (tx: Tx, node: string) => run(tx)`update email.arrival set node = null where node = ${node}`;
 
-/** Segments that nobody can read any more. One that comes back with its directory is stored all the same. */
+/** Deletes rows of unreadable segments. A segment that returns with its directory is stored all the same. */
 export const forgetSegments = (tx: Tx, node: string) => run(tx)`delete from email.segment where node = ${node} and stored_at is null`;
 
-/** Directories that are long gone and hold nothing. */
+/** Directories without mail that were absent for 7 days. */
 export const forgetHolders = (tx: Tx) => run(tx)`
   delete from email.holder h where h.seen_at < kernel.now() - interval '7 days' and not exists (select from email.held_away a where a.node = h.node)`;
 
-// A clock that was set back leaves leases and times that lie far in its future: mail would wait until the old time comes again.
+// After a clock was set back, leases and due times lie far in the future, and mail would wait until that time.
 
-/** Longer than any lease here; one that ends later was made by another clock. */
-const longestLease = sql`interval '11 minutes'`;
-const usualLease = sql`interval '60 seconds'`;
-/** Longer than the longest wait between two tries. */
-const longestWait = sql`interval '6 hours'`;
-/** Of what is due at once. */
-const aMoment = sql`interval '5 minutes'`;
+/** No lease is longer; one that ends later was made by another clock. */
+const maxLease = sql`interval '11 minutes'`;
+const defaultLease = sql`interval '60 seconds'`;
+/** Longer than any retry delay. */
+const maxRetryDelay = sql`interval '6 hours'`;
+/** Tolerance for mail that is due at once. */
+const dueTolerance = sql`interval '5 minutes'`;
 
-/** Such leases become ordinary ones, which a server that still lives renews in time; such mail is due now, but for what its sender has scheduled. */
+/** Shortens such leases to the default, which a live server renews in time, and makes such mail due now unless its sender scheduled it. */
 export async function mendTimes(tx: Tx): Promise<void> {
   const now = sql`(select kernel.now())`;
   await run(
     tx,
-  )`update email.recipient set lease_until = ${now} + ${usualLease} where done_at is null and lease_until > ${now} + ${longestLease}`;
-  await run(tx)`update email.arrival set lease_until = ${now} + ${usualLease} where lease_until > ${now} + ${longestLease}`;
+  )`update email.recipient set lease_until = ${now} + ${defaultLease} where done_at is null and lease_until > ${now} + ${maxLease}`;
+  await run(tx)`update email.arrival set lease_until = ${now} + ${defaultLease} where lease_until > ${now} + ${maxLease}`;
   await run(tx)`
     update email.recipient r set run_at = ${now}
-     where r.done_at is null and r.run_at > ${now} + case when r.state = 'queued' then ${aMoment} else ${longestWait} end
+     where r.done_at is null and r.run_at > ${now} + case when r.state = 'queued' then ${dueTolerance} else ${maxRetryDelay} end
        and not exists (select from email.message m where m.id = r.message_id and m.scheduled_at >= r.run_at)`;
-  await run(tx)`update email.arrival set run_at = ${now} where run_at > ${now} + ${aMoment}`;
-  // A disk is not heard of in the future: until that time came, a dead one would look alive.
-  await run(tx)`update email.holder set seen_at = ${now} where seen_at > ${now} + ${awayAfter}`;
+  await run(tx)`update email.arrival set run_at = ${now} where run_at > ${now} + ${dueTolerance}`;
+  // A last-seen time in the future would make a dead directory look alive.
+  await run(tx)`update email.holder set seen_at = ${now} where seen_at > ${now} + ${absentAfter}`;
 }

@@ -25,7 +25,7 @@ export type MessageRow = Static<typeof MessageRow>;
 
 const columns = sql`m.id, m.direction, m.state, m.sender, m.recipients, m.copies, m.subject, m.body_bytes, m.door, m.domain_id, m.last_error, m.created_at, m.sent_at, m.state_at`;
 
-/** What is older is in nobody's log, whether it was removed yet or not. */
+/** Older messages are hidden even before they are deleted. */
 const isLogged = sql`m.created_at > kernel.now() - interval '90 days'`;
 
 export interface MessageFilters {
@@ -37,13 +37,13 @@ export interface MessageFilters {
   since?: string;
 }
 
-interface Slice {
+interface Page {
   before: string | null;
   limit: number;
 }
 
-/** Newest first, from the one before `before` on. Rows that a filter leaves out are not looked at; with `to`, those to that address are. */
-export const listMessageRows = (tx: Tx, org: string, visible: Visible, filters: MessageFilters, slice: Slice): Promise<MessageRow[]> => {
+/** Newest first, starting before `before`. Every filter uses an index; `to` together with another filter reads all messages to that address. */
+export const listMessageRows = (tx: Tx, org: string, visible: Visible, filters: MessageFilters, slice: Page): Promise<MessageRow[]> => {
   const { direction, state, domainId, to, since } = filters;
   return rows(tx, MessageRow)`
     select ${columns}
@@ -61,8 +61,8 @@ const all: Sql = sql`true`;
 const everyState = ['queued', 'sending', 'deferred', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'received'];
 const everyDirection = ['send', 'receive'];
 
-/** The newest of each state and direction (and domain, if some are named) that the filters let through: one walk of an index each, which ends at the limit. */
-function idsByFilters(org: string, visible: Visible, { direction, state, domainId, since }: MessageFilters, { before, limit }: Slice): Sql {
+/** The newest ids of each matching state, direction and domain: one index scan each, up to the limit. */
+function idsByFilters(org: string, visible: Visible, { direction, state, domainId, since }: MessageFilters, { before, limit }: Page): Sql {
   const domains = domainId !== undefined ? [domainId] : visible === '*' ? undefined : [...visible];
   const ofDomains = domains === undefined ? sql`` : sql`cross join unnest(${domains}::text[]) o(domain_id)`;
   return sql`
@@ -72,25 +72,25 @@ function idsByFilters(org: string, visible: Visible, { direction, state, domainI
      cross join lateral (
            select e.id from email.message e
             where e.org_id = ${org} and e.state = s.state and e.direction = d.direction and ${domains === undefined ? all : sql`e.domain_id = o.domain_id`}
-              and ${isInSlice(sql`e.id`, since, before)}
+              and ${isInPage(sql`e.id`, since, before)}
             order by e.id desc limit ${limit}) newest
      order by newest.id desc limit ${limit}`;
 }
 
-/** Those to an address. If another filter narrows them, all of them are looked at. */
-function idsByAddress(org: string, visible: Visible, f: MessageFilters & { to: string }, { before, limit }: Slice): Sql {
+/** Ids of messages to an address. With another filter all of them are read. */
+function idsByAddress(org: string, visible: Visible, f: MessageFilters & { to: string }, { before, limit }: Page): Sql {
   const isNarrowed = visible !== '*' || f.domainId !== undefined || f.state !== undefined || f.direction !== undefined;
   const newest = (table: Sql) => sql`
-    (select a.message_id as id from ${table} a where a.org_id = ${org} and a.folded = ${f.to} and ${isInSlice(sql`a.message_id`, f.since, before)}
+    (select a.message_id as id from ${table} a where a.org_id = ${org} and a.folded = ${f.to} and ${isInPage(sql`a.message_id`, f.since, before)}
       order by a.message_id desc limit ${isNarrowed ? null : limit}::bigint)`;
   return sql`${newest(sql`email.recipient`)} union ${newest(sql`email.received_address`)}`;
 }
 
-/** By the id, which begins with the time: an index finds where to begin and where to end. */
-const isInSlice = (id: Sql, since: string | undefined, before: string | null): Sql =>
+/** Ids begin with the time, so the id index bounds the time range too. */
+const isInPage = (id: Sql, since: string | undefined, before: string | null): Sql =>
   sql`${since === undefined ? all : sql`${id} >= ${idAt(since)}`} and ${before === null ? all : sql`${id} < ${before}`}`;
 
-/** The smallest id of a little before this time. */
+/** The smallest id of one minute before this time. */
 const idAt = (since: string): string => `msg_${idTime(Date.parse(since) - 60_000)}`;
 
 export const findMessage = (tx: Tx, org: string, id: string): Promise<MessageRow | undefined> =>
@@ -110,7 +110,7 @@ export const listEvents = (tx: Tx, message: string): Promise<EventRow[]> => rows
 
 const BodyRow = Type.Object({ body_key: Type.String(), body_offset: Type.Integer(), body_bytes: Type.Integer(), domain_id: Type.String() });
 
-/** Where the content of a message is that may still be shown: for 30 days, and never the product's own, whose links log people in. */
+/** Location of content that may be shown: for 30 days, and never the product's own mail, whose links log people in. */
 export const findBody = (tx: Tx, org: string, id: string) => row(tx, BodyRow)`
   select m.body_key, m.body_offset, m.body_bytes, m.domain_id from email.message m
    where m.org_id = ${org} and m.id = ${id} and m.door <> 'relay' and m.body_key is not null and m.created_at > kernel.now() - interval '30 days'`;

@@ -4,26 +4,26 @@ import { row, run, type Tx } from '../../../kernel/db/index.ts';
 const OwnDomainRow = Type.Object({ id: Type.String(), name: Type.String() });
 export type OwnDomainRow = Static<typeof OwnDomainRow>;
 
-/** The domain of the product's own sender, whoever's it is: only if it is verified. */
+/** The verified domain of the product's own sender, of any organization. */
 export const findOwnDomain = (tx: Tx, name: string): Promise<OwnDomainRow | undefined> =>
   row(tx, OwnDomainRow)`select id, name from email.domain where name = ${name} and send_state = 'verified'`;
 
 const IdRow = Type.Object({ id: Type.Integer() });
 
-/** Return paths name a recipient before there is a row of it. */
+/** The return path needs the recipient id before its row exists. */
 export const nextRecipientId = async (tx: Tx): Promise<number> =>
   (await row(tx, IdRow)`select nextval(pg_get_serial_sequence('email.recipient', 'id'))::bigint as id`)!.id;
 
 const MessageIdRow = Type.Object({ id: Type.String() });
 
-/** The message of an earlier attempt, by the id that all attempts share. */
+/** The message of an earlier attempt with the same key. */
 export const findAttempted = async (tx: Tx, org: string, key: string): Promise<string | undefined> =>
   (await row(tx, MessageIdRow)`select message_ids[1] as id from email.submission where org_id = ${org} and key = ${key}`)?.id;
 
 export interface OwnAttempt {
   org: string;
   key: string;
-  /** Of an earlier attempt, or a new one. */
+  /** Of an earlier attempt, or new. */
   messageId: string;
   domainId: string;
   recipientId: number;
@@ -39,7 +39,7 @@ export interface OwnAttempt {
   detail: Record<string, unknown>;
 }
 
-/** Writes down what became of one attempt: a message of its own at the first, which later attempts go on with. Never claimed: it is done. */
+/** Records one attempt. The first creates a message, which later attempts update. Its recipients are done, so the queue never claims them. */
 export async function recordAttempt(tx: Tx, a: OwnAttempt): Promise<void> {
   const known = await findAttempted(tx, a.org, a.key);
   const id = known ?? a.messageId;

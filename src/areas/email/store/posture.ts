@@ -1,17 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
-const PostureRow = Type.Object({
+const SendingStatusRow = Type.Object({
   daily_quota: Type.Union([Type.Integer(), Type.Null()]),
   paused_at: Type.Union([Type.String(), Type.Null()]),
   pause_reason: Type.Union([Type.String(), Type.Null()]),
   accepted: Type.Integer(),
 });
-export type PostureRow = Static<typeof PostureRow>;
+export type SendingStatusRow = Static<typeof SendingStatusRow>;
 
-/** What an organization may send, and what it has sent today. */
-export const findPosture = async (tx: Tx, org: string): Promise<PostureRow> =>
-  (await row(tx, PostureRow)`
+/** Quota, pause and today's usage of an organization. */
+export const findSendingStatus = async (tx: Tx, org: string): Promise<SendingStatusRow> =>
+  (await row(tx, SendingStatusRow)`
     select p.daily_quota, p.paused_at, p.pause_reason, coalesce(u.accepted, 0) as accepted
       from (select ${org}::text as org_id) o
       left join email.posture p on p.org_id = o.org_id
@@ -22,14 +22,14 @@ export const setQuota = (tx: Tx, org: string, quota: number | null) => run(tx)`
   insert into email.posture (org_id, daily_quota) values (${org}, ${quota})
       on conflict (org_id) do update set daily_quota = excluded.daily_quota`;
 
-/** 0: it was paused already, and the first reason stays. */
+/** 0: already paused; the first reason stays. */
 export const pauseSending = (tx: Tx, org: string, reason: string) => run(tx)`
   insert into email.posture as p (org_id, paused_at, pause_reason) values (${org}, kernel.now(), ${reason})
       on conflict (org_id) do update set paused_at = excluded.paused_at, pause_reason = excluded.pause_reason where p.paused_at is null`;
 
-/** 0: it was not paused. What was counted before is not looked at again. */
+/** 0: not paused. Earlier counts are deleted, so counting restarts. */
 export async function resumeSending(tx: Tx, org: string): Promise<number> {
-  // In the order in which whoever counts takes these rows.
+  // The same lock order as in the counting statements.
   await run(
     tx,
   )`delete from email.sending_hour where org_id = ${org} and exists (select from email.posture where org_id = ${org} and paused_at is not null)`;
@@ -46,7 +46,7 @@ const FiguresRow = Type.Object({
   is_warned: Type.Boolean(),
 });
 
-/** What became of these organizations' recipients in the last 7 days: at most 169 rows of each. */
+/** Counts of the last 7 days: at most 169 rows per organization. */
 export const findFigures = (tx: Tx, orgs: readonly string[]): Promise<Static<typeof FiguresRow>[]> => rows(tx, FiguresRow)`
   select o.org_id, h.recipients, h.hard, h.complaints, p.paused_at is not null as is_paused, p.warned_at is not null as is_warned
     from unnest(${[...orgs].sort()}::text[]) as o(org_id)
@@ -56,12 +56,12 @@ export const findFigures = (tx: Tx, orgs: readonly string[]): Promise<Static<typ
     left join email.posture p on p.org_id = o.org_id
    order by o.org_id`;
 
-/** 0: it was so already. */
+/** 0: unchanged. */
 export const markWarned = (tx: Tx, org: string, isWarned: boolean): Promise<number> => run(tx)`
   insert into email.posture as p (org_id, warned_at) values (${org}, case when ${isWarned}::boolean then kernel.now() end)
       on conflict (org_id) do update set warned_at = excluded.warned_at where (p.warned_at is null) = (excluded.warned_at is not null)`;
 
-/** What a report says after the recipient was counted, in the hour in which it says so. What was sent before the operator's resume is not counted. */
+/** Adds the counts of a later report to the current hour. Mail sent before the operator's resume does not count. */
 export const countReported = (
   tx: Tx,
   org: string,

@@ -3,12 +3,12 @@ import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { claimFairly, type FairClaim, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 
-// Recipients as a queue: taken by organizations in turn, under leases, and settled in batches.
+// The queue of recipients: claimed under leases with organizations in turn, and settled in batches.
 
-/** What this process would take next of a queue whose bytes may lie on one machine alone. */
-export interface WantedHere extends Pick<FairClaim, 'orgs' | 'running' | 'perOrg' | 'limit' | 'lease'> {
+/** A claim by this process. Bytes of some rows are only on one machine (`node`). */
+export interface LocalClaim extends Pick<FairClaim, 'orgs' | 'running' | 'perOrg' | 'limit' | 'lease'> {
   leaseSeconds: number;
-  /** What this process works on already, whatever the clock says of its leases. */
+  /** Rows already in this process's hands, even if their leases look expired. */
   held: readonly number[];
   node: string;
 }
@@ -16,7 +16,7 @@ export interface WantedHere extends Pick<FairClaim, 'orgs' | 'running' | 'perOrg
 const queue: Queue = { table: sql`email.recipient`, idType: sql`bigint` };
 const isOpen = sql`q.done_at is null`;
 
-/** Organizations with mail under way, from the one after `after` on. */
+/** Organizations with unfinished recipients, after `after`. */
 export const findOrgs = (tx: Tx, after: string): Promise<string[]> => orgsAfter(tx, queue, { which: isOpen, org: sql`q.org_id`, after });
 
 const PausedRow = Type.Object({ org_id: Type.String() });
@@ -35,7 +35,7 @@ const ClaimedRow = Type.Object({
 });
 export type ClaimedRow = Static<typeof ClaimedRow>;
 
-export const claimRecipients = (tx: Tx, wanted: WantedHere): Promise<ClaimedRow[]> =>
+export const claimRecipients = (tx: Tx, wanted: LocalClaim): Promise<ClaimedRow[]> =>
   claimFairly(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`${isOpen} and (q.node is null or q.node = ${wanted.node}) and q.id <> all(${wanted.held}::bigint[])`,
@@ -44,7 +44,7 @@ export const claimRecipients = (tx: Tx, wanted: WantedHere): Promise<ClaimedRow[
     returning: sql`q.id, q.org_id, q.message_id, q.address, q.tries`,
   });
 
-const SentOnRow = Type.Object({
+const SendingMessageRow = Type.Object({
   now: Type.String(),
   id: Type.String(),
   domain_id: Type.String(),
@@ -55,15 +55,15 @@ const SentOnRow = Type.Object({
   body_hash: Type.Unsafe<Buffer>({}),
   is_scheduled: Type.Boolean(),
 });
-export type SentOnRow = Static<typeof SentOnRow>;
+export type SentOnRow = Static<typeof SendingMessageRow>;
 
-/** The messages of what was just claimed; both say from now on that they are being sent. */
+/** Marks claimed recipients and their messages as `sending`, and returns the messages. */
 export async function markSending(tx: Tx, recipients: readonly number[], messages: readonly string[]): Promise<SentOnRow[]> {
   const [, found] = await Promise.all([
     run(
       tx,
     )`update email.recipient set state = 'sending', state_at = kernel.now() where id = any(${recipients}::bigint[]) and state <> 'sending'`,
-    rows(tx, SentOnRow)`
+    rows(tx, SendingMessageRow)`
       with marked as (update email.message set state = 'sending', state_at = kernel.now() where id = any(${messages}::text[]) and state in ('queued', 'deferred'))
       select kernel.now() as now, id, domain_id, body_key, body_offset, body_bytes, header_bytes, body_hash,
              scheduled_at is not null as is_scheduled
@@ -74,21 +74,21 @@ export async function markSending(tx: Tx, recipients: readonly number[], message
 
 export const renewRecipients = (tx: Tx, leased: readonly (Leased & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 
-/** What became of one recipient. */
+/** The outcome of one attempt. The keys are stored in the journal and read by SQL. */
 export interface Fate {
   id: number;
   lease: string;
   message_id: string;
   state: 'delivered' | 'sent' | 'bounced' | 'deferred' | 'queued' | 'failed' | 'suppressed';
-  /** Of one that is tried again. */
+  /** Delay of the next attempt. */
   after_seconds: number;
-  /** Whether the other side said "later". */
+  /** The remote server deferred it, so the attempt counts. */
   counts: boolean;
   error: string | null;
   bounce_type: string | null;
-  /** It was handed over, whatever the answer was. */
+  /** The message was handed over, whatever the answer was. */
   handed: boolean;
-  /** It waits for a reason that has nothing to do with the other side. */
+  /** The delay is our own fault, not the remote server's. */
   ours?: boolean;
   detail: Record<string, unknown> | null;
 }
@@ -100,40 +100,40 @@ const SettledRow = Type.Object({
   address: Type.String(),
   fate: Type.String(),
   bounce_type: Type.Union([Type.String(), Type.Null()]),
-  /** Nothing of its message was handed over before. */
+  /** First hand-over of its message. */
   is_first: Type.Boolean(),
-  /** It is late, and its sender was not told lately. */
+  /** A delay notice is due. */
   is_late: Type.Boolean(),
   at: Type.String(),
   next_at: Type.String(),
-  /** Of the suppression that this one led to. */
+  /** The new suppression, if any. */
   suppression_id: Type.Union([Type.String(), Type.Null()]),
 });
 export type SettledRow = Static<typeof SettledRow>;
 
-/** `is_alone`: its message is to nobody else. */
+/** `is_alone`: the only recipient of its message. */
 const FoundRow = Type.Object({ ...SettledRow.properties, is_alone: Type.Boolean() });
 
-/** So often a sender is told that a recipient's mail is late; what comes back in less than half a minute is not. */
-const toldLateEvery = sql`interval '4 hours'`;
-const lateSeconds = 30;
+/** Interval of delay notices per recipient; delays below 30 s cause none. */
+const delayNoticeInterval = sql`interval '4 hours'`;
+const minDelayNoticeSeconds = 30;
 
-/** Of the simulator: nobody is suppressed or judged for it. */
+/** Simulated recipients cause no suppression and do not count towards the pause. */
 const isSimulated = (folded: Sql) => sql`${folded} like '%@simulator.invalid'`;
 
-/** Seconds of trying after which what is still not taken by the other side comes back. */
-const givenUpAfter = 72 * 3_600;
-/** An attempt that begins so much later than planned was kept waiting by us (a pause, no server, a long queue): the rest of it does not count. */
-const mostLateSeconds = 600;
+/** Seconds of attempts after which a deferred recipient fails. */
+const giveUpAfterSeconds = 72 * 3_600;
+/** At most this much lateness of an attempt counts; the rest is our own delay (a pause, no server, a long queue). */
+const maxCountedLateSeconds = 600;
 
 /**
- * Writes down what became of these, as far as they are still ours, with their events, suppressions, and the state of their messages.
- * The messages are locked first, in order: two recipients of one that are settled at once cannot both take the other for unfinished.
+ * Records outcomes whose leases are still valid, with events, suppressions and message states. Messages are locked first and in order, so that
+ * two recipients of one message, settled concurrently, cannot each see the other as unfinished.
  */
 export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<SettledRow[]> {
   const messages = [...new Set(fates.map((f) => f.message_id))];
   const [, , found] = await Promise.all([
-    // A plan that was made while there were few would read all of them, until PostgreSQL has counted them again.
+    // A plan from a small table would scan it, until PostgreSQL updates its statistics.
     run(tx)`set local enable_seqscan = off`,
     run(tx)`select id from email.message where id = any(${messages}::text[]) order by id for update`,
     rows(tx, FoundRow)`
@@ -141,7 +141,7 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
            told as materialized (
              select * from json_to_recordset(${JSON.stringify(fates)}::json) as t(
                     id bigint, lease uuid, state text, after_seconds int, counts boolean, error text, bounce_type text, handed boolean, ours boolean, detail jsonb)),
-           -- By their ids and nothing else: else the planner may walk everything that waits, to find these.
+           -- By id only: otherwise the planner may walk the index of all waiting rows.
            mine as materialized (
              select id, lease, done_at, org_id, message_id, address, folded, delay_told_at, last_error, run_at, tried_seconds from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
            fate as materialized (
@@ -149,19 +149,19 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
                     case when t.state in ('delivered', 'sent') then null else coalesce(t.error, r.last_error) end as last_error,
                     not exists (select from email.recipient o where o.message_id = r.message_id and o.id <> r.id) as is_alone,
                     t.handed and m.sent_at is null as is_first,
-                    t.state = 'deferred' and not g.up and (t.counts or t.after_seconds >= ${lateSeconds})
-                      and coalesce(r.delay_told_at <= clock.now - ${toldLateEvery}, true) as is_late,
+                    t.state = 'deferred' and not g.up and (t.counts or t.after_seconds >= ${minDelayNoticeSeconds})
+                      and coalesce(r.delay_told_at <= clock.now - ${delayNoticeInterval}, true) as is_late,
                     case when e.counts then e.seconds + t.after_seconds else r.tried_seconds end as tried_seconds,
                     g.up, case when g.up then 'failed' else t.state end as fate, case when g.up then 'soft' else t.bounce_type end as bounce_type
                from told t
                join mine r on r.id = t.id and r.lease = t.lease and r.done_at is null
                join email.message m on m.id = r.message_id
               cross join clock
-              -- What it has waited for the other side: as planned, and a little later. The first attempt counts nothing.
+              -- Time spent waiting for the remote server: the planned delay plus bounded lateness. The first attempt counts nothing.
               cross join lateral (
                 select t.state = 'deferred' and t.ours is not true as counts,
-                       coalesce(r.tried_seconds + least(greatest(extract(epoch from clock.now - r.run_at), 0), ${mostLateSeconds})::int, 0) as seconds) e
-              cross join lateral (select e.counts and e.seconds >= ${givenUpAfter} as up) g),
+                       coalesce(r.tried_seconds + least(greatest(extract(epoch from clock.now - r.run_at), 0), ${maxCountedLateSeconds})::int, 0) as seconds) e
+              cross join lateral (select e.counts and e.seconds >= ${giveUpAfterSeconds} as up) g),
            settled as (
              update email.recipient r
                 set state = f.fate, state_at = clock.now, last_error = f.last_error, lease = null, lease_until = null,
@@ -169,7 +169,7 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
                     run_at = case when f.fate in ('deferred', 'queued') then clock.now + make_interval(secs => f.after_seconds) else r.run_at end,
                     done_at = case when f.fate not in ('deferred', 'queued') then clock.now end
                from fate f, clock where r.id = f.id),
-           -- A message to one recipient has that one's fate: what summarize would find, without another look.
+           -- A message with one recipient takes its outcome, without another query.
            followed as (
              update email.message m
                 set state = f.fate, state_at = case when m.state = f.fate then m.state_at else clock.now end,
@@ -203,7 +203,7 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
   return found;
 }
 
-/** The state of a message follows from its recipients: while one is unfinished, how far it is; then the worst of their fates. */
+/** Derives message states from recipients: progress while one is unfinished, then the worst outcome. */
 export const summarize = (tx: Tx, messages: readonly string[]): Promise<number> => run(tx)`
   with clock as materialized (select kernel.now() as now) -- once: it costs more than a row does
   update email.message m
@@ -222,7 +222,7 @@ export const summarize = (tx: Tx, messages: readonly string[]): Promise<number> 
 
 const MessageRow = Type.Object({ id: Type.String() });
 
-/** Which of these messages were handed in with a key that is revoked. */
+/** Messages whose send key is revoked. */
 export const findRevoked = async (tx: Tx, messages: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set(
     (
@@ -234,7 +234,7 @@ export const findRevoked = async (tx: Tx, messages: readonly string[]): Promise<
 
 const RecipientRow = Type.Object({ id: Type.Integer() });
 
-/** Which of these recipients are on their organization's suppression list. */
+/** Recipients on their organization's suppression list. */
 export const findSuppressed = async (tx: Tx, recipients: readonly number[]): Promise<ReadonlySet<number>> =>
   new Set(
     (

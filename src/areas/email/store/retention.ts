@@ -2,12 +2,12 @@ import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { deleteOldHours } from './posture.ts';
 
-// What is kept is shown for its time; what is removed here is past it already. A message that is not finished is never touched.
+// Deletes expired data. Reads hide it from its expiry on, so deletion may lag. Unfinished messages are never touched.
 
 const KeyRow = Type.Object({ key: Type.String() });
 const unfinished = ['queued', 'sending', 'deferred', 'received'];
 
-/** Segments whose youngest message is past its 30 days, and none of whose messages is unfinished. They were closed within a day. */
+/** Segments whose newest message is older than 30 days, without unfinished messages. A segment closes within a day. */
 export const findOldSegments = async (tx: Tx, limit: number): Promise<string[]> =>
   (
     await rows(tx, KeyRow)`
@@ -21,13 +21,13 @@ export const findOldSegments = async (tx: Tx, limit: number): Promise<string[]> 
 
 export const deleteSegments = (tx: Tx, keys: readonly string[]) => run(tx)`delete from email.segment where key = any(${keys}::text[])`;
 
-/** Large messages past their 30 days, which are objects of their own. */
+/** Objects of large messages older than 30 days. */
 export const findOldObjects = async (tx: Tx, limit: number): Promise<string[]> =>
   (
     await rows(tx, KeyRow)`
       select m.body_key as key from email.message m
        where m.body_key like 'mail/large/%' and m.created_at < kernel.now() - interval '30 days' and m.state <> all(${unfinished}::text[])
-         -- Several received messages share one: it came once, by several routes.
+         -- Received messages of several routes share one object.
          and not exists (select from email.message o where o.body_key = m.body_key and o.body_key like 'mail/large/%' and o.state = any(${unfinished}::text[]))
        order by m.created_at limit ${limit}`
   ).map((m) => m.key);
@@ -35,8 +35,8 @@ export const findOldObjects = async (tx: Tx, limit: number): Promise<string[]> =
 export const forgetObjects = (tx: Tx, keys: readonly string[]) => run(tx)`
   update email.message set body_key = null where body_key = any(${keys}::text[]) and body_key like 'mail/large/%' and created_at < kernel.now() - interval '30 days'`;
 
-/** Finished messages past their 90 days, with everything that hangs on them. Returns how many. The product's own are not this queue's to finish:
- *  whoever sent one may have given it up. */
+/** Deletes finished messages older than 90 days with their dependent rows; returns how many. The product's own mail is deleted in any state, since
+ *  its sender may have given up an unfinished one. */
 export const deleteOldMessages = (tx: Tx, limit: number): Promise<number> => run(tx)`
   with old as (
     select id from email.message
@@ -56,7 +56,7 @@ export const deleteOldNotes = async (tx: Tx): Promise<void> => {
   ]);
 };
 
-/** Which of these objects a row names. */
+/** The keys that a row refers to. */
 export const findNamed = async (tx: Tx, keys: readonly string[]): Promise<Set<string>> =>
   new Set(
     (
@@ -68,7 +68,7 @@ export const findNamed = async (tx: Tx, keys: readonly string[]): Promise<Set<st
     ).map((k) => k.key),
   );
 
-/** For a backup: everything in the storage that rows name, in portions. */
+/** For a backup: every stored object that a row refers to, in pages. */
 export async function* listStored(tx: Tx): AsyncIterable<string> {
   for (let after = ''; ; ) {
     const found = await rows(tx, KeyRow)`select key from email.segment where key > ${after} order by key limit 1000`;

@@ -3,7 +3,7 @@ import { row, run, type Tx } from '../../../kernel/db/index.ts';
 
 const SealedRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
 
-/** Several processes may bring a first key at once; whoever comes first, all use the same one. */
+/** The first process to insert a key wins; concurrent processes use the same one. */
 export async function findReturnPathKey(tx: Tx, makeSealed: () => Buffer): Promise<Buffer> {
   const find = () => row(tx, SealedRow)`select sealed from email.return_path_key`;
   const found = await find();

@@ -2,26 +2,26 @@ import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { idTime } from '../../../kernel/time.ts';
 
-/** Also one without a row: whoever began it may have been stopped before its first batch, and would make the row when it wakes up. */
+/** Also seals a segment without a row: a process suspended before its first batch would insert the row when it resumes. */
 export const sealSegment = (tx: Tx, key: string) => run(tx)`
   insert into email.segment as s (key, node, created_at, sealed_at) values (${key}, '', kernel.now(), kernel.now())
       on conflict (key) do update set sealed_at = excluded.sealed_at where s.sealed_at is null`;
 
 const OpenRow = Type.Object({ created_at: Type.String(), sealed_at: Type.String() });
 
-/** So far a message may be dated before its segment's row or after its seal: several statements read the clock. */
-const apartMs = 5_000;
+/** Message times may precede the segment's row or follow its seal by this much, since several statements read the clock. */
+const clockSkewMs = 5_000;
 
 /**
- * Every machine reads it now: what it has of unfinished mail may go on anywhere. Its messages are found by their ids, which begin with the time: it
- * took mail for a second. A clock that was set back meanwhile hides some, which `freeStored` finds.
+ * Every machine can read the segment now, so any process may send its unfinished mail. Its messages are found by their ids, which begin with the time;
+ * a segment takes mail for one second. A clock set back meanwhile hides some messages, which the next statement finds.
  */
 export const markStored = async (tx: Tx, key: string): Promise<void> => {
   const open = await row(tx, OpenRow)`
     update email.segment set stored_at = kernel.now() where key = ${key} returning created_at, coalesce(sealed_at, kernel.now()) as sealed_at`;
   if (!open) return;
-  const from = `msg_${idTime(Date.parse(open.created_at) - apartMs)}`;
-  const to = `msg_${idTime(Date.parse(open.sealed_at) + apartMs)}`;
+  const from = `msg_${idTime(Date.parse(open.created_at) - clockSkewMs)}`;
+  const to = `msg_${idTime(Date.parse(open.sealed_at) + clockSkewMs)}`;
   await run(tx)`set local enable_seqscan = off`;
   await run(tx)`
     update email.recipient r set node = null
@@ -30,7 +30,7 @@ export const markStored = async (tx: Tx, key: string): Promise<void> => {
   await run(tx)`update email.arrival set node = null where body_key = ${key} and node is not null`;
 };
 
-/** Mail that still waits for one machine though its segment is stored. Looks at all that waits. */
+/** Releases mail that is still bound to one machine although its segment is stored. Scans the whole queue. */
 export const freeStored = (tx: Tx): Promise<number> => run(tx)`
   update email.recipient r set node = null
    where r.done_at is null and r.node is not null
@@ -38,7 +38,7 @@ export const freeStored = (tx: Tx): Promise<number> => run(tx)`
 
 const UnstoredRow = Type.Object({ node: Type.String(), segments: Type.Integer(), seconds: Type.Number() });
 
-/** Segments that one machine alone reads, by machine, and for how long already. */
+/** Segments that only one machine can read, with the age of the oldest. */
 export const unstoredSegments = (tx: Tx) => rows(tx, UnstoredRow)`
   select node, count(*)::int as segments, extract(epoch from kernel.now() - min(created_at))::float8 as seconds
     from email.segment where stored_at is null and node <> '' group by node`;

@@ -18,7 +18,7 @@ const columns = sql`id, name, key_id, domain_ids, created_at, last_used_at`;
 export const keysOf = (tx: Tx, org: string) => rows(tx, KeyRow)`
   select ${columns} from email.send_key where org_id = ${org} and revoked_at is null order by id desc`;
 
-/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+/** Counts under a lock until the transaction ends, so that two concurrent requests cannot both take the last slot. */
 export const countKeys = async (tx: Tx, org: string): Promise<number> => {
   await run(tx)`select pg_advisory_xact_lock(hashtext('email.key'), hashtext(${org}))`;
   return (await row(tx, Type.Object({ n: Type.Integer() }))`
@@ -37,7 +37,7 @@ export const insertKey = async (tx: Tx, org: string, { name, keyId, hash, domain
     insert into email.send_key (org_id, id, name, key_id, hash, domain_ids, created_at)
     values (${org}, kernel.new_id('esk'), ${name}, ${keyId}, ${hash}, ${domainIds}, kernel.now()) returning ${columns}`)!;
 
-/** Undefined: unknown, or revoked before. */
+/** Undefined: unknown or already revoked. */
 export const revokeKey = (tx: Tx, org: string, id: string) => row(tx, KeyRow)`
   update email.send_key set revoked_at = kernel.now() where org_id = ${org} and id = ${id} and revoked_at is null returning ${columns}`;
 
@@ -55,19 +55,19 @@ export const keyByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRow)`
 
 const OrgRow = Type.Object({ slug: Type.String(), entitlements: Type.Array(Type.Unsafe<Entitlement>({ type: 'string' })) });
 
-/** Asked apart, not joined: the organization is another schema's. */
+/** A separate query, not a join, since the organization belongs to another schema. */
 export const organizationOf = async (tx: Tx, org: string) =>
   (await row(tx, OrgRow)`select slug, entitlements from identity.org where id = ${org}`)!;
 
 const LiveRow = Type.Object({ keys: Type.Array(Type.String()), orgs: Type.Array(Type.String()) });
 
-/** Which of these keys are not revoked, and which of these organizations may use email. */
+/** The keys that are not revoked, and the organizations with the email entitlement. */
 export const findLive = async (tx: Tx, keys: readonly string[], orgs: readonly string[]) =>
   (await row(tx, LiveRow)`
     select array(select id from email.send_key where id = any(${keys}::text[]) and revoked_at is null) as keys,
            array(select id from identity.org where id = any(${orgs}::text[]) and 'email' = any(entitlements)) as orgs`)!;
 
-/** Once a minute for each: a key that sends all day must not become as many writes. */
+/** At most one write per key and minute. */
 export const touchKeys = (tx: Tx, ids: readonly string[]) => run(tx)`
   with due as (select id from email.send_key
                 where id = any(${ids}::text[]) and (last_used_at is null or last_used_at <= kernel.now() - interval '1 minute')

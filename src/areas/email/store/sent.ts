@@ -20,13 +20,13 @@ export type SentRow = Static<typeof SentRow>;
 
 const columns = sql`id, state, domain_id, sender, recipients, copies, subject, message_id, last_error, created_at, scheduled_at,
          coalesce(scheduled_at > kernel.now(), false) as is_ahead`;
-/** The product's own mail is nobody's to see with a key. */
-const isOfProgram = sql`direction = 'send' and door <> 'relay' and created_at > kernel.now() - interval '90 days'`;
+/** The product's own mail is not visible to send keys. */
+const isSubmittedMail = sql`direction = 'send' and door <> 'relay' and created_at > kernel.now() - interval '90 days'`;
 
-/** A message that a program of this organization has sent, while it is in the log. */
+/** A message that a program of this organization submitted, for 90 days. */
 export const findSent = (tx: Tx, org: string, id: string): Promise<SentRow | undefined> => row(tx, SentRow)`
-  select ${columns} from email.message where org_id = ${org} and id = ${id} and ${isOfProgram}`;
+  select ${columns} from email.message where org_id = ${org} and id = ${id} and ${isSubmittedMail}`;
 
-/** The same, and nobody else changes it until the transaction ends. */
+/** The same, locked until the transaction ends. */
 export const lockSent = (tx: Tx, org: string, id: string): Promise<SentRow | undefined> => row(tx, SentRow)`
-  select ${columns} from email.message where org_id = ${org} and id = ${id} and ${isOfProgram} for update`;
+  select ${columns} from email.message where org_id = ${org} and id = ${id} and ${isSubmittedMail} for update`;

@@ -18,7 +18,7 @@ export const listSuppressionRows = (tx: Tx, org: string, { limit, after }: Pagin
   select id, address, reason, created_at from email.suppression
    where org_id = ${org} and ${after === null ? sql`true` : sql`id < ${after}`} order by id desc limit ${limit + 1}`;
 
-/** Of an address that is suppressed already, the entry that is there. */
+/** Returns the existing entry if the address is already suppressed. */
 export async function insertSuppression(
   tx: Tx,
   org: string,
@@ -39,9 +39,9 @@ export const removeSuppression = (tx: Tx, org: string, id: string): Promise<Supp
 
 const FullRow = Type.Object({ full: Type.Boolean() });
 
-/** Whether an organization has this many already. Asked under a lock until the transaction ends: of two who add the last one at once, one does. */
-export async function hasSuppressions(tx: Tx, org: string, most: number): Promise<boolean> {
+/** Whether an organization has at least `limit` entries. Locks until the transaction ends, so that two concurrent requests cannot both add the last one. */
+export async function hasSuppressions(tx: Tx, org: string, limit: number): Promise<boolean> {
   await run(tx)`select pg_advisory_xact_lock(hashtext('email.suppression'), hashtext(${org}))`;
-  return (await row(tx, FullRow)`select exists (select from email.suppression where org_id = ${org} offset ${most - 1} limit 1) as full`)!
+  return (await row(tx, FullRow)`select exists (select from email.suppression where org_id = ${org} offset ${limit - 1} limit 1) as full`)!
     .full;
 }

@@ -2,15 +2,15 @@ import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { makeIds } from '../../../kernel/time.ts';
 
-// Events are frozen here, in the transaction of what they tell, with a delivery for each endpoint that wants to hear them.
+// Events are written in the transaction of their cause, with a delivery for each subscribed endpoint.
 
 const SubscribedRow = Type.Object({ now: Type.String(), org_id: Type.String(), event_types: Type.Array(Type.String()) });
 
-/** What the endpoints of these organizations want to hear. Most have none: this one statement is all that they cost. */
+/** Subscriptions of these organizations. Most have no endpoint and cost only this statement. */
 export const findSubscribed = (tx: Tx, orgs: readonly string[]): Promise<Static<typeof SubscribedRow>[]> => rows(tx, SubscribedRow)`
   select kernel.now() as now, org_id, event_types from email.webhook where org_id = any(${orgs}::text[]) and disabled_at is null`;
 
-const ToldMessageRow = Type.Object({
+const EventMessageRow = Type.Object({
   id: Type.String(),
   state: Type.String(),
   domain_id: Type.String(),
@@ -21,10 +21,10 @@ const ToldMessageRow = Type.Object({
   subject: Type.Union([Type.String(), Type.Null()]),
   tags: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()]),
 });
-export type ToldMessageRow = Static<typeof ToldMessageRow>;
+export type EventMessageRow = Static<typeof EventMessageRow>;
 
-/** What an event says of the message that it is about. */
-export const findToldMessages = (tx: Tx, ids: readonly string[]): Promise<ToldMessageRow[]> => rows(tx, ToldMessageRow)`
+/** The message fields of an event. */
+export const findToldMessages = (tx: Tx, ids: readonly string[]): Promise<EventMessageRow[]> => rows(tx, EventMessageRow)`
   select id, state, domain_id, direction, sender, recipients, copies, subject, tags from email.message where id = any(${ids}::text[])`;
 
 export interface NewEvent {
@@ -32,7 +32,7 @@ export interface NewEvent {
   type: string;
   message_id: string | null;
   payload: string;
-  /** Told whatever it subscribes to. */
+  /** This endpoint gets the event even without a subscription. */
   endpoint_id: string | null;
 }
 
@@ -40,21 +40,21 @@ const DeliveryIdRow = Type.Object({ id: Type.Integer(), org_id: Type.String(), e
 export type DeliveryIdRow = Static<typeof DeliveryIdRow>;
 
 /**
- * In the order in which they are given. Returns the deliveries. Payloads are bytes one behind the other: as JSON, or as a list, PostgreSQL would look at
- * each of their characters, which takes it as long as all the rest.
+ * Inserts events in order and returns their deliveries. Payloads travel as one concatenated bytea: as JSON or as an array PostgreSQL would scan every
+ * character, which doubles the cost of the statement.
  */
 export const insertEvents = (tx: Tx, at: string, events: readonly NewEvent[]): Promise<DeliveryIdRow[]> => {
   const ids = makeIds('evt', at, events.length);
   const payloads = events.map(({ payload }) => Buffer.from(payload));
   let offset = 1;
-  const told = events.map(({ payload: _, ...event }, n) => {
+  const rowsToInsert = events.map(({ payload: _, ...event }, n) => {
     const bytes = payloads[n]!.length;
     offset += bytes;
     return { ...event, id: ids[n], offset: offset - bytes, bytes };
   });
   return rows(tx, DeliveryIdRow)`
     with told as materialized (
-           select t.* from rows from (json_to_recordset(${JSON.stringify(told)}::json) as (
+           select t.* from rows from (json_to_recordset(${JSON.stringify(rowsToInsert)}::json) as (
                   id text, org_id text, type text, message_id text, endpoint_id text, "offset" int, bytes int)) with ordinality as t(id, org_id, type, message_id, endpoint_id, "offset", bytes, n)),
          frozen as (
            insert into email.webhook_event (org_id, id, type, message_id, payload, created_at)
@@ -66,7 +66,7 @@ export const insertEvents = (tx: Tx, at: string, events: readonly NewEvent[]): P
     returning id, org_id, endpoint_id`;
 };
 
-/** The same event once more, for the endpoint that it was for. None: one of them is gone. */
+/** A new delivery of the same event to the same endpoint. Empty: one of them is gone. */
 export const insertRedelivery = (tx: Tx, org: string, id: number): Promise<DeliveryIdRow[]> => rows(tx, DeliveryIdRow)`
   insert into email.delivery (org_id, endpoint_id, event_id, event_type, message_id, state, created_at)
   select d.org_id, w.id, e.id, e.type, e.message_id, 'pending', kernel.now()
@@ -76,13 +76,13 @@ export const insertRedelivery = (tx: Tx, org: string, id: number): Promise<Deliv
    where d.org_id = ${org} and d.id = ${id}
   returning id, org_id, endpoint_id`;
 
-/** Deliveries past their 30 days. Ids are in the order of time, so only the first ones are looked at. Returns how many went. */
+/** Deletes deliveries older than 30 days; returns how many. Ids are in time order, so only the first rows are read. */
 export const deleteOldDeliveries = (tx: Tx, limit: number): Promise<number> => run(tx)`
   delete from email.delivery d
    using (select id, created_at from email.delivery order by id limit ${limit}) old
    where d.id = old.id and old.created_at < kernel.now() - interval '30 days'`;
 
-/** Kept ten days longer than they can be delivered again: what was asked for last is not delivered yet. */
+/** Kept ten days longer than redelivery is possible, so that a late redelivery can still finish. */
 export const deleteOldEvents = (tx: Tx, limit: number): Promise<number> => run(tx)`
   delete from email.webhook_event e
    using (select id, created_at from email.webhook_event order by id limit ${limit}) old

@@ -21,7 +21,7 @@ export const webhooksOf = (tx: Tx, org: string): Promise<WebhookRow[]> => rows(t
 export const lockWebhook = (tx: Tx, org: string, id: string) => row(tx, WebhookRow)`
   select ${columns} from email.webhook where org_id = ${org} and id = ${id} for update`;
 
-/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+/** Counts under a lock until the transaction ends, so that two concurrent requests cannot both take the last slot. */
 export const countWebhooks = async (tx: Tx, org: string): Promise<number> => {
   await run(tx)`select pg_advisory_xact_lock(hashtext('email.webhook'), hashtext(${org}))`;
   return (await row(tx, Type.Object({ n: Type.Integer() }))`select count(*)::int as n from email.webhook where org_id = ${org}`)!.n;
@@ -46,11 +46,11 @@ export interface WebhookChange {
   url: string;
   eventTypes: readonly string[];
   disabled: boolean;
-  /** Of one that is disabled. */
+  /** Why it is disabled. */
   reason: string | null;
 }
 
-/** What was counted against it is forgotten: whoever changes an endpoint has mended it. */
+/** Resets the failure time, since a change usually fixes the endpoint. */
 export const updateWebhook = async (tx: Tx, org: string, id: string, to: WebhookChange): Promise<WebhookRow> =>
   (await row(tx, WebhookRow)`
     update email.webhook
@@ -58,7 +58,7 @@ export const updateWebhook = async (tx: Tx, org: string, id: string, to: Webhook
            disabled_at = case when ${to.disabled} then coalesce(disabled_at, kernel.now()) end
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
-/** 0: it was disabled already, and the first reason stays; or it is gone. */
+/** 0: already disabled (the first reason stays) or deleted. */
 export const disableWebhook = (tx: Tx, org: string, id: string, reason: string) => run(tx)`
   update email.webhook set disabled_at = kernel.now(), disabled_reason = ${reason} where org_id = ${org} and id = ${id} and disabled_at is null`;
 
@@ -67,7 +67,7 @@ export const replaceSecret = (tx: Tx, org: string, id: string, secret: Buffer) =
 
 export const deleteWebhook = (tx: Tx, org: string, id: string) => run(tx)`delete from email.webhook where org_id = ${org} and id = ${id}`;
 
-/** In the order of their ids: two processes that note of the same endpoints wait for each other. */
+/** Locks in id order, so that two processes do not deadlock. */
 export const noteFailing = (tx: Tx, ids: readonly string[]) => run(tx)`
   with failing as (select id from email.webhook where id = any(${ids}::text[]) and failing_since is null order by id for update)
   update email.webhook w set failing_since = kernel.now() from failing f where w.id = f.id`;

@@ -1,4 +1,4 @@
-/** Stored, and on its way; or what was stored before under the same Idempotency-Key. */
+/** A 202, or a replay of the earlier answer for the same Idempotency-Key. */
 export const accepted = <B>(body: B, replayed: boolean) => ({
   status: 202 as const,
   body,

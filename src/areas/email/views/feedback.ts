@@ -1,14 +1,14 @@
 import type { Complaint } from '../rules/report/complaint.ts';
-import type { Reported } from '../rules/report/index.ts';
+import type { RecipientReport } from '../rules/report/index.ts';
 
 const withoutAbsent = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What a report says, by the names of the payload. */
-export const bouncePayload = ({ bounceType, class: of, code, enhanced, diagnostic, remoteMta }: Reported) =>
+/** A bounce report in the payload's field names. */
+export const bouncePayload = ({ bounceType, class: of, code, enhanced, diagnostic, remoteMta }: RecipientReport) =>
   withoutAbsent({ type: bounceType, class: of, code, enhancedCode: enhanced, diagnostic, remoteMta, source: 'dsn' });
 
-/** Whether a complaint counts towards the pause of sending: only if its sender is verified. */
+/** A complaint counts towards the automatic pause only if its reporter is verified. */
 export type ComplaintStanding =
   | { counted: true; reporter: string; verifiedBy: 'dkim' | 'spf' }
   | { counted: false; notCountedBecause: string };

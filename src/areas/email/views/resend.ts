@@ -1,7 +1,7 @@
 import { canceled } from '../rules/canceled.ts';
 import type { SentRow } from '../store/sent.ts';
 
-/** Their words for our states; those that are missing are the same. */
+/** Resend's names where they differ from our states. */
 const lastEvents: Record<string, string> = { sending: 'queued', deferred: 'delivery_delayed' };
 
 const lastEventOf = ({ state, is_ahead, last_error }: SentRow): string => {
@@ -10,7 +10,7 @@ const lastEventOf = ({ state, is_ahead, last_error }: SentRow): string => {
   return lastEvents[state] ?? state;
 };
 
-/** A message as the other product shows it. What was in it is at /email/messages/{id}/content, for people who may read mail. */
+/** A message in Resend's format. Content is only at /email/messages/{id}/content, for people who may read mail. */
 export const resendView = (message: SentRow) => ({
   object: 'email',
   id: message.id,

@@ -1,18 +1,18 @@
 import type { emailEventTypes } from '../../../../contract/email/webhooks.ts';
-import type { ToldMessageRow } from '../store/webhook-events.ts';
+import type { EventMessageRow } from '../store/webhook-events.ts';
 
 export type EventType = (typeof emailEventTypes)[number];
 
-/** The body of every attempt, in its very bytes. */
+/** The exact body that every attempt sends. */
 export const eventPayload = (
   type: EventType,
   timestamp: string,
-  message: ToldMessageRow | undefined,
+  message: EventMessageRow | undefined,
   data: Record<string, unknown>,
 ): string => JSON.stringify({ type, timestamp, data: { ...(message ? messageData(message) : {}), ...data } });
 
-/** `state` is the message's, as the log shows it: with several recipients, one may be done while it is not. */
-const messageData = (m: ToldMessageRow) => ({
+/** `state` belongs to the whole message, so it may be unfinished when one recipient is done. */
+const messageData = (m: EventMessageRow) => ({
   messageId: m.id,
   domainId: m.domain_id,
   direction: m.direction,

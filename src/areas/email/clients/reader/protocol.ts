@@ -1,14 +1,14 @@
 import type { Report } from '../../rules/report/index.ts';
 import type { Reporter } from '../../rules/report/reporter.ts';
 
-// What the process and its reading threads say to each other.
+// Messages between the process and its reader threads.
 
-/** A message to be read. */
+/** A message to parse. */
 export interface Reading {
-  /** `report`: it came to a return path of ours. */
+  /** `report`: mail to one of our return paths. */
   kind: 'mail' | 'report';
   raw: Uint8Array;
-  /** From whom it came, for SPF. */
+  /** The client, for SPF. */
   from: { ip: string; helo: string; sender: string };
   mailHost: string;
 }
@@ -19,7 +19,7 @@ export type ToThread =
   | { type: 'ping'; id: number };
 
 export type FromThread =
-  /** As far as it came: what is known if it never ends. */
+  /** A partial result, used if the thread never finishes. */
   | { type: 'part'; id: number; part: Partial<ReadMail> }
   | { type: 'done'; id: number; result: ReadResult }
   | { type: 'failed'; id: number; why: string }
@@ -28,10 +28,10 @@ export type FromThread =
 
 export type ReadResult =
   | { kind: 'mail'; mail: ReadMail }
-  /** `reporter`: of a complaint, whether its sender is known to have sent it. */
+  /** `reporter`: for a complaint, whether its sender is verified. */
   | { kind: 'report'; report: Report; reporter?: Reporter };
 
-/** What a message says, each part within bounds. */
+/** A parsed message; every field is bounded. */
 export interface ReadMail {
   from: string;
   to: string[];
@@ -41,10 +41,10 @@ export interface ReadMail {
   text: string | null;
   html: string | null;
   attachments: Attachment[];
-  /** Something was left out: longer, or more of it, than is told. */
+  /** Text, HTML or attachments were cut or left out. */
   isTruncated: boolean;
   authentication: Authentication;
-  /** Why not all of it could be read. */
+  /** Why the message could not be read completely. */
   problem: string | null;
 }
 
@@ -55,7 +55,7 @@ export interface Attachment {
   contentId?: string;
 }
 
-/** By SPF, DKIM, DMARC and ARC: who stands behind it. */
+/** Results of SPF, DKIM, DMARC and ARC. */
 export interface Authentication {
   spf: { result: string; domain?: string };
   dkim: { result: string; domain?: string; selector?: string; aligned?: boolean }[];
@@ -63,7 +63,7 @@ export interface Authentication {
   arc: { result: string };
 }
 
-/** Of a message of which nothing could be read. */
+/** The result for a message that could not be read. */
 export const unreadMail = (problem: string, known: Partial<ReadMail> = {}): ReadMail => ({
   ...{ from: '', to: [], cc: [], subject: null, headers: {}, text: null, html: null, attachments: [], isTruncated: true },
   authentication: unknownAuthentication(),
@@ -71,7 +71,7 @@ export const unreadMail = (problem: string, known: Partial<ReadMail> = {}): Read
   problem,
 });
 
-/** Nobody could tell. */
+/** No check finished. */
 const unknownAuthentication = (): Authentication => ({
   spf: { result: 'temperror' },
   dkim: [],

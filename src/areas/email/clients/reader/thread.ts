@@ -1,15 +1,15 @@
-// Runs in a thread of its own, started by ./index.ts: reads what strangers wrote. Whatever it costs, it costs this thread, which is ended when
-// it takes too long or too much.
+// The program of a reader thread, started by ./worker.ts. It parses untrusted mail: a hostile message can only stall this thread, which the
+// process terminates when it takes too long or too much memory.
 import { parentPort } from 'node:worker_threads';
 import { type AuthenticateResult, authenticate } from 'mailauth';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { showMailbox } from '../../rules/address.ts';
 import { isOneAuthor } from '../../rules/author.ts';
 import { endOfHeader, showable } from '../../rules/header.ts';
-import { capSignatures, countLines, findExcess, maySign, pickFields } from '../../rules/receiving.ts';
+import { capSignatures, countLines, findExcess, mayBeSigned, pickFields } from '../../rules/receiving.ts';
 import { readReport } from '../../rules/report/index.ts';
 import { judgeReporter } from '../../rules/report/reporter.ts';
-import { Pieces } from './pieces.ts';
+import { BufferBlob } from './buffer-blob.ts';
 import {
   type Attachment,
   type Authentication,
@@ -30,22 +30,22 @@ const limits = {
   text: 20_000,
   attachments: 100,
   field: 8_192,
-  /** Nothing of this size takes long: it is read in one go. */
+  /** Messages up to this size are parsed in one step. */
   small: 32_768,
   /** JSON bytes of a list of addresses. */
   addresses: 2_500,
 };
 
-// Those who verify make errors of answers by the dozen, and nobody looks at where they were made.
+// The verifiers create many Error objects whose stacks are never used.
 Error.stackTraceLimit = 0;
 
-globalThis.Blob = Pieces as unknown as typeof Blob;
+globalThis.Blob = BufferBlob as unknown as typeof Blob;
 
 const port = parentPort!;
-const tell = (message: FromThread) => port.postMessage(message);
+const post = (message: FromThread) => port.postMessage(message);
 
-// Questions to the DNS go through the process, whose resolver it is.
-let asked = 0;
+// DNS questions go to the process, which owns the resolver.
+let lastQuestionId = 0;
 type Records = string[] & string[][];
 const waiting = new Map<number, { resolve(records: Records): void; reject(error: Error): void }>();
 
@@ -53,72 +53,72 @@ const failure = (code: string) => Object.assign(new Error(code), { code });
 
 const ask = (reading: number, name: string, rrtype: string) =>
   new Promise<Records>((resolve, reject) => {
-    const id = ++asked;
+    const id = ++lastQuestionId;
     waiting.set(id, { resolve, reject });
-    tell({ type: 'dns', id, reading, name, rrtype });
+    post({ type: 'dns', id, reading, name, rrtype });
   });
 
-interface Asking {
+interface CachedQuestion {
   answer: Promise<Records>;
-  isThere: boolean;
+  isAnswered: boolean;
   until: number;
-  /** For the other messages that wait for it, if there are any. */
+  /** Shared by other messages that ask the same question. */
   forOthers?: Promise<Records | undefined>;
 }
 
-/** Messages that come together ask the same: an answer is good for a moment. What failed is asked again. */
-const moment = { ms: 10_000, most: 500 };
-const lately = new Map<string, Asking>();
-function askFor(reading: number, name: string, rrtype: string): Promise<Records> {
+/** Messages of one batch ask the same questions, so answers are cached for 10 s. Failures are not cached. */
+const dnsCacheLimits = { ms: 10_000, entries: 500 };
+const dnsCache = new Map<string, CachedQuestion>();
+function askAndCache(reading: number, name: string, rrtype: string): Promise<Records> {
   const key = `${rrtype} ${name}`;
-  if (lately.size >= moment.most) lately.clear();
+  if (dnsCache.size >= dnsCacheLimits.entries) dnsCache.clear();
   const answer = ask(reading, name, rrtype);
-  const asking: Asking = { answer, isThere: false, until: performance.now() + moment.ms };
-  lately.set(key, asking);
+  const asking: CachedQuestion = { answer, isAnswered: false, until: performance.now() + dnsCacheLimits.ms };
+  dnsCache.set(key, asking);
   answer.then(
     () => {
-      asking.isThere = true;
+      asking.isAnswered = true;
     },
     (error: { code: string }) => {
-      asking.isThere = isAnswer(error);
-      if (!asking.isThere && lately.get(key) === asking) lately.delete(key);
+      asking.isAnswered = isAnswer(error);
+      if (!asking.isAnswered && dnsCache.get(key) === asking) dnsCache.delete(key);
     },
   );
   return answer;
 }
 
-/** There is nothing of that name: an answer too. */
+/** NXDOMAIN and NODATA are answers too. */
 const isAnswer = ({ code }: { code: string }) => code === 'ENOTFOUND' || code === 'ENODATA';
 
-/** So long others wait for what one message has asked, which may have no time left for the DNS. */
-const patienceMs = 1_000;
-const waitAWhile = (answer: Promise<Records>) =>
+/** How long a message waits for another message's question, whose DNS deadline may be nearly over. */
+const sharedWaitMs = 1_000;
+const waitForShared = (answer: Promise<Records>) =>
   new Promise<Records | undefined>((resolve, reject) => {
-    const timer = setTimeout(() => resolve(undefined), patienceMs);
+    const timer = setTimeout(() => resolve(undefined), sharedWaitMs);
     const failed = (error: { code: string }) => (isAnswer(error) ? reject(error) : resolve(undefined));
     answer.then(resolve, failed).finally(() => clearTimeout(timer));
   });
 
 function makeResolver(reading: number) {
   let lookups = 0;
-  let isPatient = true;
+  let mayWait = true;
   return async (name: string, rrtype: string): Promise<Records> => {
     if (++lookups > limits.lookups) throw failure('ESERVFAIL');
-    const known = lately.get(`${rrtype} ${name}`);
-    if (!known || known.until <= performance.now()) return askFor(reading, name, rrtype);
-    if (known.isThere) return known.answer;
-    if (isPatient) {
-      known.forOthers ??= waitAWhile(known.answer);
+    const known = dnsCache.get(`${rrtype} ${name}`);
+    if (!known || known.until <= performance.now()) return askAndCache(reading, name, rrtype);
+    if (known.isAnswered) return known.answer;
+    if (mayWait) {
+      known.forOthers ??= waitForShared(known.answer);
       const heard = await known.forOthers;
       if (heard) return heard;
-      isPatient = false;
+      mayWait = false;
     }
-    return askFor(reading, name, rrtype);
+    return askAndCache(reading, name, rrtype);
   };
 }
 
 port.on('message', (message: ToThread) => {
-  if (message.type === 'ping') return tell({ type: 'pong', id: message.id });
+  if (message.type === 'ping') return post({ type: 'pong', id: message.id });
   if (message.type === 'dns') {
     const question = waiting.get(message.id);
     waiting.delete(message.id);
@@ -127,37 +127,37 @@ port.on('message', (message: ToThread) => {
     return;
   }
   read(message.id, message.reading).catch((error: unknown) =>
-    tell({ type: 'failed', id: message.id, why: showable(error instanceof Error ? error.message : String(error), 200) }),
+    post({ type: 'failed', id: message.id, why: showable(error instanceof Error ? error.message : String(error), 200) }),
   );
 });
 
 async function read(id: number, reading: Reading): Promise<void> {
-  if (reading.kind === 'report') return tell({ type: 'done', id, result: await readReported(id, reading) });
+  if (reading.kind === 'report') return post({ type: 'done', id, result: await readReported(id, reading) });
   const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
   const end = endOfHeader(raw);
   const headerBytes = end < 0 ? raw.length : end;
-  // The door has refused such a header; mail that is read again may be older than that bound.
+  // The MX port refuses such a header now, but stored mail may be older than that limit.
   const isExcessive = findExcess(raw.subarray(0, headerBytes)) !== undefined;
   const judge = async (from: string) =>
     isExcessive ? unreadMail('').authentication : judgeSender(id, reading, signedPart(raw, headerBytes), from);
-  const tellAll = (mail: ReadMail) => tell({ type: 'done', id, result: { kind: 'mail', mail } });
+  const postMail = (mail: ReadMail) => post({ type: 'done', id, result: { kind: 'mail', mail } });
   if (raw.length <= limits.small) {
     const whole = await parseWhole(raw).catch(() => undefined);
     if (whole) {
       const head = describeHead(whole);
-      return tellAll({ ...head, ...describeBody(whole), authentication: await judge(authorOf(whole)) });
+      return postMail({ ...head, ...describeBody(whole), authentication: await judge(authorOf(whole)) });
     }
   }
-  // In the order of what costs least: what is known by then is told, should the rest never end.
+  // Cheapest steps first: partial results are kept in case a later step never ends.
   const shown = await PostalMime.parse(pickFields(raw.subarray(0, headerBytes), shownFields, limits.field));
   const head = describeHead(shown);
-  tell({ type: 'part', id, part: head });
+  post({ type: 'part', id, part: head });
   const authentication = await judge(authorOf(shown));
-  tell({ type: 'part', id, part: { ...head, authentication } });
-  tellAll({ ...head, authentication, ...(await readBody(raw)) });
+  post({ type: 'part', id, part: { ...head, authentication } });
+  postMail({ ...head, authentication, ...(await readBody(raw)) });
 }
 
-/** Only a complaint is held against an organization on its sender's word, so only a complaint is verified. */
+/** Only complaints need a verified sender, because they count against an organization. */
 async function readReported(id: number, reading: Reading): Promise<Extract<ReadResult, { kind: 'report' }>> {
   const report = readReport(reading.raw);
   if (report.kind !== 'complaint') return { kind: 'report', report };
@@ -167,10 +167,10 @@ async function readReported(id: number, reading: Reading): Promise<Extract<ReadR
   return { kind: 'report', report, reporter: judgeReporter(result) };
 }
 
-/** What those who verify must see of it. */
+/** The part that the verifiers need. */
 function signedPart(raw: Buffer, headerBytes: number): Buffer {
   const header = raw.subarray(0, headerBytes);
-  return maySign(header) ? capSignatures(raw, headerBytes, limits.signatures) : header;
+  return mayBeSigned(header) ? capSignatures(raw, headerBytes, limits.signatures) : header;
 }
 
 type Head = Pick<ReadMail, 'from' | 'to' | 'cc' | 'subject' | 'headers'>;
@@ -189,10 +189,10 @@ function describeHead(mail: Email): Head {
   };
 }
 
-/** The address in From that is told. */
+/** The From address of the event. */
 const authorOf = ({ from }: Email): string => (from?.group?.[0] ?? from)?.address ?? '';
 
-/** As many as there is room for in what is told. */
+/** As many addresses as the event has room for. */
 function showAddresses(addresses: readonly Address[]): string[] {
   let left = limits.addresses;
   return addresses
@@ -205,7 +205,7 @@ function showAddresses(addresses: readonly Address[]): string[] {
     });
 }
 
-/** Undefined: it could not be judged. */
+/** Undefined: verification failed. */
 function verify(id: number, { from, mailHost }: Reading, raw: Buffer): Promise<AuthenticateResult | undefined> {
   const { ip, helo, sender } = from;
   return authenticate(raw, {
@@ -220,7 +220,7 @@ async function judgeSender(id: number, reading: Reading, raw: Buffer, from: stri
   return result ? describeAuthentication(result, from) : unreadMail('').authentication;
 }
 
-/** `from`: the address that is told. DMARC speaks of the domain in From, so a verdict needs a From that can be read in one way only. */
+/** `from`: the From address of the event. DMARC is about the From domain, so the result needs an unambiguous From. */
 function describeAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult, from: string): Authentication {
   const domainOf = (name: string | undefined) => (name ? { domain: showable(name, 253) } : {});
   const isClear = dmarc !== false && isOneAuthor(dkim.headerFrom, dmarc.status.header?.from, from);
@@ -260,7 +260,7 @@ async function readBody(raw: Buffer): Promise<Body> {
   }
 }
 
-/** PostgreSQL holds no NUL, and JSON no half characters. */
+/** PostgreSQL stores no NUL, and JSON no lone surrogates. */
 const cleanText = (text: string) => text.replaceAll('\0', '').slice(0, limits.text).toWellFormed();
 
 function describeBody({ text, html, attachments }: Email): Body {
@@ -281,5 +281,5 @@ const describeAttachment = ({ filename, mimeType, content, contentId }: Email['a
   ...(contentId ? { contentId: showable(contentId, 255) } : {}),
 });
 
-// From here on it answers.
-tell({ type: 'pong', id: 0 });
+// Announces that the thread is ready.
+post({ type: 'pong', id: 0 });

@@ -1,7 +1,7 @@
-import type { Conversation } from './conversation.ts';
+import type { SmtpConnection } from './conversation.ts';
 import { SmtpFailure } from './failure.ts';
 import { printReply, type Reply } from './replies.ts';
-import type { Offers } from './session.ts';
+import type { ServerExtensions } from './session.ts';
 
 export interface Credentials {
   user: string;
@@ -10,11 +10,11 @@ export interface Credentials {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** At the smart host. PLAIN where it is offered (RFC 4616), else LOGIN, which some know alone. */
-export async function authenticate(conversation: Conversation, { user, password }: Credentials, { auth }: Offers): Promise<void> {
+/** Logs in at the smart host: PLAIN where offered (RFC 4616), otherwise LOGIN, the only method of some servers. */
+export async function authenticate(connection: SmtpConnection, { user, password }: Credentials, { auth }: ServerExtensions): Promise<void> {
   const say = async (line: string): Promise<Reply> => {
-    conversation.write(`${line}\r\n`);
-    return conversation.reply('auth');
+    connection.write(`${line}\r\n`);
+    return connection.reply('auth');
   };
   let reply: Reply;
   if (auth.includes('PLAIN') || !auth.includes('LOGIN')) {
@@ -25,7 +25,7 @@ export async function authenticate(conversation: Conversation, { user, password 
     if (reply.code === 334) reply = await say(base64(password));
   }
   if (reply.code !== 235) {
-    throw new SmtpFailure('auth', 'reply', `${conversation.host} does not accept the user name and password: ${printReply(reply)}`, {
+    throw new SmtpFailure('auth', 'reply', `${connection.host} does not accept the user name and password: ${printReply(reply)}`, {
       reply,
     });
   }

@@ -3,16 +3,16 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { type FailureKind, SmtpFailure, type Stage } from './failure.ts';
 import { type Reply, ReplyReader } from './replies.ts';
 
-/** Milliseconds that each step may take (RFC 5321 4.5.3.2 asks for more where nothing is gained by it). */
+/** Milliseconds per step. RFC 5321 4.5.3.2 suggests more for some steps, where waiting gains nothing. */
 export interface Timeouts {
   connect: number;
   greeting: number;
   /** EHLO, STARTTLS, AUTH, MAIL, RCPT, RSET. */
   command: number;
   data: number;
-  /** While a message goes out: how long the other side may take none of it. */
+  /** Longest time without progress while a message is written. */
   block: number;
-  /** After the message: whoever gives up before the other side does sends it twice. */
+  /** After the final dot: giving up before the server answers would send the message twice. */
   dot: number;
 }
 
@@ -25,39 +25,39 @@ export const usualTimeouts: Timeouts = {
   dot: 600_000,
 };
 
-/** Replies that are waited for together: those of commands that went out in one write. */
-interface Group {
+/** Pending replies of commands that were pipelined in one write. */
+interface PendingReplies {
   stages: readonly Stage[];
   replies: Reply[];
   resolve: (replies: Reply[]) => void;
   reject: (failure: SmtpFailure) => void;
 }
 
-/** Commands and replies on one socket, whatever the other side does with it. */
-export class Conversation {
+/** Commands and replies on one client socket, with a timeout for each step. */
+export class SmtpConnection {
   readonly host: string;
   readonly timeouts: Timeouts;
   #socket: Socket;
   #reader: ReplyReader;
-  #group: Group | undefined;
-  /** What is waited for, and until when: by performance.now(). */
+  #group: PendingReplies | undefined;
+  /** The awaited step and its deadline, by performance.now(). */
   #awaited: { step: Stage | 'block'; until: number } | undefined;
-  /** One for many steps: when it fires it looks whether the step of then is overdue. A timer for each would cost as much as reading its reply. */
+  /** One timer for many steps: when it fires it checks the current step. A timer per step would cost as much as parsing its reply. */
   #timer: NodeJS.Timeout | undefined;
   #timerAt = 0;
   #failure: SmtpFailure | undefined;
-  /** Told once, when it can be used no longer. */
+  /** Called once when the connection is unusable. */
   onEnd: (() => void) | undefined;
 
   constructor(host: string, socket: Socket, timeouts: Timeouts) {
     this.host = host;
     this.timeouts = timeouts;
-    this.#reader = new ReplyReader((reply) => this.#hear(reply));
+    this.#reader = new ReplyReader((reply) => this.#onReply(reply));
     this.#socket = socket;
     this.#listen();
   }
 
-  get isOver(): boolean {
+  get isClosed(): boolean {
     return this.#failure !== undefined;
   }
 
@@ -74,14 +74,14 @@ export class Conversation {
   }
 
   /**
-   * The replies to commands that were just written. Fewer come back if one of them was a refusal after which the other side hung up.
-   * Each has the time of its step, however it comes: byte by byte is no excuse.
+   * Resolves with the replies to the commands just written; with fewer if the server refused one and then hung up. The timeout covers a whole
+   * reply, so a server that sends it byte by byte gets no extra time.
    */
   replies(stages: readonly Stage[]): Promise<Reply[]> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       this.#group = { stages, replies: [], resolve, reject };
-      this.arm(stages[0]!);
+      this.startTimeout(stages[0]!);
     });
   }
 
@@ -89,10 +89,10 @@ export class Conversation {
     return (await this.replies([stage]))[0]!;
   }
 
-  /** Gives the step that is waited for its time, from now. */
-  arm(step: Stage | 'block') {
+  /** Starts the timeout of this step. */
+  startTimeout(step: Stage | 'block') {
     if (this.#failure !== undefined) return;
-    const until = performance.now() + this.#patience(step);
+    const until = performance.now() + this.#timeoutOf(step);
     this.#awaited = { step, until };
     if (this.#timer === undefined || this.#timerAt > until) this.#watch(until);
   }
@@ -100,18 +100,18 @@ export class Conversation {
   #watch(until: number) {
     clearTimeout(this.#timer);
     this.#timerAt = until;
-    // While anybody waits there is a socket: the timer need not keep the process, also after a conversation that nobody ended.
-    this.#timer = setTimeout(() => this.#look(), until - performance.now()).unref();
+    // The open socket keeps the process alive while a caller waits, so the timer is unref'ed.
+    this.#timer = setTimeout(() => this.#checkDeadline(), until - performance.now()).unref();
   }
 
-  #look() {
+  #checkDeadline() {
     this.#timer = undefined;
     const awaited = this.#awaited;
     if (awaited === undefined) return;
-    // Timers count in whole milliseconds, and may be a part of one early.
+    // Timers have millisecond resolution and may fire slightly early.
     if (awaited.until - performance.now() > 1) return this.#watch(awaited.until);
     const { step } = awaited;
-    const seconds = Math.ceil(this.#patience(step) / 1000);
+    const seconds = Math.ceil(this.#timeoutOf(step) / 1000);
     const doing = step === 'block' ? 'stopped taking the message' : `did not answer (${step}) within ${seconds} s`;
     this.fail('timeout', `${this.host} ${doing}`);
   }
@@ -122,16 +122,16 @@ export class Conversation {
     this.#timer = undefined;
   }
 
-  #patience(stage: Stage | 'block'): number {
+  #timeoutOf(stage: Stage | 'block'): number {
     const { timeouts } = this;
     if (stage === 'greeting' || stage === 'data' || stage === 'dot' || stage === 'block' || stage === 'connect') return timeouts[stage];
     return timeouts.command;
   }
 
-  /** Until the other side has taken what was written, or the conversation is over. */
+  /** Resolves when the write buffer is empty or the connection is closed. */
   drained(): Promise<void> {
     const socket = this.#socket;
-    this.arm('block');
+    this.startTimeout('block');
     return new Promise((resolve) => {
       const done = guarded('email.smtp.conversation.done', socket, () => {
         socket.off('drain', done).off('close', done);
@@ -142,16 +142,16 @@ export class Conversation {
     });
   }
 
-  /** For a handshake: nobody reads until `continueOn`. What came too early was not said under TLS, and must not be taken for it. */
+  /** Stops reading until `continueOn`. Bytes that arrived before the handshake are not protected by TLS and must not be read as if they were. */
   pauseForTls() {
-    if (this.#reader.isAmid) this.fail('protocol', `${this.host} talks on in the clear after it agreed to TLS`);
+    if (this.#reader.isPartial) this.fail('protocol', `${this.host} talks on in the clear after it agreed to TLS`);
     if (this.#failure !== undefined) throw new SmtpFailure('starttls', 'tls', this.#failure.message);
     this.#socket.removeAllListeners('data').removeAllListeners('close');
   }
 
   continueOn(socket: Socket) {
     this.#socket = socket;
-    this.#reader = new ReplyReader((reply) => this.#hear(reply));
+    this.#reader = new ReplyReader((reply) => this.#onReply(reply));
     this.#listen();
   }
 
@@ -169,7 +169,7 @@ export class Conversation {
     );
   }
 
-  #hear(reply: Reply) {
+  #onReply(reply: Reply) {
     const group = this.#group;
     if (this.#failure !== undefined) return;
     if (group === undefined) {
@@ -178,26 +178,26 @@ export class Conversation {
       return;
     }
     group.replies.push(reply);
-    // RFC 5321 3.8: whoever says 421 hangs up. Nothing more is read from them.
+    // RFC 5321 3.8: a server that says 421 closes the connection, so nothing more is read.
     if (reply.code === 421) this.fail('closed', `${this.host} closed the connection: ${reply.text}`);
     else if (group.replies.length === group.stages.length) this.#settle(group);
-    else this.arm(group.stages[group.replies.length]!);
+    else this.startTimeout(group.stages[group.replies.length]!);
   }
 
-  #settle(group: Group) {
+  #settle(group: PendingReplies) {
     this.#group = undefined;
     this.#awaited = undefined;
     group.resolve(group.replies);
   }
 
-  /** Closes once what was written has left; a peer that does not let it leave is not waited for. */
+  /** Closes after pending writes are flushed, or after 5 s if the server does not read them. */
   end() {
     if (this.#failure !== undefined) return;
     this.#failure = new SmtpFailure('rset', 'closed', `the session with ${this.host} was ended here`);
     this.#disarm();
     const socket = this.#socket;
     const cut = setTimeout(() => socket.destroy(), 5_000);
-    // It counts until it is closed: a server that allows us ten must not see eleven.
+    // The connection counts until the socket is closed: a server that allows ten must not see eleven.
     socket.once(
       'close',
       guarded('email.smtp.conversation.close', socket, () => {
@@ -208,7 +208,7 @@ export class Conversation {
     socket.end();
   }
 
-  /** Ends it. Whoever waits gets the refusal that came before the end, if there was one. */
+  /** Closes at once. A pending caller gets the refusal that came before the close, if there was one. */
   fail(kind: FailureKind, sentence: string, cause?: unknown): SmtpFailure {
     if (this.#failure !== undefined) return this.#failure;
     const group = this.#group;

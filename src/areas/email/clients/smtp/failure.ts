@@ -1,12 +1,12 @@
 import type { Reply } from './replies.ts';
 
-/** The steps of a session, as they stand in the log. */
+/** Steps of a session; the log shows these names. */
 export type Stage = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'auth' | 'rset' | 'mail' | 'rcpt' | 'data' | 'dot';
 
-/** `reply`: the server said no. `tls`: a handshake that failed, or TLS that is not as it must be. `content`: our own copy could not be read. */
+/** `reply`: the server refused. `tls`: the handshake failed, or TLS does not meet the policy. `content`: our stored copy could not be read. */
 export type FailureKind = 'reply' | 'timeout' | 'closed' | 'protocol' | 'unreached' | 'tls' | 'content';
 
-/** The session is over, or never was one. */
+/** The session ended or could not be opened. */
 export class SmtpFailure extends Error {
   readonly stage: Stage;
   readonly kind: FailureKind;

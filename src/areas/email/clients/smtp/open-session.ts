@@ -3,20 +3,20 @@ import { isIP } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import { type Connection, type Guard, GuardFailure } from '../../../../kernel/guard/index.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
-import { Conversation, type Timeouts } from './conversation.ts';
+import { SmtpConnection, type Timeouts } from './conversation.ts';
 import { SmtpFailure } from './failure.ts';
 import { printReply, type Reply } from './replies.ts';
-import { type Offers, readOffers, Session } from './session.ts';
+import { readExtensions, type ServerExtensions, Session } from './session.ts';
 
-/** How a host must be spoken to. */
+/** TLS policy for one host. */
 export interface TlsPlan {
-  /** `never`: in the clear. `offered`: if the host can. `required`: or not at all. `implicit`: from the first byte. */
+  /** `never`: plain text. `offered`: if the host extensions it. `required`: fail without it. `implicit`: from the first byte. */
   when: 'never' | 'offered' | 'required' | 'implicit';
-  /** The certificate must be for the host's name, of an authority that we trust. */
+  /** The certificate must match the host name and come from a trusted authority. */
   verify: boolean;
-  /** An opinion of its own on the certificate (DANE). */
+  /** Additional certificate check (DANE); returns the reason of a refusal. */
   refuse?: (socket: TLSSocket) => string | null;
-  /** Instead of the public authorities. */
+  /** Replaces the public authorities. */
   context?: SecureContext;
 }
 
@@ -25,7 +25,7 @@ export interface Opening {
   use: string;
   host: string;
   port: number;
-  /** Who we say we are. */
+  /** Our name in EHLO. */
   hostname: string;
   tls: TlsPlan;
   credentials?: Credentials;
@@ -33,30 +33,30 @@ export interface Opening {
   signal: AbortSignal;
 }
 
-/** A session that is ready for messages. Throws SmtpFailure, or GuardRefusal where the guard will never connect. */
-export async function openSession(opening: Opening): Promise<Session> {
-  const { host, timeouts, tls } = opening;
-  let connection = await reach(opening);
-  const conversation = new Conversation(host, connection.socket, timeouts);
+/** Opens a session that is ready for messages. Throws SmtpFailure, or GuardRefusal for an address that the guard forbids. */
+export async function openSession(options: Opening): Promise<Session> {
+  const { host, timeouts, tls } = options;
+  let connection = await reach(options);
+  const conversation = new SmtpConnection(host, connection.socket, timeouts);
   const abort = () => void conversation.fail('closed', 'this server stops');
-  opening.signal.addEventListener('abort', abort, { once: true });
+  options.signal.addEventListener('abort', abort, { once: true });
   try {
     require2xx('greeting', await conversation.reply('greeting'), host);
-    let offers = await greet(conversation, opening.hostname);
-    if (tls.when === 'required' && !offers.startTls) {
+    let extensions = await greet(conversation, options.hostname);
+    if (tls.when === 'required' && !extensions.startTls) {
       throw new SmtpFailure('starttls', 'tls', `${host} must be spoken to under TLS and does not offer it`);
     }
-    if (offers.startTls && (tls.when === 'required' || tls.when === 'offered')) {
-      connection = await upgrade(opening, connection, conversation);
-      offers = await greet(conversation, opening.hostname);
+    if (extensions.startTls && (tls.when === 'required' || tls.when === 'offered')) {
+      connection = await upgrade(options, connection, conversation);
+      extensions = await greet(conversation, options.hostname);
     }
-    if (opening.credentials !== undefined) await authenticate(conversation, opening.credentials, offers);
-    return new Session(conversation, offers, { host, address: connection.address, tls: describeTls(connection.socket) });
+    if (options.credentials !== undefined) await authenticate(conversation, options.credentials, extensions);
+    return new Session(conversation, extensions, { host, address: connection.address, tls: describeTls(connection.socket) });
   } catch (error) {
     conversation.fail('closed', 'the session was not opened');
     throw error;
   } finally {
-    opening.signal.removeEventListener('abort', abort);
+    options.signal.removeEventListener('abort', abort);
   }
 }
 
@@ -79,23 +79,23 @@ async function reach({ guard, use, host, port, tls, timeouts, signal }: Opening)
   }
 }
 
-/** EHLO; HELO for those who do not know it (RFC 5321 3.2). */
-async function greet(conversation: Conversation, hostname: string): Promise<Offers> {
+/** EHLO, or HELO for servers without it (RFC 5321 3.2). */
+async function greet(conversation: SmtpConnection, hostname: string): Promise<ServerExtensions> {
   const name = isIP(hostname) === 0 ? hostname : `[${isIP(hostname) === 6 ? 'IPv6:' : ''}${hostname}]`;
   conversation.write(`EHLO ${name}\r\n`);
   const extended = await conversation.reply('ehlo');
-  if (extended.code < 300) return readOffers(extended);
-  if (extended.code < 500 || conversation.isOver) throw refusal('ehlo', extended, conversation.host);
+  if (extended.code < 300) return readExtensions(extended);
+  if (extended.code < 500 || conversation.isClosed) throw refusal('ehlo', extended, conversation.host);
   conversation.write(`HELO ${name}\r\n`);
   require2xx('ehlo', await conversation.reply('ehlo'), conversation.host);
-  return readOffers(undefined);
+  return readExtensions(undefined);
 }
 
-async function upgrade(opening: Opening, connection: Connection, conversation: Conversation): Promise<Connection<TLSSocket>> {
-  const { guard, host, tls, timeouts, signal } = opening;
+async function upgrade(options: Opening, connection: Connection, conversation: SmtpConnection): Promise<Connection<TLSSocket>> {
+  const { guard, host, tls, timeouts, signal } = options;
   conversation.write('STARTTLS\r\n');
   const reply = await conversation.reply('starttls');
-  // An offer that is taken back is a failed handshake: whoever may speak in the clear tries again without it.
+  // A withdrawn STARTTLS offer counts as a failed handshake, so a caller whose policy allows plain text retries without TLS.
   if (reply.code >= 300) throw new SmtpFailure('starttls', 'tls', `${host} offers TLS and refuses it: ${printReply(reply)}`, { reply });
   conversation.pauseForTls();
   try {

@@ -1,37 +1,37 @@
-/** What a server answers to one command (RFC 5321 4.2). */
+/** A server's reply to one command (RFC 5321 4.2). */
 export interface Reply {
   code: number;
-  /** RFC 3463, such as 5.1.1; of the last line that has one. */
+  /** RFC 3463 code such as 5.1.1, from the last line that has one. */
   enhanced?: string;
-  /** Its lines without code and enhanced code, as one text. */
+  /** All lines without their codes, joined. */
   text: string;
-  /** The lines one by one: what EHLO offers. */
+  /** The lines one by one, for EHLO. */
   lines: string[];
 }
 
-/** Beyond these it is not a mail server that we speak with. RFC 5321 4.5.3.1.5 has lines of 512; some write more. */
-const mostLineBytes = 2048;
-const mostReplyBytes = 8192;
+/** A longer reply is a protocol error. RFC 5321 4.5.3.1.5 allows lines of 512 bytes; some servers write more. */
+const maxLineBytes = 2048;
+const maxReplyBytes = 8192;
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const enhancedCode = /^([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)/;
 
-/** Reads replies out of whatever chunks they come in. `feed` answers a sentence when what came is none. */
+/** Parses replies from any chunking. `feed` returns a sentence if the bytes are no reply. */
 export class ReplyReader {
   #rest: Buffer | undefined;
   #lines: string[] = [];
   #enhanced: string | undefined;
   #code = 0;
   #bytes = 0;
-  readonly #heard: (reply: Reply) => void;
+  readonly #onReply: (reply: Reply) => void;
 
-  constructor(heard: (reply: Reply) => void) {
-    this.#heard = heard;
+  constructor(onReply: (reply: Reply) => void) {
+    this.#onReply = onReply;
   }
 
-  /** Whether something has come of which the end is missing. */
-  get isAmid(): boolean {
+  /** Whether an incomplete reply is buffered. */
+  get isPartial(): boolean {
     return this.#rest !== undefined || this.#lines.length > 0;
   }
 
@@ -41,13 +41,13 @@ export class ReplyReader {
     let from = 0;
     for (let end = bytes.indexOf(lineFeed, from); end >= 0; end = bytes.indexOf(lineFeed, from)) {
       const size = end - from;
-      if (size > mostLineBytes) return `its line is longer than ${mostLineBytes} bytes`;
+      if (size > maxLineBytes) return `its line is longer than ${maxLineBytes} bytes`;
       const wrong = this.#line(bytes, from, end > from && bytes[end - 1] === carriageReturn ? end - 1 : end);
       if (wrong !== undefined) return wrong;
       from = end + 1;
     }
-    if (bytes.length - from > mostLineBytes) return `its line is longer than ${mostLineBytes} bytes`;
-    // A copy: the rest of a chunk must not keep the whole chunk in memory.
+    if (bytes.length - from > maxLineBytes) return `its line is longer than ${maxLineBytes} bytes`;
+    // A copy, so that the rest does not keep the whole chunk in memory.
     if (from < bytes.length) this.#rest = Buffer.from(bytes.subarray(from));
     return undefined;
   }
@@ -57,11 +57,11 @@ export class ReplyReader {
     if (code === 0) return `it says "${printable(bytes.toString('latin1', from, Math.min(to, from + 60)))}", which is no reply`;
     if (this.#lines.length > 0 && code !== this.#code) return 'the lines of its reply have different codes';
     this.#bytes += to - from;
-    if (this.#bytes > mostReplyBytes) return `its reply is longer than ${mostReplyBytes} bytes`;
+    if (this.#bytes > maxReplyBytes) return `its reply is longer than ${maxReplyBytes} bytes`;
     this.#code = code;
     let line = to > from + 4 ? textOf(bytes, from + 4, to) : '';
     const enhanced = line.charCodeAt(1) === 0x2e ? enhancedCode.exec(line) : null;
-    // The class of the enhanced code must be that of the code: what contradicts itself is only text.
+    // An enhanced code of another class than the code is treated as text.
     if (enhanced !== null && enhanced[1]!.charCodeAt(0) - 48 === Math.floor(code / 100)) {
       this.#enhanced = enhanced[1];
       line = line.slice(enhanced[0].length);
@@ -74,12 +74,12 @@ export class ReplyReader {
     this.#lines = [];
     this.#enhanced = undefined;
     this.#bytes = 0;
-    this.#heard(reply);
+    this.#onReply(reply);
     return undefined;
   }
 }
 
-/** 200 to 599 with a space, a hyphen or nothing behind it; else 0. */
+/** The reply code, 200 to 599, followed by a space, a hyphen or the line end; otherwise 0. */
 function codeAt(bytes: Buffer, from: number, to: number): number {
   if (to - from < 3) return 0;
   const [a, b, c] = [bytes[from]! - 48, bytes[from + 1]! - 48, bytes[from + 2]! - 48];
@@ -88,11 +88,11 @@ function codeAt(bytes: Buffer, from: number, to: number): number {
   return a * 100 + b * 10 + c;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a stranger's text goes into our log, and the terminal of whoever reads it
+// biome-ignore lint/suspicious/noControlCharactersInRegex: remote text goes into our log and onto terminals
 const control = /[\u0000-\u001f\u007f-\u009f]+/g;
 const printable = (text: string) => text.replace(control, ' ');
 
-/** Nearly all that servers say is printable ASCII, which is taken as it is. */
+/** Fast path for printable ASCII, which nearly all replies are. */
 function textOf(bytes: Buffer, from: number, to: number): string {
   for (let at = from; at < to; at++) {
     const byte = bytes[at]!;

@@ -1,21 +1,21 @@
 import type { Readable } from 'node:stream';
-import type { Conversation } from './conversation.ts';
-import { type Content, DotStuffer, wholeMessage } from './dots.ts';
+import type { SmtpConnection } from './conversation.ts';
+import { type Content, DotStuffer, wholeMessage } from './dot-stuffing.ts';
 import type { SmtpFailure, Stage } from './failure.ts';
 import type { Reply } from './replies.ts';
 
-/** What the server can do, of what we use. */
-export interface Offers {
+/** The server's EHLO extensions that we use. */
+export interface ServerExtensions {
   pipelining: boolean;
   eightBit: boolean;
   utf8: boolean;
   startTls: boolean;
-  /** The largest message; 0: it does not say. */
+  /** Largest message in bytes; 0: not announced. */
   size: number;
   auth: string[];
 }
 
-export function readOffers(reply: Reply | undefined): Offers {
+export function readExtensions(reply: Reply | undefined): ServerExtensions {
   const words = (reply?.lines ?? []).slice(1).map((line) => line.trim().toUpperCase().split(/[ =]+/));
   const offered = new Map(words.map(([name = '', ...rest]) => [name, rest]));
   const size = Number(offered.get('SIZE')?.[0] ?? 0);
@@ -35,7 +35,7 @@ export interface Envelope {
   bytes: number;
 }
 
-/** The reply that decided, and which step it answered. */
+/** The deciding reply and the step that it answered. */
 export interface Decision {
   stage: Stage;
   reply: Reply;
@@ -47,53 +47,53 @@ export interface Whereabouts {
   tls: string | undefined;
 }
 
-/** Larger messages are written piece by piece: copying them would double them. */
-const mostInOnePiece = 64 * 1024;
+/** Larger messages are written in chunks, since one buffer would double their memory. */
+const maxSingleWriteBytes = 64 * 1024;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end the command, or the address in it
-const unspeakable = /[\u0000-\u001f\u007f<>]/;
+const unsafeInCommand = /[\u0000-\u001f\u007f<>]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: everything beyond ASCII
 const beyondAscii = /[^\u0000-\u007f]/;
 
-const ourRefusal = (stage: Stage, code: number, enhanced: string, text: string): Decision => ({
+const localRefusal = (stage: Stage, code: number, enhanced: string, text: string): Decision => ({
   stage,
   reply: { code, enhanced, text, lines: [text] },
 });
 
-/** An open session: one message after the other, to one recipient each. */
+/** An open client session: messages in sequence, one recipient each. */
 export class Session {
-  readonly offers: Offers;
+  readonly extensions: ServerExtensions;
   readonly whereabouts: Whereabouts;
-  readonly #conversation: Conversation;
-  /** A transaction was begun and not ended: the next must say RSET first. */
-  #isBegun = false;
+  readonly #connection: SmtpConnection;
+  /** A transaction is unfinished, so the next message starts with RSET. */
+  #inTransaction = false;
   sent = 0;
 
-  constructor(conversation: Conversation, offers: Offers, whereabouts: Whereabouts) {
-    this.#conversation = conversation;
-    this.offers = offers;
+  constructor(connection: SmtpConnection, extensions: ServerExtensions, whereabouts: Whereabouts) {
+    this.#connection = connection;
+    this.extensions = extensions;
     this.whereabouts = whereabouts;
   }
 
   get isOver(): boolean {
-    return this.#conversation.isOver;
+    return this.#connection.isClosed;
   }
 
   set onEnd(listener: () => void) {
-    this.#conversation.onEnd = listener;
+    this.#connection.onEnd = listener;
   }
 
-  /** What the server says to one message. Throws SmtpFailure when the session ended without a word about it. */
+  /** Sends one message and returns the server's decision. Throws SmtpFailure when the session ends without one. */
   async deliver(envelope: Envelope, content: () => Promise<Content>): Promise<Decision> {
-    const refused = this.#refuseAtHome(envelope);
+    const refused = this.#refuseLocally(envelope);
     if (refused !== undefined) return refused;
     this.sent += 1;
-    // Fetched while the envelope travels. What goes wrong is heard when it is needed.
+    // Fetched in parallel with the envelope. A failure surfaces when the content is needed.
     const fetched = content();
     fetched.catch(() => {});
     try {
-      const decision = await this.#introduce(envelope);
-      if (decision?.stage === 'rset') throw this.#conversation.fail('protocol', `${this.whereabouts.host} refuses to begin anew (RSET)`);
+      const decision = await this.#sendEnvelope(envelope);
+      if (decision?.stage === 'rset') throw this.#connection.fail('protocol', `${this.whereabouts.host} refuses to begin anew (RSET)`);
       if (decision !== undefined) {
         discard(fetched);
         return decision;
@@ -102,98 +102,98 @@ export class Session {
       discard(fetched);
       throw error;
     }
-    const dot = await this.#hand(fetched);
-    this.#isBegun = false;
+    const dot = await this.#sendContent(fetched);
+    this.#inTransaction = false;
     return { stage: 'dot', reply: dot };
   }
 
-  /** What the server has told us that it would refuse. */
-  #refuseAtHome({ from, to, bytes }: Envelope): Decision | undefined {
-    const { offers, whereabouts } = this;
-    if (unspeakable.test(to) || unspeakable.test(from)) {
-      return ourRefusal('rcpt', 553, '5.1.3', 'the address holds characters that no mail server takes');
+  /** Refuses locally what the server's extensions already rule out. */
+  #refuseLocally({ from, to, bytes }: Envelope): Decision | undefined {
+    const { extensions, whereabouts } = this;
+    if (unsafeInCommand.test(to) || unsafeInCommand.test(from)) {
+      return localRefusal('rcpt', 553, '5.1.3', 'the address holds characters that no mail server takes');
     }
-    if (offers.size > 0 && bytes > offers.size) {
-      return ourRefusal('mail', 552, '5.3.4', `the message has ${bytes} bytes, and ${whereabouts.host} takes at most ${offers.size}`);
+    if (extensions.size > 0 && bytes > extensions.size) {
+      return localRefusal('mail', 552, '5.3.4', `the message has ${bytes} bytes, and ${whereabouts.host} takes at most ${extensions.size}`);
     }
-    if (!offers.utf8 && (beyondAscii.test(to) || beyondAscii.test(from))) {
-      return ourRefusal('rcpt', 553, '5.6.7', `${whereabouts.host} takes no addresses beyond ASCII (SMTPUTF8)`);
+    if (!extensions.utf8 && (beyondAscii.test(to) || beyondAscii.test(from))) {
+      return localRefusal('rcpt', 553, '5.6.7', `${whereabouts.host} takes no addresses beyond ASCII (SMTPUTF8)`);
     }
     return undefined;
   }
 
-  /** MAIL, RCPT and DATA. Undefined once the message may follow. */
-  async #introduce({ from, to, bytes }: Envelope): Promise<Decision | undefined> {
-    const { offers } = this;
-    const size = offers.size > 0 ? ` SIZE=${bytes}` : '';
-    const eightBit = offers.eightBit ? ' BODY=8BITMIME' : '';
-    const utf8 = offers.utf8 && (beyondAscii.test(to) || beyondAscii.test(from)) ? ' SMTPUTF8' : '';
+  /** Sends MAIL, RCPT and DATA. Undefined: the server expects the message now. */
+  async #sendEnvelope({ from, to, bytes }: Envelope): Promise<Decision | undefined> {
+    const { extensions } = this;
+    const size = extensions.size > 0 ? ` SIZE=${bytes}` : '';
+    const eightBit = extensions.eightBit ? ' BODY=8BITMIME' : '';
+    const utf8 = extensions.utf8 && (beyondAscii.test(to) || beyondAscii.test(from)) ? ' SMTPUTF8' : '';
     const commands: [Stage, string][] = [
       ['mail', `MAIL FROM:<${from}>${size}${eightBit}${utf8}\r\n`],
       ['rcpt', `RCPT TO:<${to}>\r\n`],
       ['data', 'DATA\r\n'],
     ];
-    if (this.#isBegun) commands.unshift(['rset', 'RSET\r\n']);
-    this.#isBegun = true;
-    return offers.pipelining ? this.#introduceAtOnce(commands) : this.#introduceInSteps(commands);
+    if (this.#inTransaction) commands.unshift(['rset', 'RSET\r\n']);
+    this.#inTransaction = true;
+    return extensions.pipelining ? this.#sendEnvelopePipelined(commands) : this.#sendEnvelopeInSteps(commands);
   }
 
-  async #introduceAtOnce(commands: [Stage, string][]): Promise<Decision | undefined> {
-    this.#conversation.write(commands.map(([, line]) => line).join(''));
-    const replies = await this.#conversation.replies(commands.map(([stage]) => stage));
+  async #sendEnvelopePipelined(commands: [Stage, string][]): Promise<Decision | undefined> {
+    this.#connection.write(commands.map(([, line]) => line).join(''));
+    const replies = await this.#connection.replies(commands.map(([stage]) => stage));
     const at = replies.findIndex((reply, index) => !isGood(commands[index]![0], reply));
     if (at < 0) return undefined;
-    this.#isBegun = commands[at]![0] !== 'mail';
-    // RFC 2920 3.1: it opened the door although nobody is to receive anything. An empty message closes it.
+    this.#inTransaction = commands[at]![0] !== 'mail';
+    // RFC 2920 3.1: the server accepted DATA without a valid recipient. An empty message ends that state.
     if (replies.length === commands.length && replies.at(-1)!.code === 354) {
-      this.#conversation.write('.\r\n');
-      await this.#conversation.reply('dot').catch(() => {});
-      this.#isBegun = false;
+      this.#connection.write('.\r\n');
+      await this.#connection.reply('dot').catch(() => {});
+      this.#inTransaction = false;
     }
     return { stage: commands[at]![0], reply: replies[at]! };
   }
 
-  async #introduceInSteps(commands: [Stage, string][]): Promise<Decision | undefined> {
+  async #sendEnvelopeInSteps(commands: [Stage, string][]): Promise<Decision | undefined> {
     for (const [stage, line] of commands) {
-      this.#conversation.write(line);
-      const reply = await this.#conversation.reply(stage);
+      this.#connection.write(line);
+      const reply = await this.#connection.reply(stage);
       if (isGood(stage, reply)) continue;
-      this.#isBegun = stage !== 'mail';
+      this.#inTransaction = stage !== 'mail';
       return { stage, reply };
     }
     return undefined;
   }
 
-  async #hand(fetched: Promise<Content>): Promise<Reply> {
-    const conversation = this.#conversation;
+  async #sendContent(fetched: Promise<Content>): Promise<Reply> {
+    const connection = this.#connection;
     let content: Content;
     try {
       content = await fetched;
     } catch (error) {
-      throw conversation.fail('content', 'the message could not be read here', error);
+      throw connection.fail('content', 'the message could not be read here', error);
     }
     const { head, body } = content;
-    if (!Buffer.isBuffer(body)) return this.#handStream(head, body);
-    if (head.length + body.length <= mostInOnePiece) conversation.write(wholeMessage(head, body));
+    if (!Buffer.isBuffer(body)) return this.#sendStream(head, body);
+    if (head.length + body.length <= maxSingleWriteBytes) connection.write(wholeMessage(head, body));
     else this.#writePieces([head, body]);
-    return conversation.reply('dot');
+    return connection.reply('dot');
   }
 
   #writePieces(chunks: Buffer[]) {
     const stuffer = new DotStuffer();
-    this.#conversation.cork();
-    for (const chunk of chunks) for (const piece of stuffer.stuff(chunk)) this.#conversation.write(piece);
-    this.#conversation.write(stuffer.end());
-    this.#conversation.uncork();
+    this.#connection.cork();
+    for (const chunk of chunks) for (const piece of stuffer.stuff(chunk)) this.#connection.write(piece);
+    this.#connection.write(stuffer.end());
+    this.#connection.uncork();
   }
 
-  /** A server may answer before the end, and then usually hangs up: its words count more than the broken connection. */
-  async #handStream(head: Buffer, body: Readable): Promise<Reply> {
-    const conversation = this.#conversation;
+  /** A server may refuse early and then hang up. Its reply takes precedence over the broken connection. */
+  async #sendStream(head: Buffer, body: Readable): Promise<Reply> {
+    const connection = this.#connection;
     const stuffer = new DotStuffer();
     let early: Reply | undefined;
     let failure: SmtpFailure | undefined;
-    const decided = conversation.replies(['dot']).then(
+    const replied = connection.replies(['dot']).then(
       ([reply]) => {
         early = reply;
       },
@@ -202,52 +202,52 @@ export class Session {
       },
     );
     const take = async (chunk: Buffer) => {
-      conversation.cork();
-      let hasRoom = true;
-      for (const piece of stuffer.stuff(chunk)) hasRoom = conversation.write(piece);
-      conversation.uncork();
-      conversation.arm('block');
-      if (!hasRoom) await conversation.drained();
+      connection.cork();
+      let canWriteMore = true;
+      for (const piece of stuffer.stuff(chunk)) canWriteMore = connection.write(piece);
+      connection.uncork();
+      connection.startTimeout('block');
+      if (!canWriteMore) await connection.drained();
     };
     try {
       await take(head);
       for await (const chunk of body) {
-        if (early !== undefined || conversation.isOver) break;
+        if (early !== undefined || connection.isClosed) break;
         await take(chunk as Buffer);
       }
     } catch (error) {
-      conversation.fail('content', 'the message could not be read here', error);
+      connection.fail('content', 'the message could not be read here', error);
     }
-    if (early !== undefined || conversation.isOver) {
+    if (early !== undefined || connection.isClosed) {
       body.destroy();
-      failure ??= conversation.fail('closed', 'the message was not sent to its end');
-      // Nobody can have accepted what was not sent to its end.
+      failure ??= connection.fail('closed', 'the message was not sent to its end');
+      // An incomplete message cannot have been accepted.
       if ((early?.code ?? 0) < 400) throw failure;
     } else {
-      conversation.write(stuffer.end());
-      conversation.arm('dot');
+      connection.write(stuffer.end());
+      connection.startTimeout('dot');
     }
-    await decided;
+    await replied;
     if (early === undefined) throw failure;
     return early;
   }
 
-  /** Says goodbye and closes; waits for no answer. */
+  /** Sends QUIT and closes without waiting for the answer. */
   quit() {
     if (this.isOver) return;
-    this.#conversation.write('QUIT\r\n');
-    this.#conversation.end();
+    this.#connection.write('QUIT\r\n');
+    this.#connection.end();
   }
 
   /** Closes at once. */
   abandon(why: string) {
-    this.#conversation.fail('closed', why);
+    this.#connection.fail('closed', why);
   }
 }
 
 const isGood = (stage: Stage, { code }: Reply) => (stage === 'data' ? code === 354 : code < 300);
 
-/** What was fetched and is not needed: a stream holds a file open. */
+/** Releases unused content, since a stream holds a file open. */
 const discard = (fetched: Promise<Content>) =>
   void fetched.then(
     ({ body }) => {

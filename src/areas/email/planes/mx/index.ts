@@ -8,63 +8,63 @@ import { makeConnectionSlots, makeSmtpServer } from '../../../../kernel/smtp/ind
 import type { DestinationLookup } from '../../engine/receiving/book.ts';
 import type { InboundIntake } from '../../engine/receiving/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
-import { openVisit, type VisitTimes, visitTimes } from './visits.ts';
+import { defaultTimeouts, openMxSession, type SessionTimeouts } from './session.ts';
 
-export interface MxDoor {
+export interface MxServerOptions {
   app: App;
   book: DestinationLookup;
   reception: InboundIntake;
-  /** The name by which we greet. */
+  /** The host name in the greeting. */
   mailHost: string;
-  /** For tests: how patient we are. */
-  times?: Partial<VisitTimes>;
+  /** Tests shorten these. */
+  times?: Partial<SessionTimeouts>;
 }
 
-export interface OpenMxDoor {
+export interface MxServer {
   port: number;
   stop(): Promise<void>;
 }
 
-const most = {
-  connectionsOfAddress: 20,
+const limits = {
+  connectionsPerAddress: 20,
   connections: 500,
-  /** Of one connection since its last message that was taken. */
+  /** Commands of one connection since its last accepted message. */
   commands: 500,
-  /** Recipients and messages refused to one address in a minute: whoever guesses names is sent away. */
-  errorsOfAddress: 200,
-  /** Gathered in memory at once, in all, for an organization, and of an address. */
+  /** An address that guesses recipients is disconnected after this many refusals. */
+  refusalsPerAddressPerMinute: 200,
+  /** Message bytes in memory at once. */
   bytes: { all: 32 * 2 ** 20, org: 16 * 2 ** 20, address: 4 * 2 ** 20 },
 };
-const largeShares = { slots: 32, perOrg: 4, waitMs: 150_000 };
-const largeOfAddress = 2;
-const times = {
-  /** Without a byte from the other side: RFC 5321, 4.5.3.2.7. */
+const largeMessageLimits = { slots: 32, perOrg: 4, waitMs: 150_000 };
+const maxLargeMessagesPerAddress = 2;
+const timeouts = {
+  /** Without a byte from the client: RFC 5321, 4.5.3.2.7. */
   idleMs: 5 * 60_000,
-  /** Who talks before that does not wait for an answer, and is sent away. */
+  /** A client that talks before the greeting does not wait for answers, and is disconnected. */
   greetAfterMs: 100,
-  /** What is under way when we stop may take this long. */
+  /** Messages in flight at a stop have this long. */
   stopMs: 10_000,
 };
 
-/** Takes in what other mail servers deliver. */
-export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
-  const { app, mailHost } = door;
+/** Accepts mail from other mail servers on the MX port. */
+export async function openMxDoor(options: MxServerOptions): Promise<MxServer> {
+  const { app, mailHost } = options;
   const { config, log } = app;
   const certificate = config.tls_cert ? readConfigured(config) : await keepCertificate(config.data, mailHost);
   const placeOf = (socket: Socket) => app.peers.of(asCaller(socket));
-  const open = openVisit({
-    ...door,
-    placeOf,
-    large: makeFairSemaphore({ ...largeShares, onRefused: app.refusals.of('large mail that arrives') }),
-    largeOf: makeKeyedLimit({ each: largeOfAddress, all: Number.POSITIVE_INFINITY }),
-    held: makeByteBudget({
-      total: most.bytes.all,
-      maxPerHolder: { org: most.bytes.org, credential: 0, address: most.bytes.address },
+  const open = openMxSession({
+    ...options,
+    peerOf: placeOf,
+    largeMessages: makeFairSemaphore({ ...largeMessageLimits, onRefused: app.refusals.of('large mail that arrives') }),
+    largeMessagesPerAddress: makeKeyedLimit({ each: maxLargeMessagesPerAddress, all: Number.POSITIVE_INFINITY }),
+    memoryBudget: makeByteBudget({
+      total: limits.bytes.all,
+      maxPerHolder: { org: limits.bytes.org, credential: 0, address: limits.bytes.address },
       maxShareOfFree: { address: 1 / 2 },
     }),
-    pace: rateLimit(config.smtp_inbound_rate * 60, undefined, config.smtp_inbound_rate * 2),
-    errors: rateLimit(most.errorsOfAddress),
-    times: { ...visitTimes, ...door.times },
+    messageRate: rateLimit(config.smtp_inbound_rate * 60, undefined, config.smtp_inbound_rate * 2),
+    refusalRate: rateLimit(limits.refusalsPerAddressPerMinute),
+    times: { ...defaultTimeouts, ...options.times },
   });
   const server = makeSmtpServer({
     ...{
@@ -74,11 +74,11 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
       name: mailHost,
       mostBytes: arrivalLimits.bytes,
       placeOf,
-      ...times,
-      mostCommands: most.commands,
+      ...timeouts,
+      mostCommands: limits.commands,
       isSecure: false,
     },
-    room: makeConnectionSlots({ each: most.connectionsOfAddress, all: most.connections }),
+    room: makeConnectionSlots({ each: limits.connectionsPerAddress, all: limits.connections }),
     open,
   });
   const unfollow = followConfigured(config, log, (renewed) => server.renew(renewed));

@@ -11,26 +11,26 @@ import type { InboundIntake } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, claimsOurVerdict, findExcess, findLoop, writeTrace } from '../../rules/receiving.ts';
 
-export interface Receiving {
+export interface MxContext {
   app: App;
   reception: InboundIntake;
   mailHost: string;
-  /** Large messages that come in at once; the others wait where they are, and their senders with them. */
-  large: FairSemaphore;
-  /** Of one address, so many of them: whoever sends them byte by byte must not have all places. */
-  largeOf: KeyedLimit;
+  /** Large messages in flight. Others stay in the socket buffers, so their clients wait too. */
+  largeMessages: FairSemaphore;
+  /** Large messages in flight per address: a client that sends byte by byte must not take every slot. */
+  largeMessagesPerAddress: KeyedLimit;
 }
 
-/** Larger ones are handed on while they come in. */
-export const gatheredBytes = 262_144;
+/** Larger messages are streamed to storage while they arrive. */
+export const maxInMemoryBytes = 262_144;
 
-/** Takes one message in: answers its id once it is on disk and in the log. */
+/** Accepts one message. Resolves with its id once it is on disk and in the log. */
 export async function receiveMessage(
-  receiving: Receiving,
+  receiving: MxContext,
   { envelope, destinations: to, session, sender }: Omit<InboundMessage, 'content'> & { session: string },
   { pieces, rest }: Message,
 ): Promise<string> {
-  const { reception, mailHost, large, largeOf } = receiving;
+  const { reception, mailHost, largeMessages, largeMessagesPerAddress } = receiving;
   let object: string | undefined;
   try {
     const trace = writeTrace({ ...envelope, rcptTo: [] }, { mailHost, id: session, at: wallClock() });
@@ -38,9 +38,9 @@ export async function receiveMessage(
     checkHeader(content.subarray(trace.length), rest === undefined, mailHost);
     if (rest) {
       const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 1 });
-      const leave = largeOf.acquire(sender);
+      const leave = largeMessagesPerAddress.acquire(sender);
       if (!leave) throw new Reply(451, '4.3.0', 'you send too many large messages at once; send this again in a moment');
-      const stored = await large
+      const stored = await largeMessages
         .run(to[0]!.destination.org, () => reception.store(whole))
         .finally(() => {
           leave();
@@ -51,13 +51,13 @@ export async function receiveMessage(
     }
     return await reception.take({ envelope, sender, destinations: to, content });
   } catch (error) {
-    // Where it may have been taken, its object stays. If it was not, no row names the object, which is removed after a day.
+    // After an uncertain commit the object stays. If the commit failed, no row refers to the object, and the sweep removes it after a day.
     if (object !== undefined && !(error instanceof CommitInDoubt)) reception.discard(object);
     throw asReply(error);
   }
 }
 
-/** No room is nobody's mistake: the sender keeps the message, and comes again. */
+/** A full disk or quota is a temporary failure: the client keeps the message and retries. */
 function asReply(error: unknown): unknown {
   if (error instanceof StorageFull) return new Reply(452, '4.3.1', 'there is no room for mail here at this moment; try again later');
   return error instanceof Refusal && error.code === 'inbound_quota' ? new Reply(452, '4.2.2', error.message) : error;

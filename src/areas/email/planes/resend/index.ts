@@ -20,29 +20,29 @@ import { findSent } from '../../store/sent.ts';
 import { resendView } from '../../views/resend.ts';
 import { nameRefusal, readResendBody } from './translate.ts';
 
-// The API of Resend, as far as it sends: a program that uses it needs another address and key, and no other change.
+// The sending part of Resend's API. A program that uses it only changes the base URL and the key.
 
-export interface ResendDoor extends SubmitServices {
+export interface ResendOptions extends SubmitServices {
   app: App;
   principals: Principals;
 }
 
-const mail: ReadonlySet<Kind> = new Set(['mail']);
-const most = { bytes: 40_000_000, values: 20_000, messages: 100 };
-/** Larger ones are read one at a time for each organization. */
-const largeBytes = 262_144;
+const sendKeyKinds: ReadonlySet<Kind> = new Set(['mail']);
+const bodyLimits = { bytes: 40_000_000, values: 20_000, messages: 100 };
+/** Larger bodies are parsed one at a time per organization. */
+const largeBodyBytes = 262_144;
 
-export const resendPlane = (door: ResendDoor): Plane => ({
+export const resendPlane = (options: ResendOptions): Plane => ({
   name: 'resend',
   role: 'api',
   owns: ({ url = '' }) => /^\/resend\/emails(?:[/?]|$)/.test(url),
   open: () => {
-    const authenticate = makeAuthentication(door);
+    const authenticate = makeAuthentication(options);
     return async (request, response) => {
       const principal = await authenticate(request);
       requireEntitled(principal);
-      requireRate(door, principal);
-      send(response, 200, await answerRequest(door, principal, request, response));
+      requireRate(options, principal);
+      send(response, 200, await answerRequest(options, principal, request, response));
     };
   },
   refuse: (request, response, error) => {
@@ -53,13 +53,13 @@ export const resendPlane = (door: ResendDoor): Plane => ({
   },
 });
 
-function makeAuthentication({ app, principals }: ResendDoor) {
+function makeAuthentication({ app, principals }: ResendOptions) {
   const attempts = makeAttempts(app);
   return async (request: IncomingMessage): Promise<Principal> => {
     const key = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     if (key === undefined) throw new Refusal(401, 'missing_key', 'send a send key as `Authorization: Bearer qd_mail_…`');
-    const found = principals.find(key, mail, (secret, lookup) => attempts.look(request, secret, lookup));
-    if (found === undefined) attempts.failed(request); // by its form, or remembered to be wrong
+    const found = principals.find(key, sendKeyKinds, (secret, lookup) => attempts.look(request, secret, lookup));
+    if (found === undefined) attempts.failed(request); // malformed, or cached as wrong
     const principal = await found;
     if (!principal) throw unknownKey();
     markKnown(request);
@@ -69,18 +69,23 @@ function makeAuthentication({ app, principals }: ResendDoor) {
 
 const unknownKey = () => new Refusal(403, 'unauthenticated', 'the send key is unknown or revoked');
 
-/** As one of those that its organization has under way. */
-const inTurn = <T>({ app }: ResendDoor, { org: { id: org } }: Principal, work: () => Promise<T>): Promise<T> =>
+/** Runs the work in one of the organization's request slots. */
+const runForOrg = <T>({ app }: ResendOptions, { org: { id: org } }: Principal, work: () => Promise<T>): Promise<T> =>
   app.requests.run(org, () => runFor({ org, operation: 'resend' }, work, app.watch));
 
-async function answerRequest(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+async function answerRequest(
+  options: ResendOptions,
+  principal: Principal,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<unknown> {
   const path = request.url!.split('?', 1)[0]!.slice('/resend/emails'.length);
   const id = /^\/(msg_\w{1,60})(\/cancel)?$/.exec(path);
   const isPost = request.method === 'POST';
-  if (path === '' && isPost) return sendOne(door, principal, request, response);
-  if (path === '/batch' && isPost) return sendMany(door, principal, request, response);
-  if (id?.[2] && isPost) return inTurn(door, principal, () => cancelOne(door, principal, request, id[1]!));
-  if (id && !id[2] && request.method === 'GET') return inTurn(door, principal, () => showOne(door, principal, id[1]!));
+  if (path === '' && isPost) return sendOne(options, principal, request, response);
+  if (path === '/batch' && isPost) return sendMany(options, principal, request, response);
+  if (id?.[2] && isPost) return runForOrg(options, principal, () => cancelOne(options, principal, request, id[1]!));
+  if (id && !id[2] && request.method === 'GET') return runForOrg(options, principal, () => showOne(options, principal, id[1]!));
   if (path === '' || path === '/batch' || id)
     throw new Refusal(
       405,
@@ -90,27 +95,27 @@ async function answerRequest(door: ResendDoor, principal: Principal, request: In
   throw new Refusal(404, 'not_found', 'unknown message');
 }
 
-async function sendOne(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse) {
-  return withBody(door, principal, request, response, async (body) => {
-    const { messages } = await submitMessages(door, [readResendBody(body)], askedBy(door, principal, request));
+async function sendOne(options: ResendOptions, principal: Principal, request: IncomingMessage, response: ServerResponse) {
+  return withBody(options, principal, request, response, async (body) => {
+    const { messages } = await submitMessages(options, [readResendBody(body)], askedBy(options, principal, request));
     return { id: messages[0]!.id };
   });
 }
 
-async function sendMany(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse) {
-  return withBody(door, principal, request, response, async (body) => {
-    if (!Array.isArray(body) || body.length === 0 || body.length > most.messages)
-      return invalid(`the body must be a list of 1 to ${most.messages} messages`);
+async function sendMany(options: ResendOptions, principal: Principal, request: IncomingMessage, response: ServerResponse) {
+  return withBody(options, principal, request, response, async (body) => {
+    if (!Array.isArray(body) || body.length === 0 || body.length > bodyLimits.messages)
+      return invalid(`the body must be a list of 1 to ${bodyLimits.messages} messages`);
     const isPermissive = request.headers['x-batch-validation'] === 'permissive';
-    const { good, errors } = isPermissive ? await sortOut(door, principal, body) : { good: body.map(readNumbered), errors: [] };
+    const { good, errors } = isPermissive ? await validateEach(options, principal, body) : { good: body.map(readNumbered), errors: [] };
     const taken = good.length
-      ? await submitMessages(door, good, { ...askedBy(door, principal, request), nameOf: (i) => `${i}.` })
+      ? await submitMessages(options, good, { ...askedBy(options, principal, request), nameOf: (i) => `${i}.` })
       : { messages: [] };
     return { data: taken.messages.map(({ id }) => ({ id })), ...(isPermissive ? { errors } : {}) };
   });
 }
 
-const askedBy = ({ app }: ResendDoor, principal: Principal, request: IncomingMessage) => {
+const askedBy = ({ app }: ResendOptions, principal: Principal, request: IncomingMessage) => {
   const key = request.headers['idempotency-key'];
   return { app, principal, idempotencyKey: key === undefined ? undefined : String(key) };
 };
@@ -124,8 +129,8 @@ function readNumbered(body: unknown, i: number): EmailSend {
   }
 }
 
-/** Those that can be sent, and why the others cannot. */
-async function sortOut({ domains }: ResendDoor, principal: Principal, bodies: unknown[]) {
+/** Splits a permissive batch into valid messages and errors. */
+async function validateEach({ domains }: ResendOptions, principal: Principal, bodies: unknown[]) {
   const good: EmailSend[] = [];
   const errors: { index: number; message: string }[] = [];
   for (const [index, body] of bodies.entries()) {
@@ -141,27 +146,27 @@ async function sortOut({ domains }: ResendDoor, principal: Principal, bodies: un
   return { good, errors };
 }
 
-/** A body takes as long to come as its sender likes: only what follows it has a turn, of which the organization has a few. */
+/** A slow client must not hold a request slot, so the slot is taken after the body has arrived. */
 async function withBody<T>(
-  door: ResendDoor,
+  options: ResendOptions,
   principal: Principal,
   request: IncomingMessage,
   response: ServerResponse,
   work: (body: unknown) => Promise<T>,
 ): Promise<T> {
-  const { app } = door;
+  const { app } = options;
   const org = principal.org.id;
   const held = holdUntilAnswered(app.bodies, { org, credential: principal.id }, response);
-  const bytes = await readBody(request, { maxBytes: most.bytes, totalMs: 30_000, held });
-  const answer = async () => work(readJson(bytes, most));
-  const answerLarge = () => takeTime(app, org, async () => work(await runYielding(readJsonInSteps(bytes, most))));
-  return held.holdWhile(() => inTurn(door, principal, bytes.length <= largeBytes ? answer : answerLarge));
+  const bytes = await readBody(request, { maxBytes: bodyLimits.bytes, totalMs: 30_000, held });
+  const answer = async () => work(readJson(bytes, bodyLimits));
+  const answerLarge = () => takeTime(app, org, async () => work(await runYielding(readJsonInSteps(bytes, bodyLimits))));
+  return held.holdWhile(() => runForOrg(options, principal, bytes.length <= largeBodyBytes ? answer : answerLarge));
 }
 
-const showOne = async ({ app }: ResendDoor, principal: Principal, id: string) =>
+const showOne = async ({ app }: ResendOptions, principal: Principal, id: string) =>
   resendView(requireReach(principal, await app.db.read((tx) => findSent(tx, principal.org.id, id))));
 
-async function cancelOne({ app }: ResendDoor, principal: Principal, request: IncomingMessage, id: string) {
+async function cancelOne({ app }: ResendOptions, principal: Principal, request: IncomingMessage, id: string) {
   await app.db.write(async (tx) => {
     const current = await reloadShared(tx, principal);
     if (!current) throw unknownKey();

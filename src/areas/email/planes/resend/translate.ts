@@ -3,11 +3,11 @@ import { invalid, type Refusal } from '../../../../kernel/errors.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import type { EmailSend } from '../../engine/compose/index.ts';
 
-// What programs write for Resend, in our words. Fields that we do not know are passed over, as they are there.
+// Translates Resend's request bodies to our contract. Unknown fields are ignored, as Resend does.
 
 const check = checker(email.sendEmail.body, 'body');
 
-/** One message, judged by our own contract. */
+/** One message, validated against our contract. */
 export function readResendBody(body: unknown): EmailSend {
   if (!isObject(body)) return invalid('the body must be an object with from, to, subject, and html or text');
   const given = {
@@ -31,7 +31,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const withoutAbsent = (given: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 
-/** One address may stand alone; an empty list is none. */
+/** Resend allows a single address instead of a list. */
 const asList = (value: unknown): unknown => {
   if (value === undefined || value === null) return undefined;
   return Array.isArray(value) ? value : [value];
@@ -49,7 +49,7 @@ function readAttachment(attachment: unknown, i: number): unknown {
   });
 }
 
-/** Some programs send bytes as JSON writes a Buffer. */
+/** Some clients send a Buffer as JSON.stringify writes it. */
 const asBase64 = (content: unknown): unknown =>
   isObject(content) && content.type === 'Buffer' && Array.isArray(content.data)
     ? Buffer.from(content.data as number[]).toString('base64')
@@ -62,7 +62,7 @@ function readTags(tags: unknown): unknown {
   );
 }
 
-/** Their name for what went wrong, and the status that goes with it. */
+/** Resend's error name and status for a refusal. */
 export function nameRefusal({ status, code }: Refusal): { statusCode: number; name: string } {
   const known = names[code];
   if (known) return known;

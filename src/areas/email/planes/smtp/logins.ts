@@ -7,45 +7,45 @@ import { makeKeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
 import { type Credentials, Reply, type Session } from '../../../../kernel/smtp/index.ts';
 import { accessOf, requireEntitled } from '../../engine/sender-authorization.ts';
-import { makeKeysInUse } from './keys-in-use.ts';
+import { makeKeySessions } from './key-sessions.ts';
 
-/** Somebody who came in with a send key. */
+/** A session that authenticated with a send key. */
 export interface Login {
-  /** Who it is now. */
+  /** The current principal. */
   principal(): Principal | Promise<Principal>;
-  /** Who it was when it was last asked. */
-  latest(): Principal;
-  /** One message more, if it may still send; waits while there are too many a second. */
+  /** The principal of the last lookup. */
+  cachedPrincipal(): Principal;
+  /** Starts a message if the key is still valid; waits while the key is over its rate. */
   beginMessage(): void | Promise<void>;
-  leave(): void;
+  logOut(): void;
 }
 
 export interface Logins {
   logIn(session: Session, given: Credentials): Promise<Login>;
 }
 
-const mail: ReadonlySet<Kind> = new Set(['mail']);
-const connectionsOfKey = 20;
-/** Of the thousand that there are: an organization has a hundred keys, and as many addresses as it likes. */
-const connectionsOfOrg = 250;
-/** How long a message waits for its turn before its client is told to come later. */
-const longestTurnMs = 10_000;
+const sendKeyKinds: ReadonlySet<Kind> = new Set(['mail']);
+const maxConnectionsPerKey = 20;
+/** A quarter of all connections: an organization can have 100 keys and any number of addresses. */
+const maxConnectionsPerOrg = 250;
+/** A message over the rate waits this long before the client gets 451. */
+const maxThrottleWaitMs = 10_000;
 
 const wrongLogin = () => new Reply(535, '5.7.8', 'user name and password are no send key: give its keyId, or apikey, and its secret');
 
 export function makeLogins(app: App, principals: Principals): Logins {
   const attempts = makeAttempts(app);
-  const byKey = makeKeyedLimit({ each: connectionsOfKey, all: Number.POSITIVE_INFINITY });
-  const byOrg = makeKeyedLimit({ each: connectionsOfOrg, all: Number.POSITIVE_INFINITY });
+  const byKey = makeKeyedLimit({ each: maxConnectionsPerKey, all: Number.POSITIVE_INFINITY });
+  const byOrg = makeKeyedLimit({ each: maxConnectionsPerOrg, all: Number.POSITIVE_INFINITY });
   const perSecond = app.config.smtp_rate;
-  const pace = rateLimit(perSecond * 60, undefined, perSecond);
-  const keys = makeKeysInUse(app, principals);
+  const messageRate = rateLimit(perSecond * 60, undefined, perSecond);
+  const keys = makeKeySessions(app, principals);
 
-  /** Wrong secrets are counted by address, as they are at every other door. */
+  /** Failed logins are counted per address, shared with the HTTP APIs. */
   const findPrincipal = async (session: Session, secret: string): Promise<Principal | undefined> => {
     const caller = asCaller(session.socket);
-    const found = principals.find(secret, mail, (name, lookup) => attempts.look(caller, name, lookup));
-    if (found === undefined) attempts.failed(caller); // by its form, or remembered to be wrong
+    const found = principals.find(secret, sendKeyKinds, (name, lookup) => attempts.look(caller, name, lookup));
+    if (found === undefined) attempts.failed(caller); // malformed, or cached as wrong
     return found;
   };
 
@@ -53,43 +53,44 @@ export function makeLogins(app: App, principals: Principals): Logins {
     logIn: async (session, { username, password }) => {
       const secret = [password, username].find((text) => kindOf(text) === 'mail') ?? '';
       const principal = await findPrincipal(session, secret);
-      if (!principal || !mayBeNamed(username, secret, principal)) throw wrongLogin();
+      if (!principal || !isUsernameOf(username, secret, principal)) throw wrongLogin();
       requireEntitled(principal);
       const leaveKey = byKey.acquire(principal.id);
       if (!leaveKey)
-        throw new Reply(421, '4.7.0', `this send key has ${connectionsOfKey} connections already; close some, or use another key`);
+        throw new Reply(421, '4.7.0', `this send key has ${maxConnectionsPerKey} connections already; close some, or use another key`);
       const leaveOrg = byOrg.acquire(principal.org.id);
       if (!leaveOrg) {
         leaveKey();
-        throw new Reply(421, '4.7.0', `your organization has ${connectionsOfOrg} connections already; close some`);
+        throw new Reply(421, '4.7.0', `your organization has ${maxConnectionsPerOrg} connections already; close some`);
       }
-      const key = keys.enter(session, principal, hashKey(secret));
+      const key = keys.open(session, principal, hashKey(secret));
       return {
         principal: key.principal,
-        latest: key.latest,
+        cachedPrincipal: key.cachedPrincipal,
         beginMessage: () => {
-          if (!pace.take(principal.id).allowed) return takeTurn(() => pace.take(principal.id).allowed).then(key.check);
-          return key.check();
+          if (!messageRate.take(principal.id).allowed)
+            return waitForToken(() => messageRate.take(principal.id).allowed).then(key.requireLive);
+          return key.requireLive();
         },
-        leave: () => {
+        logOut: () => {
           leaveKey();
           leaveOrg();
-          key.leave(session);
+          key.close(session);
         },
       };
     },
   };
 }
 
-/** The keyId, `apikey`, or the secret itself; anything else is a mistake that would be found late. */
-const mayBeNamed = (username: string, secret: string, principal: Principal): boolean =>
+/** Accepts the keyId, `apikey` or the secret. Any other user name is refused now, since it would be noticed late. */
+const isUsernameOf = (username: string, secret: string, principal: Principal): boolean =>
   username === accessOf(principal).keyId || username === 'apikey' || username === secret;
 
-async function takeTurn(mayGo: () => boolean): Promise<void> {
-  const since = performance.now();
+async function waitForToken(hasToken: () => boolean): Promise<void> {
+  const startedAt = performance.now();
   do {
-    if (performance.now() - since > longestTurnMs)
+    if (performance.now() - startedAt > maxThrottleWaitMs)
       throw new Reply(451, '4.7.1', 'this send key hands in more messages a second than it may; slow down');
     await new Promise((resolve) => setTimeout(resolve, 50));
-  } while (!mayGo());
+  } while (!hasToken());
 }

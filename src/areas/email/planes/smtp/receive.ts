@@ -11,28 +11,28 @@ import { showMailbox } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { endOfHeader, headerLimits, Malformed } from '../../rules/header.ts';
 
-export interface Receiving {
+export interface SubmissionContext {
   app: App;
-  /** Large messages that come in at once; the others wait where they are, and their clients with them. */
-  large: FairSemaphore;
-  /** What is gathered of messages, in whose name. */
-  held: ByteBudget;
+  /** Large messages in flight. Others stay in the socket buffers, so their clients wait too. */
+  largeMessages: FairSemaphore;
+  /** Bytes of messages in memory, by organization. */
+  memoryBudget: ByteBudget;
   intake: Intake;
   domains: SendingDomains;
-  /** Told of every send key that is used, for `lastUsedAt`. */
+  /** Called for every used send key, for `lastUsedAt`. */
   used(keyId: string): void;
 }
 
-/** Larger ones are handed on while they come in. */
-export const gatheredBytes = 262_144;
+/** Larger messages are streamed to storage while they arrive. */
+export const maxInMemoryBytes = 262_144;
 
-/** So many of them at once, so that what lies in buffers on the way stays little; a client waits three minutes at least (RFC 5321, 4.5.3.2).
- *  They last as long as their senders like: so it takes many organizations to have them all. */
-export const largeShares = { slots: 32, perOrg: 4, waitMs: 150_000 };
+/** Bounds the buffers of streamed messages. A client waits at least three minutes (RFC 5321, 4.5.3.2), so 150 s in the queue is safe.
+ *  A slow client holds its slot for long; the limit per organization keeps one tenant from taking all of them. */
+export const largeMessageLimits = { slots: 32, perOrg: 4, waitMs: 150_000 };
 
-/** Takes one message in: answers its id once it is on disk and in the log. */
+/** Accepts one message. Resolves with its id once it is on disk and in the log. */
 export async function receiveMessage(
-  { intake, domains, large, used }: Receiving,
+  { intake, domains, largeMessages, used }: SubmissionContext,
   principal: Principal,
   envelope: string[],
   { pieces, rest }: Message,
@@ -40,7 +40,7 @@ export async function receiveMessage(
   used(principal.id);
   let content: Content | undefined;
   try {
-    const { bytes, header, body } = cutHeader(pieces);
+    const { bytes, header, body } = splitHeader(pieces);
     const message = readMessage(header);
     if (message instanceof Malformed) throw unusable(message.why);
     const domain = await requireSendingDomain(domains, principal, message.from.domain);
@@ -52,16 +52,16 @@ export async function receiveMessage(
         : Buffer.concat([message.header, body]);
     const submission = describe(principal, domain.id, envelope, message, content);
     const take = () => intake.accept({ submissions: [submission], ...idempotencyOf(message, submission) });
-    const { messages } = Buffer.isBuffer(content) ? await take() : await large.run(submission.org, take);
+    const { messages } = Buffer.isBuffer(content) ? await take() : await largeMessages.run(submission.org, take);
     return messages[0]!.id;
   } finally {
-    if (content && !Buffer.isBuffer(content)) content.stream.destroy(); // whoever did not read it to its end will not come back
+    if (content && !Buffer.isBuffer(content)) content.stream.destroy(); // after a failure nothing reads the rest
   }
 }
 
-/** The header is in what was gathered, or too large. */
-function cutHeader(pieces: Buffer[]): { bytes: Buffer; header: Buffer; body: Buffer } {
-  const [first, ...others] = pieces.splice(0); // nobody holds them twice
+/** The header must be within the bytes in memory; otherwise it is too large. */
+function splitHeader(pieces: Buffer[]): { bytes: Buffer; header: Buffer; body: Buffer } {
+  const [first, ...others] = pieces.splice(0); // frees the caller's references
   const bytes = first && others.length === 0 ? first : Buffer.concat([...(first ? [first] : []), ...others]);
   const end = endOfHeader(bytes);
   const header = end < 0 ? bytes : bytes.subarray(0, end);
@@ -84,8 +84,8 @@ const describe = (principal: Principal, domainId: string, envelope: string[], me
 });
 
 /**
- * A client that sends again composes again: date, id and boundaries are new. So a message counts as the same if it has the same sender,
- * recipients and subject.
+ * A retrying client composes the message again, with a new date, id and boundaries. So sender, recipients and subject decide whether two
+ * messages are the same.
  */
 function idempotencyOf({ idempotencyKey, from, subject }: ReadMessage, { envelope }: Submission) {
   if (idempotencyKey === undefined) return {};

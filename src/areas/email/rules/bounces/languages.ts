@@ -1,7 +1,7 @@
-import { fold } from './fold.ts';
+import { stripAccents } from './strip-accents.ts';
 
-// The words for a recipient, a sender and an address that nobody knows, as servers say them in other languages than English.
-// Endings are left open where a language bends its words. Texts and patterns are folded, so a word stands here once, with its marks.
+// Words of other languages than English for unknown recipients, unknown senders and full mailboxes. Endings are open where a language inflects
+// its words. Texts and patterns are stripped of diacritics, so each word appears once.
 
 const recipients =
   '(?:be)?nutzer|empf(?:ä|ae)nger|empfangsadresse|adressat|postfach|konto|konta|adresse|dirección|indirizzo|endereço|compte|boîte|cuenta|conta\\b|buzón|casella|utente|caixa (?:postal|de correio)|usuario|utilizador|usuário|destinatár|destinatar|destinataire|utilisateur|abonné|użytkownik|odbiorc|skrzynk|gebruiker|ontvanger|postvak|användare|mottagare|bruger|modtage|postkasse|bruker|mottaker|käyttäj|vastaanottaj|postilaatikko|uživatel|příjemce|adresát|schránk|felhasználó|címzett|postafiók|kullanıcı|alıcı|posta kutusu|utilizator|korisnik|primatelj|adressen|adres';
@@ -12,13 +12,13 @@ const unknown =
 const removed =
   'gel(?:ö|oe)scht|geschlossen|supprim|clôtur|ferm[ée]e? (?:définitivement|par)|résilié|eliminad|borrad|cerrad|dad[ao] de baja|dado de baixa|excluíd|removid|apagad|encerrad|cancellat|eliminat|rimoss|chius[ao]|usunięt|zlikwidowan|skasowan|verwijderd|opgeheven|borttagen|raderat|slettet|nedlagt|poistettu|zrušen|smazán|törölt|megszűnt|silin|kapatıl|șters|obrisan';
 
-/** There is no such mailbox. */
+/** The mailbox does not exist. */
 const unknownParts = [
-  // "Empfänger: unbekannter Fehler" speaks of an error.
+  // "Empfänger: unbekannter Fehler" is an unknown error, not an unknown recipient.
   `(?:${recipients})[^.;]{0,30}(?:${unknown})(?![^\\s.;]{0,4} (?:fehler|erreur|error|errore|erro|błąd|fel|fejl|feil|fout|virhe|chyba|hiba|hata)(?![a-z]))`,
   `(?:${unknown})[^\\s.;]{0,6} (?:${recipients})`,
   `(?:pas d'|aucun|n'a pas de|nessun|kein|no existe|no hay|nie ma (?:takiego|takiej|tego)|brak (?:takiego|takiej)?|nincs ilyen|nema (?:tog|takvog)|böyle bir|det finns ingen|geen)[^\\s.;]{0,2} ?(?:ningún |este |ese |dich[oa] |tel(?:le)? |e-?mail ?-?)?(?:${recipients}|persona\\b)`,
-  // Of a directory that does not list them.
+  // A directory does not list the recipient.
   '(?:pas|non) répertorié|nicht (?:im|in der|in dem) [^.;]{0,30}(?:verzeichnis|adressbuch)|no (?:figura|aparece|consta|está) en (?:el|la) [^.;]{0,20}(?:directorio|libreta)|non (?:presente|elencat[oa]|trovat[oa]) n[^.;]{0,30}(?:rubrica|elenco|directory)|não (?:consta|listado|está listado)[^.;]{0,20}diretório',
   'hat (?:das|die|unsere?) (?:unternehmen|firma|haus) verlassen|nicht mehr (?:im unternehmen|bei uns|in unserem haus)',
   'a quitté|ne travaille plus|ne fait plus partie|ya no trabaja|ya no existe|já não trabalha|não trabalha mais|non lavora più|non è più (?:attiv|valid)[oa]',
@@ -27,9 +27,9 @@ const unknownParts = [
   '(?:用户|用戶|邮箱|信箱|收件人|帳號|账号|地址)[^。]{0,10}(?:不存在|无效|未找到)|不存在的(?:用户|用戶|邮箱|收件人)|(?:没有|查无|無|无)此(?:用户|用戶|邮箱|信箱|收件人|帳號|账号|人)',
   '(?:사용자|수신자|받는 사람|메일박스|계정)[^.;]{0,15}(?:찾을 수 없|존재하지 않)|존재하지 않는 (?:사용자|수신자|메일|계정)|없는 (?:사용자|수신자|계정)',
 ];
-export const unknownRecipient = new RegExp(fold(unknownParts.join('|')));
+export const unknownRecipient = new RegExp(stripAccents(unknownParts.join('|')));
 
-/** The mailbox was there, and is there no more. */
+/** The mailbox was removed. */
 const removedParts = [
   `(?:${recipients})[^.;]{0,40}(?:${removed})`,
   `(?:${removed})[^\\s.;]{0,6} (?:${recipients})`,
@@ -37,18 +37,18 @@ const removedParts = [
   '(?:用户|用戶|邮箱|信箱|帳號|账号)[^。]{0,10}(?:已删除|已被删除|已注销|已刪除)',
   '(?:アカウント|アドレス|メールボックス)[^。]{0,10}(?:削除|解約)|(?:사용자|계정)[^.;]{0,10}(?:삭제|탈퇴)',
 ];
-export const removedRecipient = new RegExp(fold(removedParts.join('|')));
+export const removedRecipient = new RegExp(stripAccents(removedParts.join('|')));
 
-/** It is our sender that is not known, in the same words. */
+/** The unknown address is our sender's. */
 const senderParts = `(?:ihre?|votre|vostr[oa]|sua|seu|su|ваш[а-я]{0,2}) (?:e-?mail-?)?(?:adresse|konto|domain|server|compte|domaine|serveur|dirección|cuenta|dominio|servidor|indirizzo|endereço|conta|адрес|домен|сервер)[^.;]{0,40}(?:${unknown}|не существует|не найден|неизвест)|(?:${senders})[^.;。]{0,40}(?:${unknown}|не существует|не найден|неизвест|存在しません|不明|不存在|존재하지 않)|(?:${unknown})[^\\s.;]{0,6} (?:${senders})`;
-export const unknownSender = new RegExp(fold(senderParts));
+export const unknownSender = new RegExp(stripAccents(senderParts));
 
-/** It is our network address that is not liked. */
+/** The refused address is our IP address. */
 export const networkAddress = /adresse ip|ip-?adres|direccion ip|indirizzo ip|endereco ip|adres ip|ip-адрес|ip地址|ipアドレス/;
 
-/** The mailbox has no room. */
+/** The mailbox is full. */
 const fullParts = [
   `(?:${recipients}|speicher|quota|cuota)[^.;]{0,40}(?:\\bvoll\\b|(?:ü|ue)berfüllt|(?:ü|ue)berschritten|\\bplein|saturé|dépassé|\\bllen[ao]|excedid|\\bpien[ao]\\b|\\bchei[ao]\\b|esaurit|przepełnion|pełn[aey]|\\bvol\\b|\\bfullt?\\b|fyldt|täynnä|plná|přepln|megtelt|betelt|\\bdolu\\b|dolmuş|plină|puna\\b)`,
   'zu ?viele (?:e-?)?mails|quota dépassé|переполнен|переповнен|закончилось место|已满|已滿|容量|いっぱい|용량',
 ];
-export const fullInOtherLanguages = new RegExp(fold(fullParts.join('|')));
+export const fullInOtherLanguages = new RegExp(stripAccents(fullParts.join('|')));

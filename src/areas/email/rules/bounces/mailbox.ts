@@ -1,7 +1,7 @@
-import { any } from './fold.ts';
 import { removedRecipient, unknownRecipient } from './languages.ts';
+import { anyOf } from './strip-accents.ts';
 
-export const suspended = any(
+export const suspended = anyOf(
   /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|\blocked|\bclosed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant|inactivity)/,
   /\b(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
   /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily |now )?(?:disabled|inactive|suspended)|accountdisabled/,
@@ -14,14 +14,14 @@ export const suspended = any(
 const box =
   "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|reply-to|bounce|sasl|originating|originator|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?(?![- ]agent)|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|(?:mail)?address(?:ee)?|alias|subscriber|customer|person|employee|local[- ]?part)";
 
-/** What is said of a mailbox that nobody has, before its noun. */
+/** Adjectives of an unknown mailbox, before the noun. */
 const notThere =
   'invalid|illegal|bad|incorrect|non[- ]?exist(?:ent|ing|ant)|un-?existing|in-?existent|not[- ]existing|no such|no matching|no known|wrong|unresolvable|not recogni[sz]ed|unrecogni[sz]ed|unregistered|undefined|misspelled|mistyped';
-/** The same as a name within a program: USER_NOT_FOUND, account-not-found, InvalidRecipient. */
+/** Identifiers with that meaning: USER_NOT_FOUND, account-not-found, InvalidRecipient. */
 const boxName = '(?:user|recip(?:ient)?|rcpt|mailbox|account|addressee|subscriber)';
 
-/** The mailbox was there, and was taken away for good. A name that is taken off a list, and a connection that is closed, are not that. */
-export const removed = any(
+/** The mailbox was removed for good. A name removed from a list and a closed connection do not match. */
+export const removed = anyOf(
   new RegExp(
     `${box}s?\\b(?:(?!connection|session|channel|\\bmessage|\\blist|temporar|\\bwill be|\\bmust)[^.;]){0,60}\\b(?:closed(?! for)|deleted|removed(?! from (?!(?:our|this|the) (?:system|server|directory|database)))|terminated|cancell?ed|erased|purged|retired|decommissioned|no longer (?:exists?|in use|valid|here|with us|on (?:this |the |our )?(?:server|system)))\\b`,
   ),
@@ -29,27 +29,27 @@ export const removed = any(
   removedRecipient,
 );
 
-/** The words of a reply that reports quote with whatever was answered: only its code or its command tells that RCPT was. */
-export const repliesSentence = any(/user unknown|the e-?mail account that you tried to reach/);
-/** What gateways quote of any server behind them, whichever command it refused: the words beside the address, or beside the place of one. */
-export const quotedOfAnyCommand = any(
+/** Words that reports quote for any refused command: only the code or the command shows that it was RCPT. */
+export const repliesSentence = anyOf(/user unknown|the e-?mail account that you tried to reach/);
+/** Words next to an address that gateways quote from the server behind them, for any refused command. */
+export const quotedOfAnyCommand = anyOf(
   /(?:@[>)]?(?:\.\.\.)?:?|(?:^|\d:?|:) ?:) ?(?:recipient address rejected: ?)?(?:user ?unknown|no such user|user not exist)/,
   /(?:unknown user|user unknown)[ :]{0,3}[<(]?@/,
 );
 
-/** These words are about the mailbox alone, whatever else the reply says. */
-export const plainlyUnknown = any(
+/** Words that can only be about the mailbox. */
+export const plainlyUnknown = anyOf(
   /user unknown|unknown user(?![- ]agent)|no such (?:user|recipient|mailbox|person|address|account)|do(?:es)?(?:n't|nt| not) exist|dosn't exist|no longer exists?\b|user (?:was |is )?not (?:found|exist)|no mailbox|unknown recipient|mailbox (?:was |is )?not found|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
 );
 
-/** A server that names an invalid recipient answers the command that named it, also where a report has lost which one it was. */
-export const answersRecipient = any(
+/** Words that can only answer RCPT, also in a report that lost the command. */
+export const answersRecipient = anyOf(
   /\b(?:invalid|no such|unknown) recipients?\b(?! domain)|\bmailbox (?:was )?not found\b|\brecipient (?:unknown|not found)\b/,
   /\bno such person\b|\b(?:bad|unknown)_recipient\b|\bnot a valid recipient\b/,
 );
 
-/** There is no such mailbox. */
-export const unknownUser = any(
+/** The mailbox does not exist. */
+export const unknownUser = anyOf(
   /user ?-?unkn?own?\b|unkn?own?[ -]?user(?![- ]agent)|\b(?:bad|no such|unknown)_(?:recipient|user|mailbox)|\brcpt (?:to )?[<(]?@[>)]? (?:does not exist|do?e?sn't exist|unknown|not found)|no record of (?:this|that|such|the|a|any) |\brcpt to unknown|unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
@@ -67,7 +67,7 @@ export const unknownUser = any(
   /nobody (?:here )?(?:(?:by|with|of) (?:that|this) name|(?:uses|has) (?:that|this) )|\bno (?:such )?(?:user|recipient|mailbox|account)s?[.!]?$|no valid recipients(?! from\b)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
   /(?:does ?n[o']?t|do ?n[o']?t|does not|do not) have (?:an?|any|this|that|such) [^.;]{0,40}(?:account|mailbox|inbox|user|address)|\bhas no (?:such |valid |e-?mail )?(?:account|mailbox|address)\b/,
   /(?:do ?n[o']?t|do not|does not) know (?:[<(]?@|(?:any|such|this|that|the|of|a) (?:such )?(?:user|recipient|mailbox|account|address|person)|any(?:one|body)?\b[^.;]{0,30}\bhere\b)/,
-  // Not a gateway, a route or a server for them.
+  // Not "could not find a gateway, route or server".
   /(?:could ?n[o']?t|can't|cannot|can not|unable to|failed to|did ?n[o']?t|did not) (?:be )?(?:find|locate|recogni[sz]e|look ?up)(?:(?!gateway|route|server|\bhost|exchanger|relay|\bpath|\bdns|\bmx\b)[^.;]){0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
   /is not (?:an active|a known|a user|(?:at|on) this (?!list|white)|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public|global|company) ){0,2}(?:user|valid|directory|database|recipient|address ?(?:book|list)|ldap|passwd|active directory)|no entry for [^.;]{0,40}(?:directory|address|alias|table)|no such (?:mail ?drop|entry for (?:the |this )?(?:user|recipient|mailbox|address))|undeliverable address/,
@@ -90,8 +90,8 @@ export const unknownUser = any(
   removed,
 );
 
-/** Whom a domain does not count among its users. A list or a group that takes mail of its members alone says it of the sender. */
-export const notOfDomain = any(
+/** The recipient is no user of the domain. Lists and groups for members only say similar words about the sender. */
+export const notOfDomain = anyOf(
   new RegExp(
     `${box} (?:[<(]?@[>)]? )?(?:is )?(?:not|n't) (?:a )?member of (?:this |the |our |that |your )?(?:domain|site|system|server|host)\\b`,
   ),

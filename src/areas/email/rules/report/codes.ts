@@ -1,4 +1,4 @@
-/** What a sentence for people says in numbers, and which command it answered. */
+/** Codes in a text, and the command that was refused. */
 export interface Codes {
   code?: number;
   enhanced?: string;
@@ -8,7 +8,7 @@ export interface Codes {
 const reply = /(?:^|[\s:;("'#[\]<-])([245]\d\d)(?=$|[\s.:,;)"'#>-])(?:[ -]#?\(?([245]\.\d{1,3}\.\d{1,3})\b)?/g;
 const bare = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/;
 
-/** A report that shows a session, or says what a reply answered, names the command in a frame: the last one is the one that was refused. */
+/** Session transcripts and "in reply to" phrases name the command; the last one was refused. */
 const framed = joined(
   /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body|failed after i sent the message|\(state 1[5678]\))/,
   /(?:>>> ?|<<< ?(?=rcpt to:)|^[ \t]*(?=rcpt to:)|after |following |(?:in reply|response) to |\[|command:? ?)(rcpt(?:[ _]to)?)\b|\b(does not like recipient)\b|(\(state 1[34]\))/,
@@ -18,7 +18,7 @@ const framed = joined(
   /\b(initial (?:smtp )?greeting|connection greeting|rejection greeting|greeting failed)\b/,
 );
 const framedStages = ['', 'dot', 'rcpt', 'rcpt', 'rcpt', 'mail', 'mail', 'data', 'connect', 'connect', 'connect'];
-/** Elsewhere a command is a word of the sentence: RCPT tells the stage if MAIL is not named too, and MAIL tells nothing. */
+/** In plain sentences RCPT gives the stage only if MAIL is not mentioned too; MAIL alone gives none. */
 const mentioned = joined(/\b(rcpt[ _]to)\b/, /\b(mail[ _]from)\b/);
 const mentionedStages = ['', 'rcpt', ''];
 
@@ -36,13 +36,13 @@ export function readCodes(text: string): Codes {
     if (found[2] !== undefined) enhanced.push(found[2]);
   }
   if (enhanced.length === 0) enhanced.push(...(bare.exec(head)?.slice(1) ?? []));
-  const told = enhanced.filter((one) => !one.startsWith('2'));
-  const best = told.find(isTelling) ?? told[0];
+  const failures = enhanced.filter((one) => !one.startsWith('2'));
+  const best = failures.find(isSpecific) ?? failures[0];
   return { ...(code === undefined ? {} : { code }), ...(best === undefined ? {} : { enhanced: best }), stage: readStage(head) };
 }
 
-/** X.0.Y and X.5.0 say that something was refused, and nothing else. */
-export const isTelling = (enhanced: string | undefined): boolean => enhanced !== undefined && !/^\d\.(?:0\.\d+|5\.0)$/.test(enhanced);
+/** X.0.Y and X.5.0 give no specific reason. */
+export const isSpecific = (enhanced: string | undefined): boolean => enhanced !== undefined && !/^\d\.(?:0\.\d+|5\.0)$/.test(enhanced);
 
 function readStage(text: string): string {
   const inFrames = stagesIn(text, framed, framedStages);
@@ -52,7 +52,7 @@ function readStage(text: string): string {
   return openSmtpd.test(text) ? 'rcpt' : '';
 }
 
-/** OpenSMTPD gives each recipient the reply that it got, and never says to what; one about a single recipient answers RCPT. */
+/** OpenSMTPD quotes each recipient's reply without the command; a reply about one recipient answers RCPT. */
 const openSmtpd = /this is the mailer-daemon, please do not reply to this e-?mail/i;
 
 const stagesIn = (text: string, pattern: RegExp, stages: readonly string[]): string[] =>

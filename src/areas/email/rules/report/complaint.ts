@@ -1,34 +1,34 @@
 import { addField, type Fields, fieldOf, readFields } from './fields.ts';
-import { cleanText } from './judge.ts';
 import { type Mail, textOf } from './mime.ts';
+import { cleanText } from './recipient-report.ts';
 import { addressIn } from './status.ts';
 
-/** What a feedback report (RFC 5965) says. Addresses may be left out or blackened. */
+/** A feedback report (RFC 5965). Addresses may be missing or redacted. */
 export interface Complaint {
-  /** abuse, fraud, virus, not-spam, opt-out, auth-failure, …; `abuse` where it is not told. */
+  /** abuse, fraud, virus, not-spam, opt-out, auth-failure, …; `abuse` if absent. */
   feedbackType: string;
   userAgent?: string;
   source?: string;
-  /** Whom the mail was for, as far as it is told. */
+  /** Recipients of the mail, as far as the report names them. */
   addresses: string[];
-  /** The Message-ID of what is complained about. */
+  /** Message-ID of the reported mail. */
   messageId?: string;
 }
 
-const mostAddresses = 50;
+const maxAddresses = 50;
 
 export function readComplaint({ parts, fields }: Mail): Complaint | undefined {
   const part = parts.find(({ type }) => type === 'message/feedback-report');
   if (!part && !/report-type="?feedback-report/i.test(fieldOf(fields, 'content-type') ?? '')) return undefined;
-  const told: Fields = [];
-  for (const line of (part ? textOf(part) : '').split('\n', 500)) if (line.trim()) addField(told, line);
+  const feedback: Fields = [];
+  for (const line of (part ? textOf(part) : '').split('\n', 500)) if (line.trim()) addField(feedback, line);
   const original = readOriginal(parts);
-  const addresses = told.flatMap(([name, value]) =>
+  const addresses = feedback.flatMap(([name, value]) =>
     name === 'original-rcpt-to' || name === 'removal-recipient' ? (addressIn(value) ?? []) : [],
   );
   const to = addressIn(fieldOf(original, 'to'));
   const value = (name: string) => {
-    const written = fieldOf(told, name);
+    const written = fieldOf(feedback, name);
     return written === undefined ? undefined : cleanText(written, 300);
   };
   const userAgent = value('user-agent');
@@ -39,13 +39,13 @@ export function readComplaint({ parts, fields }: Mail): Complaint | undefined {
     ...(userAgent === undefined ? {} : { userAgent }),
     ...(source === undefined ? {} : { source }),
     addresses: [...new Set(addresses.length || to === undefined ? addresses : [to])]
-      .slice(0, mostAddresses)
+      .slice(0, maxAddresses)
       .map((address) => cleanText(address, 320)),
     ...(messageId === undefined ? {} : { messageId: cleanText(messageId, 500) }),
   };
 }
 
-/** The header of the message that is given back. */
+/** The header of the returned message. */
 function readOriginal(parts: Mail['parts']): Fields {
   const part = parts.findLast(({ type }) => /^(?:message\/(?:rfc822|global)|(?:text|message)\/rfc822-headers?)/.test(type));
   return part ? readFields(part.raw.slice(0, 65_536).trimStart()).fields : [];

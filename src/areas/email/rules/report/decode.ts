@@ -1,4 +1,4 @@
-/** The text of a part whose bytes are one character each. Never throws: what cannot be decoded is shown as it is. */
+/** Decodes a part given as latin1. Never throws: undecodable text stays as it is. */
 export function decodeBody(raw: string, encoding: string, charset: string, isHtml: boolean): string {
   const bytes = encoding === 'base64' ? fromBase64(raw) : encoding === 'quoted-printable' ? fromQuoted(raw, false) : raw;
   const text = decodeCharset(bytes, charset);
@@ -21,13 +21,13 @@ function decoderOf(charset: string): TextDecoder | undefined {
   try {
     decoder = new TextDecoder(name);
   } catch {
-    // A name that nobody knows: it is read as what it looks like.
+    // Unknown charset: the text is guessed below.
   }
   if (decoders.size < 100) decoders.set(name, decoder);
   return decoder;
 }
 
-/** ISO-2022-JP tells itself by its escapes, UTF-8 by being valid; whatever else has no name is Latin-1. */
+/** Without a charset, escapes indicate ISO-2022-JP and valid sequences UTF-8; anything else is Latin-1. */
 export function decodeCharset(bytes: string, charset: string): string {
   if (bytes.includes('\x1b$') || bytes.includes('\x1b(')) return decodeWith('iso-2022-jp', bytes);
   if (!/[\x80-\xff]/.test(bytes)) return bytes;
@@ -40,7 +40,7 @@ const decodeWith = (charset: string, bytes: string): string => decoderOf(charset
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', apos: "'" };
 
-/** What is said between the tags. Every step goes forward only, whatever is nested or left open. */
+/** The text between tags. Every step is linear, for any nesting or unclosed tag. */
 const stripTags = (html: string): string =>
   dropElements(html)
     .replace(/<(?:br|\/p|\/div|\/tr|\/li|\/h\d)\b[^<>]{0,200}>/gi, '\n')
@@ -48,7 +48,7 @@ const stripTags = (html: string): string =>
     .replace(/&(amp|lt|gt|quot|nbsp|apos);/gi, (_, name: string) => entities[name.toLowerCase()]!)
     .replace(/&#(\d{1,6});/g, (_, code: string) => String.fromCodePoint(Math.min(Number(code), 0x10ffff)));
 
-/** Without what nobody reads: styles, scripts, comments. One that is left open takes the rest with it. */
+/** Removes styles, scripts, titles and comments. An unclosed one removes the rest. */
 function dropElements(html: string): string {
   const opening = /<(style|script|title|!--)/gi;
   const kept: string[] = [];

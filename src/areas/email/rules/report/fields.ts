@@ -1,14 +1,14 @@
-/** Header fields, or fields of a delivery status, in their order: names in lower case, values unfolded. */
+/** Fields of a header or a delivery status in order; names in lower case, values unfolded. */
 export type Fields = [name: string, value: string][];
 
-const mostFields = 500;
-const mostValue = 4_000;
+const maxFields = 500;
+const maxValueLength = 4_000;
 
-/** A block of fields, and what follows the empty line. What is no field ends the block, as in mail without a header. */
+/** Parses a block of fields; `rest` follows the empty line. A line that is no field also ends the block, as in mail without a header. */
 export function readFields(text: string): { fields: Fields; rest: string } {
   const fields: Fields = [];
   let at = 0;
-  // Mailboxes put a line before the header that is no field.
+  // mbox files have a "From " line before the header.
   if (/^(?:From |>From )/.test(text)) at = Math.max(0, text.indexOf('\n') + 1);
   while (at < text.length) {
     const end = text.indexOf('\n', at);
@@ -26,24 +26,24 @@ export function readFields(text: string): { fields: Fields; rest: string } {
   return { fields, rest: '' };
 }
 
-/** False: the line is neither a field nor goes on with one. */
+/** False: the line is neither a field nor a continuation. */
 export function addField(fields: Fields, line: string): boolean {
   const last = fields.at(-1);
-  // A parameter on a line of its own belongs to the field before it, however it was folded.
+  // A parameter on its own line belongs to the previous field, even without folding.
   if (line.startsWith(' ') || line.startsWith('\t') || (last?.[1].endsWith(';') && /^[\w-]{1,40}=/.test(line))) {
     if (!last) return false;
-    if (last[1].length < mostValue) last[1] += ` ${line.trim()}`.slice(0, mostValue);
+    if (last[1].length < maxValueLength) last[1] += ` ${line.trim()}`.slice(0, maxValueLength);
     return true;
   }
   const colon = line.indexOf(':');
   if (colon < 1 || colon > 100 || !/^[!-9;-~]+[ \t]*$/.test(line.slice(0, colon))) return false;
-  if (fields.length < mostFields)
+  if (fields.length < maxFields)
     fields.push([
       line.slice(0, colon).trim().toLowerCase(),
       line
         .slice(colon + 1)
         .trim()
-        .slice(0, mostValue),
+        .slice(0, maxValueLength),
     ]);
   return true;
 }

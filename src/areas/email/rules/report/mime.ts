@@ -1,7 +1,7 @@
 import { decodeBody } from './decode.ts';
 import { type Fields, fieldOf, readFields } from './fields.ts';
 
-/** A leaf of a message: what it says it is, and its bytes (one character each) before they are decoded. */
+/** A leaf part: its declared type and its undecoded bytes as latin1. */
 export interface Part {
   /** In lower case, without parameters. */
   type: string;
@@ -11,23 +11,21 @@ export interface Part {
   raw: string;
 }
 
-/** What is read of a report; whatever is beyond is left alone. */
-const mostBytes = 1024 * 1024;
-const mostDepth = 8;
-const mostParts = 100;
-/** Of one part, once decoded. */
-const mostText = 64 * 1024;
+/** Bytes beyond this limit are ignored. */
+const maxBytes = 1024 * 1024;
+const maxDepth = 8;
+const maxParts = 100;
+/** Decoded text of one part. */
+const maxTextBytes = 64 * 1024;
 
 export interface Mail {
   fields: Fields;
   parts: Part[];
 }
 
-/** Any bytes at all: what is no mail is one part of text. Messages within are leaves, since what they hold was not said by whoever reports. */
+/** Parses any bytes; input that is no mail becomes one text part. Embedded messages are leaves, since the reporter did not write their content. */
 export function readMail(bytes: Uint8Array): Mail {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, mostBytes))
-    .toString('latin1')
-    .replace(/\r\n?/g, '\n');
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, maxBytes)).toString('latin1').replace(/\r\n?/g, '\n');
   const parts: Part[] = [];
   const fields = gatherParts(text, 0, parts);
   return { fields, parts };
@@ -37,10 +35,10 @@ function gatherParts(text: string, depth: number, parts: Part[]): Fields {
   const { fields, rest } = readFields(text);
   const { type, parameters } = readType(fieldOf(fields, 'content-type'));
   const boundary = parameters.get('boundary');
-  const pieces = type.startsWith('multipart/') && boundary && depth < mostDepth ? splitAt(rest, boundary) : [];
+  const pieces = type.startsWith('multipart/') && boundary && depth < maxDepth ? splitAt(rest, boundary) : [];
   if (pieces.length > 0) {
     for (const piece of pieces) {
-      if (parts.length >= mostParts) break;
+      if (parts.length >= maxParts) break;
       gatherParts(piece, depth + 1, parts);
     }
     return fields;
@@ -55,19 +53,19 @@ function gatherParts(text: string, depth: number, parts: Part[]): Fields {
   return fields;
 }
 
-/** What stands between the lines of a boundary. */
+/** The parts between boundary lines. */
 function splitAt(text: string, boundary: string): string[] {
   const mark = `\n--${boundary}`;
   const pieces: string[] = [];
   const padded = `\n${text}`;
   let from = -1;
-  for (let at = padded.indexOf(mark); at >= 0 && pieces.length < mostParts; at = padded.indexOf(mark, at + 1)) {
+  for (let at = padded.indexOf(mark); at >= 0 && pieces.length < maxParts; at = padded.indexOf(mark, at + 1)) {
     if (from >= 0) pieces.push(padded.slice(from, at));
     const end = padded.indexOf('\n', at + 1);
     from = end < 0 ? padded.length : end + 1;
     if (padded.startsWith('--', at + mark.length)) return pieces;
   }
-  if (from >= 0 && pieces.length < mostParts) pieces.push(padded.slice(from));
+  if (from >= 0 && pieces.length < maxParts) pieces.push(padded.slice(from));
   return pieces;
 }
 
@@ -90,6 +88,6 @@ function readType(value: string | undefined): { type: string; parameters: Map<st
   return { type: first.trim().toLowerCase().split(/\s/)[0] || 'text/plain', parameters };
 }
 
-/** The words of a part, as far as they are read. */
+/** The decoded, bounded text of a part. */
 export const textOf = ({ raw, encoding, charset, type }: Part): string =>
-  decodeBody(raw.slice(0, 2 * mostText), encoding, charset, type === 'text/html').slice(0, mostText);
+  decodeBody(raw.slice(0, 2 * maxTextBytes), encoding, charset, type === 'text/html').slice(0, maxTextBytes);

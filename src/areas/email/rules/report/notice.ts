@@ -1,26 +1,26 @@
 import { addressIn } from './status.ts';
 
-/** What a notice says of one recipient, in words for people. */
+/** The human-readable text about one recipient. */
 export interface Section {
   address: string;
   text: string;
 }
 
-const mostSections = 20;
-/** Lines that one recipient is worth. */
-const mostLines = 60;
-/** Lines of a header that a returned message begins with. */
+const maxSections = 20;
+/** Lines per recipient. */
+const maxLines = 60;
+/** Header lines at the start of a returned message. */
 const header =
   /^(?:>?[ \t]?)(?:return-path|received|from|to|cc|date|subject|message-id|reply-to|sender|mime-version|content-type|content-transfer-encoding|dkim-signature|user-agent|x-[\w-]{1,60}|arc-[\w-]{1,40}|list-[\w-]{1,40}):/i;
 const announced =
   /^[ \t>]*(?:[-=*_+]{2,}.{0,20})?(?:the )?(?:below this line|(?:this is )?(?:the )?(?:a )?copy of|(?:original|returned|unsent|undelivered|rejected|included|attached|your|start of)[^.:]{0,30} (?:message|mail|header)|(?:message|mail) header|original message|header of the|returned (?:message|mail)|unsent message|(?:the )?message text)(?! (?:to|you|that|was|wasn't|is|has|have|had|could|couldn't|cannot|can't|did|will|sent|attempted)\b)/i;
 
-/** The notice without the message that it gives back: what that says was not said by whoever reports. */
+/** The notice without the returned message, whose text is not the reporter's. */
 export function cutOriginal(text: string): string {
   const lines = text.split('\n', 4_000);
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!.slice(0, 200);
-    // The signature of whoever passed it on: what scanned it, and what its readers may not do.
+    // The signature of a forwarding system: scanner notes and disclaimers.
     if (line === '-- ' && at > 0) return lines.slice(0, at).join('\n');
     if (announced.test(line) && hasHeader(lines, at + 1, 6, 1)) return lines.slice(0, at).join('\n');
     if (/^(?:return-path|received|x-[\w-]+|arc-[\w-]+|dkim-signature):/i.test(line) && hasHeader(lines, at, 12, 3))
@@ -33,7 +33,7 @@ const footer =
   /^\W{0,80}(?:(?:this|the) (?:e-?mail|message|mail|communication|transmission)\b[^\n]{0,120}\b(?:scanned|checked|swept|confidential|privileged|intended)\b|(?:virus[- ])?scanned (?:by|for|with)\b|disclaimer\b|confidentiality\b|legal notice\b|privileged\b)/i;
 const replyCode = /(?:^|\D)[45]\d\d[ -]\S|\b[45]\.\d{1,3}\.\d{1,3}\b/;
 
-/** The notice without what a gateway puts below everything: that it was scanned, and for whom it is. It tells nothing of this delivery. */
+/** The notice without a gateway's footer (scanner notes, disclaimers), which says nothing about this delivery. */
 export function cutFooter(text: string): string {
   const lines = text.split('\n', 4_000);
   const at = lines.findIndex((line, n) => n > 0 && footer.test(line.slice(0, 300)));
@@ -41,7 +41,7 @@ export function cutFooter(text: string): string {
   return lines.slice(0, at).join('\n');
 }
 
-/** Whether so many lines of the next few are lines of a header. */
+/** Whether at least `least` of the next lines are header lines. */
 function hasHeader(lines: readonly string[], from: number, within: number, least: number): boolean {
   let seen = 0;
   for (let at = from; at < Math.min(lines.length, from + within); at++)
@@ -49,56 +49,56 @@ function hasHeader(lines: readonly string[], from: number, within: number, least
   return false;
 }
 
-/** A line that begins with an address speaks of it, and so do those that follow. */
+/** A line that begins with an address starts the section of that address. */
 const begins =
   /^[ \t]*(?:(?:[-*•]|>>>)[ \t]+)?(?:(?:\d{3}[ -])?(?:\d\.\d\.\d )?|(?:final|original)-recipient:[ \t]*(?:rfc822;)?[ \t]*|recipients?:?[ \t]+|user[ \t]+)<?(?:smtp:)?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])/i;
-/** "Unknown user: bob@far.example": what is said stands before the address. */
+/** "Unknown user: bob@far.example": the reason precedes the address. */
 const ends =
   /^[ \t]*(?:recipient address|[^:@]{0,60}\b(?:unknown|invalid|exceeds|undeliver\w*|deliver\w*|failed|full)\b[^:@]{0,60})(?::[ \t]*|[ \t]+)<?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])>?[.:]?[ \t]*$/i;
 /** Not `>>> bob@far.example <bob@far.example>`, which names a recipient. */
 const transcript = /^[ \t]*(?:>>>(?![ \t]+[^\s@<>]{1,64}@[^\s<>]{1,255}[ \t]+<)|<<<|(?:\.\.\. )?while talking to)/i;
-/** A heading: the session that follows it is this recipient's. */
+/** A heading: the following transcript belongs to this recipient. */
 const heading = /^[ \t]*(?:<[^\s<>@]{1,64}@[\w.-]{1,255}>:|>>>[ \t]+[^\s<>@]{1,64}@[\w.-]{1,255}[ \t]+<[^\s<>]{1,320}>)[ \t]*$/;
 
-/** What is said of each recipient, and what is said of all of them before the first. */
+/** Splits a notice into sections per recipient and the common text before the first. */
 export function readSections(text: string, sender: string | undefined): { common: string; sections: Section[] } {
   const sections = new Map<string, string[]>();
   const common: string[] = [];
   let current = common;
-  /** Of a session that is shown before its result: it belongs to the address that follows, or else to whom it names. */
-  let shown: string[] = [];
+  /** A transcript before its result: it belongs to the next address, or else to the recipient that it names. */
+  let transcriptLines: string[] = [];
   for (const line of text.split('\n', 4_000)) {
     const isHeaded = current !== common && heading.test(current[0]?.slice(0, 800) ?? '');
     if (transcript.test(line) && !isHeaded) {
-      if (/^[ \t]*(?:\.\.\. )?while/i.test(line)) shown = [];
-      if (shown.length < mostLines) shown.push(line);
+      if (/^[ \t]*(?:\.\.\. )?while/i.test(line)) transcriptLines = [];
+      if (transcriptLines.length < maxLines) transcriptLines.push(line);
       continue;
     }
     const start = line.slice(0, 400);
     const address = start.includes('@') ? addressIn((begins.exec(start) ?? ends.exec(start))?.[1]) : undefined;
-    if (address !== undefined && address.toLowerCase() !== sender && (sections.has(address) || sections.size < mostSections)) {
+    if (address !== undefined && address.toLowerCase() !== sender && (sections.has(address) || sections.size < maxSections)) {
       current = sections.get(address) ?? [];
       sections.set(address, current);
-      current.push(...shown);
-      shown = [];
+      current.push(...transcriptLines);
+      transcriptLines = [];
     } else if (/^\d{3}[ -]/.test(line) && current !== common && !isHeaded) {
-      // Of a host that was tried, or of somebody else.
-      if (shown.length < mostLines) shown.push(line);
+      // A reply about a tried host or another recipient.
+      if (transcriptLines.length < maxLines) transcriptLines.push(line);
       continue;
     }
-    if (current.length < mostLines) current.push(line);
+    if (current.length < maxLines) current.push(line);
   }
-  const named = addressIn(shown.findLast((line) => /^[ \t]*>>> ?rcpt/i.test(line)));
-  const isAnybodys = sections.size > 1 && shown.some((line) => transcript.test(line));
-  const owner = (named === undefined ? undefined : sections.get(named)) ?? (isAnybodys ? undefined : current);
-  owner?.push(...shown);
+  const named = addressIn(transcriptLines.findLast((line) => /^[ \t]*>>> ?rcpt/i.test(line)));
+  const isAmbiguous = sections.size > 1 && transcriptLines.some((line) => transcript.test(line));
+  const owner = (named === undefined ? undefined : sections.get(named)) ?? (isAmbiguous ? undefined : current);
+  owner?.push(...transcriptLines);
   return {
     common: common.join('\n'),
     sections: shareWords([...sections].map(([address, lines]) => ({ address, text: lines.join('\n') }))),
   };
 }
 
-/** Addresses that are named one below the other share what is said after the last of them. */
+/** Addresses listed one below the other share the text after the last of them. */
 function shareWords(sections: Section[]): Section[] {
   for (let n = sections.length - 2; n >= 0; n--) {
     const { address, text } = sections[n]!;
@@ -111,6 +111,6 @@ const later =
   /\bwarning\b[^\n]{0,60}(?:delay|could not|not (?:yet )?(?:been )?(?:sent|delivered))|(?:has|have|is|been|message|delivery)[^\n.]{0,20} delayed|delivery (?:status notification \(delay\)|temporarily)|only a temporary failure report|(?:will|would) (?:continue|keep|be)[^\n.]{0,20}(?:try|retri)|you do not need to re-?send|no action is required (?:on|by)|still (?:being )?(?:trying|retried)|not yet been delivered/i;
 const never = /permanent|giv(?:en|ing) up|will not (?:be|continue|retry|try)|no further|has failed|could not be delivered to one or more/i;
 
-/** Whether it only says that a message is late, and that somebody goes on trying. */
+/** Whether the notice only reports a delay with further retries. */
 export const isDelayed = (notice: string, subject: string): boolean =>
   later.test(`${subject}\n${notice.slice(0, 4_000)}`) && !never.test(notice.slice(0, 4_000));

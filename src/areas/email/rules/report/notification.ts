@@ -1,12 +1,12 @@
 import type { Complaint } from './complaint.ts';
-import { cleanText } from './judge.ts';
+import { cleanText } from './recipient-report.ts';
 import { addressIn, type StatusGroup } from './status.ts';
 
-/** A notice in JSON, as Amazon's services write it into mail: broken into lines anywhere, and quoted once or twice. */
+/** JSON notifications of Amazon's services inside mail: wrapped at any position, and quoted once or twice. */
 const isNotification = /"notificationType"\s{0,5}:\s{0,5}"(Bounce|Complaint)"/;
 const field = (name: string) => new RegExp(`"${name}"\\s{0,5}:\\s{0,5}"((?:[^"\\\\]|\\\\.){0,1000})"`, 'g');
 
-/** A long line is broken by `!`, the end of the line and a space. */
+/** Long lines are wrapped as `!`, line end, space. */
 const flatten = (text: string): string => text.replaceAll('\\"', '"').replace(/!\n /g, '').replace(/\n ?/g, '');
 
 export function readNotification(text: string): StatusGroup[] {
@@ -20,14 +20,14 @@ export function readNotification(text: string): StatusGroup[] {
 }
 
 function readBounced(text: string, kind: string): StatusGroup[] {
-  const told = (name: string) => field(name).exec(text)?.[1];
-  const address = told('emailAddress');
+  const valueOf = (name: string) => field(name).exec(text)?.[1];
+  const address = valueOf('emailAddress');
   if (address === undefined) return [];
-  const diagnostic = (told('diagnosticCode') ?? '').replace(/^smtp;\s*/, '');
-  return [{ address, action: told('action') ?? 'failed', ...statusIn(told('status')), diagnostic: `${diagnostic}${kind}` }];
+  const diagnostic = (valueOf('diagnosticCode') ?? '').replace(/^smtp;\s*/, '');
+  return [{ address, action: valueOf('action') ?? 'failed', ...statusIn(valueOf('status')), diagnostic: `${diagnostic}${kind}` }];
 }
 
-/** What passes, and why: `MailboxFull` counts more than the code beside it. */
+/** The subtype of a transient bounce: `MailboxFull` outweighs the code. */
 function kindOf(flat: string): string {
   const kind = field('bounceSubType').exec(flat)?.[1] ?? 'General';
   return field('bounceType').exec(flat)?.[1] === 'Transient' && kind !== 'General' ? ` (${kind})` : '';

@@ -1,31 +1,31 @@
 import { classify } from '../bounces/classify.ts';
 import { normalize } from '../bounces/phrases.ts';
 
-const mostLines = 300;
-const mostLine = 400;
-/** Lines of a notice's frame: who writes, that it failed, whose message it was. None says why. */
+const maxLines = 300;
+const maxLineLength = 400;
+/** Boilerplate lines of notices: greeting, failure statement, headers. None gives the reason. */
 const frame =
   /^(?:hi[.!,]|hello\b|dear\b|this (?:is (?:the|an?)\b|message was (?:created|generated)|report\b)|i'm (?:sorry|afraid)|i was(?:n't)?\b|sorry\b.{0,60}(?:deliver|inform)|a message (?:that )?(?:you sent|is delayed)|message status\b|list of recipients|address\(es\) failed|(?:an? )?(?:error|problem) (?:has )?occurred|your (?:e-?)?(?:message|mail)\b|the (?:following|mail system|original|message (?:that )?you|recipients?:|e-?mail (?:message )?you)|(?:the )?following\b|recipients?\b|delivery (?:to|of|has|status)|below\b|(?:was|could|can|did|has|is|be)(?: ?not|n't)? (?:be |been )?(?:deliver|reach|undeliver)|be delivered|because:?$|for further|if you\b|please (?:do not|include|note|contact)|delete your own|undeliver|returned? |unable to deliver message|reporting-mta|content-|(?:subj|subject|to|from|date|sent|message-id|action|status|final-recipient|original-recipient|arrival-date|received-from-mta|remote-mta|reporting-mta) ?:|\W*$)/i;
 const code = /(?:^|[\s:;("'<>-])[45]\d\d(?=[ -]\S)|(?:^|[^\d.])[45]\.\d{1,3}\.\d{1,3}(?![\d.])/;
 
-/** The lines that say why, of a notice for people; empty where none does. `isSure`: a reply of a server, or words that mean something. */
+/** The reason in a human-readable notice; empty if none. `isSure`: a server reply, or words that can be classified. */
 export function findReason(text: string): { reason: string; isSure: boolean } {
-  const lines = text.split('\n', mostLines).map((line) => line.slice(0, mostLine).trim());
-  const told = lines.map((line, n) => ({ line, n })).filter(({ line }) => /\p{L}{2,}/u.test(normalize(line)) || code.test(line));
-  const sure = told.find(({ line }) => code.test(line)) ?? told.find(({ line }) => !frame.test(line) && isMeaningful(line));
-  const found = sure ?? told.find(({ line }) => !frame.test(line));
+  const lines = text.split('\n', maxLines).map((line) => line.slice(0, maxLineLength).trim());
+  const candidates = lines.map((line, n) => ({ line, n })).filter(({ line }) => /\p{L}{2,}/u.test(normalize(line)) || code.test(line));
+  const sure = candidates.find(({ line }) => code.test(line)) ?? candidates.find(({ line }) => !frame.test(line) && isMeaningful(line));
+  const found = sure ?? candidates.find(({ line }) => !frame.test(line));
   return { reason: found ? paragraphFrom(lines, found.n) : '', isSure: sure !== undefined };
 }
 
 const isMeaningful = (line: string): boolean => classify({ text: line, stage: '' }).class !== 'Uncategorized';
 
-/** To the next empty line: servers fold long replies. */
+/** Up to the next empty line, since servers fold long replies. */
 function paragraphFrom(lines: readonly string[], from: number): string {
   const end = lines.indexOf('', from);
   return lines.slice(from, Math.min(end < 0 ? lines.length : end, from + 6)).join(' ');
 }
 
-/** RFC 3463, for a report that gives a code and no word. */
+/** RFC 3463 texts, for reports with a code only. */
 const meanings: Record<string, string> = {
   '1.1': 'bad destination mailbox address',
   '1.2': 'bad destination system address',

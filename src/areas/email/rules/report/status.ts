@@ -1,21 +1,21 @@
 import { decodeWords } from './decode.ts';
 import { addField, type Fields, fieldOf } from './fields.ts';
 
-/** What RFC 3464 says of one recipient, in the words of the report. */
+/** The RFC 3464 fields of one recipient. */
 export interface StatusGroup {
   address?: string;
   original?: string;
   action?: string;
-  /** Of the form 5.1.1. */
+  /** For example 5.1.1. */
   status?: string;
   diagnostic: string;
   remoteMta?: string;
 }
 
-const mostRecipients = 20;
-const isRecipients = new Set(['final-recipient', 'original-recipient', 'x-actual-recipient']);
+const maxRecipients = 20;
+const recipientFields = new Set(['final-recipient', 'original-recipient', 'x-actual-recipient']);
 
-/** The groups about recipients, in a part of their own or in the text of whoever knows the fields and not the format. */
+/** Recipient groups of a delivery-status part, or of a text that contains its fields. */
 export function readStatus(text: string): StatusGroup[] {
   const groups: Fields[] = [];
   let group: Fields = [];
@@ -27,18 +27,18 @@ export function readStatus(text: string): StatusGroup[] {
     if (line.trim() === '') close();
     else {
       const name = /^([\w-]{1,40})[ \t]*:/.exec(line)?.[1]?.toLowerCase();
-      // Some leave out the empty line between two recipients.
-      if (name !== undefined && isRecipients.has(name) && fieldOf(group, name) !== undefined) close();
+      // Some servers omit the empty line between recipients.
+      if (name !== undefined && recipientFields.has(name) && fieldOf(group, name) !== undefined) close();
       addField(group, line);
     }
   }
   close();
-  return groups.flatMap(readGroup).slice(0, mostRecipients);
+  return groups.flatMap(readGroup).slice(0, maxRecipients);
 }
 
 function readGroup(fields: Fields): StatusGroup[] {
   const has = (name: string) => fieldOf(fields, name) !== undefined;
-  if (![...isRecipients].some(has) && !(has('action') && has('status'))) return [];
+  if (![...recipientFields].some(has) && !(has('action') && has('status'))) return [];
   const address = addressIn(fieldOf(fields, 'final-recipient')) ?? addressIn(fieldOf(fields, 'x-actual-recipient'));
   const original = addressIn(fieldOf(fields, 'original-recipient'));
   const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(fieldOf(fields, 'status') ?? '')?.[1];
@@ -57,9 +57,9 @@ function readGroup(fields: Fields): StatusGroup[] {
   ];
 }
 
-/** `smtp; 550 …` without its type. */
+/** Removes the type of `smtp; 550 …`. */
 const withoutType = (value: string): string => value.replace(/^[\w./-]{1,30}[ \t]*;[ \t]*/, '').trim();
 
-/** The first address that stands there. */
+/** The first address in the value. */
 export const addressIn = (value: string | undefined): string | undefined =>
   /[^\s<>;:,"()[\]]{1,64}@[\w.-]{1,255}/.exec((value ?? '').slice(0, 1_000))?.[0];

@@ -2,11 +2,11 @@ import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../../kernel/db/index.ts';
 import type { Envelope } from '../../rules/receiving.ts';
 
-// What arrives, written in batches: in the log, and in the queue of those who read it.
+// Inserts received mail in batches: into the log, and into the queue of the readers.
 
 const UsageRow = Type.Object({ org_id: Type.String(), stored: Type.Integer() });
 
-/** Bytes that these organizations have stored: what arrived in the last 30 days. Today's row is locked until the end of the transaction. */
+/** Stored bytes of the last 30 days per organization. Today's rows are locked until the transaction ends. */
 export const lockReceived = (tx: Tx, orgs: readonly string[]) => rows(tx, UsageRow)`
   with today as materialized (select (kernel.now() at time zone 'UTC')::date as day),
        locked as (
@@ -20,13 +20,13 @@ export const lockReceived = (tx: Tx, orgs: readonly string[]) => rows(tx, UsageR
 
 const SenderRow = Type.Object({ org_id: Type.String(), sender: Type.String(), stored: Type.Integer() });
 
-/** Of it, what came from these senders. The organizations' rows are locked. */
+/** The share of these senders. The organizations' rows must be locked. */
 export const readSenders = (tx: Tx, orgs: readonly string[], senders: readonly string[]) => rows(tx, SenderRow)`
   select org_id, sender, sum(bytes)::bigint as stored from email.received_sender
    where org_id = any(${orgs}::text[]) and sender = any(${senders}::text[]) and day >= (kernel.now() at time zone 'UTC')::date - 30
    group by org_id, sender`;
 
-/** The same of one organization, for whoever only asks. */
+/** Stored bytes of one organization, without a lock. */
 export const readReceived = async (tx: Tx, org: string): Promise<number> =>
   (await row(tx, UsageRow)`
     select ${org}::text as org_id, coalesce(sum(bytes), 0)::bigint as stored
@@ -35,7 +35,7 @@ export const readReceived = async (tx: Tx, org: string): Promise<number> =>
 /** A message for one route, or a report. */
 export interface NewArrival {
   org_id: string;
-  /** Of a message, the end of its new id; of a report, the id of the sent message that it is about. */
+  /** For a message, its id without the time prefix; for a report, the id of the sent message. */
   id: string;
   domain_id: string | null;
   /** Null: a report. */
@@ -43,53 +43,53 @@ export interface NewArrival {
   endpoint_id: string | null;
   recipient_id: number | null;
   envelope: Envelope;
-  /** Its addresses as the search of the log has them. */
+  /** Folded addresses for the log search. */
   folded: readonly string[];
   body_key: string;
   body_offset: number;
   body_bytes: number;
   node: string | null;
-  /** The network address that it came from. */
+  /** The client's network address. */
   received_from: string;
-  /** Of its own: this process goes on with it at once. Null: it waits for whoever claims it. */
+  /** A lease of this process, which reads the message at once. Null: any process may claim it. */
   lease: string | null;
 }
 
-export interface ArrivedBatch {
+export interface ArrivalBatch {
   arrivals: readonly NewArrival[];
   leaseSeconds: number;
   counted: {
-    /** What each organization gets, by its id, and the bytes that it may have stored with it; null: it was judged before. */
+    /** Bytes per organization, and its storage limit; null: checked before. */
     orgs: readonly { org: string; messages: number; bytes: number; most: number | null }[];
     senders: readonly { org: string; sender: string; bytes: number }[];
   };
-  /** Bytes that an organization may have stored of one sender; null: it was judged before. */
+  /** Storage limit per sender and organization; null: checked before. */
   mostOfSender: number | null;
-  /** The segment that bytes of it are in, if any. */
+  /** The segment with bytes of this batch, if any. */
   segment: string | undefined;
 }
 
-const TakenRow = Type.Object({
-  /** False: the segment was sealed meanwhile, and what was just added to it does not count. */
+const InsertedRow = Type.Object({
+  /** False: the segment was sealed meanwhile, so the bytes just appended do not count. */
   is_open: Type.Boolean(),
-  /** False: somebody has no room for theirs. Unless both are true no row was written, and this transaction must not be committed. */
+  /** False: an organization or a sender is over its limit. Unless both are true, no row was written and the transaction must be rolled back. */
   has_room: Type.Boolean(),
-  /** What new ids begin with: their type and the time. */
+  /** Prefix of the new ids: type and time. */
   beginning: Type.String(),
-  /** Those with a lease, by it. */
+  /** Arrivals inserted with a lease. */
   born: Type.Array(Type.Object({ id: Type.Integer(), lease: Type.String() })),
 });
 
 /**
- * Counts a batch and writes it, in one statement: as several they cost more than all that they do. Messages are in the log at once, as the envelope
- * has them; what their headers say follows when they are read. All of it is JSON: of lists PostgreSQL would look at the lengths, and plan anew.
+ * Checks limits and inserts a batch in one statement, since separate statements would cost more than their work. Messages appear in the log at once
+ * with their envelope; header fields follow when they are read. Parameters are JSON, because PostgreSQL would re-plan for array lengths.
  */
-export const takeArrivals = async (tx: Tx, batch: ArrivedBatch): Promise<Static<typeof TakenRow>> => {
+export const takeArrivals = async (tx: Tx, batch: ArrivalBatch): Promise<Static<typeof InsertedRow>> => {
   const { arrivals, leaseSeconds, counted, mostOfSender, segment = '' } = batch;
-  return (await row(tx, TakenRow)`
+  return (await row(tx, InsertedRow)`
     with moment as materialized (
            select n.now, (extract(epoch from n.now) * 1000)::bigint as ms, '0123456789ABCDEFGHJKMNPQRSTVWXYZ' as l from (select kernel.now() as now offset 0) n),
-         -- The time as ids begin with it (idTime), letter by letter: see store/accept.ts.
+         -- The id prefix (idTime), letter by letter: see store/accept.ts.
          clock as materialized (
            select now, (now at time zone 'UTC')::date as day,
                   'msg_' || substr(l, 1 + (ms >> 45 & 31)::int, 1) || substr(l, 1 + (ms >> 40 & 31)::int, 1) || substr(l, 1 + (ms >> 35 & 31)::int, 1) || substr(l, 1 + (ms >> 30 & 31)::int, 1) ||
@@ -105,7 +105,7 @@ export const takeArrivals = async (tx: Tx, batch: ArrivedBatch): Promise<Static<
             order by c.org
                on conflict (org_id, day) do update set messages = u.messages + excluded.messages, bytes = u.bytes + excluded.bytes
            returning org_id, bytes),
-         -- After their organization's row, whose lock keeps two batches from meeting here.
+         -- After the organization's row, whose lock serializes two batches.
          sent as (
            insert into email.received_sender as s (org_id, sender, day, bytes)
            select x.org, x.sender, clock.day, x.bytes

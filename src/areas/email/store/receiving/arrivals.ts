@@ -3,13 +3,13 @@ import { rows, run, type Tx } from '../../../../kernel/db/index.ts';
 import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../../kernel/jobs/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import type { Envelope } from '../../rules/receiving.ts';
-import type { WantedHere } from '../queue.ts';
+import type { LocalClaim } from '../queue.ts';
 
-// What has arrived: taken by organizations in turn under leases, and gone once it was told. store/arrivals-taken.ts writes it.
+// The queue of received mail: claimed under leases with organizations in turn, and deleted when the event is written.
 
 const queue: Queue = { table: sql`email.arrival`, idType: sql`bigint` };
 
-/** Organizations for which something has arrived, from the one after `after` on. */
+/** Organizations with waiting arrivals, after `after`. */
 export const findOrgs = (tx: Tx, after: string): Promise<string[]> => orgsAfter(tx, queue, { which: sql`true`, org: sql`q.org_id`, after });
 
 const ArrivalRow = Type.Object({
@@ -31,7 +31,7 @@ const ArrivalRow = Type.Object({
 });
 export type ArrivalRow = Static<typeof ArrivalRow>;
 
-export const claimArrivals = (tx: Tx, wanted: WantedHere): Promise<ArrivalRow[]> =>
+export const claimArrivals = (tx: Tx, wanted: LocalClaim): Promise<ArrivalRow[]> =>
   claimFairly(tx, ArrivalRow, queue, {
     ...wanted,
     which: sql`(q.node is null or q.node = ${wanted.node}) and q.id <> all(${wanted.held}::bigint[])`,
@@ -43,7 +43,7 @@ export const claimArrivals = (tx: Tx, wanted: WantedHere): Promise<ArrivalRow[]>
 
 export const renewArrivals = (tx: Tx, leased: readonly (Leased & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 
-/** Later, by whoever can. For a day that counts as no attempt: nobody has read it, so it has ended nobody who did. */
+/** Releases leases for a later attempt by any process. For a day this counts as no attempt: the message was not read, so it terminated no thread. */
 export const putBack = (tx: Tx, leased: readonly Leased[], inSeconds: number) => run(tx)`
   update email.arrival a
      set lease = null, lease_until = null, run_at = kernel.now() + make_interval(secs => ${inSeconds}),
@@ -51,7 +51,7 @@ export const putBack = (tx: Tx, leased: readonly Leased[], inSeconds: number) =>
     from unnest(${leased.map((l) => l.id)}::bigint[], ${leased.map((l) => l.lease)}::uuid[]) as l(id, lease)
    where a.id = l.id and a.lease = l.lease`;
 
-/** An arrival that was read, and what is known of its message now; of a report the log shows nothing here. */
+/** A read arrival with the header fields of its message; a report has none. */
 export type ReadRow = { arrival: number; lease: string; route: string | null } & Partial<{
   id: string;
   sender: string;
@@ -59,18 +59,21 @@ export type ReadRow = { arrival: number; lease: string; route: string | null } &
   copies: readonly string[];
   subject: string | null;
   message_id: string;
-  /** Why it could not be read. */
+  /** Why it could not be read completely. */
   error: string | null;
 }>;
 
-const OursRow = Type.Object({ id: Type.Integer(), is_routed: Type.Boolean() });
+const DeletedArrivalRow = Type.Object({ id: Type.Integer(), is_routed: Type.Boolean() });
 
 /**
- * Those that are still ours are gone from here on, and whoever asks tells of them in this transaction; what was read of them is in the log. What came by
- * a route that was deleted will never be told, and has failed. A route that is still there stays until the transaction ends: with it an endpoint could
- * go before it is told.
+ * Deletes arrivals whose lease is still valid and writes their header fields to the log; the caller writes their events in the same transaction.
+ * Mail of a deleted route fails, since no endpoint gets it. Existing routes are locked until the transaction ends, so that their endpoint cannot be
+ * deleted before the event is written.
  */
-export const takeOut = (tx: Tx, read: readonly ReadRow[], routeGone: string): Promise<Static<typeof OursRow>[]> => rows(tx, OursRow)`
+export const takeOut = (tx: Tx, read: readonly ReadRow[], routeGone: string): Promise<Static<typeof DeletedArrivalRow>[]> => rows(
+  tx,
+  DeletedArrivalRow,
+)`
   with read as materialized (
          select * from json_to_recordset(${JSON.stringify(read)}::json) as r(
                 arrival bigint, lease uuid, route text, id text, sender text, recipients text[], copies text[], subject text, message_id text, error text)),
@@ -85,10 +88,10 @@ export const takeOut = (tx: Tx, read: readonly ReadRow[], routeGone: string): Pr
            from ours o where o.route is not null and m.id = o.id and m.direction = 'receive')
   select arrival as id, is_routed from ours`;
 
-/** A plan that was made while there were few rows would read all of them, until PostgreSQL has counted them again. Holds for the transaction. */
+/** For this transaction. A plan from a small table would scan it, until PostgreSQL updates its statistics. */
 export const findByIndex = (tx: Tx) => run(tx)`set local enable_seqscan = off`;
 
-/** What the endpoints of received messages answered decides what became of them: those deliveries, now that they are done. */
+/** Sets the state of received messages from their finished deliveries. */
 export const settleReceived = (tx: Tx, deliveries: readonly number[]): Promise<number> => run(tx)`
   update email.message m
      set state = d.state, state_at = kernel.now(), last_error = case when d.state = 'failed' then d.last_error else m.last_error end
@@ -99,6 +102,6 @@ export const settleReceived = (tx: Tx, deliveries: readonly number[]): Promise<n
 
 const CountRow = Type.Object({ kind: Type.String(), arrivals: Type.Integer() });
 
-/** What waits to be read. */
-export const arrivalFigures = (tx: Tx) => rows(tx, CountRow)`
+/** Arrivals that wait to be read, by kind. */
+export const countWaitingArrivals = (tx: Tx) => rows(tx, CountRow)`
   select case when route_id is null then 'report' else 'mail' end as kind, count(*)::int as arrivals from email.arrival group by 1`;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../../kernel/db/index.ts';
 
-// Everything that a batch of accepted messages asks and writes.
+// Queries and inserts of a submission batch.
 
 const AccountRow = Type.Object({
   org_id: Type.String(),
@@ -14,11 +14,11 @@ const AccountRow = Type.Object({
 const FoundRow = Type.Object({
   now: Type.String(),
   midnight_in: Type.Integer(),
-  /** What these organizations have sent today, locked until the end of the transaction, and whether they may send at all. */
+  /** Today's usage, locked until the transaction ends, with quota and pause. */
   accounts: Type.Array(AccountRow),
-  /** Which of these addresses get no mail of their organization. */
+  /** Suppressed addresses of the batch. */
   suppressed: Type.Array(Type.Object({ org_id: Type.String(), address: Type.String() })),
-  /** Which of these domains still send, locked against being deleted before these messages are there. */
+  /** Verified domains of the batch, locked against deletion. */
   domains: Type.Array(Type.String()),
 });
 
@@ -28,7 +28,7 @@ export interface Asked {
   addresses: readonly { org: string; folded: string }[];
 }
 
-/** Everything that a batch is judged by, in one statement: as several they cost more than all that they do. */
+/** Reads the state that decides about a batch, in one statement, since several would cost more than their work. */
 export const askForBatch = async (tx: Tx, { orgs, domains, addresses }: Asked): Promise<Static<typeof FoundRow>> =>
   (await row(tx, FoundRow)`
     with clock as materialized (select kernel.now() as now),
@@ -55,7 +55,7 @@ export const askForBatch = async (tx: Tx, { orgs, domains, addresses }: Asked): 
 
 const KeyRow = Type.Object({ org_id: Type.String(), key: Type.String() });
 
-/** Which of these keys were not used in the last day: they are ours from now on. */
+/** Claims idempotency keys that were not used in the last 24 h, and returns them. */
 export const claimKeys = (tx: Tx, keys: readonly { org: string; key: string; fingerprint: Buffer }[]) => rows(tx, KeyRow)`
   insert into email.submission as s (org_id, key, fingerprint, message_ids, created_at)
   select k.org, k.key, k.fingerprint, '{}', kernel.now()
@@ -66,17 +66,17 @@ export const claimKeys = (tx: Tx, keys: readonly { org: string; key: string; fin
        where s.created_at < excluded.created_at - interval '24 hours'
   returning s.org_id, s.key`;
 
-const MadeRow = Type.Object({
+const SubmissionRow = Type.Object({
   org_id: Type.String(),
   key: Type.String(),
   fingerprint: Type.Unsafe<Buffer>({}),
   message_ids: Type.Array(Type.String()),
   header_ids: Type.Array(Type.String()),
 });
-export type MadeRow = Static<typeof MadeRow>;
+export type MadeRow = Static<typeof SubmissionRow>;
 
-/** What these keys made before. */
-export const findMade = (tx: Tx, keys: readonly { org: string; key: string }[]): Promise<MadeRow[]> => rows(tx, MadeRow)`
+/** Earlier submissions with these idempotency keys. */
+export const findMade = (tx: Tx, keys: readonly { org: string; key: string }[]): Promise<MadeRow[]> => rows(tx, SubmissionRow)`
   select s.org_id, s.key, s.fingerprint, s.message_ids,
          array(select coalesce(m.message_id, '') from unnest(s.message_ids) with ordinality i(id, n) left join email.message m on m.id = i.id order by i.n) as header_ids
     from email.submission s
@@ -119,24 +119,29 @@ export interface NewRecipient {
   lease: string | null;
 }
 
-const BornRow = Type.Object({ id: Type.Integer(), message_id: Type.String(), address: Type.String(), is_open: Type.Boolean() });
+const InsertedRecipientRow = Type.Object({
+  id: Type.Integer(),
+  message_id: Type.String(),
+  address: Type.String(),
+  is_open: Type.Boolean(),
+});
 
 export interface NewBatch {
   messages: readonly NewMessage[];
   recipients: readonly NewRecipient[];
   leaseSeconds: number;
-  /** The segment that bytes of it are in, if any. */
+  /** The segment with bytes of this batch, if any. */
   segment: string | undefined;
 }
 
 /**
- * The rows of a batch, in one statement. Recipients with a lease are born under it: whoever holds it goes on with them at once. `is_open` is false if
- * the segment was sealed meanwhile: then what was just added to it does not count.
+ * Inserts a batch in one statement. Recipients with a lease belong to its holder, which sends them at once. `is_open` is false if the segment was
+ * sealed meanwhile; then the bytes just appended do not count.
  */
 export function insertBatch(tx: Tx, at: string, { messages, recipients, leaseSeconds, segment = '' }: NewBatch) {
   const accepted = new Map<string, number>();
   for (const { org_id } of recipients) accepted.set(org_id, (accepted.get(org_id) ?? 0) + 1);
-  return rows(tx, BornRow)`
+  return rows(tx, InsertedRecipientRow)`
     with message as (
            insert into email.message (org_id, id, direction, state, state_at, created_at, scheduled_at, door, domain_id, send_key_id, sender, recipients,
                                       copies, subject, message_id, tags, body_key, body_offset, body_bytes, header_bytes, body_hash)
@@ -159,7 +164,7 @@ export function insertBatch(tx: Tx, at: string, { messages, recipients, leaseSec
     returning id, message_id, address, (${segment} = '' or exists (select from open)) as is_open`;
 }
 
-/** What keys made; those that made nothing are free again. */
+/** Stores the message ids of idempotency keys; keys without messages are released. */
 export const keepMade = (tx: Tx, made: readonly { org: string; key: string; ids: readonly string[] }[]): Promise<number> => run(tx)`
   with made as (select * from json_to_recordset(${JSON.stringify(made)}::json) as m(org text, key text, ids text[])),
        freed as (delete from email.submission s using made m where s.org_id = m.org and s.key = m.key and cardinality(m.ids) = 0)

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../../kernel/db/index.ts';
 
-// What an organization has stored of each sender, and how it is freed.
+// Storage used by each sender of received mail, and how it is freed.
 
 const SenderRow = Type.Object({ sender: Type.String(), bytes: Type.Integer() });
 
-/** Those that take most of the last 30 days' room. */
+/** The senders with the most bytes of the last 30 days. */
 export const listSenders = (tx: Tx, org: string, limit: number): Promise<Static<typeof SenderRow>[]> => rows(tx, SenderRow)`
   select sender, sum(bytes)::bigint as bytes from email.received_sender
    where org_id = ${org} and day >= (kernel.now() at time zone 'UTC')::date - 30
@@ -14,8 +14,8 @@ export const listSenders = (tx: Tx, org: string, limit: number): Promise<Static<
 const FreedRow = Type.Object({ messages: Type.Integer(), bytes: Type.Integer() });
 
 /**
- * Forgets the content of finished messages of one sender, and counts them no more. Large ones are objects that no row names then, and are swept;
- * the others go with their segment. Messages stay in the log. `overhead`: what each was counted with beside its bytes.
+ * Drops the content of finished messages of one sender and subtracts it from the usage. Objects of large messages lose their row and are swept; other
+ * content goes with its segment. The messages stay in the log. `overhead`: bytes that each message counted in addition to its size.
  */
 export const freeReceived = async (
   tx: Tx,

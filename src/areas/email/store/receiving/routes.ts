@@ -21,11 +21,11 @@ export const lockRoute = (tx: Tx, org: string, id: string): Promise<RouteRow | u
 
 const CountRow = Type.Object({ n: Type.Integer() });
 
-/** The domain is locked by whoever asks, so the answer holds until the transaction ends. */
+/** The caller holds the domain's lock, so the count stays valid until the transaction ends. */
 export const countRoutes = async (tx: Tx, domainId: string): Promise<number> =>
   (await row(tx, CountRow)`select count(*)::int as n from email.route where domain_id = ${domainId}`)!.n;
 
-/** Undefined: the domain has such a pattern already. */
+/** Undefined: the domain already has this pattern. */
 export const insertRoute = (
   tx: Tx,
   org: string,
@@ -42,7 +42,7 @@ export const deleteRoutesOf = (tx: Tx, org: string, domainId: string) =>
 
 const PatternRow = Type.Object({ pattern: Type.String(), name: Type.String() });
 
-/** A route that leads to this endpoint, if there is one. */
+/** A route to this endpoint, if any. */
 export const routeTo = (tx: Tx, org: string, endpointId: string) => row(tx, PatternRow)`
   select r.pattern, d.name from email.route r join email.domain d on d.id = r.domain_id
    where r.org_id = ${org} and r.endpoint_id = ${endpointId} order by r.id limit 1`;
@@ -56,7 +56,7 @@ const ReceivingRow = Type.Object({
 });
 export type ReceivingRow = Static<typeof ReceivingRow>;
 
-/** A domain by its name, with everything that decides whether it takes a recipient. */
+/** A domain by name with everything that decides about a recipient. */
 export const receivingByName = (tx: Tx, name: string): Promise<ReceivingRow | undefined> => row(tx, ReceivingRow)`
   select d.org_id, d.id, d.send_state, d.receive_state,
          coalesce((select json_agg(json_build_object('id', r.id, 'pattern', r.pattern, 'endpoint_id', r.endpoint_id)) from email.route r where r.domain_id = d.id), '[]'::json) as routes
@@ -64,7 +64,7 @@ export const receivingByName = (tx: Tx, name: string): Promise<ReceivingRow | un
 
 const ReportedRow = Type.Object({ org_id: Type.String(), message_id: Type.String(), domain_id: Type.String() });
 
-/** The sent message that a recipient belongs to, if it came from this domain. */
+/** The sent message of a recipient, if it was sent from this domain. */
 export const reportedBy = (tx: Tx, recipient: number, domain: string): Promise<Static<typeof ReportedRow> | undefined> => row(
   tx,
   ReportedRow,

@@ -4,7 +4,7 @@ import { dsn } from '../feedback/mails.ts';
 
 const commands: Record<string, string> = { mail: 'MAIL FROM', rcpt: 'RCPT TO', data: 'DATA', dot: 'end of DATA' };
 
-/** Whether a refusal suppresses its recipient: said to us, and in a report that names the command, or has lost it (an empty stage). */
+/** Whether a refusal suppresses its recipient: as a reply, in a report with the command, and in one without it (empty stage). */
 export function hardness(line: string, stage = 'rcpt'): { reply: boolean; report: boolean } {
   const [, code, enhanced, text] = /^(\d{3})[ -](?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
   const reply = judgeReply({ code: Number(code), enhanced, text: text!, stage });
@@ -16,7 +16,7 @@ export function hardness(line: string, stage = 'rcpt'): { reply: boolean; report
   return { reply: reply.bounceType === 'hard', report: said!.bounceType === 'hard' };
 }
 
-/** Of many refusals the ones that are judged otherwise than all of them should be. */
+/** The refusals whose classification differs from the expected one. */
 export function judgedOtherwise(lines: string, isHard: boolean, stage = 'rcpt'): string[] {
   return lines
     .trim()

@@ -8,7 +8,7 @@ import { readMailbox, showMailbox, Unusable } from '../../rules/address.ts';
 const hello: EmailSend = { from: 'Ada <ada@example.com>', to: ['bob@far.example'], subject: 'hello', text: 'hi' };
 const content = 'aGk=';
 
-test('what cannot be sent is refused with a sentence', async (t) => {
+test('an invalid message is refused with a sentence', async (t) => {
   const refused: [what: Partial<EmailSend>, sentence: RegExp, status?: number][] = [
     [{ from: 'ada' }, /^from must be an address/],
     [{ from: 'ada@example.com, eve@evil.example' }, /^from must/],

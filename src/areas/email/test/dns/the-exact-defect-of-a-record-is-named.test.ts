@@ -41,12 +41,12 @@ test('a DKIM key is compared by its bytes', () => {
   assert.equal(txt(ed, 'v=DKIM1; k=ed25519; p=ZWQga2V5'), 'found');
   assert.equal(txt(ed, 'v=DKIM1; p=ZWQga2V5'), 'mismatch wrong_value', 'an ed25519 key that calls itself RSA');
   assert.equal(txt(rsa, 'v=DKIM1; k=rsa; p='), 'mismatch wrong_value', 'revoked');
-  assert.equal(txt(rsa, '"v=DKIM1; k=rsa; p=cnNhIGtleSBieXRlcw=="'), 'mismatch wrong_value', 'in quotes that somebody typed');
+  assert.equal(txt(rsa, '"v=DKIM1; k=rsa; p=cnNhIGtleSBieXRlcw=="'), 'mismatch wrong_value', 'in typed quotes');
   assert.equal(txt(rsa, 'v=DKIM1; k=rsa; p=cnNhIGtleSBieXRlcw==', 'v=DKIM1; k=rsa; p=b2xk'), 'mismatch multiple_records');
   assert.equal(txt(rsa, `v=DKIM1;${' '.repeat(60_000)}x`), 'mismatch wrong_value', 'and a hostile one takes no time');
 });
 
-test('the return path leads here, and nowhere else', () => {
+test('the return path’s MX is our host alone', () => {
   assert.equal(mail([10, 'mx.host.example']), 'found');
   assert.equal(mail([0, 'mx.host.example']), 'found', 'the only one is the first one');
   assert.equal(mail([10, 'mx.host.example'], [20, 'mx.other.example']), 'mismatch extra_mx');
@@ -54,7 +54,7 @@ test('the return path leads here, and nowhere else', () => {
   assert.equal(mail(), 'missing nodata');
 });
 
-test('SPF permits this host among whatever else', () => {
+test('SPF may permit our host beside other mechanisms', () => {
   assert.equal(txt(spf, 'v=spf1 a:mx.host.example ~all'), 'found');
   assert.equal(txt(spf, 'V=SPF1  include:other.example  +a:MX.host.example.  -all'), 'found');
   assert.equal(txt(spf, 'v=spf1 mx -all'), 'found', 'the MX of that name is this host');
@@ -65,7 +65,7 @@ test('SPF permits this host among whatever else', () => {
   assert.equal(txt(spf, 'v=spf1 mx -all', 'v=spf1 a:mx.host.example -all'), 'mismatch multiple_records');
 });
 
-test('any DMARC policy will do, and none is needed', () => {
+test('any DMARC policy is accepted, and none is required', () => {
   assert.equal(txt(dmarc, 'v=DMARC1; p=reject; rua=mailto:x@example.com'), 'found');
   assert.equal(txt(dmarc, 'v=DMARC1'), 'mismatch wrong_value');
   const others = [
@@ -83,7 +83,7 @@ test('any DMARC policy will do, and none is needed', () => {
   assert.equal(findingOf(observed.with(3, observeRecord(mx, answer('MX', [])))), 'missing');
 });
 
-test('an alias is fine where it leads to the right text, and named where it does not', () => {
+test('an alias to the right record is accepted, and any other is reported', () => {
   const aliases = ['keys.other.example'];
   assert.equal(judge(rsa, answer('TXT', ['v=DKIM1; p=cnNhIGtleSBieXRlcw=='], { aliases })), 'found');
   assert.equal(judge(rsa, answer('TXT', ['v=DKIM1; p=b2xk'], { aliases })), 'mismatch cname_conflict');
@@ -94,7 +94,7 @@ test('an alias is fine where it leads to the right text, and named where it does
   assert.equal(judge(rsa, answer('TXT', [], { outcome: 'nxdomain' })), 'missing nxdomain');
 });
 
-test('mail comes here when our host stands alone at the lowest preference', () => {
+test('the inbound MX is found when our host is alone at the lowest preference', () => {
   const at = (preference: number, exchange = 'mx.host.example') => ({ preference, exchange });
   const outcome = (...found: unknown[]) => {
     const { outcome: came, reason } = observeRecord(inbound, answer('MX', found));

@@ -8,7 +8,7 @@ import { withDns } from './published.ts';
 
 const Fate = Type.Object({ id: Type.String(), state: Type.String(), last_error: Type.Union([Type.String(), Type.Null()]) });
 
-test('mail of a deleted domain fails with a reason, and nobody else’s does', async (t) => {
+test('mail of a deleted domain fails with a reason, and no other mail does', async (t) => {
   const { qd } = await withDns(t);
   const { owner, app } = qd;
   const domain = (await owner.post('/email/domains', { name: 'example.com' })).body;
@@ -19,7 +19,7 @@ test('mail of a deleted domain fails with a reason, and nobody else’s does', a
         insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, sender, recipients, copies, message_id,
                                    body_offset, body_bytes, header_bytes, body_hash)
         values (${owner.orgId}, ${id}, 'send', ${state}, kernel.now(), kernel.now(), 'http', ${domainId}, 'a@example.com', '{}', '{}', ${id}, 0, 1, 1, '')`;
-      // Due tomorrow, or in somebody's hands until then: nobody here sends it meanwhile.
+      // Due tomorrow, or leased until then, so that no worker sends it during the test.
       for (const fate of fates)
         await run(tx)`
           insert into email.recipient (org_id, message_id, address, folded, state, state_at, run_at, lease, lease_until, done_at)

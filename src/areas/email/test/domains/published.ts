@@ -10,7 +10,7 @@ export interface DnsRecordView {
   priority?: number;
 }
 
-/** A server that has a name, with a DNS of its own. */
+/** A server with a public mail host and its own DNS. */
 export async function withDns(
   t: TestContext,
   env: Record<string, string> = {},
@@ -24,7 +24,7 @@ export async function withDns(
   return { qd, dns };
 }
 
-/** Puts records into the DNS, as their owner would. */
+/** Publishes records in the test DNS. */
 export function publish({ zone }: FakeDns, records: readonly DnsRecordView[]) {
   for (const { type, name, value, priority } of records) {
     const at = typeof zone[name] === 'object' ? zone[name] : {};
@@ -32,7 +32,7 @@ export function publish({ zone }: FakeDns, records: readonly DnsRecordView[]) {
   }
 }
 
-/** A domain whose records all stand there, and are found. */
+/** A domain with all records published and verified. */
 export async function verifiedDomain(qd: Quarterdeck, dns: FakeDns, who: Someone, name: string) {
   const { body } = await who.post('/email/domains', { name });
   publish(dns, body.dnsRecords);

@@ -52,7 +52,7 @@ test('an organization is paused by three complaints of verified reporters, and b
     // SPF passes for a domain that is not the reporter's.
     [forged, 'eve@stranger.example', /^neither DKIM nor SPF/],
     [await sign(forged, 'stranger.example'), '', /^neither DKIM nor SPF/],
-    // A signature over the beginning of the body leaves the rest to anybody.
+    // A signature over the beginning of the body does not protect the rest.
     [await sign(forged, 'far.example', { maxBodyLength: 10 }), '', /^neither DKIM nor SPF/],
     [forged.replace('From:', 'From: <a@other.example>\r\nFrom:'), 'x@other.example', /^the report has no From, or more than one$/],
     [await sign(forged.replace('feedback@far', 'feedback@away'), 'away.example'), '', /^the DNS did not say whether away\.example/],

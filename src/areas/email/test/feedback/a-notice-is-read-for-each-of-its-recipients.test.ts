@@ -11,7 +11,7 @@ const daemons = (...text: string[]) => notice('MAILER-DAEMON@far.example', 'fail
 
 const say = (mail: Buffer) => readReport(mail).recipients.map(({ address, bounceType }) => `${address ?? ''} ${bounceType}`.trim());
 
-test('a session belongs to the recipient it names, not to the one named last', () => {
+test('a transcript belongs to the recipient that it names, not to the last one named', () => {
   const words = [
     '   ----- The following addresses had permanent fatal errors -----',
     '<bob@far.example>',
@@ -30,7 +30,7 @@ test('a session belongs to the recipient it names, not to the one named last', (
   assert.equal(say(daemons(...words))[0], 'bob@far.example hard');
 });
 
-test('a session below a heading is that recipient’s, whatever it names', () => {
+test('a transcript below a heading belongs to that recipient', () => {
   const courier = ['<bob@far.example>:', '>>> RCPT TO:<bob@far.example>', '<<< 550 User unknown.', ''];
   const later = ['<eve@far.example>:', '>>> DATA', '<<< 550 Unknown user eve@far.example', ''];
   assert.deepEqual(say(daemons(...courier, ...later)), ['bob@far.example hard', 'eve@far.example block']);
@@ -38,13 +38,13 @@ test('a session below a heading is that recipient’s, whatever it names', () =>
   assert.deepEqual(say(daemons(...hunter, '550 no mailbox here by that name (#5.1.1)')), ['bob@far.example soft', 'eve@far.example hard']);
 });
 
-test('addresses that are named one below the other share what is said of them', () => {
+test('addresses listed one below the other share their reason', () => {
   const words = ['Delivery to the following recipients failed permanently:', '', '     bob@far.example', '     eve@far.example', ''];
   const mail = daemons(...words, 'The error that the other server returned was:', '550 5.1.1 User unknown');
   assert.deepEqual(say(mail), ['bob@far.example hard', 'eve@far.example hard']);
 });
 
-test('what is said may stand before the address', () => {
+test('the reason may precede the address', () => {
   const mail = daemons(
     'User mailbox exceeds allowed size: bob@far.example',
     'Unknown user: eve@far.example',
@@ -59,19 +59,19 @@ test('a notice does not end where it speaks of "your message"', () => {
   assert.deepEqual(say(mail), ['bob@far.example hard']);
 });
 
-test('what scanned a notice on its way says nothing of the mailbox', () => {
+test('a scanner’s footer says nothing about the mailbox', () => {
   const mail = daemons('<bob@far.example>: 550 5.1.1 unknown user', '', '-- ', 'This message was scanned for viruses and spam.');
   assert.deepEqual(say(mail), ['bob@far.example hard']);
 });
 
-test('a short reply is enough where it says something, whatever stands around it', () => {
+test('a short specific reply outweighs the text around it', () => {
   const mail = dsn({ address: 'bob@far.example', diagnostic: '550 User unknown' })
     .toString()
     .replace('This is the mail system', 'Causes: a full mailbox, a disabled account, an unknown user, a message too large.\r\n$&');
   assert.deepEqual(say(Buffer.from(mail)), ['bob@far.example hard']);
 });
 
-test('the command that was refused is told in several ways', () => {
+test('the refused command is recognized in several forms', () => {
   const qmail = (how: string) =>
     daemons('<bob@far.example>:', `192.0.2.7 ${how}`, 'Remote host said: 550 no such user', 'Giving up on 192.0.2.7.');
   assert.deepEqual(say(qmail('does not like recipient.')), ['bob@far.example hard']);
@@ -82,7 +82,7 @@ test('the command that was refused is told in several ways', () => {
   assert.deepEqual(say(daemons('Rejected <bob@far.example> (Error following RCPT command): [550 no such user]')), ['hard']);
 });
 
-test('what is said of the sender is not said of the recipient; what is said of a domain holds at any time', () => {
+test('a refusal of the sender is no refusal of the recipient; a missing domain counts at any stage', () => {
   const qmail = (did: string, reply: string) => say(daemons('<bob@far.example>:', did, `Remote host said: ${reply}`));
   assert.deepEqual(qmail('Connected to 192.0.2.1 but sender was rejected.', '550 5.1.1 User unknown'), ['bob@far.example block']);
   assert.deepEqual(qmail('Connected to 192.0.2.1 but sender was rejected.', '551 User has moved'), ['bob@far.example block']);
@@ -90,12 +90,12 @@ test('what is said of the sender is not said of the recipient; what is said of a
   assert.deepEqual(qmail('192.0.2.1 failed after I sent the message.', '550 5.1.0 Address rejected'), ['bob@far.example block']);
 });
 
-test('a notice with several possible causes makes no recipient unknown', () => {
+test('a notice with several causes does not make the recipient unknown', () => {
   const words = 'We could not deliver it: the address may not exist, or you are not known to its owner. The address is invalid.';
   assert.notDeepEqual(say(daemons(words)), ['hard']);
 });
 
-test('mail from the empty sender with a code is a report; an answer by a person is none', () => {
+test('mail with an empty return path and a code is a report; a person’s reply is none', () => {
   const words = ['<bob@far.example>: 550 5.1.1 no such user here'];
   const kindOf = (path: string, mail: Buffer) => readReport(Buffer.concat([Buffer.from(`Return-Path: <${path}>\r\n`), mail])).kind;
   assert.equal(kindOf('', notice('no-reply@far.example', 'Nyaan', ...words)), 'delivery');
@@ -105,7 +105,7 @@ test('mail from the empty sender with a code is a report; an answer by a person 
   assert.equal(kindOf('x@far.example', notice('x@far.example', '=?utf-8?b?6YCA5L+h?=', ...words)), 'delivery');
 });
 
-test('a reply about an invalid recipient answers RCPT, also where the report does not say so', () => {
+test('“invalid recipient” answers RCPT, also in a report that lost the command', () => {
   assert.deepEqual(say(dsn({ address: 'bob@far.example', status: '5.0.0', diagnostic: '550 Invalid Recipient' })), [
     'bob@far.example hard',
   ]);
@@ -113,17 +113,17 @@ test('a reply about an invalid recipient answers RCPT, also where the report doe
   assert.deepEqual(say(others), ['bob@far.example block']);
 });
 
-test('a mailbox that is looked for after the dot may not be there either', () => {
+test('an unknown mailbox is recognized after the dot too', () => {
   const diagnostic = "554 delivery error: dd This user doesn\\'t have a far.example account (in reply to end of DATA command)";
   assert.deepEqual(say(dsn({ address: 'bob@far.example', status: '5.0.0', diagnostic })), ['bob@far.example hard']);
 });
 
-test('words for people that name a disabled mailbox are milder than the reply below them', () => {
+test('text about a disabled mailbox softens the reply below it', () => {
   const mail = daemons("The user's account is disabled.", '', '<bob@far.example>: 550 User unknown (in reply to RCPT TO command)');
   assert.deepEqual(say(mail), ['bob@far.example soft']);
 });
 
-test('advice about all that may be does not take back what a code says', () => {
+test('general advice does not override a code', () => {
   const mail = dsn({ address: 'bob@far.example', diagnostic: '550' })
     .toString()
     .replace('This is the mail system', 'Possible reasons: policies, attachments that are not allowed, a wrong address.\r\n$&');
@@ -144,7 +144,7 @@ test('a notice may begin with when "your mail" was sent', () => {
   assert.deepEqual(say(mail), ['bob@far.example hard']);
 });
 
-test('what is said of the name servers and in greetings is told apart', () => {
+test('name server failures and greeting refusals are told apart', () => {
   const gmail = (why: string) => daemons('     bob@far.example', '', 'Technical details of permanent failure:', why);
   assert.deepEqual(say(gmail('DNS Error: DNS server returned answer with no data')), ['bob@far.example hard']);
   assert.deepEqual(say(gmail('DNS Error: Could not contact DNS servers')), ['bob@far.example soft']);
@@ -174,7 +174,7 @@ test('a notice in JSON is read for each of its recipients, however its lines wer
   assert.deepEqual(say(mail('Transient', 'MailboxFull', gone)), ['eve@far.example soft']);
 });
 
-test('a report that a server passes on without a word is read; one that a person passes on, or speaks of, is not', () => {
+test('a report forwarded by a server is read; one forwarded or quoted by a person is not', () => {
   const report = dsn({ address: 'bob@far.example', diagnostic: '550 5.1.1 user unknown' });
   const passOn = (from: string, word: string) =>
     Buffer.concat([

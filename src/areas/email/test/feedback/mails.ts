@@ -1,4 +1,4 @@
-// Reports as mail servers write them, in our own words.
+// Reports in the formats of mail servers, written for these tests.
 
 const lines = (...text: string[]) => Buffer.from(`${text.join('\r\n')}\r\n`);
 
@@ -65,7 +65,7 @@ export const delay = (address = 'bob@far.example') =>
   dsn({ address, action: 'delayed', status: '4.4.1', diagnostic: '451 try again later' });
 export const success = (address = 'bob@far.example') => dsn({ address, action: 'delivered', status: '2.0.0' });
 
-/** RFC 5965. Without an address it is blackened, as many send it. */
+/** RFC 5965. Without an address the report is redacted, as many are. */
 export const complaint = (type = 'abuse', address?: string) =>
   lines(
     'From: <feedback@far.example>',
@@ -102,7 +102,7 @@ export const vacation = lines(
   'I no longer work for this company; user unknown, mailbox full, 550 5.1.1.',
 );
 
-/** A person who answers, whatever words they use. */
+/** A person's reply, in any words. */
 export const answer = lines(
   'From: Bob <bob@far.example>',
   'To: b+1.aa@bounce.example.com',
@@ -114,7 +114,7 @@ export const answer = lines(
 const plain = (subject: string, from: string, ...text: string[]) =>
   lines(`From: ${from}`, 'To: ada@example.com', `Subject: ${subject}`, '', ...text);
 
-/** What is said without a part for machines, and what it means. */
+/** Human-readable reports and their classification. */
 export const dialects: Record<string, { mail: Buffer; says: string }> = {
   qmail: {
     mail: plain(

@@ -4,7 +4,7 @@ import { takeReport } from '../../engine/feedback/index.ts';
 import { readReport } from '../../rules/report/index.ts';
 import type { Reporter } from '../../rules/report/reporter.ts';
 
-/** The recipient that the return path of this address would name. */
+/** The recipient of this address's return path. */
 export async function recipientOf({ app }: Quarterdeck, messageId: string, address: string): Promise<number> {
   const { rows } = await app.db.read((tx) =>
     tx.query(sql`select id::int as id from email.recipient where message_id = ${messageId} and folded = ${address.toLowerCase()}`),

@@ -17,7 +17,7 @@ const rowsOf = (plan: Plan): number => {
   return own + (plan.Plans ?? []).reduce((sum, each) => sum + rowsOf(each), 0);
 };
 
-/** How many rows of tables a store function's statements looked at, planned for any values as statements that are used often are. */
+/** Rows read by the statements of a store function, with generic plans, as for frequent statements. */
 export async function countLookedAt(tx: Tx, act: (tx: Tx) => Promise<unknown>): Promise<number> {
   let looked = 0;
   await tx.query(new Sql([`set plan_cache_mode = force_generic_plan`], []));

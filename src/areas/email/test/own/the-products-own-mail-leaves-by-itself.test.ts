@@ -6,8 +6,8 @@ import { NotDelivered } from '../../../../kernel/mail.ts';
 import { posture } from '../../index.ts';
 import { type LoggedMessage, mailScene } from '../mail-scene.ts';
 
-test('the product’s own mail leaves by itself once its sender’s domain is verified', async (t) => {
-  // Every five seconds it looks whether its sender's domain is verified.
+test('the product’s own mail is sent directly once its sender’s domain is verified', async (t) => {
+  // The sender's domain is checked every five seconds.
   const { setInterval } = globalThis;
   t.mock.method(globalThis, 'setInterval', (act: () => void, ms: number, ...rest: []) => setInterval(act, ms === 5_000 ? 50 : ms, ...rest));
   const { qd, sink } = await mailScene(
@@ -28,7 +28,7 @@ test('the product’s own mail leaves by itself once its sender’s domain is ve
   for (let tries = 0; !qd.app.mail.leaves() && tries < 200; tries++) await sleep(50);
   assert.equal(qd.app.mail.leaves(), true);
 
-  // No pause or suppression of an organization stops a page.
+  // A tenant's pause or suppression does not stop a page.
   await qd.app.db.write((tx) => posture.pauseSending(tx, operator(qd.owner.orgId), 'a test'));
   await qd.owner.post('/email/suppressions', { address: 'oncall@far.example' });
   const page = (id: string, to: string) =>
@@ -39,7 +39,7 @@ test('the product’s own mail leaves by itself once its sender’s domain is ve
   assert.match(taken!.data.toString(), /DKIM-Signature: [\s\S]*Message-ID: <page-1@example\.com>/i);
   assert.match(taken!.from, /@bounce\.example\.com$/);
 
-  // The caller learns of a refusal, and whether another attempt may help.
+  // The caller gets the refusal, and whether another attempt may help.
   await assert.rejects(
     page('page-2', 'gone@far.example'),
     (error) => error instanceof NotDelivered && error.lasting === 'for good' && /no such user/.test(error.message),
@@ -51,7 +51,7 @@ test('the product’s own mail leaves by itself once its sender’s domain is ve
   // A full mailbox is emptied some day.
   await assert.rejects(page('page-4', 'full@far.example'), (error) => error instanceof NotDelivered && error.lasting !== 'for good');
 
-  // In the log of the organization it is for, once each, without its content and without counting.
+  // Each mail appears once in its organization's log, without content, and counts in no quota.
   const { messages } = (await qd.owner.get('/email/messages')).body as {
     messages: (LoggedMessage & { id: string; door: string; to: string[] })[];
   };

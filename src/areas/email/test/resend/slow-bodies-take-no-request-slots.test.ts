@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sendKey } from '../sending-key.ts';
 
-test('bodies that do not come take none of the turns that their organization has', async (t) => {
+test('slow bodies hold none of their organization’s request slots', async (t) => {
   const server = await quarterdeck(t);
   const { secret } = await sendKey(server, server.owner);
   const { port } = new URL(server.url);

@@ -54,7 +54,7 @@ test('routes are made on armed domains, lead to endpoints of the organization, a
   );
 });
 
-test('a caller limited to one domain sees and changes only its routes', async (t) => {
+test('a member limited to one domain sees and changes only its routes', async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });
   const { owner } = qd;
   const { id: endpointId } = await endpointAt(owner, 'http://127.0.0.1:9/hook', 'email.bounced');

@@ -64,7 +64,7 @@ test('a session lasts as long as its key', async (t) => {
     assert.deepEqual(stored, []);
   });
 
-  await t.test('what the intake refuses is told in the words of SMTP', async () => {
+  await t.test('refusals of the intake become SMTP replies', async () => {
     const { Refusal } = await import('../../../../kernel/errors.ts');
     const { DatabaseUnavailable: DatabaseAway } = await import('../../../../kernel/db/index.ts');
     const { secret } = keys.mint();
