@@ -8,11 +8,7 @@ import { letter } from '../mail-scene.ts';
 import { sendingKey, sendKey } from '../sending-key.ts';
 import { submitBySmtp } from '../submit-by-smtp.ts';
 
-<<<<<<<< HEAD:src/areas/email/test/keys/a-key-revoked-while-its-mail-waits-submits-nothing.test.ts
 test('a send key revoked while its mail waits submits nothing and cancels nothing, by any protocol', async (t) => {
-========
-test('a send key that is revoked while its batch waits submits nothing and cancels nothing', async (t) => {
->>>>>>>> w-wmail2:src/areas/email/test/keys/a-key-revoked-during-a-batch-submits-nothing.test.ts
   const server = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api,smtp', QUARTERDECK_PUBLIC_URL: 'http://localhost' } });
   const { owner, url } = server;
   const key = await sendingKey(server);
@@ -50,11 +46,7 @@ test('a send key that is revoked while its batch waits submits nothing and cance
   const bySmtp = submitBySmtp(t, port, key.secret, ['bob@far.example']);
   let over = 0;
   for (const each of running) void each.finally(() => over++);
-<<<<<<<< HEAD:src/areas/email/test/keys/a-key-revoked-while-its-mail-waits-submits-nothing.test.ts
   await race.untilWaiting(7, () => over); // the revocation and two that cancel wait; a batch waits for no key
-========
-  await race.untilWaiting(7, () => over); // the revocation and two cancels wait; a batch does not wait for them
->>>>>>>> w-wmail2:src/areas/email/test/keys/a-key-revoked-during-a-batch-submits-nothing.test.ts
   assert.equal(over, 4);
   assert.match(await bySmtp, /^451 4\.3\.0 the rights of the send key are being changed/);
   await race.release();

@@ -4,11 +4,7 @@ import { test } from 'node:test';
 import { makeDomainCache } from '../../engine/domains/domain-cache.ts';
 import { publish, withDns } from '../domains/published.ts';
 
-<<<<<<<< HEAD:src/areas/email/test/keys/domain-lookups-are-cached.test.ts
 test('domain lookups are cached, and dropped when the domain changes', async (t) => {
-========
-test('domain lookups are cached until the domain changes', async (t) => {
->>>>>>>> w-wmail2:src/areas/email/test/keys/domain-lookups-are-cached-until-they-change.test.ts
   const { qd, dns } = await withDns(t, { QUARTERDECK_ROLES: 'api' });
   const { owner, app } = qd;
   const { id, dnsRecords } = (await owner.post('/email/domains', { name: 'example.com' })).body;

@@ -10,11 +10,7 @@ import { countLookedAt } from './rows-read.ts';
 const many = 20_000;
 const limit = 51;
 
-<<<<<<<< HEAD:src/areas/email/test/log/a-log-page-reads-few-extra-rows.test.ts
 test('a page of the log reads few rows beyond those it shows, with any filter', async (t) => {
-========
-test('a page of the log reads few other rows for any filter', async (t) => {
->>>>>>>> w-wmail2:src/areas/email/test/log/a-page-of-the-log-reads-few-other-rows.test.ts
   const { app, owner } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const org = owner.orgId;
   await app.db.write(async (tx) => {

@@ -9,11 +9,7 @@ import { countLookedAt } from './rows-read.ts';
 
 const counted = sql`select org_id, state, count(*)::int as recipients from email.recipient where done_at is null group by org_id, state order by org_id, state`;
 
-<<<<<<<< HEAD:src/areas/email/test/log/queue-counts-are-maintained-incrementally.test.ts
 test('queue counts are maintained by changes, not counted on request', async (t) => {
-========
-test('queue counts are kept by triggers, not counted on request', async (t) => {
->>>>>>>> w-wmail2:src/areas/email/test/log/queue-counts-are-kept-by-triggers.test.ts
   const { app, perform } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const insert = (tx: Tx, org: string, state: string, many: number, error: string | null = null) => run(tx)`
     insert into email.recipient (org_id, message_id, address, folded, state, state_at, run_at, last_error)

@@ -9,11 +9,7 @@ import { areas } from '../../../index.ts';
 
 after(stopOwnServer);
 
-<<<<<<<< HEAD:src/areas/email/test/log/queue-counts-stay-right-under-concurrent-writes.test.ts
 test('queue counts are right, though a server of the previous release writes while they are built', async (t) => {
-========
-test('queue counts are right although a server of the earlier release writes during the migration', async (t) => {
->>>>>>>> w-wmail2:src/areas/email/test/log/queue-counts-are-right-after-a-migration-under-load.test.ts
   const { connection, drop } = await freshDatabase({ empty: true });
   const [client, watching] = [new pg.Client(connection), new pg.Client(connection)];
   t.after(async () => {
