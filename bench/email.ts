@@ -10,13 +10,13 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../test/harness/free-port.ts';
 import { measureIdle, measureNeighbours, measureStalled } from './email/backlog.ts';
-import { measureBesideInbound, measureBesideWebhooks, measureLarge } from './email/beside.ts';
 import { measureBounces, withoutSisimai } from './email/bounces.ts';
-import { handIn } from './email/hand-in.ts';
-import { startOurs } from './email/ours.ts';
+import { measureBesideInbound, measureBesideWebhooks, measureLarge } from './email/contention.ts';
+import { measureRsaAlone, measureWhole, type WholeOptions } from './email/end-to-end.ts';
 import { startPostfix } from './email/peers.ts';
+import { startOurs } from './email/quarterdeck.ts';
+import { handIn } from './email/submit.ts';
 import { measureWebhooks } from './email/webhooks.ts';
-import { measureRsaAlone, measureWhole, type WholeOptions } from './email/whole.ts';
 
 const sessions = 20;
 const bytes = 5_120;

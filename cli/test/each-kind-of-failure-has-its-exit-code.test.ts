@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
-import { cliHere, runHere } from './here.ts';
+import { cliHere, runHere } from './cli-context.ts';
 import { cliOf, type Ran, run } from './support.ts';
 
 const failed = ({ code, stdout, stderr }: Ran, expected: number, sentence: RegExp) => {

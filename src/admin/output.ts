@@ -1,5 +1,5 @@
 /** `--json` for programs, a table for people. */
-export interface Shown {
+export interface OutputOptions {
   json?: boolean;
 }
 
@@ -22,7 +22,7 @@ export function printTable(rows: readonly Record<string, Cell>[], nothing: strin
     );
 }
 
-export const printRows = (options: Shown, rows: readonly Record<string, Cell>[], nothing: string): void =>
+export const printRows = (options: OutputOptions, rows: readonly Record<string, Cell>[], nothing: string): void =>
   options.json ? printJson(rows) : printTable(rows, nothing);
 
 const text = (cell: Cell): string => {

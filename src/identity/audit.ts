@@ -36,7 +36,8 @@ export async function auditEach(tx: Tx, actor: Actor, action: string, targets: r
   });
 }
 
-const portion = 1_000;
+const rowsPerDelete = 1_000;
 
 /** True when there may be more. */
-export const forgetSomeAudit = async (tx: Tx, days: number): Promise<boolean> => (await deleteOldAudit(tx, days, portion)) === portion;
+export const forgetSomeAudit = async (tx: Tx, days: number): Promise<boolean> =>
+  (await deleteOldAudit(tx, days, rowsPerDelete)) === rowsPerDelete;

@@ -4,7 +4,7 @@ import type { App } from '../kernel/app.ts';
 import { type Tx, withoutReachingOut } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
-import { type IdempotentRequest, remembered } from './idempotency.ts';
+import { type IdempotentRequest, withIdempotency } from './idempotency.ts';
 import type { Principal, User } from './principal.ts';
 import { reloadRevoking, reloadShared } from './rights-lock.ts';
 
@@ -55,7 +55,7 @@ export function context(call: Call): OpenCtx | Ctx {
   const { app, spec, principal, requestId, idempotencyKey } = call;
   const acting: Acting = { principal };
   const read: Ctx['read'] = (work) => app.db.read(work);
-  const write = writing(call, acting);
+  const write = makeWrite(call, acting);
   if (!principal?.user || spec.permission === 'none')
     return {
       app,
@@ -104,16 +104,16 @@ interface Acting {
  * A transaction that begins with the locks of the caller's rights and reads these again: a revocation that commits before the operation
  * does is obeyed, however long the operation waited. From then on `ctx` tells the rights that were found here.
  */
-const writing =
+const makeWrite =
   (call: Call, acting: Acting): Ctx['write'] =>
   async (work, { revokes = [] } = {}) => {
     const { app, spec, idempotent } = call;
-    const act = (tx: Tx) => withoutReachingOut(tx, () => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx)));
+    const act = (tx: Tx) => withoutReachingOut(tx, () => (idempotent ? withIdempotency(tx, idempotent, spec, () => work(tx)) : work(tx)));
     const { principal } = acting;
     if (!principal) return app.db.write(act);
     if (!revokes.length && principal.isLikelyUnchanged()) {
       try {
-        return await app.db.write((tx) => actMeanwhile(tx, principal, act));
+        return await app.db.write((tx) => actWhileReloading(tx, principal, act));
       } catch (error) {
         if (!(error instanceof RightsChanged)) throw error;
       }
@@ -133,7 +133,7 @@ class RightsChanged extends Error {}
  * Does the work while the rights are read again, which nearly always are as they were: so that this costs no round trip. Its statements follow
  * the reading, and none is answered before it: when the rights have changed, nothing was learnt, and all is undone.
  */
-async function actMeanwhile<T>(tx: Tx, principal: Principal, act: (tx: Tx) => Promise<T>): Promise<T> {
+async function actWhileReloading<T>(tx: Tx, principal: Principal, act: (tx: Tx) => Promise<T>): Promise<T> {
   const unchanged = reloadShared(tx, principal).then((found) => {
     if (found !== principal) throw new RightsChanged();
   });

@@ -10,10 +10,10 @@ import { hashText, type Kind, kindOf } from './token-format.ts';
 export interface Presented {
   kind: Kind;
   hash: string;
-  place: string;
+  cacheKey: string;
 }
 
-const presentedAs = (kind: Kind, hash: string): Presented => ({ kind, hash, place: `${kind} ${hash}` });
+const presentedAs = (kind: Kind, hash: string): Presented => ({ kind, hash, cacheKey: `${kind} ${hash}` });
 
 /** Undefined for a malformed key. */
 export function recognize(key: string): Presented | undefined {
@@ -77,7 +77,7 @@ export interface Principals {
   findByHash(kind: Kind, hash: Buffer, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
 }
 
-interface Remembered {
+interface CachedPrincipal {
   kind: Kind;
   /** Of the key it was loaded for. Rights are believed only if it is the one that was presented, whatever a cache answers. */
   hash: string;
@@ -89,19 +89,19 @@ interface Remembered {
 const unknownTtlMs = 5_000;
 
 export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<Kind, Loader>>): Principals {
-  const cache = caches.make<Remembered>();
+  const cache = caches.make<CachedPrincipal>();
   cache.onDrop(({ abort }) => abort.abort());
 
   const look = (presented: Presented, ask: Ask | undefined) => {
-    const known = cache.peek(presented.place);
-    return known ? believe(presented, known) : loadOnce(presented, ask);
+    const known = cache.peek(presented.cacheKey);
+    return known ? principalIfSameKey(presented, known) : loadOnce(presented, ask);
   };
   const loadOnce = (presented: Presented, ask: Ask | undefined) => {
-    const { kind, hash, place } = presented;
+    const { kind, hash, cacheKey } = presented;
     const load = loaders[kind];
     if (!load) return undefined;
     const lookup = async () => {
-      const found = await cache.get(place, async () => {
+      const found = await cache.get(cacheKey, async () => {
         const loaded = await db.read((tx) => load(tx, Buffer.from(hash, 'latin1')));
         const abort = new AbortController();
         if (!loaded?.principal || loaded.ttlMs <= 0)
@@ -109,9 +109,9 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
         const principal = asPrincipal(loaded.principal, loaded, { kind, hash, load, signal: abort.signal });
         return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs, tenant: principal.org.id };
       });
-      return believe(presented, found);
+      return principalIfSameKey(presented, found);
     };
-    return ask ? ask(place, lookup) : lookup();
+    return ask ? ask(cacheKey, lookup) : lookup();
   };
 
   return {
@@ -152,7 +152,7 @@ function asPrincipal(found: NonNullable<Loaded['principal']>, loaded: Loaded, so
   return principal;
 }
 
-const believe = ({ kind, hash }: Presented, found: Remembered | undefined): Principal | undefined =>
+const principalIfSameKey = ({ kind, hash }: Presented, found: CachedPrincipal | undefined): Principal | undefined =>
   (found?.hash === hash && found.kind === kind && found.principal) || undefined;
 
 /** What a principal's rights hang on; changing one of these drops it everywhere. */

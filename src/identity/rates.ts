@@ -1,7 +1,7 @@
 import { rateLimit, type Verdict } from './rate-limit.ts';
 
 /** An organization may ask as often as this many of its members together: one who asks without pause leaves the others nine tenths. */
-const membersWorth = 10;
+const orgToMemberRatio = 10;
 
 /** How often members may ask. Their tokens do not count: a freshly minted one finds what the others left. */
 export interface Rates {
@@ -12,7 +12,7 @@ export interface Rates {
 }
 
 /** Field by field, since it is made for every request. */
-const asOf = <W extends 'user' | 'organization'>({ allowed, remaining, resetSeconds }: Verdict, whose: W, perMinute: number) => ({
+const withOwner = <W extends 'user' | 'organization'>({ allowed, remaining, resetSeconds }: Verdict, whose: W, perMinute: number) => ({
   allowed,
   remaining,
   resetSeconds,
@@ -22,16 +22,18 @@ const asOf = <W extends 'user' | 'organization'>({ allowed, remaining, resetSeco
 
 export function makeRates(perMinute: number, monotonic?: () => number): Rates {
   const members = rateLimit(perMinute, monotonic);
-  const orgs = rateLimit(perMinute * membersWorth, monotonic);
+  const orgs = rateLimit(perMinute * orgToMemberRatio, monotonic);
   return {
     perMinute,
     take: (org, user) => {
       const all = orgs.take(org);
-      if (!all.allowed) return asOf(all, 'organization', orgs.perMinute);
+      if (!all.allowed) return withOwner(all, 'organization', orgs.perMinute);
       // Somebody in several organizations is counted in each by itself: what they do in one costs the others nothing.
       const own = members.take(`${org} ${user}`);
       if (!own.allowed) orgs.giveBack(org);
-      return own.allowed && all.remaining < own.remaining ? asOf(all, 'organization', orgs.perMinute) : asOf(own, 'user', perMinute);
+      return own.allowed && all.remaining < own.remaining
+        ? withOwner(all, 'organization', orgs.perMinute)
+        : withOwner(own, 'user', perMinute);
     },
   };
 }

@@ -24,14 +24,14 @@ export interface WantedLocks {
 /** The first statement of a transaction. `org` is part of the key: a caller who names another tenant's credential locks nothing of theirs. */
 export async function lockRights(tx: Tx, org: string, { shares = [], revokes = [] }: WantedLocks): Promise<void> {
   const locks = new Map<bigint, RightsLock>();
-  for (const topic of lockedOf(shares)) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: false });
+  for (const topic of lockedTopics(shares)) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: false });
   for (const topic of revokes) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: true });
   await lockInOrder(tx, inOrder([...locks.values()]));
 }
 
 /** The locks that a transaction shares which acts for a principal of these topics, in order, as PostgreSQL writes numbers. */
 export const sharedLocks = (org: string, topics: readonly string[]): string[] =>
-  inOrder([...new Set(lockedOf(topics).map((topic) => keyOf(org, topic)))].map((key) => ({ key, exclusive: false }))).map(({ key }) =>
+  inOrder([...new Set(lockedTopics(topics).map((topic) => keyOf(org, topic)))].map((key) => ({ key, exclusive: false }))).map(({ key }) =>
     String(key),
   );
 
@@ -75,7 +75,7 @@ async function checkRevoking(tx: Tx, org: string, topic: string): Promise<void> 
  * A principal may also be dropped for what it reaches, of which there can be thousands: these have no locks, and at most 12 are left. Whoever
  * changes what all of an organization may do locks the topic of its roles as well, so people share that one alone.
  */
-function lockedOf(topics: readonly string[]): string[] {
+function lockedTopics(topics: readonly string[]): string[] {
   const isPerson = topics.some((topic) => topic.startsWith('roles '));
   return topics.filter((topic) => (isPerson ? /^(credential|user|roles) / : /^(credential|user|org) /).test(topic));
 }

@@ -83,7 +83,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
     log,
     areas,
     database: { connection, direct: connection, embedded: true, isMigrated: Boolean(made), stop: async () => {} },
-    patienceMs,
+    poolGrowthDelayMs: patienceMs,
     strict: true,
   });
   const stop = once(async () => {

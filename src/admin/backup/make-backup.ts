@@ -5,13 +5,13 @@ import { audit, operator } from '../../identity/audit.ts';
 import { keyFile, readKeys } from '../../kernel/secrets.ts';
 import { version } from '../../kernel/version.ts';
 import { installation } from '../organization.ts';
-import { bytes, printJson, type Shown } from '../output.ts';
+import { bytes, type OutputOptions, printJson } from '../output.ts';
 import type { Session } from '../session.ts';
 import { backup } from './backup.ts';
 import { type Manifest, rowsIn } from './manifest.ts';
 import { withSegments } from './segments.ts';
 
-interface Wanted extends Shown {
+interface Wanted extends OutputOptions {
   withKey?: true;
   blobs: boolean;
   allowMissing?: true;

@@ -66,7 +66,7 @@ async function withoutTriggers(client: pg.Client, schemas: readonly string[], ac
 }
 
 /** Schemas of other programs that the backup holds, empty. A name that no area vouches for is left to be found unknown. */
-export async function makeGuests(client: pg.Client, areas: readonly AnyArea[], manifest: Manifest): Promise<string[]> {
+export async function makeForeignSchemas(client: pg.Client, areas: readonly AnyArea[], manifest: Manifest): Promise<string[]> {
   const made: string[] = [];
   for (const schema of new Set(manifest.tables.map((table) => table.schema))) {
     const guests = areas.find((area) => area.guests && new RegExp(area.guests.pattern).test(schema))?.guests;

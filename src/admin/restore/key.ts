@@ -5,13 +5,13 @@ import { checkMark, type KeyRing, keyFile, opensCanary, readKeys, writeKeys } fr
 import { damaged, keyCopy, type Manifest, manifestFile, markFile, markPurpose, tableFile } from '../backup/manifest.ts';
 
 /** The keys that belong to a backup, and what is still to do to have them here. */
-export interface SettledKey {
+export interface BackupKey {
   ring: KeyRing | undefined;
   place(): Promise<void>;
 }
 
 /** Decides before anything is touched whether the secrets of the backup can be opened here. */
-export async function settleKey(directory: string, manifest: Manifest, dataDir: string): Promise<SettledKey> {
+export async function findBackupKey(directory: string, manifest: Manifest, dataDir: string): Promise<BackupKey> {
   const file = keyFile(dataDir);
   const canary = await canaryIn(directory, manifest);
   const here = await readKeys(file);

@@ -4,7 +4,7 @@ import { forgetSomeAccounts } from '../../identity/engine/membership.ts';
 import { task } from '../../kernel/jobs/index.ts';
 
 /** Audit rows of long ago, links that nobody used, and accounts that belong nowhere: else whoever invites and removes without end would fill the table. */
-export const forgetLeft = task('organization.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
+export const deleteExpired = task('organization.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
   while (!signal.aborted && (await app.db.write(forgetSomeInvitations)));
   while (!signal.aborted && (await app.db.write(forgetSomeAccounts)));
   const { audit_days } = app.config;

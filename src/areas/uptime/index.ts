@@ -28,7 +28,7 @@ import { namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
 
 export * as agentRegistry from './engine/agent-registry.ts';
-export { type Observed, observedOf } from './engine/observed.ts';
+export { observedOf, type ServiceAvailability } from './engine/service-availability.ts';
 export { type Maintenance, plannedMaintenance } from './store/maintenance.ts';
 
 export const uptime = defineArea({

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
-import type { Taken } from './engine/take-batch.ts';
+import type { IngestedBatch } from './engine/ingest-batch.ts';
 import { flappingMonitors, stateFigures, vantageFigures } from './store/figures.ts';
 
 /** Counted from the first batch on; a registry of metrics takes them over when it is there. */
@@ -31,8 +31,8 @@ export const makeCounters = (): Counters => ({
   }),
 });
 
-export function countBatch(counters: Counters, vantage: string, { is, results, transitions }: Taken): void {
-  counters.batches.inc({ vantage, is });
+export function countBatch(counters: Counters, vantage: string, { status, results, transitions }: IngestedBatch): void {
+  counters.batches.inc({ vantage, is: status });
   for (const { outcome } of results) counters.results.inc({ vantage, outcome });
   counters.transitions.inc({ vantage }, transitions);
 }

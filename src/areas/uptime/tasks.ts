@@ -1,7 +1,7 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
 import * as housekeeping from './engine/housekeeping.ts';
+import { requeueLostNotifications } from './engine/notify-oncall.ts';
 import { sealSome } from './engine/seal-targets.ts';
-import { requeueLostTellings } from './engine/tell-oncall.ts';
 
 export const keepPartitions = task('uptime.keep-partitions', { everySeconds: 600, deadlineSeconds: 120 }, ({ app, signal, log }) =>
   housekeeping.keepPartitions(app.db, signal, log),
@@ -20,9 +20,9 @@ export const sealTargets = task('uptime.seal-targets', { everySeconds: 60, deadl
 });
 
 /** Whatever became of a job, what monitors have to say is told. Safe to run twice: a service whose job is there gets no other. */
-export const findLostTellings = task('uptime.find-lost-tellings', { everySeconds: 60, deadlineSeconds: 60 }, async ({ app, log }) => {
-  const services = await app.db.write(requeueLostTellings);
+export const findLostNotifications = task('uptime.find-lost-tellings', { everySeconds: 60, deadlineSeconds: 60 }, async ({ app, log }) => {
+  const services = await app.db.write(requeueLostNotifications);
   if (services) log.error({ services }, 'what monitors had to say of services waited without a job; it is told now');
 });
 
-export const tasks: Task[] = [keepPartitions, forgetOld, sealTargets, findLostTellings];
+export const tasks: Task[] = [keepPartitions, forgetOld, sealTargets, findLostNotifications];

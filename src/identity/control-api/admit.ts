@@ -28,9 +28,9 @@ declare module 'fastify' {
 }
 
 /** The key in the header decides whose guesses are counted with it: a wrong one of a person does not hold up a scraper next door. */
-export type GuessesByKind = Record<Credential | 'pat' | 'open', Attempts>;
+export type AttemptsByKind = Record<Credential | 'pat' | 'open', Attempts>;
 
-export const makeGuesses = (app: App): GuessesByKind => ({
+export const makeAttemptsByKind = (app: App): AttemptsByKind => ({
   pat: makeAttempts(app),
   mail: makeAttempts(app),
   scrape: makeAttempts(app),
@@ -48,10 +48,10 @@ export const makeGuesses = (app: App): GuessesByKind => ({
 /** Who calls, and whether they may call again so soon. `done` is called without a promise for a principal that is remembered. */
 export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
 
-export function makeAdmission({ principals, used, app }: Binding, guessesAt: GuessesByKind): Admit {
+export function makeAdmission({ principals, used, app }: Binding, guessesAt: AttemptsByKind): Admit {
   const rates = makeRates(app.config.rate_limit);
   const policy = `"default";q=${rates.perMinute};w=60`;
-  const readKey = rememberKeys();
+  const readKey = makeKeyReader();
 
   /** Throws what refuses the request; else it is the principal's from here on. */
   const admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, principal: Principal | undefined) => {
@@ -115,7 +115,7 @@ export type AdmitAgain = (spec: Op, request: FastifyRequest) => Promise<void> | 
  * A body may take its time to come, and an operation waits for its turn. Whoever was changed meanwhile is asked for again before anything
  * is done: a revocation holds from its commit on.
  */
-export const makeAdmissionAgain =
+export const makeReadmission =
   ({ principals }: Binding): AdmitAgain =>
   (spec, request) =>
     request.principal?.signal.aborted ? findAgain(principals, spec, request) : undefined;
@@ -143,7 +143,7 @@ const isKey = /^bearer \s*\S/i;
 const keyIn = (header: string): string => header.slice(7).trim();
 
 /** Reads the key in a header. A connection mostly sends the same one again, and to check and hash it costs more than to look it up. */
-function rememberKeys(): (request: IncomingMessage, header: string) => ReadKey {
+function makeKeyReader(): (request: IncomingMessage, header: string) => ReadKey {
   const known = new WeakMap<Socket, ReadKey>();
   return ({ socket }, header) => {
     const last = known.get(socket);

@@ -29,24 +29,24 @@ export const checksOf = (spec: Op): Checks => ({
   ...(spec.body ? { body: spec.sliced ? (body: unknown) => body : checker(spec.body, 'body') } : {}),
 });
 
-export interface Asking {
+export interface HandlerContext {
   app: App;
   admitAgain: AdmitAgain;
   urgent: Rates;
 }
 
 /** So often a minute what a member asks for is urgent, and ten times as often for an organization: whoever floods us with it is not in need. */
-export const rateUrgent = () => makeRates(60);
+export const makeUrgentRates = () => makeRates(60);
 
 /** Validate → permission → handler; at the cost of the caller's organization. */
-export const askOperation = (
-  { app, admitAgain, urgent }: Asking,
+export const handleRequest = (
+  { app, admitAgain, urgent }: HandlerContext,
   operation: Operation<undefined>,
   checks: Checks,
   request: FastifyRequest,
 ): Promise<AnyAnswer> => {
   const context = contextOf(app, request, operation, urgent);
-  const door = doorOf(operation.spec, context);
+  const door = semaphoreKeyOf(operation.spec, context);
   const answer = async () => {
     const asked = admitAgain(operation.spec, request);
     if (asked) await asked;
@@ -71,9 +71,10 @@ function contextOf(
 }
 
 /** Alerts and what is urgent have doors of their own: whatever else an organization does at the same time, they come in. */
-const doorOf = ({ id, unlimited }: Op, { org, isUrgent }: WorkContext) => (unlimited ? `${org} ${id}` : isUrgent ? `${org} urgent` : org);
+const semaphoreKeyOf = ({ id, unlimited }: Op, { org, isUrgent }: WorkContext) =>
+  unlimited ? `${org} ${id}` : isUrgent ? `${org} urgent` : org;
 
-const longestRestMs = 2_000;
+const maxRestMs = 2_000;
 
 /**
  * A body of megabytes takes the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
@@ -86,7 +87,7 @@ export async function takeTime<T>({ heavy }: App, door: string, work: () => Prom
   try {
     return await work();
   } finally {
-    setTimeout(heavy.release, Math.min(performance.now() - since, longestRestMs), door).unref();
+    setTimeout(heavy.release, Math.min(performance.now() - since, maxRestMs), door).unref();
   }
 }
 

@@ -5,20 +5,20 @@ import { Refusal } from '../../kernel/errors.ts';
 import { runFor } from '../../kernel/fairness/index.ts';
 import { isOpen } from '../context.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
-import { makeRefusedAudit } from '../refused.ts';
-import { type Binding, makeAdmission, makeAdmissionAgain, makeGuesses } from './admit.ts';
-import { askOperation, type Checks, checksOf, rateUrgent, sendAnswer } from './ask.ts';
+import { makeRefusedAudit } from '../refused-audit.ts';
+import { type Binding, makeAdmission, makeAttemptsByKind, makeReadmission } from './admit.ts';
+import { makeAnswerCache } from './answer-cache.ts';
+import { type Checks, checksOf, handleRequest, makeUrgentRates, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
-import { makeMemory } from './memory.ts';
 
 /** Every operation becomes a route: authenticate → rate limit → entitlement → validate → permission → handler → answer. */
 export function bindOperations(server: FastifyInstance, operations: readonly Operation<undefined>[], binding: Binding) {
   const { app } = binding;
   server.decorateRequest('principal', undefined);
-  const guesses = makeGuesses(app);
+  const guesses = makeAttemptsByKind(app);
   const admit = makeAdmission(binding, guesses);
-  const asking = { app, admitAgain: makeAdmissionAgain(binding), urgent: rateUrgent() };
-  const fromMemory = makeMemory(app);
+  const asking = { app, admitAgain: makeReadmission(binding), urgent: makeUrgentRates() };
+  const fromMemory = makeAnswerCache(app);
 
   /** An operation that judges a secret of its own: a wrong one counts by address like any other. */
   const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> =>
@@ -45,7 +45,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
   for (const operation of operations) {
     const { spec } = operation;
     const { url, method, checks, bodySize, schema } = prepare(spec);
-    const ask = (request: FastifyRequest) => askOperation(asking, operation, checks, request);
+    const ask = (request: FastifyRequest) => handleRequest(asking, operation, checks, request);
     server.route({
       method,
       url,

@@ -6,7 +6,7 @@ import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
 import { dropRights } from '../rights-lock.ts';
 import { atomsOf, covers, grantsOf } from '../rules/grants.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
 import { countGrantsOfMember, deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
 import { lockMember } from '../store/members.ts';
 import { customRoles, shareRole } from '../store/roles.ts';
@@ -28,8 +28,8 @@ export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, 
   }
   if (!(await lockMember(tx, by.org, subject)))
     invalid('subject is not a member of the organization; GET /api/v1/organization/members lists them');
-  if ((await countGrantsOfMember(tx, by.org, subject)) >= most.grants)
-    conflict(`the member holds ${most.grants} grants, the most there can be; take some away, or put what they give into a role`);
+  if ((await countGrantsOfMember(tx, by.org, subject)) >= limits.grants)
+    conflict(`the member holds ${limits.grants} grants, the most there can be; take some away, or put what they give into a role`);
   await shareRole(tx, by.org, role);
   const [use] = await checkRoleUses(tx, by, [wanted], sources);
   const resourceIds = use!.resourceIds.sort();

@@ -3,7 +3,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { type Principal, topics } from '../principal.ts';
-import { type Account, isSpokenFor, takeUpAccount } from '../store/accounts.ts';
+import { type Account, hasVouchedMember, takeUpAccount } from '../store/accounts.ts';
 import {
   deleteExpiredInvitations,
   deleteInvitation,
@@ -16,7 +16,7 @@ import { insertMember, memberByEmail } from '../store/members.ts';
 import { findOrg, lockOrg } from '../store/organizations.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
 import type { Acting } from './acting.ts';
-import { makeAccount, requirePlace } from './membership.ts';
+import { makeAccount, requireMemberQuota } from './membership.ts';
 import { mintFirstToken } from './tokens.ts';
 
 const lifetimeDays = 7;
@@ -29,7 +29,7 @@ export async function invite(tx: Tx, by: Acting, wanted: { email: string; role: 
   const { email, role } = wanted;
   if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
   await deleteInvitationsFor(tx, by.org, email);
-  await requirePlace(tx, by.org);
+  await requireMemberQuota(tx, by.org);
   const { key: secret, hash } = mintKey('inv');
   const invitation = await insertInvitation(tx, by.org, { email, role, hash, days: lifetimeDays, invitedBy: by.principal && by.user.id });
   await audit(tx, by, 'organization.invitation.create', invitation, { email, role });
@@ -89,12 +89,13 @@ async function findAccountFor(
     if (user?.email.toLowerCase() === email.toLowerCase()) return user;
     forbidden('the invitation is for another account, or the token is narrowed; accept with an unnarrowed token of the invited account');
   }
-  if (await isSpokenFor(tx, email))
+  if (await hasVouchedMember(tx, email))
     conflict(`${email} already has an account here; accept with a token of that account, or ask the operator for one`);
   return (await takeUpAccount(tx, org_id, email, name)) ?? makeAccount(tx, { email, name, vouched: false });
 }
 
-const portion = 1_000;
+const rowsPerDelete = 1_000;
 
 /** Deletes some of the invitations that nobody accepted in time. False: there are no more of them. */
-export const forgetSomeInvitations = async (tx: Tx): Promise<boolean> => (await deleteExpiredInvitations(tx, portion)) === portion;
+export const forgetSomeInvitations = async (tx: Tx): Promise<boolean> =>
+  (await deleteExpiredInvitations(tx, rowsPerDelete)) === rowsPerDelete;

@@ -1,7 +1,7 @@
 import type { Tx } from '../../kernel/db/index.ts';
 import { unauthenticated } from '../../kernel/errors.ts';
-import type { Line } from '../rules/line.ts';
-import { deleteTokens, isMintedBy, lockMinted, lockMinters, type Minted } from '../store/lines.ts';
+import type { Lineage } from '../rules/lineage.ts';
+import { deleteTokens, isMintedBy, lockMinted, lockMinters, type Minted } from '../store/lineage.ts';
 
 // A token and the tokens that it was minted by are a line. What is minted ends when anything above it in its line does.
 
@@ -10,7 +10,7 @@ import { deleteTokens, isMintedBy, lockMinted, lockMinters, type Minted } from '
  * finds the new one too. A token that was revoked a moment ago, while it was still remembered, mints nothing. Not a shared lock: those
  * overtake whoever waits for one of their own, so that a token which mints without pause could never be revoked.
  */
-export async function lockLine(tx: Tx, org: string, tokenId: string): Promise<Line> {
+export async function lockLine(tx: Tx, org: string, tokenId: string): Promise<Lineage> {
   const tokens = await lockMinters(tx, org, tokenId);
   const [first] = tokens.toSorted((a, b) => a.seconds_left - b.seconds_left);
   if (!first || tokens.length !== first.line.length || !tokens.every((t) => t.alive))
@@ -23,7 +23,7 @@ export const isOfLine = async (tx: Tx, org: string, tokenId: string, above: stri
   tokenId === above || isMintedBy(tx, org, tokenId, above);
 
 /** Ends a token, and all that it minted. Lock the token itself first: see `lockLine`. */
-export async function endLine(tx: Tx, org: string, user: string, id: string): Promise<Minted[]> {
+export async function revokeLineage(tx: Tx, org: string, user: string, id: string): Promise<Minted[]> {
   const line = await lockMinted(tx, org, user, id);
   await deleteTokens(
     tx,

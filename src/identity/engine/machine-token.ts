@@ -6,7 +6,7 @@ import { dropRights, lockRights } from '../rights-lock.ts';
 import { findMachineToken, lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';
 import { insertToken, type NewToken, renewToken } from '../store/tokens.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
-import { endLine } from './line.ts';
+import { revokeLineage } from './line.ts';
 
 const name = 'this machine';
 /** What it mints ends with it at the latest, so it has the longest life there is. */
@@ -41,6 +41,6 @@ async function renewPresent(tx: Tx, owner: MachineOwner, present: string, next: 
   if (!old) return undefined;
   await dropRights(tx, { drop: dropElsewhere }, owner.org_id, topics.credential(old.id));
   if (old.enabled) return renewToken(tx, owner.org_id, { id: old.id, ...next });
-  await endLine(tx, owner.org_id, owner.user_id, old.id);
+  await revokeLineage(tx, owner.org_id, owner.user_id, old.id);
   return undefined;
 }

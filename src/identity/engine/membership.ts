@@ -5,7 +5,7 @@ import { audit, auditEach } from '../audit.ts';
 import { topics } from '../principal.ts';
 import { rightsOf } from '../rights.ts';
 import { dropRights } from '../rights-lock.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
 import { givableRoles } from '../rules/roles.ts';
 import {
   type Account,
@@ -17,7 +17,15 @@ import {
   takeUpAccount,
 } from '../store/accounts.ts';
 import { deleteInvitationsBy, deleteInvitationsFor, invitersHolding } from '../store/invitations.ts';
-import { countOwners, countPlaces, deleteMember, insertMember, type Member, memberByEmail, updateRoleOf } from '../store/members.ts';
+import {
+  countMembersAndInvitations,
+  countOwners,
+  deleteMember,
+  insertMember,
+  type Member,
+  memberByEmail,
+  updateRoleOf,
+} from '../store/members.ts';
 import type { Acting } from './acting.ts';
 
 // Whoever changes who belongs to an organization locks it first (`lockOrg`), and only then looks for the member.
@@ -29,9 +37,9 @@ async function requireAnotherOwner(tx: Tx, org: string, member: Member, deed: st
 }
 
 /** Refuses one more member or invitation of a locked organization that has as many as there can be. */
-export async function requirePlace(tx: Tx, org: string): Promise<void> {
-  if ((await countPlaces(tx, org)) >= most.members)
-    conflict(`the organization has ${most.members} members and open invitations, the most there can be; remove or withdraw one first`);
+export async function requireMemberQuota(tx: Tx, org: string): Promise<void> {
+  if ((await countMembersAndInvitations(tx, org)) >= limits.members)
+    conflict(`the organization has ${limits.members} members and open invitations, the most there can be; remove or withdraw one first`);
 }
 
 /** Gives a member of a locked organization another role than theirs. Their open invitations to roles that they may not give any more end. */
@@ -74,13 +82,13 @@ export const endUngivableInvitations = async (tx: Tx, by: Acting, inviter: strin
   endInvitationsBy(tx, by, inviter, givableRoles((await rightsOf(tx, by.org, inviter)) ?? new Map()));
 
 /** So many members' rights are asked for in one go. */
-const together = 50;
+const invitersPerBatch = 50;
 
 /** The same for everybody who holds a role that has just lost permissions. Members and open invitations together have a bound (`most.members`). */
 export async function endUngivableInvitationsOf(tx: Tx, by: Acting, role: string): Promise<void> {
   const inviters = await invitersHolding(tx, by.org, role);
-  for (let at = 0; at < inviters.length; at += together)
-    await Promise.all(inviters.slice(at, at + together).map((inviter) => endUngivableInvitations(tx, by, inviter)));
+  for (let at = 0; at < inviters.length; at += invitersPerBatch)
+    await Promise.all(inviters.slice(at, at + invitersPerBatch).map((inviter) => endUngivableInvitations(tx, by, inviter)));
 }
 
 /** Makes somebody a member of a locked organization at once, which only the operator can: `place` names it to them. */
@@ -89,7 +97,7 @@ export async function addMember(tx: Tx, by: Acting, newcomer: { email: string; r
   if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
   const account = await ensureAccount(tx, by.org, email);
   await deleteInvitationsFor(tx, by.org, email);
-  await requirePlace(tx, by.org);
+  await requireMemberQuota(tx, by.org);
   await insertMember(tx, by.org, account.id, role);
   await audit(tx, by, 'organization.member.add', account, { email, role });
   await by.app.caches.drop(tx, topics.user(by.org, account.id));
@@ -108,7 +116,8 @@ export const makeAccount = async (tx: Tx, a: { email: string; name: string | und
 
 /** An account that belongs nowhere is kept this long for the organization it left, which may take it back. */
 const keptDays = 90;
-const portion = 1_000;
+const rowsPerDelete = 1_000;
 
 /** Deletes some of the accounts that left their last organization long ago. False: there are no more of them. */
-export const forgetSomeAccounts = async (tx: Tx): Promise<boolean> => (await deleteLeftAccounts(tx, keptDays, portion)) === portion;
+export const forgetSomeAccounts = async (tx: Tx): Promise<boolean> =>
+  (await deleteLeftAccounts(tx, keptDays, rowsPerDelete)) === rowsPerDelete;

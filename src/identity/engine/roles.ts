@@ -3,7 +3,7 @@ import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
 import { dropRights } from '../rights-lock.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
 import { checkPermissions, requireHoldingAll } from '../rules/roles.ts';
 import { countGrantsOf } from '../store/grants.ts';
 import { lockOrg } from '../store/organizations.ts';
@@ -16,8 +16,8 @@ import { endUngivableInvitationsOf } from './membership.ts';
 export async function defineRole(tx: Tx, by: ActingByToken, wanted: { name: string; description: string; permissions: string[] }) {
   const permissions = checkPermissions(by.principal.grants, wanted.permissions);
   await lockOrg(tx, by.org); // counted one by one
-  if ((await countRoles(tx, by.org)) >= most.roles)
-    conflict(`the organization has ${most.roles} roles of its own, the most there can be; delete one first`);
+  if ((await countRoles(tx, by.org)) >= limits.roles)
+    conflict(`the organization has ${limits.roles} roles of its own, the most there can be; delete one first`);
   const role = (await insertRole(tx, by.org, { ...wanted, permissions })) ?? refuseName(wanted.name);
   await audit(tx, by, 'iam.role.create', role, { name: role.name, permissions });
   return role;

@@ -5,8 +5,8 @@ import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
 import { dropRights } from '../rights-lock.ts';
 import { atomsOf } from '../rules/grants.ts';
-import { requireBelowMinters, requireRoom, requireWithinLifetime, withCeilings } from '../rules/line.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
+import { requireBelowMinters, requireGenerationLeft, requireWithinLifetime, withCeilings } from '../rules/lineage.ts';
 import { lockMember } from '../store/members.ts';
 import { customRoles } from '../store/roles.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from '../store/tokens.ts';
 import { mintKey } from '../token-format.ts';
 import type { Acting, ActingByToken } from './acting.ts';
-import { endLine, lockLine } from './line.ts';
+import { lockLine, revokeLineage } from './line.ts';
 import { checkRoleUses, requireFewIds, type WantedUse } from './scopes.ts';
 
 const defaultLifetimeSeconds = 90 * 86_400;
@@ -45,9 +45,9 @@ export interface WantedToken {
 export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, sources: readonly ResourceSource[]) {
   const { principal } = by;
   const line = await lockLine(tx, by.org, principal.id);
-  requireRoom(line);
+  requireGenerationLeft(line);
   requireWithinLifetime(wanted.expiresIn, line);
-  await makeRoom(tx, by.org, by.user.id);
+  await requireTokenQuota(tx, by.org, by.user.id);
   const scope = wanted.scope ? await checkRoleUses(tx, by, wanted.scope, sources) : [...(principal.scopes[0] ?? [])];
   if (!wanted.scope) requireFewIds(scope);
   const { key, token } = await insertMinted(tx, {
@@ -65,12 +65,12 @@ export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, 
 }
 
 /** Room for one more token of a member's. The member is locked, so that many who mint at once are counted one by one. */
-async function makeRoom(tx: Tx, org: string, user: string): Promise<void> {
+async function requireTokenQuota(tx: Tx, org: string, user: string): Promise<void> {
   if (!(await lockMember(tx, org, user))) unauthenticated('unauthenticated: the token is revoked');
-  const { live, over } = await countTokens(tx, org, user, most.tokens + most.tokensOver);
-  if (live >= most.tokens) conflict(`you have ${most.tokens} tokens here, the most there can be; revoke some first, or let them end`);
+  const { live, over } = await countTokens(tx, org, user, limits.tokens + limits.expiredTokens);
+  if (live >= limits.tokens) conflict(`you have ${limits.tokens} tokens here, the most there can be; revoke some first, or let them end`);
   // Some more than one, so that a program that mints without pause does not delete with every mint.
-  if (over >= most.tokensOver) await deleteOldestOver(tx, org, user, over - most.tokensOver + 100);
+  if (over >= limits.expiredTokens) await deleteOldestOver(tx, org, user, over - limits.expiredTokens + 100);
 }
 
 /** A token of a member's that no token mints, not narrowed: the operator's to give. */
@@ -136,7 +136,7 @@ async function changeRights(
 
 /** Ends a locked token of the caller's, and all that it minted. */
 export async function revokeToken(tx: Tx, by: Acting, token: TokenRow): Promise<void> {
-  const ended = await endLine(tx, by.org, by.user.id, token.id);
+  const ended = await revokeLineage(tx, by.org, by.user.id, token.id);
   const told = ended.map(({ id, name }) => ({ id, detail: { name, ...(id === token.id ? {} : { with: token.id }) } }));
   await auditEach(tx, by, 'tokens.token.delete', told);
   // What it minted hangs on this topic as well.
@@ -146,7 +146,7 @@ export async function revokeToken(tx: Tx, by: Acting, token: TokenRow): Promise<
 
 /** A token that is over stays listed this long, so that its owner sees what ended. */
 const listedDays = 90;
-const portion = 1_000;
+const rowsPerDelete = 1_000;
 
 /** Deletes some of the tokens that were over long ago. False: there are no more of them. */
-export const forgetSomeTokens = async (tx: Tx): Promise<boolean> => (await deleteExpired(tx, listedDays, portion)) === portion;
+export const forgetSomeTokens = async (tx: Tx): Promise<boolean> => (await deleteExpired(tx, listedDays, rowsPerDelete)) === rowsPerDelete;

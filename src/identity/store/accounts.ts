@@ -13,7 +13,7 @@ export const findVouchedAccount = (tx: Tx, email: string): Promise<Account | und
   row(tx, AccountRow)`select ${columns} from identity.account where lower(email) = lower(${email}) and vouched`;
 
 /** Whether the account that the operator made for this address belongs to an organization: then it has tokens, which speak for it. */
-export const isSpokenFor = async (tx: Tx, email: string): Promise<boolean> =>
+export const hasVouchedMember = async (tx: Tx, email: string): Promise<boolean> =>
   (await run(tx)`
     select 1 from identity.account a
      where lower(email) = lower(${email}) and vouched and exists (select 1 from identity.member m where m.user_id = a.id)`) > 0;
@@ -42,8 +42,8 @@ export const leaveAccount = (tx: Tx, id: string, lastOrg: string) => run(tx)`
    where id = ${id} and not exists (select 1 from identity.member where user_id = ${id})`;
 
 /** Some of those that have belonged to no organization for so many days. */
-export const deleteLeftAccounts = (tx: Tx, days: number, most: number): Promise<number> => run(tx)`
+export const deleteLeftAccounts = (tx: Tx, days: number, limit: number): Promise<number> => run(tx)`
   delete from identity.account where id in (
     select id from identity.account a where left_at < kernel.now() - make_interval(days => ${days})
        and not exists (select 1 from identity.member m where m.user_id = a.id)
-     order by left_at limit ${most} for update skip locked)`;
+     order by left_at limit ${limit} for update skip locked)`;

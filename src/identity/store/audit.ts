@@ -44,6 +44,6 @@ export const insertAuditRows = (tx: Tx, a: NewAuditRows) => run(tx)`
     from unnest(${a.targets.map(({ id }) => id)}::text[], ${a.targets.map(({ detail }) => JSON.stringify(detail))}::jsonb[]) t(target, detail)`;
 
 /** Of the oldest, those that are older; ids go with time. */
-export const deleteOldAudit = (tx: Tx, days: number, most: number) => run(tx)`
+export const deleteOldAudit = (tx: Tx, days: number, limit: number) => run(tx)`
   delete from kernel.audit where at < kernel.now() - make_interval(days => ${days})
-     and id in (select id from kernel.audit order by id limit ${most})`;
+     and id in (select id from kernel.audit order by id limit ${limit})`;

@@ -64,6 +64,6 @@ export const findPresentedInvitation = (tx: Tx, hash: Buffer) => row(tx, Present
   select id, org_id, email, role from identity.invitation where hash = ${hash} and expires_at > kernel.now()`;
 
 /** Some of those that nobody accepted in time. */
-export const deleteExpiredInvitations = (tx: Tx, most: number): Promise<number> => run(tx)`
+export const deleteExpiredInvitations = (tx: Tx, limit: number): Promise<number> => run(tx)`
   delete from identity.invitation where (org_id, id) in (
-    select org_id, id from identity.invitation where expires_at < kernel.now() order by expires_at limit ${most} for update skip locked)`;
+    select org_id, id from identity.invitation where expires_at < kernel.now() order by expires_at limit ${limit} for update skip locked)`;

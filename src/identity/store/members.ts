@@ -39,9 +39,9 @@ export const firstOwner = (tx: Tx, org: string): Promise<Member | undefined> => 
    where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit 1`;
 
 /** Owners, who have been one for longest first. */
-export const ownersOf = (tx: Tx, org: string, most: number): Promise<Member[]> => rows(tx, MemberRow)`
+export const ownersOf = (tx: Tx, org: string, limit: number): Promise<Member[]> => rows(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
-   where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit ${most}`;
+   where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit ${limit}`;
 
 /** The newest account first. */
 export const listMembers = (tx: Tx, org: string, { limit, after }: Pagination): Promise<Member[]> => rows(tx, MemberRow)`
@@ -56,7 +56,7 @@ export const membersOf = async (tx: Tx, org: string): Promise<ReadonlyMap<string
   new Map((await allMembers(tx, org)).map((member) => [member.id, member]));
 
 /** Members and open invitations together. */
-export const countPlaces = (tx: Tx, org: string): Promise<number> => run(tx)`
+export const countMembersAndInvitations = (tx: Tx, org: string): Promise<number> => run(tx)`
   select 1 from identity.member where org_id = ${org}
    union all select 1 from identity.invitation where org_id = ${org} and expires_at > kernel.now()`;
 

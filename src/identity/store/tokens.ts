@@ -3,7 +3,7 @@ import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 import { type Pagination, upToBytes } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 import type { RoleUse } from '../rules/grants.ts';
-import type { Line } from '../rules/line.ts';
+import type { Lineage } from '../rules/lineage.ts';
 
 export const RoleUses = Type.Array(Type.Object({ role: Type.String(), resourceIds: Type.Array(Type.String()) }));
 
@@ -54,7 +54,7 @@ export interface NewToken {
   ceilings: readonly (readonly RoleUse[])[];
   expiresIn: number;
   /** What it is minted by; absent for what no token mints: a person’s first token, the operator’s. */
-  line?: Line;
+  line?: Lineage;
 }
 
 export const insertToken = async (tx: Tx, t: NewToken) =>
@@ -91,23 +91,23 @@ export const scopesOf = async (tx: Tx, org: string, ids: readonly string[]) =>
   ).flatMap((t) => t.scopes);
 
 /** Some of those that have been over for so many days. What one of them minted was over no later. */
-export const deleteExpired = (tx: Tx, days: number, most: number): Promise<number> => run(tx)`
+export const deleteExpired = (tx: Tx, days: number, limit: number): Promise<number> => run(tx)`
   delete from identity.token where (org_id, id) in (
-    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by expires_at limit ${most}
+    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by expires_at limit ${limit}
        for update skip locked)`;
 
 const HeldRow = Type.Object({ live: Type.Integer(), over: Type.Integer() });
 
 /** How many tokens of a locked member are not over, and how many are; it counts no further than to `most`. */
-export const countTokens = async (tx: Tx, org: string, user: string, most: number) =>
+export const countTokens = async (tx: Tx, org: string, user: string, limit: number) =>
   (await row(tx, HeldRow)`
     select count(*) filter (where expires_at > kernel.now()) as live, count(*) filter (where expires_at <= kernel.now()) as over
-      from (select expires_at from identity.token where org_id = ${org} and user_id = ${user} order by id desc limit ${most}) t`)!;
+      from (select expires_at from identity.token where org_id = ${org} and user_id = ${user} order by id desc limit ${limit}) t`)!;
 
 /** Some of the oldest of a member's tokens that are over, before their time: there are too many of them. */
-export const deleteOldestOver = (tx: Tx, org: string, user: string, many: number): Promise<number> => run(tx)`
+export const deleteOldestOver = (tx: Tx, org: string, user: string, limit: number): Promise<number> => run(tx)`
   delete from identity.token where org_id = ${org} and id in (
-    select id from identity.token where org_id = ${org} and user_id = ${user} and expires_at <= kernel.now() order by id limit ${many}
+    select id from identity.token where org_id = ${org} and user_id = ${user} and expires_at <= kernel.now() order by id limit ${limit}
        for update skip locked)`;
 
 const SeenRow = Type.Object({ id: Type.String(), org_id: Type.String(), user_id: Type.String(), written: Type.Boolean() });

@@ -5,7 +5,7 @@ import { actingOperator } from '../../../identity/engine/acting.ts';
 import { addMember } from '../../../identity/engine/membership.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { run } from '../../../kernel/db/index.ts';
-import { forgetLeft } from '../tasks.ts';
+import { deleteExpired } from '../tasks.ts';
 
 const invite = async (as: Someone, email: string): Promise<string> => {
   const { status, body } = await as.post('/organization/invitations', { email });
@@ -135,11 +135,11 @@ test('links that nobody used and accounts that belong nowhere are forgotten in t
   await invite(qd.owner, 'unused@example.com');
   assert.equal((await qd.owner.delete(`/organization/members/${userId}`)).status, 204);
   await qd.clock.advance('89d');
-  await qd.perform(forgetLeft);
+  await qd.perform(deleteExpired);
   assert.equal(await qd.app.db.read((tx) => run(tx)`select 1 from identity.invitation`), 0);
   assert.equal(await countAccounts(qd, 'gil@example.com'), 1);
   await qd.clock.advance('2d');
-  await qd.perform(forgetLeft);
+  await qd.perform(deleteExpired);
   assert.equal(await countAccounts(qd, 'gil@example.com'), 0);
   assert.equal(await countAccounts(qd, 'hal@example.com'), 1);
   assert.notEqual((await joined(accept(await invite(qd.owner, 'gil@example.com')))).userId, userId);

@@ -34,7 +34,7 @@ export async function revokeAgent(tx: Tx, id: string) {
 const installation = '';
 
 /** Begins a transaction that takes something from an agent: its token is not revoked before that has ended. */
-export const isStillGood = async (tx: Tx, agentId: string | undefined): Promise<boolean> =>
+export const isAgentLive = async (tx: Tx, agentId: string | undefined): Promise<boolean> =>
   agentId === undefined || (await Promise.all([shareAgent(tx, agentId), store.isLive(tx, agentId)]))[1];
 
 /** The same for what asks itself whether the agent is revoked. */
@@ -42,7 +42,7 @@ export const shareAgent = async (tx: Tx, agentId: string | undefined): Promise<v
   if (agentId !== undefined) await lockRights(tx, installation, { shares: [topics.credential(agentId)] });
 };
 
-export interface Listed {
+export interface ListedAgent {
   /** Undefined: a server's own prober. */
   agent: store.AgentRow | undefined;
   /** Undefined: it was never seen. */
@@ -50,9 +50,9 @@ export interface Listed {
 }
 
 /** Each agent with what runs under its token, newest first; and the servers' own probers. */
-export async function listAgents(tx: Tx): Promise<Listed[]> {
+export async function listAgents(tx: Tx): Promise<ListedAgent[]> {
   const running = await instances(tx);
-  const listed: Listed[] = [];
+  const listed: ListedAgent[] = [];
   for (const agent of await store.agents(tx)) {
     const its = running.filter((i) => i.agent_id === agent.id);
     for (const instance of its.length ? its : [undefined]) listed.push({ agent, instance });

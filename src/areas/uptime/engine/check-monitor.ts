@@ -2,7 +2,7 @@ import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { checkedHeaders, isForeignMailServer, mailPort } from '../../../kernel/guard/index.ts';
-import { filledIn, type Target } from '../rules/hidden.ts';
+import { resolveMasks, type Target } from '../rules/masked-target.ts';
 import { type Targets, targetComplaint } from '../rules/target.ts';
 import { vantages as allVantages } from '../store/observations.ts';
 
@@ -10,7 +10,7 @@ const use = 'uptime';
 
 /** With the stored value for everything that was sent as the caller was shown it: masked. */
 export function fillIn(given: Targets, stored?: Target): Targets {
-  const filled = filledIn(given, stored);
+  const filled = resolveMasks(given, stored);
   return 'complaint' in filled ? invalid(filled.complaint) : filled.targets;
 }
 

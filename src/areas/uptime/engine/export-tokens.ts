@@ -5,12 +5,12 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import * as store from '../store/export-tokens.ts';
 
-const mostTokens = 100;
+const maxTokens = 100;
 
 /** The key is shown once. */
 export async function mintExportToken(tx: Tx, org: string, name: string): Promise<store.TokenRow & { key: string }> {
-  if ((await store.countTokens(tx, org)) >= mostTokens)
-    conflict(`the organization has ${mostTokens} export tokens, which is the most; revoke one first`);
+  if ((await store.countTokens(tx, org)) >= maxTokens)
+    conflict(`the organization has ${maxTokens} export tokens, which is the most; revoke one first`);
   const { key, hash } = mintKey('scrape');
   return { ...(await store.insertToken(tx, org, name, hash)), key };
 }

@@ -4,18 +4,18 @@ import { enqueue, job, moveOrEnqueue } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { publicChanged } from '../../services/index.ts';
 import * as store from '../store/maintenance.ts';
-import { lockStates, monitorsOf, watchersOf } from '../store/states.ts';
+import { lockStates, monitorIdsOfService, monitorsOf } from '../store/states.ts';
 import { lockWindows, nextBoundary } from '../store/windows.ts';
-import { settleAlerts } from './alerts.ts';
-import { giveBack } from './give-back.ts';
+import { updateAlerts } from './alerts.ts';
+import { recountMaintenance } from './recount-maintenance.ts';
 
 /** Of one service: whoever checks it looks at every one of them. */
-const mostPlanned = 100;
+const maxPlannedWindows = 100;
 
 export async function planMaintenance(tx: Tx, org: string, planned: store.NewMaintenance): Promise<store.MaintenanceRow> {
   await lockWindows(tx, org, planned.serviceId);
-  if ((await store.countPlanned(tx, org, planned.serviceId)) >= mostPlanned)
-    conflict(`the service has ${mostPlanned} windows that are not over, which is the most; call some off first`);
+  if ((await store.countPlanned(tx, org, planned.serviceId)) >= maxPlannedWindows)
+    conflict(`the service has ${maxPlannedWindows} windows that are not over, which is the most; call some off first`);
   const made = await store.insertMaintenance(tx, org, planned);
   await maintenanceChanged(tx, org, planned.serviceId);
   return made;
@@ -26,13 +26,13 @@ export async function callOffMaintenance(tx: Tx, org: string, gone: store.Mainte
   const { id, service_id: serviceId, starts_at: startsAt, ends_at: endsAt } = gone;
   await store.deleteMaintenance(tx, org, id);
   await maintenanceChanged(tx, org, serviceId);
-  if (startsAt < (await now(tx))) await enqueue(tx, giveBack, { key: id, org, payload: { serviceId, startsAt, endsAt } });
+  if (startsAt < (await now(tx))) await enqueue(tx, recountMaintenance, { key: id, org, payload: { serviceId, startsAt, endsAt } });
 }
 
 /** Planned work on a service began, ended, was planned or called off: alerts fire or are held accordingly, now and when it changes next. */
 export async function maintenanceChanged(tx: Tx, org: string, serviceId: string): Promise<void> {
   await lockWindows(tx, org, serviceId);
-  const ids = await watchersOf(tx, org, serviceId);
+  const ids = await monitorIdsOfService(tx, org, serviceId);
   if (ids.length) {
     const states = await lockStates(tx, ids);
     const monitors = new Map((await monitorsOf(tx, ids)).map((m) => [m.id, m]));
@@ -40,7 +40,7 @@ export async function maintenanceChanged(tx: Tx, org: string, serviceId: string)
       const monitor = monitors.get(state.monitor_id);
       return monitor ? [{ monitor, state }] : [];
     });
-    await settleAlerts(tx, subjects);
+    await updateAlerts(tx, subjects);
   }
   await publicChanged(tx, org);
   const runAt = await nextBoundary(tx, org, serviceId);

@@ -3,7 +3,7 @@ import { forbidden } from '../../../kernel/errors.ts';
 import type { Secrets } from '../../../kernel/secrets.ts';
 import { publicChanged } from '../../services/index.ts';
 import { consequences } from '../rules/edit.ts';
-import { shownTarget, type Target } from '../rules/hidden.ts';
+import { publicTarget, type Target } from '../rules/masked-target.ts';
 import { openedTarget, sealTarget } from '../rules/sealed-target.ts';
 import { type MonitorRow, nextRevision } from '../store/monitor-row.ts';
 import * as store from '../store/monitors.ts';
@@ -26,7 +26,7 @@ export async function makeMonitor(tx: Tx, secrets: Secrets, org: string, wanted:
   const made = await store.insertMonitor(tx, org, {
     ...wanted,
     id,
-    target: shownTarget(wanted.target),
+    target: publicTarget(wanted.target),
     sealed: sealTarget(secrets, id, wanted.target),
     revision: await nextRevision(tx),
   });
@@ -52,7 +52,7 @@ export async function changeMonitor(tx: Tx, secrets: Secrets, locked: store.Lock
   if (wanted.service_id !== null && isMoved) await lockWindows(tx, org, wanted.service_id);
   const after = await store.updateMonitor(tx, org, {
     ...wanted,
-    target: shownTarget(wanted.target ?? locked.target),
+    target: publicTarget(wanted.target ?? locked.target),
     ...(wanted.target ? { sealed: sealTarget(secrets, id, wanted.target) } : {}),
     epoch: before.epoch + (startsOver ? 1 : 0),
     revision: revised ? await nextRevision(tx) : before.revision,
@@ -68,7 +68,7 @@ export async function changeMonitor(tx: Tx, secrets: Secrets, locked: store.Lock
 /** Its history stays; its secrets go, and its alert ends. */
 export async function deleteMonitor(tx: Tx, secrets: Secrets, monitor: store.LockedRow): Promise<void> {
   const { org_id: org, id } = monitor;
-  const target = shownTarget(monitor.target);
+  const target = publicTarget(monitor.target);
   await store.deleteMonitor(tx, org, { id, target, sealed: sealTarget(secrets, id, target), revision: await nextRevision(tx) });
   await lifecycle.stopWatching(tx, monitor, 'deleted');
   if (monitor.service_id !== null) await publicChanged(tx, org);

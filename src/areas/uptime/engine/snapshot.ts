@@ -3,31 +3,31 @@ import { yieldToLoop } from '../../../kernel/yielding.ts';
 import { namedServices } from '../../services/index.ts';
 import { addMonitor, families, type Snapshot } from '../rules/export-families.ts';
 import { writePieces } from '../rules/export-text.ts';
-import { addressOf } from '../rules/hidden.ts';
+import { addressOf } from '../rules/masked-target.ts';
 import { type ExportedRow, exportedOf } from '../store/exported.ts';
 import { vantages } from '../store/observations.ts';
 
 /** So many monitors are read at once: others get their turn in between, on the loop and in the database. */
-export const portion = 100;
+export const pageSize = 100;
 
 type Read = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 /** Everything of an organization that scrapers may read, in portions; none of them holds a connection while another is read. */
 export async function gatherSnapshot(read: Read, org: string): Promise<Snapshot> {
-  const snapshot: Snapshot = { named: [], subjects: [], vantages: await read(vantages) };
+  const snapshot: Snapshot = { monitors: [], series: [], vantages: await read(vantages) };
   let after = '';
   let found: ExportedRow[];
   do {
-    found = await read((tx) => readPortion(tx, org, after, snapshot));
+    found = await read((tx) => readPage(tx, org, after, snapshot));
     // Ids only grow, and so does this one: monitors that are made meanwhile cannot keep it going for long.
     after = found.at(-1)?.id ?? after;
     await yieldToLoop();
-  } while (found.length === portion);
+  } while (found.length === pageSize);
   return snapshot;
 }
 
-async function readPortion(tx: Tx, org: string, after: string, snapshot: Snapshot): Promise<ExportedRow[]> {
-  const found = await exportedOf(tx, org, after, portion);
+async function readPage(tx: Tx, org: string, after: string, snapshot: Snapshot): Promise<ExportedRow[]> {
+  const found = await exportedOf(tx, org, after, pageSize);
   const serviceIds = new Set(found.flatMap((m) => m.service_id ?? []));
   const names = serviceIds.size ? await namedServices(tx, org, [...serviceIds]) : new Map<string, string>();
   for (const m of found) {

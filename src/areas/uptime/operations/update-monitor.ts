@@ -8,7 +8,7 @@ import { invalid, unavailable } from '../../../kernel/errors.ts';
 import { checkInterval, checkTarget, checkVantages, fillIn } from '../engine/check-monitor.ts';
 import { findService, lockMonitor } from '../engine/find-monitor.ts';
 import { changeMonitor, openMonitor, type WholeMonitor } from '../engine/monitors.ts';
-import { hasMask, mask } from '../rules/hidden.ts';
+import { hasMask, mask } from '../rules/masked-target.ts';
 import { quorumComplaint, shapeComplaint, targetOf, timeoutComplaint } from '../rules/target.ts';
 import { monitorById } from '../store/monitors.ts';
 import { monitorView } from '../views/monitor.ts';

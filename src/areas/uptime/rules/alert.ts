@@ -1,7 +1,7 @@
 import type { State } from './down.ts';
 
 /** What decides whether on-call has an alert of a monitor. */
-export interface Situation {
+export interface AlertSituation {
   state: State;
   /** While it flaps, its coming up is not told: see rules/flap.ts. */
   flapping: boolean;
@@ -12,7 +12,7 @@ export interface Situation {
   /** The alert that on-call has from us, or will have once it was told what was decided before. */
   firing: { serviceId: string; since: string } | undefined;
   /** The start of the newest alert that was ever decided to be given to it. */
-  toldSince: string | null;
+  lastFiredAt: string | null;
 }
 
 export interface AlertSteps {
@@ -21,7 +21,7 @@ export interface AlertSteps {
 }
 
 /** What on-call must be told so that it has what the situation asks for. `because`: why an alert ends whose monitor did not come up. */
-export function alertSteps(s: Situation, now: string, because: string): AlertSteps {
+export function alertSteps(s: AlertSituation, now: string, because: string): AlertSteps {
   const wanted = s.state === 'down' && s.serviceId !== null && !s.maintained;
   const { firing } = s;
   if (firing && wanted && firing.serviceId === s.serviceId) return {};
@@ -38,6 +38,9 @@ export function alertSteps(s: Situation, now: string, because: string): AlertSte
     };
   // An occurrence that was told once is old news to on-call; the outage that goes on is told as one that begins now.
   if (wanted)
-    steps.fire = { serviceId: s.serviceId!, since: s.failingSince !== null && (s.toldSince ?? '') < s.failingSince ? s.failingSince : now };
+    steps.fire = {
+      serviceId: s.serviceId!,
+      since: s.failingSince !== null && (s.lastFiredAt ?? '') < s.failingSince ? s.failingSince : now,
+    };
   return steps;
 }

@@ -29,7 +29,7 @@ const dayMs = 86_400_000;
 
 export function availability(history: History, days: number) {
   const { down, watched } = observed(history);
-  const [watch, fall] = [meter(watched), meter(down)];
+  const [watch, fall] = [makeCoverage(watched), makeCoverage(down)];
   const today = Math.floor(history.now / dayMs) * dayMs;
   const byDay: (Figures & { date: string })[] = [];
   const byMonth = new Map<string, { watched: number; down: number }>();
@@ -51,14 +51,14 @@ const figures = (watched: number, down: number): Figures => ({ watchedSeconds: s
 
 /** When the service was down, and when anybody looked. */
 export function observed({ monitors, maintenance, now }: History): { down: Interval[]; watched: Interval[] } {
-  const spells = monitors.flatMap((changes) => spellsOf(changes, now));
+  const spells = monitors.flatMap((changes) => statePeriods(changes, now));
   const of = (...states: State[]) => union(spells.filter((s) => states.includes(s.state)).map((s): Interval => [s.from, s.to]));
   const work = union(maintenance);
   return { down: minus(of('down'), work), watched: minus(of('up', 'down'), work) };
 }
 
 /** A change that is dated back takes the time from the state before it; no further than that one's own beginning. */
-function spellsOf(changes: readonly Change[], now: number): { from: number; to: number; state: State }[] {
+function statePeriods(changes: readonly Change[], now: number): { from: number; to: number; state: State }[] {
   const starts: number[] = [];
   for (const { since } of changes) starts.push(Math.min(now, Math.max(since, starts.at(-1) ?? Number.NEGATIVE_INFINITY)));
   return changes.map(({ to: state }, i) => ({ from: starts[i]!, to: starts[i + 1] ?? now, state }));
@@ -92,7 +92,7 @@ export function minus(all: readonly Interval[], holes: readonly Interval[]): Int
 }
 
 /** How much of each span is covered, for spans that are asked about in order. */
-function meter(intervals: readonly Interval[]) {
+function makeCoverage(intervals: readonly Interval[]) {
   let i = 0;
   return ([from, to]: Interval): number => {
     while (i < intervals.length && intervals[i]![1] <= from) i++;

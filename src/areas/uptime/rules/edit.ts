@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 
 /** As much of a monitor as an edit can touch. */
-export interface Watching {
+export interface MonitorSettings {
   enabled: boolean;
   /** Undefined: it cannot be opened, so that every other one is another. */
   target: HttpTarget | TcpTarget | undefined;
@@ -27,7 +27,7 @@ export interface Consequences {
 const sameVantages = (a: readonly string[], b: readonly string[]) => isDeepStrictEqual([...a].sort(), [...b].sort());
 
 /** Saying again what holds already changes nothing. */
-export function consequences(before: Watching, after: Watching): Consequences {
+export function consequences(before: MonitorSettings, after: MonitorSettings): Consequences {
   const other =
     !isDeepStrictEqual(before.target, after.target) ||
     before.timeout_ms !== after.timeout_ms ||

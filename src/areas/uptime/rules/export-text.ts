@@ -5,7 +5,7 @@ export interface Sample {
   /** As `labelText` writes them: of one monitor they are the same in many families, and written once. */
   labels: string;
   /** One more label, whose value needs no escaping. */
-  more?: readonly [name: string, value: string];
+  extraLabel?: readonly [name: string, value: string];
   value: number;
   /** `_bucket`, `_sum` or `_count` of a histogram. */
   suffix?: string;
@@ -29,13 +29,13 @@ export const labelText = (labels: Readonly<Record<string, string>>): string =>
 
 const number = (value: number) => (Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf');
 
-function lineOf(name: string, { labels, more, value, suffix = '' }: Sample): string {
-  const all = more ? `${labels}${labels && ','}${more[0]}="${more[1]}"` : labels;
+function lineOf(name: string, { labels, extraLabel, value, suffix = '' }: Sample): string {
+  const all = extraLabel ? `${labels}${labels && ','}${extraLabel[0]}="${extraLabel[1]}"` : labels;
   return `${name}${suffix}${all && `{${all}}`} ${number(value)}\n`;
 }
 
 /** No piece is longer than this and one line more: what is written between two turns of the loop. */
-export const pieceLength = 32 * 1024;
+export const maxPieceLength = 32 * 1024;
 
 /**
  * The text in pieces; the head of a family is one by itself. Families without a sample are left out: there is nothing to know of them.
@@ -49,7 +49,7 @@ export function* writePieces(families: Iterable<Family>): Generator<string> {
       if (!isBegun) yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
       isBegun = true;
       piece += lineOf(name, sample);
-      if (piece.length < pieceLength) continue;
+      if (piece.length < maxPieceLength) continue;
       yield piece;
       piece = '';
     }

@@ -3,4 +3,4 @@ export const flapTransitions = 6;
 export const flapWindowSeconds = 3_600;
 
 /** It has calmed down when it kept its state for so long; only then on-call hears that it ended. */
-export const calmSeconds = (intervalSeconds: number): number => 3 * intervalSeconds;
+export const stableSeconds = (intervalSeconds: number): number => 3 * intervalSeconds;

@@ -1,5 +1,5 @@
 /** A slip of the year must not keep a service quiet for a year. */
-const mostDays = 31;
+const maxDays = 31;
 /** Clocks of those who write `now` themselves. */
 const graceMs = 60_000;
 
@@ -9,7 +9,7 @@ export function windowComplaint({ startsAt, endsAt, now }: { startsAt: string; e
   if (from < at - graceMs) return 'startsAt lies in the past; leave it out to begin now';
   if (to <= from) return 'endsAt is not after startsAt; send a later end';
   if (to <= at) return 'endsAt lies in the past; send a later end';
-  if (to - from > mostDays * 86_400_000) return `maintenance lasts ${mostDays} days at most; send an earlier end`;
+  if (to - from > maxDays * 86_400_000) return `maintenance lasts ${maxDays} days at most; send an earlier end`;
   return undefined;
 }
 

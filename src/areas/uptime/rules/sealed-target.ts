@@ -1,4 +1,4 @@
-import type { Shown, Target } from './hidden.ts';
+import type { PublicTarget, Target } from './masked-target.ts';
 
 // How a monitor's whole target stands in its row: sealed, for that row alone.
 
@@ -10,14 +10,14 @@ interface Unseals {
   unseal(sealed: Buffer, place: string): string;
 }
 
-const placeOf = (monitorId: string) => `uptime.monitor.sealed.${monitorId}`;
+const sealContext = (monitorId: string) => `uptime.monitor.sealed.${monitorId}`;
 
-export const sealTarget = ({ seal }: Seals, monitorId: string, target: Target | Shown): Buffer =>
-  seal(JSON.stringify(target), placeOf(monitorId));
+export const sealTarget = ({ seal }: Seals, monitorId: string, target: Target | PublicTarget): Buffer =>
+  seal(JSON.stringify(target), sealContext(monitorId));
 
 export interface SealedRow {
   id: string;
-  target: Shown;
+  target: PublicTarget;
   sealed: Buffer | null;
 }
 
@@ -32,4 +32,4 @@ export function openedTarget(secrets: Unseals, row: SealedRow): Target | undefin
 
 /** The whole target. What an earlier release wrote is not sealed yet: there, what is stored is whole. */
 export const openTarget = ({ unseal }: Unseals, { id, target, sealed }: SealedRow): Target =>
-  sealed === null ? (target as Target) : (JSON.parse(unseal(sealed, placeOf(id))) as Target);
+  sealed === null ? (target as Target) : (JSON.parse(unseal(sealed, sealContext(id))) as Target);

@@ -36,30 +36,30 @@ export interface Cursor {
   revision: number;
   members: string;
   /** Says what of that could be told already: whoever comes with the same one would hear nothing new. */
-  held?: string;
+  withheldHash?: string;
 }
 
 /** A monitor that cannot be handed out, and the change that made it so. */
-export interface Held {
+export interface WithheldMonitor {
   id: string;
   revision: number;
 }
 
 /** Stays before the first of those that could not be handed out, so that they are told as soon as they can be. */
-export const cursorBefore = (held: readonly Held[], revision: number, members: string): Cursor =>
+export const cursorBefore = (held: readonly WithheldMonitor[], revision: number, members: string): Cursor =>
   held.length
     ? {
         revision: held.reduce((least, { revision: its }) => Math.min(least, its - 1), revision),
         members,
-        held: shortHash([revision, ...held.map(({ id }) => id).sort()].join()),
+        withheldHash: shortHash([revision, ...held.map(({ id }) => id).sort()].join()),
       }
     : { revision, members };
 
-export const writeCursor = ({ revision, members, held }: Cursor): string =>
-  [revision, members, ...(held === undefined ? [] : [held])].join('.');
+export const writeCursor = ({ revision, members, withheldHash }: Cursor): string =>
+  [revision, members, ...(withheldHash === undefined ? [] : [withheldHash])].join('.');
 
 /** Undefined for none, or for what we never gave: then everything is told. */
 export function readCursor(text: string | undefined): Cursor | undefined {
   const m = /^(\d{1,15})\.([0-9a-f]{16})(?:\.([0-9a-f]{16}))?$/.exec(text ?? '');
-  return m ? { revision: Number(m[1]), members: m[2]!, ...(m[3] ? { held: m[3] } : {}) } : undefined;
+  return m ? { revision: Number(m[1]), members: m[2]!, ...(m[3] ? { withheldHash: m[3] } : {}) } : undefined;
 }

@@ -14,16 +14,22 @@ const ChangeRow = Type.Object({ service_id: Type.String(), monitor_id: Type.Stri
 export type ChangeRow = Static<typeof ChangeRow>;
 
 /** So many changes are read to tell how services fared; a monitor that flaps for months may have millions. */
-export const mostChanges = 20_000;
-const fewestOfService = 200;
+export const maxChanges = 20_000;
+const minChangesPerService = 200;
 
 /** How many of one service, when so many are asked for at once. */
-export const mostOfEach = (services: number): number => Math.max(fewestOfService, Math.floor(mostChanges / Math.max(1, services)));
+export const maxChangesPerService = (services: number): number =>
+  Math.max(minChangesPerService, Math.floor(maxChanges / Math.max(1, services)));
 
 const EdgeRow = Type.Object({ service_id: Type.String(), at: Type.String() });
 
 /** From when on the changes of each service are read, for those whose changes are more than that. What was before is not counted. */
-export const countedFrom = async (tx: Tx, org: string, serviceIds: readonly string[], most: number): Promise<ReadonlyMap<string, string>> =>
+export const countedFrom = async (
+  tx: Tx,
+  org: string,
+  serviceIds: readonly string[],
+  maxPerService: number,
+): Promise<ReadonlyMap<string, string>> =>
   new Map(
     (
       await rows(tx, EdgeRow)`
@@ -33,9 +39,9 @@ export const countedFrom = async (tx: Tx, org: string, serviceIds: readonly stri
                  select t.at from uptime.monitor m cross join lateral (
                           select at from uptime.transition
                            where monitor_id = m.id and at >= kernel.now() - make_interval(days => ${historyDays})
-                           order by at desc, id desc limit ${most + 1}) t
+                           order by at desc, id desc limit ${maxPerService + 1}) t
                   where m.org_id = ${org} and m.service_id = s.id
-                  order by t.at desc offset ${most} limit 1) edge`
+                  order by t.at desc offset ${maxPerService} limit 1) edge`
     ).map((e) => [e.service_id, e.at]),
   );
 
@@ -62,9 +68,9 @@ export const changesOf = (tx: Tx, org: string, serviceIds: readonly string[], fr
 const WorkRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
 
 /** Windows that touch are taken together; of a service with very many, the newest. */
-export const workOn = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, WorkRow)`
+export const maintenanceWindows = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, WorkRow)`
   select m.service_id, lower(w.span) as starts_at, upper(w.span) as ends_at
     from (select service_id, range_agg(tstzrange(starts_at, ends_at)) as spans from uptime.maintenance
            where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${historyDays})
            group by service_id) m, unnest(m.spans) as w(span)
-   order by lower(w.span) desc limit ${mostChanges}`;
+   order by lower(w.span) desc limit ${maxChanges}`;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Latest } from '../rules/export-families.ts';
-import { ShownTarget } from './monitor-row.ts';
+import { PublicTargetRow } from './monitor-row.ts';
 
 const SeenRow = Type.Object({
   vantage: Type.String(),
@@ -20,7 +20,7 @@ const ExportedRow = Type.Object({
   name: Type.String(),
   service_id: Type.Union([Type.String(), Type.Null()]),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
-  target: ShownTarget,
+  target: PublicTargetRow,
   enabled: Type.Boolean(),
   interval_seconds: Type.Integer(),
   timeout_ms: Type.Integer(),

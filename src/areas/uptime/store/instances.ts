@@ -4,7 +4,7 @@ import { goneSeconds } from '../../../protocols/agent.ts';
 import { assignmentsChannel } from './monitor-row.ts';
 
 /** Who speaks: an agent by its token, or a server's own prober, which has none. */
-export interface Speaker {
+export interface ProberIdentity {
   vantage: string;
   agentId: string | undefined;
 }
@@ -12,7 +12,7 @@ export interface Speaker {
 const SessionRow = Type.Object({ label: Type.String(), seq: Type.Integer(), now: Type.Integer() });
 
 /** Undefined: the instance belongs to another vantage. Whoever shares the vantage is told, for the shares change. */
-export const openSession = (tx: Tx, by: Speaker, instance: string, version: string, clientNow: number) =>
+export const openSession = (tx: Tx, by: ProberIdentity, instance: string, version: string, clientNow: number) =>
   row(tx, SessionRow)`
     with c as materialized (select kernel.now() as now), told as materialized (select pg_notify(${assignmentsChannel}, '')),
     opened as (
@@ -31,7 +31,7 @@ export const refresh = async (tx: Tx, vantage: string, instance: string): Promis
 const BatchRow = Type.Object({ now: Type.String(), vantage_no: Type.Integer() });
 
 /** The batch's turn: until this transaction ends no other of this instance is taken in. Undefined: see `lastBatch`. */
-export const beginBatch = (tx: Tx, by: Speaker, batch: { instance: string; seq: number; now: number; degraded: boolean }) =>
+export const beginBatch = (tx: Tx, by: ProberIdentity, batch: { instance: string; seq: number; now: number; degraded: boolean }) =>
   row(tx, BatchRow)`
     update uptime.instance i set last_seq = ${batch.seq}, seen_at = c.now, degraded = ${batch.degraded},
            skew_ms = round(${batch.now}::numeric - extract(epoch from c.now) * 1000)
@@ -43,7 +43,7 @@ export const beginBatch = (tx: Tx, by: Speaker, batch: { instance: string; seq: 
 const LastRow = Type.Object({ seq: Type.Union([Type.Integer(), Type.Null()]), revoked: Type.Boolean() });
 
 /** What was stored last of an instance; null: it has no session. */
-export const lastBatch = async (tx: Tx, by: Speaker, instance: string): Promise<Static<typeof LastRow>> =>
+export const lastBatch = async (tx: Tx, by: ProberIdentity, instance: string): Promise<Static<typeof LastRow>> =>
   (await row(tx, LastRow)`
     select (select last_seq from uptime.instance where id = ${instance} and vantage = ${by.vantage}) as seq,
            exists (select from uptime.agent where id = ${by.agentId ?? null} and revoked_at is not null) as revoked`)!;
@@ -58,7 +58,7 @@ export const members = async (tx: Tx, vantage: string): Promise<string[]> =>
   ).map((m) => m.id);
 
 /** It says goodbye: its share goes to the others at once instead of after its silence. */
-export const leave = (tx: Tx, instance: string) => run(tx)`
+export const expireInstance = (tx: Tx, instance: string) => run(tx)`
   with told as materialized (select pg_notify(${assignmentsChannel}, ''))
   update uptime.instance set seen_at = seen_at - interval '1 day' from told where id = ${instance}`;
 
@@ -72,7 +72,7 @@ export const standBy = (tx: Tx, instance: string, vantage: string, version: stri
 export const forgetStandBy = (tx: Tx, instance: string) => run(tx)`delete from uptime.instance where id = ${instance} and standby`;
 
 /** An agent's disk ring is forgotten after a day; its row is kept for long enough that no batch can come twice. */
-export const prune = (tx: Tx) =>
+export const deleteOldInstances = (tx: Tx) =>
   run(tx)`delete from uptime.instance where seen_at < kernel.now() - case when standby then interval '1 hour' else interval '30 days' end`;
 
 const SeenRow = Type.Object({
@@ -93,4 +93,4 @@ export const instances = (tx: Tx) => rows(tx, SeenRow)`
     from uptime.instance where not standby order by vantage, seen_at desc`;
 
 /** Held until the transaction ends: one server at a time looks for a place of its own on disk. */
-export const lockPlaces = (tx: Tx) => run(tx)`select pg_advisory_xact_lock(hashtext('uptime.places'))`;
+export const lockProberDirectories = (tx: Tx) => run(tx)`select pg_advisory_xact_lock(hashtext('uptime.places'))`;

@@ -56,7 +56,7 @@ export interface Maintenance {
 }
 
 /** Of those ahead or under way, and of those over: readers of a status page get no more. */
-const shownAtMost = { ahead: 50, over: 20 };
+const maxShown = { ahead: 50, over: 20 };
 
 /** Under way, ahead, or over for less than so many days; soonest first, and at most so many. For those who show services to others. */
 export const plannedMaintenance = async (tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]> =>
@@ -64,10 +64,10 @@ export const plannedMaintenance = async (tx: Tx, org: string, serviceIds: readon
     await rows(tx, MaintenanceRow)`
       (select ${columns} from uptime.maintenance
         where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at <= kernel.now() and ends_at > kernel.now() - make_interval(days => ${pastDays})
-        order by ends_at desc, id desc limit ${shownAtMost.over})
+        order by ends_at desc, id desc limit ${maxShown.over})
       union all
       (select ${columns} from uptime.maintenance
-        where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() order by starts_at, id limit ${shownAtMost.ahead})
+        where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() order by starts_at, id limit ${maxShown.ahead})
       order by starts_at, id`
   ).map((m) => ({ id: m.id, serviceId: m.service_id, title: m.title, startsAt: m.starts_at, endsAt: m.ends_at }));
 

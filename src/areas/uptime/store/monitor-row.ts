@@ -2,10 +2,10 @@ import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
-import type { Shown } from '../rules/hidden.ts';
+import type { PublicTarget } from '../rules/masked-target.ts';
 
 /** What of a target is not sealed. Rows of an earlier release hold all of it until they are sealed. */
-export const ShownTarget = Type.Union([
+export const PublicTargetRow = Type.Union([
   Type.Pick(HttpTarget, ['url', 'method', 'followRedirects', 'expectStatus']),
   Type.Pick(TcpTarget, ['host', 'port', 'tls']),
 ]);
@@ -14,12 +14,12 @@ export const ShownTarget = Type.Union([
  * A server of an earlier release hands this to its probers as it is. They take no list for headers or for what is sent, and leave the
  * monitor to others, instead of checking it without its credentials and expectations: an up of theirs would end a real alert.
  */
-export const storedTarget = (shown: Shown): string =>
+export const storedTarget = (shown: PublicTarget): string =>
   JSON.stringify('url' in shown ? { ...shown, headers: [] } : { ...shown, sendBase64: [] });
 
 /** The whole target is sealed, for those who need more of it than `target` shows; null: see above. */
 export const Sealed = Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]);
-export const SealedTargetRow = Type.Object({ id: Type.String(), target: ShownTarget, sealed: Sealed });
+export const SealedTargetRow = Type.Object({ id: Type.String(), target: PublicTargetRow, sealed: Sealed });
 
 export const MonitorRow = Type.Object({
   org_id: Type.String(),
@@ -29,7 +29,7 @@ export const MonitorRow = Type.Object({
   service_id: Type.Union([Type.String(), Type.Null()]),
   enabled: Type.Boolean(),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
-  target: ShownTarget,
+  target: PublicTargetRow,
   interval_seconds: Type.Integer(),
   timeout_ms: Type.Integer(),
   vantages: Type.Array(Type.String()),

@@ -8,7 +8,7 @@ export const makeAhead = (tx: Tx, days: number) => run(tx)`
   select uptime.make_partitions(kernel.now() - interval '1 day', kernel.now() + make_interval(days => ${days}))`;
 
 /** Both tables' partitions that lie wholly before what is kept. Their names say from when they are. */
-export const outlived = async (tx: Tx, keep: { resultDays: number; rollupDays: number }): Promise<string[]> =>
+export const expiredPartitions = async (tx: Tx, keep: { resultDays: number; rollupDays: number }): Promise<string[]> =>
   (
     await rows(tx, Type.Object({ name: Type.String() }))`
       select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent

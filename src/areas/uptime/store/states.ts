@@ -73,7 +73,7 @@ export const recentTransitions = (tx: Tx, ids: readonly string[], windowSeconds:
    group by monitor_id`;
 
 /** The monitors of a service. All of them: one that looks well may be going down in a batch that has not committed. */
-export const watchersOf = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
+export const monitorIdsOfService = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
   (
     await rows(tx, Type.Object({ id: Type.String() }))`
       select id from uptime.monitor where org_id = ${org} and service_id = ${serviceId} and deleted_at is null`

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../identity/context.ts';
 import { conditionsOf } from '../rules/conditions.ts';
-import { maskedTarget, shownTarget } from '../rules/hidden.ts';
+import { maskedTarget, publicTarget } from '../rules/masked-target.ts';
 import { reachesMonitor } from '../rules/reach.ts';
 import { openedTarget } from '../rules/sealed-target.ts';
 import type { WatchedRow } from '../store/monitors.ts';
@@ -9,7 +9,7 @@ import type { WatchedRow } from '../store/monitors.ts';
 function targetView(ctx: Ctx, m: WatchedRow) {
   const mayChange = reachesMonitor(ctx.reach('uptime.monitor.write'), m);
   const whole = mayChange ? openedTarget(ctx.app.secrets, m) : undefined;
-  return whole ? maskedTarget(whole) : shownTarget(m.target);
+  return whole ? maskedTarget(whole) : publicTarget(m.target);
 }
 
 /** Absent while every check is made. */

@@ -22,7 +22,7 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
   const started = performance.now();
   const phases = new PhaseSums();
   const seen: Pick<Observation, 'tlsVersion' | 'certificateUntil'> = {};
-  const told = (rest: Omit<Observation, 'latencyMs' | 'phases'>): Observation => ({
+  const observe = (rest: Omit<Observation, 'latencyMs' | 'phases'>): Observation => ({
     ...rest,
     ...seen,
     latencyMs: round(performance.now() - started),
@@ -53,11 +53,11 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
     const body = beginning.bytes();
     const answer = answerOf(response);
     const verdict = judge(target, response.status, body);
-    return told(verdict === null ? { outcome: 'pass', ...answer } : { ...verdict, ...answer, snippet: snippetOf(body) });
+    return observe(verdict === null ? { outcome: 'pass', ...answer } : { ...verdict, ...answer, snippet: snippetOf(body) });
   } catch (error) {
     const verdict = errorOf(error);
     if (verdict === null) throw error;
-    return told({
+    return observe({
       ...verdict,
       ...(response === undefined ? {} : answerOf(response)),
       snippet: snippetOf(beginning.bytes()),

@@ -34,7 +34,7 @@ export function makeChecker({ guard, clock, loop, log, userAgent, tls }: Checker
     try {
       const observation = withoutSecrets(await look(assignment), assignment);
       if (!timedOut(observation)) return observation;
-      const lostMs = lostTime(clock.now() - started, assignment.timeoutMs, loop.lostSince(started));
+      const lostMs = lostMsOf(clock.now() - started, assignment.timeoutMs, loop.lostSince(started));
       return lostMs === 0 ? observation : missed(assignment, { lostMs }, 'a check ran out of time because this prober is overloaded');
     } catch (err) {
       return missed(assignment, { err }, 'a check failed through a fault of this prober');
@@ -55,7 +55,7 @@ function withoutSecrets({ errorDetail, snippet, ...seen }: Observation, { target
  * How much of a time-out is ours; 0: the target's alone. Its timer fired late, so the answer may have been there in time and unread;
  * or the loop stood still for a good part of the time that the target was given.
  */
-export function lostTime(tookMs: number, timeoutMs: number, stalledMs: number): number {
+export function lostMsOf(tookMs: number, timeoutMs: number, stalledMs: number): number {
   const lateMs = tookMs - timeoutMs;
   if (lateMs > stallMs) return Math.round(lateMs);
   return stalledMs >= timeoutMs / 4 ? Math.round(stalledMs) : 0;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
-import { replaceFile } from './known.ts';
+import { replaceFile } from './saved-state.ts';
 
 /** The name under which batches are numbered. It stays with the buffer: the numbers in there are its. */
 export interface Instance {

@@ -40,7 +40,7 @@ export interface Link {
   close(): void;
 }
 
-const mostAnswerBytes = 64 * 2 ** 20;
+const maxAnswerBytes = 64 * 2 ** 20;
 /** Below it, packing costs more than sending. */
 const packedBytes = 4096;
 const answerMs = 15_000;
@@ -164,13 +164,13 @@ export function isOverheard(server: string): boolean {
 }
 
 async function read(response: IncomingMessage): Promise<unknown> {
-  const sent = new GrowingBuffer(mostAnswerBytes);
+  const sent = new GrowingBuffer(maxAnswerBytes);
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    if (sent.length + chunk.length > mostAnswerBytes) throw new Error(`the server answered with more than ${mostAnswerBytes} bytes`);
+    if (sent.length + chunk.length > maxAnswerBytes) throw new Error(`the server answered with more than ${maxAnswerBytes} bytes`);
     sent.add(chunk);
   }
   let body = sent.bytes();
-  if (response.headers['content-encoding'] === 'gzip') body = await unpack(body, { maxOutputLength: mostAnswerBytes });
+  if (response.headers['content-encoding'] === 'gzip') body = await unpack(body, { maxOutputLength: maxAnswerBytes });
   const status = response.statusCode ?? 0;
   const answer = parsed(body.toString('utf8'));
   if (status >= 200 && status < 300) return answer;

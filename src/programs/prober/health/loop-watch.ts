@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 
-const everyMs = 50;
+const tickMs = 50;
 /** From here on a delay of the event loop counts: what was measured meanwhile says more about us than about the target. */
 export const stallMs = 50;
-const kept = 60_000;
+const keptMs = 60_000;
 
 /** How much of the recent past this process spent unable to look at its sockets. */
 export interface LoopWatch {
@@ -15,12 +15,12 @@ export interface LoopWatch {
 export function watchLoop(clock: Clock): LoopWatch {
   const stalls: { until: number; ms: number }[] = [];
   let cancel = () => {};
-  let expected = clock.now() + everyMs;
+  let expected = clock.now() + tickMs;
   const look = () => {
     const now = clock.now();
     if (now - expected > stallMs) stalls.push({ until: now, ms: now - expected });
-    while (stalls.length > 0 && stalls[0]!.until < now - kept) stalls.shift();
-    expected = now + everyMs;
+    while (stalls.length > 0 && stalls[0]!.until < now - keptMs) stalls.shift();
+    expected = now + tickMs;
     cancel = clock.at(expected, look);
   };
   cancel = clock.at(expected, look);

@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 import { hostOf } from '../schedule/host-rate.ts';
 
 /** Fewer monitors than these can all fail at once by themselves. */
-const leastMonitors = 10;
-const mostSamples = 100;
+const minMonitors = 10;
+const maxSamples = 100;
 /** By so many of the latest checks it is told whether it is over. */
-const latest = 10;
+const recentChecks = 10;
 
 interface Sample {
   readonly at: number;
@@ -24,7 +24,7 @@ interface Sample {
  * has none, cannot tell a cut of its own from the end of everything it watches, and must not keep quiet about the latter for long.
  */
 export interface SelfFault {
-  saw(assignment: Assignment, observation: Observation): void;
+  record(assignment: Assignment, observation: Observation): void;
   /** What it no longer watches. */
   keepOnly(isWatched: (monitorId: string) => boolean): void;
   isSuspected(): boolean;
@@ -40,20 +40,20 @@ export function makeSelfFault(clock: Clock): SelfFault {
   const mostFail = () => errors.filter(Boolean).length > errors.length / 2;
   /** What turned, when it is more than half. */
   const majorityTurned = (now: number): readonly Sample[] => {
-    if (wasError.size < leastMonitors) return [];
+    if (wasError.size < minMonitors) return [];
     const recent = samples.filter(({ at, intervalMs }) => now - at <= intervalMs);
     const turned = recent.filter(({ hasTurned }) => hasTurned);
     const isMajority = recent.length === wanted() && turned.length > recent.length / 2 && new Set(turned.map(({ host }) => host)).size > 1;
     return isMajority ? turned : [];
   };
-  const wanted = () => Math.min(mostSamples, Math.max(leastMonitors, Math.ceil(wasError.size / 4)));
+  const wanted = () => Math.min(maxSamples, Math.max(minMonitors, Math.ceil(wasError.size / 4)));
 
   return {
-    saw(assignment, { outcome, errorKind }) {
+    record(assignment, { outcome, errorKind }) {
       if (outcome === 'missed') return;
       // What the guard refuses, it refuses in every weather.
       const isError = outcome === 'error' && errorKind !== 'blocked_target';
-      errors = [...errors, isError].slice(-latest);
+      errors = [...errors, isError].slice(-recentChecks);
       const before = wasError.get(assignment.id);
       wasError.set(assignment.id, isError);
       if (before !== false) return;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/harness/process.ts';
 import { httpServer } from '../../../kernel/guard/test/servers.ts';
-import { keepKnown } from '../delivery/known.ts';
+import { makeStateStore } from '../delivery/saved-state.ts';
 import { agentHere, bufferDir, type FakeServer, fakeServer, proberProcess } from './server.ts';
 import { heard, httpMonitor, httpTarget } from './support.ts';
 
@@ -24,8 +24,8 @@ async function watchedPlace(t: TestContext) {
 /** A prober in this process that writes down what it knows, and what it says. */
 async function knowing(t: TestContext, server: FakeServer, dir: string, token = 'qd_agent_test') {
   const { log, lines } = heard();
-  const keeper = keepKnown({ dir, token, log });
-  const { stop } = await agentHere(t, server, { dir, token, log, keeper });
+  const keeper = makeStateStore({ dir, token, log });
+  const { stop } = await agentHere(t, server, { dir, token, log, stateStore: keeper });
   return { stop: () => stop(0), hasSaid: (what: RegExp) => lines.some(({ msg }) => what.test(String(msg))) };
 }
 
@@ -100,7 +100,7 @@ test('what it knew goes when its token is refused, and is no use with another to
 test('what is a day old, of another time, or damaged is not gone on with', async (t) => {
   const dir = await bufferDir(t);
   const { log, lines } = heard();
-  const keeper = keepKnown({ dir, token: 'qd_agent_test', log });
+  const keeper = makeStateStore({ dir, token: 'qd_agent_test', log });
   const now = 1_800_000_000_000;
   const known = { vantage: 'fra1', userAgent: 'x', seq: 7, savedAt: now, assignments: [httpMonitor('mon_a')] };
   assert.equal(await keeper.read(now), undefined, 'nothing yet');

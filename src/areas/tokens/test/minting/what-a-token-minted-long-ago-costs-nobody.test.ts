@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import type { Principal } from '../../../../identity/principal.ts';
-import { withCeilings } from '../../../../identity/rules/line.ts';
+import { withCeilings } from '../../../../identity/rules/lineage.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { forgetTokens } from '../../tasks.ts';
 

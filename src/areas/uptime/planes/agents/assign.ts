@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Assignment, AssignmentsResponse, HttpTarget, TcpTarget } from '../../../../protocols/agent.ts';
-import type { Target } from '../../rules/hidden.ts';
+import type { Target } from '../../rules/masked-target.ts';
 import { cursorBefore, membersHash, ownerOf, readCursor, writeCursor } from '../../rules/share.ts';
 import { type AssignmentRow, allOf, changedSince, newestRevision } from '../../store/assignments.ts';
 import { members } from '../../store/instances.ts';

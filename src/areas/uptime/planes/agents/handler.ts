@@ -6,12 +6,12 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import type { Plane, PlaneHandler } from '../../../../kernel/http/plane.ts';
 import { paths } from '../../../../protocols/agent.ts';
-import { answerAssignments, answerResults, answerSession, type Call, type Desk, isClosing } from './answers.ts';
+import { type AgentContext, answerAssignments, answerResults, answerSession, type Call, isClosing } from './answers.ts';
 import type { Identify } from './identify.ts';
 
 interface Route {
   method: string;
-  answer: (desk: Desk, call: Call) => Promise<unknown>;
+  answer: (desk: AgentContext, call: Call) => Promise<unknown>;
 }
 
 const routes: Record<string, Route> = {
@@ -21,7 +21,7 @@ const routes: Record<string, Route> = {
 };
 
 /** What probers ask, whoever they are: `makeIdentify` is asked once for who tells. */
-export const agentsPlane = (desk: Desk, role: Plane['role'], makeIdentify: () => Identify): Plane => ({
+export const agentsPlane = (desk: AgentContext, role: Plane['role'], makeIdentify: () => Identify): Plane => ({
   name: 'agents',
   role,
   owns: ({ url }) => url?.startsWith('/agent/') ?? false,
@@ -30,7 +30,7 @@ export const agentsPlane = (desk: Desk, role: Plane['role'], makeIdentify: () =>
 });
 
 const handleWith =
-  (desk: Desk, identify: Identify): PlaneHandler =>
+  (desk: AgentContext, identify: Identify): PlaneHandler =>
   async (request, response) => {
     const [path = '', query = ''] = (request.url ?? '').split('?', 2);
     const by = await identify(request);

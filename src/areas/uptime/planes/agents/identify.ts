@@ -5,10 +5,10 @@ import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
 import { agentByHash } from '../../store/agents.ts';
-import type { Speaker } from '../../store/instances.ts';
+import type { ProberIdentity } from '../../store/instances.ts';
 
 /** Who asks, and until when that may be relied on: aborted when its token may have been revoked. */
-export interface Identity extends Speaker {
+export interface Identity extends ProberIdentity {
   signal: AbortSignal;
   /** Told of the instance before it is put on record: whoever stops it then knows what to take off again. */
   opens?(instance: string): void;

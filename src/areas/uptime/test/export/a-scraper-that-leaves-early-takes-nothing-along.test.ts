@@ -6,7 +6,7 @@ import pg from 'pg';
 import { caller } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { makeScrapes, openScrape } from '../../engine/scrapes.ts';
-import { desk, made } from '../desk.ts';
+import { desk, made } from '../agent-context.ts';
 
 const path = '/uptime/export/metrics';
 

@@ -5,7 +5,7 @@ import { row, run } from '../../../../kernel/db/index.ts';
 import { heard } from '../../../../programs/prober/test/support.ts';
 import type { HttpTarget } from '../../../../protocols/agent.ts';
 import { makeOpener } from '../../planes/agents/opener.ts';
-import { desk, httpMonitor, made, tcpMonitor } from '../desk.ts';
+import { desk, httpMonitor, made, tcpMonitor } from '../agent-context.ts';
 import { agent } from '../support.ts';
 
 const http = { url: 'https://shop.example/health?token=s3cret', headers: { 'X-Key': 's3cret' }, expectBodyContains: 'ok' };

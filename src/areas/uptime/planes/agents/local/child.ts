@@ -11,7 +11,7 @@ export interface Prober {
   stop(): Promise<void>;
 }
 
-const backoff = { firstMs: 500, mostMs: 30_000, healthyMs: 60_000 };
+const backoff = { firstMs: 500, maxMs: 30_000, healthyMs: 60_000 };
 const graceMs = 5_000;
 
 /** Only this much of our own environment: neither the database nor any secret is the prober's business. */
@@ -37,7 +37,7 @@ export function startProber(settings: ProberSettings, log: Logger): Prober {
   };
 
   const loop = async () => {
-    for (let pause = backoff.firstMs; !stopping.signal.aborted; pause = Math.min(pause * 2, backoff.mostMs)) {
+    for (let pause = backoff.firstMs; !stopping.signal.aborted; pause = Math.min(pause * 2, backoff.maxMs)) {
       const began = performance.now();
       await runOnce();
       if (performance.now() - began > backoff.healthyMs) pause = backoff.firstMs;

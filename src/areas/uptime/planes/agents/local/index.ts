@@ -10,14 +10,14 @@ import type { Running } from '../../../../area.ts';
 import { endSession, forgetStandBy, standBy } from '../../../engine/sessions.ts';
 import { hasWork } from '../../../store/assignments.ts';
 import { assignmentsChannel } from '../../../store/monitor-row.ts';
-import type { Desk } from '../answers.ts';
+import type { AgentContext } from '../answers.ts';
 import { agentsPlane } from '../handler.ts';
 import { asLocal, type Identify } from '../identify.ts';
 import { type Prober, startProber } from './child.ts';
-import { leavePlace, type Place, takePlace } from './place.ts';
+import { claimProberDirectory, type ProberDirectory, releaseProberDirectory } from './prober-directory.ts';
 
 const vantage = 'local';
-const lookEveryMs = 15_000;
+const refreshIntervalMs = 15_000;
 
 /** A server's own prober, and the socket that it speaks through. */
 interface Local {
@@ -27,47 +27,47 @@ interface Local {
   /** The name under which this server stands by. */
   readonly standby: string;
   /** When the prober last asked anything, and the instance that it opened a session for. */
-  heardAt: number;
+  lastRequestAt: number;
   instance: string | undefined;
   prober: Prober | undefined;
-  place: Place | undefined;
+  directory: ProberDirectory | undefined;
   isStopped: boolean;
-  looking: Promise<void> | undefined;
-  mustLookAgain: boolean;
+  refreshing: Promise<void> | undefined;
+  mustRefreshAgain: boolean;
 }
 
 /**
  * A server that probes starts the same program that runs elsewhere, and speaks with it through a socket: one way for all results.
  * It runs only while there is something to check from here.
  */
-export async function startLocal(desk: Desk): Promise<Running> {
+export async function startLocal(desk: AgentContext): Promise<Running> {
   const { app } = desk;
   const local = makeLocal(desk);
-  const lookSoon = () => lookSoonAt(local);
+  const lookSoon = () => scheduleRefresh(local);
   app.listener.on(assignmentsChannel, lookSoon);
-  const timer = setInterval(lookSoon, lookEveryMs);
+  const timer = setInterval(lookSoon, refreshIntervalMs);
   lookSoon();
-  await local.looking;
+  await local.refreshing;
   return {
     stop: async () => {
       local.isStopped = true;
       clearInterval(timer);
-      await local.looking;
+      await local.refreshing;
       await stopProber(local);
       await app.db.write((tx) => forgetStandBy(tx, local.standby)).catch(() => {});
-      await closePlace(local);
+      await closeServer(local);
     },
   };
 }
 
-function makeLocal(desk: Desk): Local {
+function makeLocal(desk: AgentContext): Local {
   const { app } = desk;
   const log = app.log.child({ part: 'local prober' });
   const opens = (instance: string) => {
     local.instance = instance;
   };
   const identify: Identify = () => {
-    local.heardAt = performance.now();
+    local.lastRequestAt = performance.now();
     return { ...asLocal(), opens };
   };
   const plane = agentsPlane(desk, 'prober', () => identify);
@@ -79,51 +79,51 @@ function makeLocal(desk: Desk): Local {
       if (!handle(request, response)) response.writeHead(404).end();
     }),
     standby: randomUUID(),
-    heardAt: 0,
+    lastRequestAt: 0,
     instance: undefined,
     prober: undefined,
-    place: undefined,
+    directory: undefined,
     isStopped: false,
-    looking: undefined,
-    mustLookAgain: false,
+    refreshing: undefined,
+    mustRefreshAgain: false,
   };
   return local;
 }
 
 /** One look at a time; what changes during one is looked at again after it. */
-function lookSoonAt(local: Local): void {
+function scheduleRefresh(local: Local): void {
   if (local.isStopped) return;
-  local.mustLookAgain = true;
-  local.looking ??= (async () => {
-    while (local.mustLookAgain && !local.isStopped) {
-      local.mustLookAgain = false;
-      await look(local).catch((error) =>
+  local.mustRefreshAgain = true;
+  local.refreshing ??= (async () => {
+    while (local.mustRefreshAgain && !local.isStopped) {
+      local.mustRefreshAgain = false;
+      await refreshProber(local).catch((error) =>
         local.log.warn({ err: error }, 'cannot look whether there is something to probe from here; trying again'),
       );
     }
-  })().finally(() => (local.looking = undefined));
+  })().finally(() => (local.refreshing = undefined));
 }
 
-async function look(local: Local): Promise<void> {
+async function refreshProber(local: Local): Promise<void> {
   const { app, standby } = local;
   const wanted = await app.db.read((tx) => hasWork(tx, vantage));
   if (local.isStopped) return;
   if (wanted && !local.prober) await start(local);
   if (!wanted && local.prober) await stopProber(local);
   // One that should run and is not heard of: then this vantage is not available, whatever else works here.
-  const silent = local.prober && performance.now() - local.heardAt > goneSeconds * 1000;
+  const silent = local.prober && performance.now() - local.lastRequestAt > goneSeconds * 1000;
   if (!silent && !local.isStopped) await app.db.write((tx) => standBy(tx, standby, vantage, app.version));
 }
 
 async function start(local: Local): Promise<void> {
   const { app, server, log } = local;
-  local.place ??= await takePlace(app, server);
-  local.heardAt = performance.now();
-  local.prober = startProber(settingsFor(app, local.place), log);
+  local.directory ??= await claimProberDirectory(app, server);
+  local.lastRequestAt = performance.now();
+  local.prober = startProber(settingsFor(app, local.directory), log);
 }
 
-const settingsFor = ({ config, version }: App, place: Place): ProberSettings => ({
-  ...place,
+const settingsFor = ({ config, version }: App, directory: ProberDirectory): ProberSettings => ({
+  ...directory,
   dnsServers: config.dns_servers,
   allowPrivateCidrs: config.allow_private_cidrs,
   canaries: config.uptime_canaries,
@@ -141,13 +141,13 @@ async function stopProber(local: Local): Promise<void> {
   if (gone) await app.db.write((tx) => endSession(tx, gone)).catch(() => {});
 }
 
-async function closePlace({ server, place }: Local): Promise<void> {
-  if (!place) return;
+async function closeServer({ server, directory }: Local): Promise<void> {
+  if (!directory) return;
   const closed = once(server, 'close');
   server.close();
   server.closeAllConnections();
   await closed;
-  await leavePlace(place);
+  await releaseProberDirectory(directory);
 }
 
 /** Answers to the server's own prober are no news: those to agents elsewhere are counted. */

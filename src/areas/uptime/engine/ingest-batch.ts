@@ -1,48 +1,48 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { type Batch, outcomes, sendsHidden, withoutQueries } from '../../../protocols/agent.ts';
+import { applyResults } from '../rules/apply-results.ts';
 import { isMissedKind } from '../rules/conditions.ts';
-import type { Reported } from '../rules/down.ts';
+import type { ReportedCheck } from '../rules/down.ts';
 import { emptyHistogram, latencyBucket } from '../rules/latency.ts';
 import { openedTarget } from '../rules/sealed-target.ts';
-import { takeIn } from '../rules/take-in.ts';
-import { beginBatch, lastBatch, type Speaker } from '../store/instances.ts';
+import { beginBatch, lastBatch, type ProberIdentity } from '../store/instances.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
-import { type OpinionChange, opinionsOf, writeOpinions } from '../store/opinions.ts';
 import { insertFailures, insertResults, type StoredFailure, type StoredResult } from '../store/results.ts';
 import { lockStates, monitorsOf, sealedOf } from '../store/states.ts';
+import { type VantageStateChange, vantageStatesOf, writeVantageStates } from '../store/vantage-states.ts';
 import { windowsBetween } from '../store/windows.ts';
 import { shareAgent } from './agent-registry.ts';
 import type { Partitions } from './partitions.ts';
-import { type Moved, record } from './record.ts';
-import { iso, opinionChange, opinionOf, standingChange, standingOf, watchedOf } from './standing.ts';
+import { recordTransitions, type StateMove } from './record.ts';
+import { iso, statusChange, statusOf, vantageStateChange, vantageStateOf, watchedOf } from './status-rows.ts';
 
 type Result = Batch['results'][number];
-type Timed = Result & Reported;
+type TimedResult = Result & ReportedCheck;
 
-export interface Taken {
-  is: 'stored' | 'known' | 'no session' | 'revoked';
+export interface IngestedBatch {
+  status: 'stored' | 'known' | 'no session' | 'revoked';
   /** Results by outcome, and changes of state, for the metrics. */
   results: Result[];
   transitions: number;
 }
 
-const untaken = (is: Taken['is']): Taken => ({ is, results: [], transitions: 0 });
+const withoutResults = (is: IngestedBatch['status']): IngestedBatch => ({ status: is, results: [], transitions: 0 });
 
 /** One batch, one transaction: it is taken in whole, once, or not at all. */
-export const takeBatch = (app: App, partitions: Partitions, by: Speaker, batch: Batch): Promise<Taken> =>
+export const ingestBatch = (app: App, partitions: Partitions, by: ProberIdentity, batch: Batch): Promise<IngestedBatch> =>
   app.db.write(async (tx) => {
     const [, begun] = await Promise.all([shareAgent(tx, by.agentId), beginBatch(tx, by, batch)]);
     if (!begun) {
       const last = await lastBatch(tx, by, batch.instance);
-      return untaken(last.revoked ? 'revoked' : last.seq === null ? 'no session' : 'known');
+      return withoutResults(last.revoked ? 'revoked' : last.seq === null ? 'no session' : 'known');
     }
     return batch.results.length
-      ? store(app, tx, partitions, by.vantage, begun.vantage_no, batch, Date.parse(begun.now))
-      : untaken('stored');
+      ? storeResults(app, tx, partitions, by.vantage, begun.vantage_no, batch, Date.parse(begun.now))
+      : withoutResults('stored');
   });
 
-async function store(
+async function storeResults(
   app: App,
   tx: Tx,
   partitions: Partitions,
@@ -50,61 +50,61 @@ async function store(
   vantageNo: number,
   batch: Batch,
   now: number,
-): Promise<Taken> {
+): Promise<IngestedBatch> {
   const ids = [...new Set(batch.results.map((r) => r.monitor))];
   const [locked, watched] = await Promise.all([lockStates(tx, ids), monitorsOf(tx, ids)]);
   const states = new Map(locked.map((s) => [s.monitor_id, s]));
   // Deleted monitors and those of other vantages are not found; what is said of them concerns nobody.
   const monitors = watched.filter((m) => states.has(m.id) && m.vantages.includes(vantage));
-  if (!monitors.length) return untaken('stored');
-  const byMonitor = Map.groupBy(timed(batch, now), (r) => r.monitor);
-  const told = monitors.flatMap((m) => byMonitor.get(m.id)!);
-  const isExcluded = await exclusion(tx, monitors, told, now);
+  if (!monitors.length) return withoutResults('stored');
+  const byMonitor = Map.groupBy(withTimes(batch, now), (r) => r.monitor);
+  const reported = monitors.flatMap((m) => byMonitor.get(m.id)!);
+  const isExcluded = await exclusion(tx, monitors, reported, now);
 
-  await partitions.cover(
+  await partitions.ensure(
     tx,
-    told.map((r) => r.at),
+    reported.map((r) => r.at),
   );
   const [known] = await Promise.all([
-    opinionsOf(
+    vantageStatesOf(
       tx,
       monitors.map((m) => m.id),
     ),
     insertResults(
       tx,
       vantageNo,
-      monitors.flatMap((m) => byMonitor.get(m.id)!.map((r) => stored(r, m, isExcluded(m, r.at)))),
+      monitors.flatMap((m) => byMonitor.get(m.id)!.map((r) => storedResult(r, m, isExcluded(m, r.at)))),
     ),
   ]);
   const opinions = Map.groupBy(known, (o) => o.monitor_id);
-  const changes: OpinionChange[] = [];
+  const changes: VantageStateChange[] = [];
   const failures: StoredFailure[] = [];
-  const moved: Moved[] = [];
+  const moved: StateMove[] = [];
   for (const monitor of monitors) {
     const results = byMonitor.get(monitor.id)!;
     const state = states.get(monitor.id)!;
-    const before = standingOf(state);
-    const taken = takeIn(
+    const before = statusOf(state);
+    const taken = applyResults(
       watchedOf(monitor),
       before,
-      new Map((opinions.get(monitor.id) ?? []).map((o) => [o.vantage, opinionOf(o)])),
+      new Map((opinions.get(monitor.id) ?? []).map((o) => [o.vantage, vantageStateOf(o)])),
       vantage,
       results,
       now,
     );
-    changes.push({ id: monitor.id, ...opinionChange(taken.opinion), ...tally(results) });
+    changes.push({ id: monitor.id, ...vantageStateChange(taken.vantageState), ...tally(results) });
     failures.push(...taken.failures.map(({ result, attempt }) => failureOf(monitor, vantage, result, attempt)));
-    if (taken.standing !== before)
-      moved.push({ monitor, state, change: { id: monitor.id, ...standingChange(taken.standing) }, transitions: taken.transitions });
+    if (taken.status !== before)
+      moved.push({ monitor, state, change: { id: monitor.id, ...statusChange(taken.status) }, transitions: taken.transitions });
   }
-  const kept = await withoutAnswers(app, tx, failures);
-  await Promise.all([writeOpinions(tx, vantage, changes), kept.length && insertFailures(tx, kept)]);
-  if (moved.length) await record(tx, moved);
-  return { is: 'stored', results: told, transitions: moved.reduce((n, m) => n + m.transitions.length, 0) };
+  const kept = await withoutSecretSnippets(app, tx, failures);
+  await Promise.all([writeVantageStates(tx, vantage, changes), kept.length && insertFailures(tx, kept)]);
+  if (moved.length) await recordTransitions(tx, moved);
+  return { status: 'stored', results: reported, transitions: moved.reduce((n, m) => n + m.transitions.length, 0) };
 }
 
 /** Oldest first, however they were sent. */
-const timed = (batch: Batch, now: number): Timed[] =>
+const withTimes = (batch: Batch, now: number): TimedResult[] =>
   batch.results
     .map((r) => ({
       ...r,
@@ -115,12 +115,12 @@ const timed = (batch: Batch, now: number): Timed[] =>
     .sort((a, b) => a.at - b.at);
 
 /** Whether a time lies in planned work on a monitor's service. */
-async function exclusion(tx: Tx, monitors: readonly MonitorRow[], told: readonly Timed[], now: number) {
+async function exclusion(tx: Tx, monitors: readonly MonitorRow[], reported: readonly TimedResult[], now: number) {
   const services = [
     ...new Map(monitors.flatMap((m) => (m.service_id ? [[m.service_id, { org: m.org_id, id: m.service_id }] as const] : []))).values(),
   ];
   if (!services.length) return () => false;
-  const oldest = told.reduce((least, r) => Math.min(least, r.at), now);
+  const oldest = reported.reduce((least, r) => Math.min(least, r.at), now);
   const windows = (await windowsBetween(tx, services, iso(oldest), iso(now))).map((w) => ({
     service: w.service_id,
     from: Date.parse(w.starts_at),
@@ -129,7 +129,7 @@ async function exclusion(tx: Tx, monitors: readonly MonitorRow[], told: readonly
   return (m: MonitorRow, at: number) => windows.some((w) => w.service === m.service_id && w.from <= at && at < w.until);
 }
 
-const stored = (r: Timed, m: MonitorRow, isPlanned: boolean): StoredResult => ({
+const storedResult = (r: TimedResult, m: MonitorRow, isPlanned: boolean): StoredResult => ({
   at: iso(r.at),
   monitorNo: m.no,
   outcome: outcomes.indexOf(r.outcome),
@@ -144,7 +144,7 @@ const stored = (r: Timed, m: MonitorRow, isPlanned: boolean): StoredResult => ({
   status: r.status ?? null,
 });
 
-const failureOf = (m: MonitorRow, vantage: string, r: Timed, attempt: number): StoredFailure => ({
+const failureOf = (m: MonitorRow, vantage: string, r: TimedResult, attempt: number): StoredFailure => ({
   org: m.org_id,
   monitorId: m.id,
   at: iso(r.at),
@@ -160,7 +160,7 @@ const failureOf = (m: MonitorRow, vantage: string, r: Timed, attempt: number): S
  * Without what came back from checks that sent something hidden. Probers leave it out themselves, but not those of an earlier release, nor
  * what one of them had buffered. A target that cannot be opened may hide anything.
  */
-async function withoutAnswers({ secrets }: App, tx: Tx, failures: readonly StoredFailure[]): Promise<StoredFailure[]> {
+async function withoutSecretSnippets({ secrets }: App, tx: Tx, failures: readonly StoredFailure[]): Promise<StoredFailure[]> {
   const telling = [...new Set(failures.filter((f) => f.snippet !== '').map((f) => f.monitorId))];
   const open = (telling.length ? await sealedOf(tx, telling) : []).filter((m) => {
     const target = openedTarget(secrets, m);
@@ -171,7 +171,7 @@ async function withoutAnswers({ secrets }: App, tx: Tx, failures: readonly Store
 }
 
 /** What one monitor's results add to its counters, and the newest of them for those who scrape. */
-function tally(results: readonly Timed[]) {
+function tally(results: readonly TimedResult[]) {
   const count = (outcome: Result['outcome']) => results.filter((r) => r.outcome === outcome).length;
   const made = results.filter((r) => r.outcome !== 'missed' && r.latencyMs !== undefined);
   const latencyHist = emptyHistogram();

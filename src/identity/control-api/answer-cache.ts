@@ -4,10 +4,10 @@ import { authorize } from '../context.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
 
 type Ask = () => Promise<AnyAnswer>;
-export type AnswerFromMemory = (operation: Operation<undefined>, request: FastifyRequest, reply: FastifyReply, ask: Ask) => unknown;
+export type AnswerFromCache = (operation: Operation<undefined>, request: FastifyRequest, reply: FastifyReply, ask: Ask) => unknown;
 
 /** The same caller asking the same again gets the same text, without SQL or serialization, until a topic is dropped. */
-export function makeMemory(app: App): AnswerFromMemory {
+export function makeAnswerCache(app: App): AnswerFromCache {
   // Bounded by size as well: one caller can ask for many slices of one list, and for large ones.
   const answers = app.caches.make<string>({ max: 5_000, bytes: { of: (text) => Buffer.byteLength(text), most: 16 * 1024 * 1024 } });
   return ({ spec, remember }, request, reply, ask) => {

@@ -4,9 +4,9 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchCalm } from '../../test/harness/calm.ts';
 import { freePort } from '../../test/harness/free-port.ts';
-import type { HandedIn } from './hand-in.ts';
-import { startOurs } from './ours.ts';
 import { startOpendkim, startPostfix, startSink } from './peers.ts';
+import { startOurs } from './quarterdeck.ts';
+import type { HandedIn } from './submit.ts';
 
 type Ours = Awaited<ReturnType<typeof startOurs>>;
 type Load = (port: number, logins?: string[], count?: number) => Promise<HandedIn>;

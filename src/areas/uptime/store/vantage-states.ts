@@ -13,14 +13,14 @@ const OpinionRow = Type.Object({
   failing_since: nullable(Type.String()),
   last_at: nullable(Type.String()),
 });
-export type OpinionRow = Static<typeof OpinionRow>;
+export type VantageStateRow = Static<typeof OpinionRow>;
 
 /** With the monitors' states locked: nobody else moves them meanwhile. */
-export const opinionsOf = (tx: Tx, ids: readonly string[]) => rows(tx, OpinionRow)`
+export const vantageStatesOf = (tx: Tx, ids: readonly string[]) => rows(tx, OpinionRow)`
   select monitor_id, vantage, fail_streak, pass_streak, verdict, failing_since, last_at from uptime.vantage_state where monitor_id = any(${ids}::text[])`;
 
 /** What a batch adds to one vantage's row. Null in `latest`: what is stored is newer. */
-export interface OpinionChange {
+export interface VantageStateChange {
   id: string;
   failStreak: number;
   passStreak: number;
@@ -40,7 +40,7 @@ export interface OpinionChange {
   skippedBecause: string | null;
 }
 
-export const writeOpinions = (tx: Tx, vantage: string, changes: readonly OpinionChange[]) => run(tx)`
+export const writeVantageStates = (tx: Tx, vantage: string, changes: readonly VantageStateChange[]) => run(tx)`
   update uptime.vantage_state s
      set fail_streak = c."failStreak", pass_streak = c."passStreak", verdict = c.verdict, failing_since = c."failingSince", last_at = c."lastAt",
          latest = case when s.latest_at is null or c."latestAt" >= s.latest_at or s.latest_at > kernel.now() then c.latest else s.latest end,
@@ -57,10 +57,10 @@ export const writeOpinions = (tx: Tx, vantage: string, changes: readonly Opinion
    where s.monitor_id = c.id and s.vantage = ${vantage}`;
 
 /** What follows from the opinions there are by another rule. */
-export const rewriteOpinions = (
+export const rewriteVantageStates = (
   tx: Tx,
   monitorId: string,
-  changes: readonly (Pick<OpinionChange, 'failStreak' | 'passStreak' | 'verdict' | 'failingSince'> & { vantage: string })[],
+  changes: readonly (Pick<VantageStateChange, 'failStreak' | 'passStreak' | 'verdict' | 'failingSince'> & { vantage: string })[],
 ) => run(tx)`
   update uptime.vantage_state s set fail_streak = c."failStreak", pass_streak = c."passStreak", verdict = c.verdict, failing_since = c."failingSince"
     from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
@@ -68,7 +68,7 @@ export const rewriteOpinions = (
    where s.monitor_id = ${monitorId} and s.vantage = c.vantage`;
 
 /** Every vantage of the monitor has a row, and none an opinion; counters go on. */
-export const resetOpinions = async (tx: Tx, org: string, monitorId: string, vantages: readonly string[]): Promise<void> => {
+export const resetVantageStates = async (tx: Tx, org: string, monitorId: string, vantages: readonly string[]): Promise<void> => {
   await run(tx)`
     update uptime.vantage_state set fail_streak = 0, pass_streak = 0, verdict = 'unknown', failing_since = null, last_at = null
      where monitor_id = ${monitorId}`;
@@ -78,9 +78,9 @@ export const resetOpinions = async (tx: Tx, org: string, monitorId: string, vant
 };
 
 const WordsRow = Type.Object({ monitor_id: Type.String(), vantage: Type.String(), detail: nullable(Type.String()) });
-export type WordsRow = Static<typeof WordsRow>;
+export type FailureDetailRow = Static<typeof WordsRow>;
 
 /** What the vantages that see these monitors fail said last. */
-export const failingWords = (tx: Tx, ids: readonly string[]) => rows(tx, WordsRow)`
+export const failureDetails = (tx: Tx, ids: readonly string[]) => rows(tx, WordsRow)`
   select monitor_id, vantage, case when latest ->> 'outcome' <> 'missed' then coalesce(latest ->> 'errorDetail', latest ->> 'errorKind') end as detail from uptime.vantage_state
    where monitor_id = any(${ids}::text[]) and verdict = 'failing' order by monitor_id, failing_since, vantage`;

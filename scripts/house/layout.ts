@@ -3,21 +3,21 @@ import ts from 'typescript';
 import { lineOf, nodesBelow, type Rule, type Source, treeOf } from './rule.ts';
 
 const rootFiles = ['index.ts', 'open.ts', 'jobs.ts', 'tasks.ts', 'metrics.ts'];
-const rooms = ['operations', 'engine', 'rules', 'store', 'views', 'planes', 'clients', 'migrations', 'test'];
+const folders = ['operations', 'engine', 'rules', 'store', 'views', 'planes', 'clients', 'migrations', 'test'];
 const empty = (file: string): Source => ({ file, text: '' });
 
 /** Read one area and you have read them all. */
-export const areasHaveTheSameRooms: Rule<Source[]> = {
+export const areasHaveTheSameFolders: Rule<Source[]> = {
   name: 'areas have the same rooms',
   enforced: true,
   find: (sources) => {
     const places = sources.map(({ file }) => file.split('/')).filter(([src, areas, , room]) => src === 'src' && areas === 'areas' && room);
     const strange = places
-      .filter((path) => !(path.length === 4 ? rootFiles : rooms).includes(path[3]!))
+      .filter((path) => !(path.length === 4 ? rootFiles : folders).includes(path[3]!))
       .map((path) => path.slice(0, 4).join('/'));
     return [...new Set(strange)].map((where) => ({
       where,
-      what: 'is no room of an area; scripts/house/rooms.ts lists them',
+      what: 'is no room of an area; scripts/house/layout.ts lists them',
     }));
   },
   except: [],
@@ -28,7 +28,7 @@ export const areasHaveTheSameRooms: Rule<Source[]> = {
   ],
 };
 
-const mostFiles = 25;
+const maxFiles = 25;
 
 /** One operation or one migration a file is a list; any other folder of that size is two. */
 export const foldersAreOfOneIdea: Rule<Source[]> = {
@@ -40,8 +40,8 @@ export const foldersAreOfOneIdea: Rule<Source[]> = {
       dirname,
     );
     return [...folders]
-      .filter(([folder, files]) => files.length > mostFiles && !/^(operations|migrations)$/.test(basename(folder)))
-      .map(([where, files]) => ({ where, what: `holds ${files.length} files; a folder of one idea has at most ${mostFiles}` }));
+      .filter(([folder, files]) => files.length > maxFiles && !/^(operations|migrations)$/.test(basename(folder)))
+      .map(([where, files]) => ({ where, what: `holds ${files.length} files; a folder of one idea has at most ${maxFiles}` }));
   },
   except: [],
   planted: [Array.from({ length: 26 }, (_, i) => empty(`src/areas/x/engine/a${i}.ts`))],
@@ -51,7 +51,7 @@ export const foldersAreOfOneIdea: Rule<Source[]> = {
   ],
 };
 
-const mostLines = 80;
+const maxLines = 80;
 
 const nameOf = (node: ts.Node): string => {
   const named = node as { name?: ts.Node };
@@ -72,9 +72,9 @@ export const functionsAreShort: Rule<Source[]> = {
         const tree = treeOf(source);
         return [...nodesBelow(tree)].filter(ts.isFunctionLike).flatMap((node) => {
           const lines = lineOf(tree, node.end) - lineOf(tree, node.getStart()) + 1;
-          if (lines <= mostLines) return [];
+          if (lines <= maxLines) return [];
           return [
-            { where: `${source.file} ${nameOf(node)}`, what: `${lines} lines; tell it as a story of steps, each at most ${mostLines}` },
+            { where: `${source.file} ${nameOf(node)}`, what: `${lines} lines; tell it as a story of steps, each at most ${maxLines}` },
           ];
         });
       }),

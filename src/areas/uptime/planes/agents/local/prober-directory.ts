@@ -5,24 +5,24 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { App } from '../../../../../kernel/app.ts';
-import { lockPlaces } from '../../../engine/sessions.ts';
+import { lockProberDirectories } from '../../../engine/sessions.ts';
 
-export interface Place {
+export interface ProberDirectory {
   /** What the prober could not deliver yet survives both of us here; whoever starts next goes on with it. */
   bufferDir: string;
   socketPath: string;
 }
 
 /** sockaddr_un holds 104 bytes on macOS and 108 on Linux, the final zero included. */
-const longest = 103;
+const maxSocketPathBytes = 103;
 
 /**
  * The first place that no other server of this data directory uses: it listens there, so whoever answers is alive. One server at a
  * time looks, for two that find the same dead socket would both take it.
  */
-export const takePlace = (app: App, server: Server): Promise<Place> =>
+export const claimProberDirectory = (app: App, server: Server): Promise<ProberDirectory> =>
   app.db.write(async (tx) => {
-    await lockPlaces(tx);
+    await lockProberDirectories(tx);
     for (let n = 0; ; n++) {
       const bufferDir = join(app.config.data, 'uptime', `prober-${n}`);
       await ownDirectory(bufferDir);
@@ -35,7 +35,7 @@ export const takePlace = (app: App, server: Server): Promise<Place> =>
   });
 
 /** A directory below the temporary one goes with its socket; the place stays, with what is in it. */
-export const leavePlace = async ({ bufferDir, socketPath }: Place): Promise<void> => {
+export const releaseProberDirectory = async ({ bufferDir, socketPath }: ProberDirectory): Promise<void> => {
   if (dirname(socketPath) !== bufferDir) await rmdir(dirname(socketPath)).catch(() => {});
 };
 
@@ -45,10 +45,10 @@ async function ownDirectory(path: string) {
 }
 
 /** The place itself, or where its path is too long for a socket, a directory of our own below the temporary one. */
-async function socketDirectory(place: string): Promise<string> {
-  if (Buffer.byteLength(join(place, 's')) <= longest) return place;
-  const name = `quarterdeck-${createHash('sha256').update(place).digest('hex').slice(0, 16)}`;
-  const base = Buffer.byteLength(join(tmpdir(), name, 's')) <= longest ? tmpdir() : '/tmp';
+async function socketDirectory(bufferDir: string): Promise<string> {
+  if (Buffer.byteLength(join(bufferDir, 's')) <= maxSocketPathBytes) return bufferDir;
+  const name = `quarterdeck-${createHash('sha256').update(bufferDir).digest('hex').slice(0, 16)}`;
+  const base = Buffer.byteLength(join(tmpdir(), name, 's')) <= maxSocketPathBytes ? tmpdir() : '/tmp';
   const wanted = join(base, name);
   await mkdir(wanted, { mode: 0o700 }).catch((error) => (error.code === 'EEXIST' ? undefined : Promise.reject(error)));
   const found = await lstat(wanted);

@@ -8,7 +8,7 @@ import type { Logger } from '../../../kernel/log.ts';
 import { Assignment, bufferHours } from '../../../protocols/agent.ts';
 
 /** What a prober goes on with when it starts and its server is away. */
-export interface Known {
+export interface SavedState {
   readonly vantage: string;
   readonly userAgent: string;
   /** The newest number that a batch was given. */
@@ -19,34 +19,37 @@ export interface Known {
 }
 
 /** The prober's own file of what it knows: for its eyes alone, sealed under a key that only who has its token can make. */
-export interface Keeper {
-  read(now: number): Promise<Known | undefined>;
-  write(known: Known): Promise<void>;
+export interface StateStore {
+  read(now: number): Promise<SavedState | undefined>;
+  write(known: SavedState): Promise<void>;
   forget(): Promise<void>;
 }
 
 /** A server's own prober ends with its server, so it has nothing to go on with. */
-export const keepNothing: Keeper = { read: async () => undefined, write: async () => {}, forget: async () => {} };
+export const noStateStore: StateStore = { read: async () => undefined, write: async () => {}, forget: async () => {} };
 
-const mostBytes = 64 * 2 ** 20;
+const maxBytes = 64 * 2 ** 20;
 const nonceBytes = 12;
 const tagBytes = 16;
 const algorithm = 'aes-256-gcm';
-const where = Buffer.from('quarterdeck prober known 1');
+const associatedData = Buffer.from('quarterdeck prober known 1');
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 const isAssignment = Compile(Assignment);
 
-export function keepKnown({ dir, token, log }: { dir: string; token: string; log: Logger }): Keeper {
+export function makeStateStore({ dir, token, log }: { dir: string; token: string; log: Logger }): StateStore {
   const path = join(dir, 'known.sealed');
-  const key = Buffer.from(hkdfSync('sha256', token, '', where, 32));
+  const key = Buffer.from(hkdfSync('sha256', token, '', associatedData, 32));
   return {
     async read(now) {
       const sealed = await readFile(path).catch(() => undefined);
       if (sealed === undefined) return undefined;
       try {
-        return fitting(JSON.parse((await unpack(unsealed(key, sealed), { maxOutputLength: mostBytes })).toString('utf8')) as Known, now);
+        return stillUsable(
+          JSON.parse((await unpack(unsealed(key, sealed), { maxOutputLength: maxBytes })).toString('utf8')) as SavedState,
+          now,
+        );
       } catch (err) {
         log.warn({ err }, 'what this prober knew cannot be read: it is damaged, or of another token; the server is waited for');
         return undefined;
@@ -54,7 +57,7 @@ export function keepKnown({ dir, token, log }: { dir: string; token: string; log
     },
     async write(known) {
       const text = JSON.stringify(known);
-      if (text.length > mostBytes) {
+      if (text.length > maxBytes) {
         log.warn(
           { bytes: text.length },
           'what this prober knows is too much to be kept; should it start while the server is away, it waits',
@@ -68,7 +71,7 @@ export function keepKnown({ dir, token, log }: { dir: string; token: string; log
 }
 
 /** What of it can still be gone on with. */
-function fitting(known: Known, now: number): Known | undefined {
+function stillUsable(known: SavedState, now: number): SavedState | undefined {
   const age = now - known.savedAt;
   if (age > bufferHours * 3_600_000 || age < -3_600_000) return undefined;
   return { ...known, assignments: known.assignments.filter((each) => isAssignment.Check(each)) };
@@ -76,14 +79,14 @@ function fitting(known: Known, now: number): Known | undefined {
 
 function sealedWith(key: Buffer, content: Buffer): Buffer {
   const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv(algorithm, key, nonce).setAAD(where);
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(associatedData);
   const sealed = Buffer.concat([cipher.update(content), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
 function unsealed(key: Buffer, sealed: Buffer): Buffer {
   const nonce = sealed.subarray(0, nonceBytes);
-  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(where);
+  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(associatedData);
   decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes + tagBytes)), decipher.final()]);
 }

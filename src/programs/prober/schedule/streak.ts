@@ -3,7 +3,7 @@ import type { Assignment, Outcome } from '../../../protocols/agent.ts';
 export type Streak = Assignment['streak'];
 
 /** How this vantage's streak moves, as the server counts it: the prober needs it only to know how soon to look again. */
-export function moved(streak: Streak, outcome: Outcome, confirmations: number): Streak {
+export function nextStreak(streak: Streak, outcome: Outcome, confirmations: number): Streak {
   if (outcome === 'missed') return streak;
   if (outcome === 'pass') {
     const pass = streak.pass + 1;

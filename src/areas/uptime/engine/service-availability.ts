@@ -4,7 +4,7 @@ import { availability, type Change, stateOf } from '../rules/availability.ts';
 import * as store from '../store/availability.ts';
 
 /** What uptime knows of one service. Days and months are calendar ones in UTC, oldest first; those without a monitor are absent. */
-export interface Observed {
+export interface ServiceAvailability {
   /** `pending`: it has monitors, but none says anything yet. */
   state: 'up' | 'down' | 'pending';
   days: { date: string; watchedSeconds: number; downSeconds: number }[];
@@ -12,11 +12,11 @@ export interface Observed {
 }
 
 /** How each of these services fared, whether it still has monitors or not. `from`: earlier changes are too many, and nothing counts. */
-export async function fared(tx: Tx, org: string, serviceIds: readonly string[], days: number) {
+export async function availabilityOf(tx: Tx, org: string, serviceIds: readonly string[], days: number) {
   const states = await store.statesOf(tx, org, serviceIds);
-  const edges = await store.countedFrom(tx, org, serviceIds, store.mostOfEach(serviceIds.length));
+  const edges = await store.countedFrom(tx, org, serviceIds, store.maxChangesPerService(serviceIds.length));
   const changes = await store.changesOf(tx, org, serviceIds, edges);
-  const work = await store.workOn(tx, org, serviceIds);
+  const work = await store.maintenanceWindows(tx, org, serviceIds);
   const at = Date.parse(await now(tx));
   const byService = new Map<string, Map<string, Change[]>>();
   for (const { service_id, monitor_id, since, to_state } of changes) {
@@ -41,9 +41,14 @@ export async function fared(tx: Tx, org: string, serviceIds: readonly string[], 
 }
 
 /** How services fared in the last so many days, months as far back as 400 days; those without a live monitor are absent. */
-export async function observedOf(tx: Tx, org: string, serviceIds: readonly string[], days: number): Promise<ReadonlyMap<string, Observed>> {
-  const found = new Map<string, Observed>();
-  for (const [id, { state, days: by, months }] of await fared(tx, org, serviceIds, days))
+export async function observedOf(
+  tx: Tx,
+  org: string,
+  serviceIds: readonly string[],
+  days: number,
+): Promise<ReadonlyMap<string, ServiceAvailability>> {
+  const found = new Map<string, ServiceAvailability>();
+  for (const [id, { state, days: by, months }] of await availabilityOf(tx, org, serviceIds, days))
     if (state) found.set(id, { state, days: by, months });
   return found;
 }

@@ -9,13 +9,13 @@ import { readTls } from './edge.ts';
 // The part of a start that most refusals come from. It imports little, so that whoever is refused has not waited for two thousand files.
 
 /** A start that nothing speaks against so far. */
-export interface Begun {
+export interface PreparedStart {
   database: Database;
   tls: Certificate | undefined;
 }
 
 /** Refuses what can be refused with nothing started, then opens the database, or takes the one that is given. */
-export async function beginStart(config: Config, log: Logger, given?: Database): Promise<Begun> {
+export async function prepareStart(config: Config, log: Logger, given?: Database): Promise<PreparedStart> {
   await refuseForeignFiles(config.data);
   requireAddress(config, log);
   const tls = readTls(config);

@@ -2,7 +2,14 @@ import { randomInt } from 'node:crypto';
 import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { enqueue, enqueueMany, job, RetryIn } from '../../../kernel/jobs/index.ts';
 import { receiveMonitorAlert, tryLockDeliveries } from '../../oncall/index.ts';
-import { deleteTellings, insertTellings, lateTellings, lockTellings, type Telling, untoldMonitors } from '../store/tellings.ts';
+import {
+  deleteNotifications,
+  insertNotifications,
+  lockNotifications,
+  monitorsWithPending,
+  type OncallNotification,
+  overdueNotifications,
+} from '../store/oncall-notifications.ts';
 
 // On-call hears of monitors by jobs, so that nothing that goes wrong there can keep results from being taken. Whoever moves a monitor
 // decides in its own transaction what on-call must be told, and writes that down with a job. The job tells it, in a transaction of its own.
@@ -24,42 +31,42 @@ import { deleteTellings, insertTellings, lateTellings, lockTellings, type Tellin
 // On-call takes one delivery for a service at a time, so one job tells all monitors of a service that have changed together: many at once
 // do not fill the lane that pages are sent from, and after some of them it lets whoever else waits there go first. Each monitor is a transaction of its own: one that on-call cannot take stops no other.
 
-const longestPauseSeconds = 30;
+const maxBackoffSeconds = 30;
 
 /** Growing from half a second, ± 20 %, so that what failed together does not come back together. */
-const pauseAfter = (attempt: number) => (Math.min(longestPauseSeconds, 2 ** Math.min(attempt - 2, 10)) * randomInt(80, 121)) / 100;
+const backoffSeconds = (attempt: number) => (Math.min(maxBackoffSeconds, 2 ** Math.min(attempt - 2, 10)) * randomInt(80, 121)) / 100;
 
 /** So often that it is no accident. */
-const tellingAttempts = 3;
+const attemptsBeforeLogging = 3;
 
 /** So often it comes again, rather than wait for its turn with a connection that pages need; then it waits, so that its turn does come. */
-const attemptsWithoutWaiting = 8;
-const turnSeconds = 0.25;
+const attemptsWithoutLockWait = 8;
+const lockRetrySeconds = 0.25;
 
 /** So many monitors are told in one run; then others who wait in the lane for pages have their turn, and the rest follows behind them. */
-export const monitorsARun = 25;
+export const monitorsPerRun = 25;
 
 /** Tells on-call what it has not heard of the monitors of a service. Safe to run twice: what was told is gone in the same transaction. */
-export const tellOncall = job(
+export const notifyOncall = job(
   'uptime.tell-oncall',
-  { lane: 'page', leaseSeconds: 20, maxAttempts: Number.POSITIVE_INFINITY, retry: pauseAfter },
+  { lane: 'page', leaseSeconds: 20, maxAttempts: Number.POSITIVE_INFINITY, retry: backoffSeconds },
   async ({ key, org = '', db, attempt, log, signal, fence, finishWith }) => {
     const serviceId = key.split(' ', 1)[0]!;
     const tell = async (tx: Tx, monitorId: string) => {
-      if (attempt <= attemptsWithoutWaiting && !(await tryLockDeliveries(tx, org, serviceId)))
-        throw new RetryIn(turnSeconds, 'somebody else delivers to this service at the moment');
-      await tellUntold(tx, org, monitorId);
+      if (attempt <= attemptsWithoutLockWait && !(await tryLockDeliveries(tx, org, serviceId)))
+        throw new RetryIn(lockRetrySeconds, 'somebody else delivers to this service at the moment');
+      await deliverPending(tx, org, monitorId);
     };
-    const monitors = await db.read((tx) => untoldMonitors(tx, org, serviceId));
+    const monitors = await db.read((tx) => monitorsWithPending(tx, org, serviceId));
     const failures: unknown[] = [];
     for (const [i, id] of monitors.entries()) {
       signal.throwIfAborted();
-      const isLast = (i === monitors.length - 1 || i === monitorsARun - 1) && failures.length === 0;
+      const isLast = (i === monitors.length - 1 || i === monitorsPerRun - 1) && failures.length === 0;
       const told = isLast
         ? finishWith(async (tx) => {
             await tell(tx, id);
             // This one has ended by then, so its key is free.
-            if (i < monitors.length - 1) await enqueue(tx, tellOncall, { key, org });
+            if (i < monitors.length - 1) await enqueue(tx, notifyOncall, { key, org });
           })
         : db.write(async (tx) => {
             await fence(tx);
@@ -72,46 +79,46 @@ export const tellOncall = job(
       if (isLast && failures.length === 0) return;
     }
     if (failures.length === 0) return;
-    if (attempt === tellingAttempts)
+    if (attempt === attemptsBeforeLogging)
       log.error({ err: failures[0], serviceId }, 'on-call does not take what monitors say of a service; it is told again until it does');
     throw failures[0];
   },
 );
 
 /** The same without a job, for somebody who cannot wait for it: what is under way when this returns was committed later. */
-export async function tellNow(db: Db, org: string, serviceId: string): Promise<void> {
-  for (const id of await db.read((tx) => untoldMonitors(tx, org, serviceId))) await db.write((tx) => tellUntold(tx, org, id));
+export async function notifyOncallNow(db: Db, org: string, serviceId: string): Promise<void> {
+  for (const id of await db.read((tx) => monitorsWithPending(tx, org, serviceId))) await db.write((tx) => deliverPending(tx, org, id));
 }
 
 /** Tellings that wait for longer than any job takes to begin, and whose job is gone: they get another. How many services that were. */
-export async function requeueLostTellings(tx: Tx): Promise<number> {
-  const late = await lateTellings(tx, lateSeconds, tellOncall);
+export async function requeueLostNotifications(tx: Tx): Promise<number> {
+  const late = await overdueNotifications(tx, overdueSeconds, notifyOncall);
   return enqueueMany(
     tx,
-    tellOncall,
+    notifyOncall,
     late.map(({ org_id: org, service_id, no }) => ({ key: keyOf(service_id, no), org })),
   );
 }
-const lateSeconds = 60;
+const overdueSeconds = 60;
 
 /** The newest telling of a service in its transaction: its job is still there, or has told all that was written before. */
 const keyOf = (serviceId: string, no: number) => `${serviceId} ${no}`;
 
-export async function tellUntold(tx: Tx, org: string, monitorId: string): Promise<void> {
-  const untold = await lockTellings(tx, org, monitorId);
+export async function deliverPending(tx: Tx, org: string, monitorId: string): Promise<void> {
+  const untold = await lockNotifications(tx, org, monitorId);
   // A service that is gone has nobody to be told.
   for (const { alert } of untold) await receiveMonitorAlert(tx, org, alert);
-  if (untold.length) await deleteTellings(tx, org, monitorId, untold.at(-1)!.no);
+  if (untold.length) await deleteNotifications(tx, org, monitorId, untold.at(-1)!.no);
 }
 
 /** On-call is told of these, soon after this transaction has committed; of one monitor in the order given. Its state is locked. */
-export async function tellLater(tx: Tx, tellings: readonly Telling[]): Promise<void> {
+export async function enqueueNotifications(tx: Tx, tellings: readonly OncallNotification[]): Promise<void> {
   if (!tellings.length) return;
-  const written = await insertTellings(tx, tellings);
+  const written = await insertNotifications(tx, tellings);
   const newest = new Map(written.toSorted((a, b) => a.no - b.no).map((w) => [w.service_id, w]));
   await enqueueMany(
     tx,
-    tellOncall,
+    notifyOncall,
     [...newest.values()].map(({ org_id: org, service_id, no }) => ({ key: keyOf(service_id, no), org })),
   );
 }

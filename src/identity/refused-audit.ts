@@ -7,12 +7,12 @@ import { audit } from './audit.ts';
 import { rateLimit } from './rate-limit.ts';
 
 /** Rows a minute for an organization; what is beyond them is counted on its next row. */
-const perMinute = 60;
-const longestTarget = 300;
+const maxRowsPerMinute = 60;
+const maxTargetLength = 300;
 
 /** Puts on record what a person was refused for want of a right, if the operator wants it so: who tried, and what. */
 export function makeRefusedAudit(app: App) {
-  const rates = rateLimit(perMinute);
+  const rates = rateLimit(maxRowsPerMinute);
   const passedOver = new Map<string, number>();
 
   return (spec: Op, request: FastifyRequest, error: Error): void => {
@@ -25,7 +25,7 @@ export function makeRefusedAudit(app: App) {
     const actor = { org, user: principal.user, principal, requestId: request.id };
     const [path = ''] = request.url.split('?');
     const detail = { operation: spec.id, code: error.code, ...(more > 0 ? { passedOver: more } : {}) };
-    const target = { id: `${spec.method} ${path.slice(0, longestTarget)}` };
+    const target = { id: `${spec.method} ${path.slice(0, maxTargetLength)}` };
     void runFor({ org, operation: 'audit.refused' }, () => app.db.write((tx) => audit(tx, actor, 'request.refused', target, detail))).catch(
       (err) => {
         app.log.warn({ err, org, operation: spec.id }, 'a refusal is not on record');

@@ -1,7 +1,7 @@
-import type { Opinion, Standing } from '../rules/down.ts';
+import type { MonitorStatus, VantageState } from '../rules/down.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
-import type { OpinionRow } from '../store/opinions.ts';
 import type { StateRow } from '../store/states.ts';
+import type { VantageStateRow } from '../store/vantage-states.ts';
 
 // Rows speak ISO text, the rules milliseconds.
 
@@ -19,21 +19,21 @@ export const watchedOf = (m: MonitorRow) => ({
   epoch: m.epoch,
 });
 
-export const standingOf = (s: StateRow): Standing => ({
+export const statusOf = (s: StateRow): MonitorStatus => ({
   state: s.state,
   since: Date.parse(s.since),
   beganAt: Date.parse(s.began_at),
   failingSince: msOf(s.failing_since),
 });
 
-export const standingChange = (s: Standing) => ({
+export const statusChange = (s: MonitorStatus) => ({
   state: s.state,
   since: iso(s.since),
   beganAt: iso(s.beganAt),
   failingSince: isoOrNull(s.failingSince),
 });
 
-export const opinionOf = (o: OpinionRow): Opinion => ({
+export const vantageStateOf = (o: VantageStateRow): VantageState => ({
   failStreak: o.fail_streak,
   passStreak: o.pass_streak,
   verdict: o.verdict,
@@ -41,7 +41,7 @@ export const opinionOf = (o: OpinionRow): Opinion => ({
   lastAt: msOf(o.last_at),
 });
 
-export const opinionChange = (o: Opinion) => ({
+export const vantageStateChange = (o: VantageState) => ({
   failStreak: o.failStreak,
   passStreak: o.passStreak,
   verdict: o.verdict,

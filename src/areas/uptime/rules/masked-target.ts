@@ -6,7 +6,9 @@ import type { HttpInput, Targets, TcpInput } from './target.ts';
 
 export type Target = HttpTarget | TcpTarget;
 
-export type Shown = Pick<HttpTarget, 'url' | 'method' | 'followRedirects' | 'expectStatus'> | Pick<TcpTarget, 'host' | 'port' | 'tls'>;
+export type PublicTarget =
+  | Pick<HttpTarget, 'url' | 'method' | 'followRedirects' | 'expectStatus'>
+  | Pick<TcpTarget, 'host' | 'port' | 'tls'>;
 
 /** Stands for a value that is stored and not shown. */
 export const mask = '***';
@@ -14,7 +16,7 @@ export const mask = '***';
 export const mask64 = Buffer.from(mask).toString('base64');
 
 /** For whoever may see the monitor, and for the table. */
-export const shownTarget = (target: Shown): Shown =>
+export const publicTarget = (target: PublicTarget): PublicTarget =>
   'url' in target
     ? {
         url: shownUrl(target.url),
@@ -25,7 +27,7 @@ export const shownTarget = (target: Shown): Shown =>
     : { host: target.host, port: target.port, tls: target.tls };
 
 /** What a person calls the target: the URL, or host and port. */
-export const addressOf = (target: Shown): string =>
+export const addressOf = (target: PublicTarget): string =>
   'url' in target ? shownUrl(target.url) : `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
 
 /** For whoever may change the monitor: a mask for each value that is sent with a check. What is expected is never sent. */
@@ -63,18 +65,18 @@ const nameOf = (part: string): string => /^([^=]*=)(?!(?:=|%3d)*$)/i.exec(part)?
 const maskedPart = (part: string): string => (part === '' ? '' : nameOf(part) + mask);
 const isMasked = (part: string): boolean => part !== '' && part === maskedPart(part);
 
-export type FilledIn = { targets: Targets } | { complaint: string };
+export type ResolvedMasks = { targets: Targets } | { complaint: string };
 
 /**
  * A target as it was sent, with the stored value for every mask. Whoever may change a monitor need not know its secrets. So values never
  * follow to another server, which could be one of their own, and never to another expectation: where an answer repeats a value, each
  * check would say whether they guessed it.
  */
-export function filledIn({ http, tcp }: Targets, stored?: Target): FilledIn {
-  const kept = keeper();
+export function resolveMasks({ http, tcp }: Targets, stored?: Target): ResolvedMasks {
+  const kept = makeMaskResolver();
   const targets: Targets = {
-    ...(http ? { http: filledHttp(http, stored && 'url' in stored ? stored : undefined, kept) } : {}),
-    ...(tcp ? { tcp: filledTcp(tcp, stored && 'host' in stored ? stored : undefined, kept) } : {}),
+    ...(http ? { http: resolveHttp(http, stored && 'url' in stored ? stored : undefined, kept) } : {}),
+    ...(tcp ? { tcp: resolveTcp(tcp, stored && 'host' in stored ? stored : undefined, kept) } : {}),
   };
   const [unknown] = kept.unknown;
   if (unknown) return { complaint: `${unknown} is ${mask}, which stands for a value that is stored, and none is; send the value` };
@@ -92,20 +94,20 @@ export function filledIn({ http, tcp }: Targets, stored?: Target): FilledIn {
 
 /** Whether anything of it stands for a value that is stored. */
 export function hasMask({ http, tcp }: Targets): boolean {
-  const kept = keeper();
-  if (http) filledHttp(http, undefined, kept);
-  if (tcp) filledTcp(tcp, undefined, kept);
+  const kept = makeMaskResolver();
+  if (http) resolveHttp(http, undefined, kept);
+  if (tcp) resolveTcp(tcp, undefined, kept);
   return kept.any;
 }
 
-interface Keeper {
+interface MaskResolver {
   any: boolean;
   unknown: string[];
   take(field: string, value: string | undefined): string;
 }
 
-const keeper = (): Keeper => {
-  const self: Keeper = {
+const makeMaskResolver = (): MaskResolver => {
+  const self: MaskResolver = {
     any: false,
     unknown: [],
     take: (field, value) => {
@@ -117,7 +119,7 @@ const keeper = (): Keeper => {
   return self;
 };
 
-function filledHttp(given: HttpInput, stored: HttpTarget | undefined, kept: Keeper): HttpInput {
+function resolveHttp(given: HttpInput, stored: HttpTarget | undefined, kept: MaskResolver): HttpInput {
   const known = new Map(Object.entries(stored?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   const header = ([name, value]: [string, string]) => [
     name,
@@ -125,13 +127,13 @@ function filledHttp(given: HttpInput, stored: HttpTarget | undefined, kept: Keep
   ];
   return {
     ...given,
-    url: filledUrl(given.url, stored?.url ?? '', kept),
+    url: resolveUrl(given.url, stored?.url ?? '', kept),
     ...(given.headers ? { headers: Object.fromEntries(Object.entries(given.headers).map(header)) } : {}),
     ...(given.bodyBase64 === mask64 ? { bodyBase64: kept.take('http.bodyBase64', stored?.bodyBase64) } : {}),
   };
 }
 
-const filledTcp = (given: TcpInput, stored: TcpTarget | undefined, kept: Keeper): TcpInput =>
+const resolveTcp = (given: TcpInput, stored: TcpTarget | undefined, kept: MaskResolver): TcpInput =>
   given.sendBase64 === mask64 ? { ...given, sendBase64: kept.take('tcp.sendBase64', stored?.sendBase64) } : given;
 
 /** The field that expects something of the answer's content that was not expected before. One that is left out asks nothing. */
@@ -144,7 +146,7 @@ function newExpectation({ http, tcp }: Targets, stored: Target): string | undefi
 }
 
 /** A name that stands there several times keeps its values in their order. */
-function filledUrl(given: string, stored: string, kept: Keeper): string {
+function resolveUrl(given: string, stored: string, kept: MaskResolver): string {
   const { path, query } = split(given);
   if (!query?.split('&').some(isMasked)) return given;
   const known = Map.groupBy((split(stored).query ?? '').split('&').filter(Boolean), nameOf);

@@ -16,7 +16,7 @@ const Alert = Type.Object({
   endedBecause: Type.Optional(Type.String()),
 });
 
-export interface Telling {
+export interface OncallNotification {
   org: string;
   alert: Static<typeof Alert>;
 }
@@ -24,7 +24,7 @@ export interface Telling {
 const NewRow = Type.Object({ org_id: Type.String(), service_id: Type.String(), no: Type.Integer() });
 
 /** In the order given: the numbers of one monitor grow with it. */
-export const insertTellings = (tx: Tx, tellings: readonly Telling[]) => rows(tx, NewRow)`
+export const insertNotifications = (tx: Tx, tellings: readonly OncallNotification[]) => rows(tx, NewRow)`
   insert into uptime.telling (org_id, monitor_id, alert, created_at)
   select t.org, t.alert ->> 'monitorId', t.alert, kernel.now()
     from jsonb_to_recordset(${JSON.stringify(tellings.map((t, i) => ({ ...t, i })))}::jsonb) as t(org text, alert jsonb, i int)
@@ -32,24 +32,24 @@ export const insertTellings = (tx: Tx, tellings: readonly Telling[]) => rows(tx,
   returning org_id, alert ->> 'serviceId' as service_id, no`;
 
 /** The monitors of a service of which something is still to be told, those that wait for longest first. Few rows: most are told at once. */
-export const untoldMonitors = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
+export const monitorsWithPending = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
   (
     await rows(tx, Type.Object({ monitor_id: Type.String() }))`
       select monitor_id from uptime.telling where org_id = ${org} and alert ->> 'serviceId' = ${serviceId} group by monitor_id order by min(no)`
   ).map((t) => t.monitor_id);
 
 /** Of each service with something untold for so long and without this job, the newest. */
-export const lateTellings = (tx: Tx, seconds: number, job: NamedJob) => rows(tx, NewRow)`
+export const overdueNotifications = (tx: Tx, seconds: number, job: NamedJob) => rows(tx, NewRow)`
   select org_id, service_id, no
     from (select org_id, alert ->> 'serviceId' as service_id, max(no) as no from uptime.telling
            group by org_id, alert ->> 'serviceId' having min(created_at) < kernel.now() - make_interval(secs => ${seconds})) late
    where not ${hasJob(job, sql`late.service_id || ' ' || late.no`)} order by 1, 2 limit 1000`;
 
-const TellingRow = Type.Object({ no: Type.Integer(), alert: Alert });
+const NotificationRow = Type.Object({ no: Type.Integer(), alert: Alert });
 
 /** What is still to be told of a monitor, oldest first. Whoever else would tell it waits until this transaction ends. */
-export const lockTellings = (tx: Tx, org: string, monitorId: string) => rows(tx, TellingRow)`
+export const lockNotifications = (tx: Tx, org: string, monitorId: string) => rows(tx, NotificationRow)`
   select no, alert from uptime.telling where org_id = ${org} and monitor_id = ${monitorId} order by no for update`;
 
-export const deleteTellings = (tx: Tx, org: string, monitorId: string, upTo: number) => run(tx)`
+export const deleteNotifications = (tx: Tx, org: string, monitorId: string, upTo: number) => run(tx)`
   delete from uptime.telling where org_id = ${org} and monitor_id = ${monitorId} and no <= ${upTo}`;

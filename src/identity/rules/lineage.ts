@@ -2,18 +2,18 @@ import { conflict, forbidden } from '../../kernel/errors.ts';
 import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from './grants.ts';
 
 /** Generations in a line: more are a program that mints in a circle. `identity.token.minters` is checked against it too. */
-const mostGenerations = 10;
+const maxGenerations = 10;
 
 /** What a caller mints with: the tokens that the new credential will hang on, the caller's own last, and when the first of them ends. */
-export interface Line {
+export interface Lineage {
   minters: string[];
   endsAt: string;
   secondsLeft: number;
 }
 
 /** Refuses a further personal token at the end of a long line; logins, which mint nothing, are let be. */
-export function requireRoom({ minters }: Line) {
-  if (minters.length >= mostGenerations)
+export function requireGenerationLeft({ minters }: Lineage) {
+  if (minters.length >= maxGenerations)
     conflict(`the token was minted by a line of ${minters.length - 1} others, and none longer is kept; mint with one of those before it`);
 }
 
@@ -25,7 +25,7 @@ interface Caller {
 }
 
 /** A narrowed token manages itself and what it minted: a leaked one can neither see, use nor end its owner's others. */
-export function requireOwnLine(caller: Caller, target: { id: string; minters: string[] }) {
+export function requireOwnLineage(caller: Caller, target: { id: string; minters: string[] }) {
   if (!caller.scopes.length || caller.id === target.id || target.minters.includes(caller.id)) return;
   forbidden('this token is narrowed, and did not mint the other one; use a token that is not narrowed');
 }
@@ -37,7 +37,7 @@ export function requireBelowMinters(caller: Grants, minters: Scopes, scope: read
 }
 
 /** A lifetime that was asked for is kept or refused, never shortened in silence. */
-export function requireWithinLifetime(expiresIn: number | undefined, { endsAt, secondsLeft }: Line) {
+export function requireWithinLifetime(expiresIn: number | undefined, { endsAt, secondsLeft }: Lineage) {
   if (expiresIn !== undefined && expiresIn > secondsLeft)
     forbidden(
       `the token that mints it ends at ${endsAt}, and what it mints ends no later; leave expiresIn out for as long as it lasts, or mint with a token that lasts longer`,
@@ -45,15 +45,15 @@ export function requireWithinLifetime(expiresIn: number | undefined, { endsAt, s
 }
 
 /** Each is read with every lookup of the token and of what it minted. */
-const mostCeilings = 20;
+const maxCeilings = 20;
 
 /** What bounds a token after `caller` changed it: the scopes it was bounded by, and those of the caller; each once, however it is written. */
 export const withCeilings = (ceilings: Scopes, caller: Pick<Caller, 'scopes'>): (readonly RoleUse[])[] => {
-  const distinct = new Map([...ceilings, ...caller.scopes].map((s) => [spelled(s), s]));
-  if (distinct.size > mostCeilings)
-    conflict(`the token was narrowed in ${mostCeilings} different ways already; mint another one with the scope that it is to have`);
+  const distinct = new Map([...ceilings, ...caller.scopes].map((s) => [canonicalScope(s), s]));
+  if (distinct.size > maxCeilings)
+    conflict(`the token was narrowed in ${maxCeilings} different ways already; mint another one with the scope that it is to have`);
   return [...distinct.values()];
 };
 
-const spelled = (scope: readonly RoleUse[]) =>
+const canonicalScope = (scope: readonly RoleUse[]) =>
   JSON.stringify([...new Set(scope.map(({ role, resourceIds }) => JSON.stringify([role, ...resourceIds.toSorted()])))].sort());

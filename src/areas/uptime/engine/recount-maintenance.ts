@@ -4,7 +4,7 @@ import { job } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { slicesOf } from '../rules/maintenance.ts';
 import { faultsKnownSince, includeChecks, rebuildSteps, type Stretch } from '../store/results.ts';
-import { lockStates, monitorsOf, watchersOf } from '../store/states.ts';
+import { lockStates, monitorIdsOfService, monitorsOf } from '../store/states.ts';
 
 const Window = Type.Object({ serviceId: Type.String(), startsAt: Type.String(), endsAt: Type.String() });
 
@@ -14,22 +14,22 @@ const Window = Type.Object({ serviceId: Type.String(), startsAt: Type.String(), 
  * windows that there are, and by the checks that are stored. Checks of before `degraded` was stored stay out: nobody can tell any more
  * which of them failed because of their prober.
  */
-export const giveBack = job(
+export const recountMaintenance = job(
   'uptime.give-back',
   { payload: Window, deadlineSeconds: 1_800 },
   async ({ db, org = '', payload: { serviceId, startsAt, endsAt }, signal }) => {
     const at = await db.read(now);
     const from = [startsAt, await db.read(faultsKnownSince)].sort().at(-1)!;
-    const monitors = await db.read(async (tx) => monitorsOf(tx, await watchersOf(tx, org, serviceId)));
+    const monitors = await db.read(async (tx) => monitorsOf(tx, await monitorIdsOfService(tx, org, serviceId)));
     for (const monitor of monitors)
       for (const [sliceFrom, to] of slicesOf({ startsAt: from, endsAt, now: at })) {
         signal.throwIfAborted();
-        await giveBackSome(db, monitor.id, { org, serviceId, monitorNo: monitor.no, from: sliceFrom, to });
+        await recountSlice(db, monitor.id, { org, serviceId, monitorNo: monitor.no, from: sliceFrom, to });
       }
   },
 );
 
-const giveBackSome = (db: Db, monitorId: string, stretch: Stretch) =>
+const recountSlice = (db: Db, monitorId: string, stretch: Stretch) =>
   db.write(async (tx) => {
     await lockStates(tx, [monitorId]);
     if (await includeChecks(tx, stretch)) await rebuildSteps(tx, stretch);

@@ -1,38 +1,38 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job, rescheduleMany } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
-import { calmSeconds } from '../rules/flap.ts';
+import { stableSeconds } from '../rules/flap.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
 import { lockStates, monitorsOf, writeStates } from '../store/states.ts';
-import { settleAlerts } from './alerts.ts';
+import { updateAlerts } from './alerts.ts';
 
 /**
  * Ends a monitor's flapping once it has kept its state for long enough; on-call then always hears where it stands. Safe to run twice:
  * it goes by what is stored, and a monitor that does not flap is left alone. It does not fence: a batch holds the state and then
  * moves this job, so whoever held the job and then wanted the state would deadlock with it.
  */
-export const calmDown = job('uptime.calm-down', {}, ({ db, key }) =>
+export const endFlapping = job('uptime.calm-down', {}, ({ db, key }) =>
   db.write(async (tx) => {
     const [state] = await lockStates(tx, [key]);
     const [monitor] = await monitorsOf(tx, [key]);
     if (!state?.flapping || !monitor) return;
-    const left = calmSeconds(monitor.interval_seconds) - (Date.parse(await now(tx)) - Date.parse(state.since)) / 1000;
-    if (left > 0) return watchCalm(tx, [monitor], left);
+    const left = stableSeconds(monitor.interval_seconds) - (Date.parse(await now(tx)) - Date.parse(state.since)) / 1000;
+    if (left > 0) return scheduleFlapEnd(tx, [monitor], left);
     await writeStates(tx, [
       { id: key, state: state.state, since: state.since, beganAt: state.began_at, failingSince: state.failing_since, flapping: false },
     ]);
-    await settleAlerts(tx, [{ monitor, state: { ...state, flapping: false } }]);
+    await updateAlerts(tx, [{ monitor, state: { ...state, flapping: false } }]);
   }),
 );
 
 /** Each change of state puts the end of the flapping off. However many they are, it is two statements. */
-export async function watchCalm(tx: Tx, monitors: readonly Pick<MonitorRow, 'id' | 'org_id' | 'interval_seconds'>[], left?: number) {
-  const asked = monitors.map((m) => ({ key: m.id, org: m.org_id, delaySeconds: left ?? calmSeconds(m.interval_seconds) }));
+export async function scheduleFlapEnd(tx: Tx, monitors: readonly Pick<MonitorRow, 'id' | 'org_id' | 'interval_seconds'>[], left?: number) {
+  const asked = monitors.map((m) => ({ key: m.id, org: m.org_id, delaySeconds: left ?? stableSeconds(m.interval_seconds) }));
   // In this order: a job that ends between the two is gone, not in the way.
-  const moved = await rescheduleMany(tx, calmDown, asked);
+  const moved = await rescheduleMany(tx, endFlapping, asked);
   await enqueueMany(
     tx,
-    calmDown,
+    endFlapping,
     asked.filter(({ key }) => !moved.has(key)),
   );
 }
