@@ -5,9 +5,9 @@ import { agentsPlane, byToken, makeAgentContext, startLocal } from './planes/age
 import { negotiateExport } from './planes/export/index.ts';
 import { type MetricsStore, sqlMetrics } from './store/metrics-store.ts';
 
-/** What uptime holds while its process runs. */
+/** The running state of uptime. */
 export interface OpenUptime {
-  /** Where the checks of the past are read from. */
+  /** Where stored checks are read from. */
   metricsStore: MetricsStore;
   scrapes: Scrapes;
 }

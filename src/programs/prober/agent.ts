@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly bufferDir: string;
   readonly canaries: readonly Canary[];
   readonly version: string;
-  /** Where what it knows outlives it. */
+  /** Where its assignments survive a restart. */
   readonly stateStore: StateStore;
   readonly tls?: TlsOptions;
   /** How late each check started. */
@@ -33,33 +33,33 @@ export interface AgentOptions {
 }
 
 export interface Agent {
-  /** Waits so long for checks under way, and delivers or keeps what they saw. */
+  /** Waits up to `patienceMs` for running checks, and delivers or spools their results. */
   stop(patienceMs: number): Promise<void>;
 }
 
-/** Everything that a prober at work leans on and knows. */
+/** The state of a running prober. */
 interface AgentState extends AgentOptions {
   readonly outbox: Outbox;
   readonly watchedCanaries: Canaries;
   readonly selfFault: SelfFault;
   readonly loop: LoopWatch;
   readonly stopping: AbortController;
-  /** Ends the question for assignments that is under way. */
+  /** Aborts the pending poll for assignments. */
   polling: AbortController;
   instance: Instance;
   session: SessionResponse | undefined;
   scheduler: Scheduler | undefined;
-  /** As the server calls us to those who are checked. */
+  /** The user agent that the server gave us for checks. */
   userAgent: string;
   /** Everything that is assigned. */
   readonly assigned: Map<string, Assignment>;
-  /** By the clock that goes forward only: when all of that was last written down; and whether it has changed since. */
+  /** When the assignments were last saved, by the monotonic clock, and whether they have changed since. */
   savedAt: number;
   isUnsaved: boolean;
   wasDegraded: boolean;
 }
 
-/** A prober at work: asks what to check, checks it, and tells what it saw, whether or not anybody listens at the moment. */
+/** Runs a prober: polls for assignments, makes the checks and delivers the results, also while the server is away. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const agent = await makeAgent(options);
   void runSessions(agent).catch((err) => options.log.error({ err }, 'the conversation with the server ended; start this prober again'));
@@ -106,7 +106,9 @@ async function makeAgent(options: AgentOptions): Promise<AgentState> {
   return agent;
 }
 
-/** More batches than any prober makes in the time for which it goes on with what it knew: their numbers were given out since that was written. */
+/**
+ * More batches than a prober makes in a day. Their numbers may have been used since the state was saved, so numbering continues after them.
+ */
 const numbersInADay = 10_000_000;
 
 async function readSaved({ stateStore, clock }: AgentOptions, { vantage }: Instance): Promise<SavedState | undefined> {
@@ -114,7 +116,7 @@ async function readSaved({ stateStore, clock }: AgentOptions, { vantage }: Insta
   return known && known.vantage === vantage && known.assignments.length > 0 ? known : undefined;
 }
 
-/** Checks what it knew to check when it last heard, until the server says otherwise. */
+/** Resumes the saved assignments until the server sends others. */
 function resumeSaved(agent: AgentState, { vantage, assignments, savedAt }: SavedState): void {
   const { clock, log } = agent;
   for (const each of assignments) agent.assigned.set(each.id, each);
@@ -135,7 +137,7 @@ function isDegraded(agent: AgentState): boolean {
   return isNow;
 }
 
-/** One session after the other, until it is stopped. */
+/** Opens one session after the other until the prober stops. */
 async function runSessions(agent: AgentState): Promise<void> {
   const { stopping } = agent;
   let failures = 0;
@@ -171,7 +173,7 @@ async function openSession(agent: AgentState): Promise<void> {
   log.info({ vantage: answer.vantage, instance: agent.instance.id, skewMs: Math.round(clock.wall() - answer.now) }, 'connected');
 }
 
-/** Under another vantage, what is in the buffer was seen from somewhere else, and this name belongs there. */
+/** Buffered results and the instance id belong to the old vantage, so both are given up. */
 async function changeVantage(agent: AgentState, vantage: string): Promise<void> {
   agent.log.warn({ was: agent.instance.vantage, is: vantage }, 'this prober has another vantage now; undelivered results are given up');
   await agent.scheduler?.stop();
@@ -194,7 +196,7 @@ function schedulerFor(agent: AgentState, vantage: string): Scheduler {
   return makeScheduler({ clock, vantage, run, report, ...(onStart && { onStart }) });
 }
 
-/** Asks what to check over and over; ends by throwing. */
+/** Polls for assignments in a loop; ends by throwing. */
 async function followAssignments(agent: AgentState): Promise<void> {
   const { link, clock, log, selfFault } = agent;
   let cursor: string | undefined;
@@ -207,7 +209,7 @@ async function followAssignments(agent: AgentState): Promise<void> {
     selfFault.keepOnly(scheduler.has);
     await saveState(agent, answer);
     cursor = answer.cursor;
-    // A server that answers at once with nothing is not asked in a circle.
+    // A server that answers at once without news is not polled in a tight loop.
     const hadNews = answer.full || answer.assignments.length + answer.removed.length > 0;
     if (!hadNews && clock.now() - asked < 1_000) await pause(agent, 1_000);
   }
@@ -215,7 +217,7 @@ async function followAssignments(agent: AgentState): Promise<void> {
 
 const saveIntervalMs = { changed: 10_000, unchanged: 3_600_000 };
 
-/** Written down when it has changed, not all the time; and once an hour, so that it shows how old it is. */
+/** Saved after a change, at most every 10 s, and once an hour, so that its age stays known. */
 async function saveState(agent: AgentState, { full, assignments, removed }: AssignmentsResponse): Promise<void> {
   const { assigned, stateStore, clock, log } = agent;
   if (full) assigned.clear();
@@ -231,7 +233,7 @@ async function saveState(agent: AgentState, { full, assignments, removed }: Assi
     .catch((err) => log.warn({ err }, 'what this prober knows cannot be written to its directory'));
 }
 
-/** Its token is refused: it has no business with what it knew, neither on the disk nor, if that is all it has, in its checks. */
+/** Its token is refused: the saved assignments are deleted, and without a session the checks stop. */
 async function forgetSaved(agent: AgentState): Promise<void> {
   await agent.stateStore.forget().catch((err) => agent.log.warn({ err }, 'what this prober knew cannot be deleted'));
   agent.isUnsaved = true;

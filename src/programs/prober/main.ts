@@ -1,5 +1,5 @@
-// A prober as a program of its own: what `quarterdeck probe` becomes, and what a server with the role `prober` starts beside itself.
-// It imports neither the database nor the command line: it holds no credential but its own, and stays small.
+// The prober as a separate program: `quarterdeck probe` becomes it, and a server with the role `prober` starts it as a child. It imports
+// neither the database nor the command line, holds no credential but its own, and stays small.
 import { Stop } from '../../kernel/errors.ts';
 import { parseAllow } from '../../kernel/guard/index.ts';
 import { makeLog } from '../../kernel/log.ts';
@@ -15,7 +15,7 @@ import { readSettings } from './settings.ts';
 
 /** Longer than any check may take. */
 const stopGraceMs = 31_000;
-/** A server that stops, or was killed, is not waited with. */
+/** With a server that stops or was killed, the prober waits only briefly. */
 const shortStopGraceMs = 1_500;
 
 async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> }> {

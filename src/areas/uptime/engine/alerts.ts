@@ -18,8 +18,9 @@ export interface LockedMonitor {
 type AlertDecision = LockedMonitor & AlertSteps;
 
 /**
- * Decides what on-call must have of these monitors, and sees to it that it is told: what their states ask for fires, and what they do not
- * ask for ends. `because`: why an alert of a monitor that is not up ends. However many they are, it is a handful of statements.
+ * Decides which alerts on-call must have of these monitors and queues the notifications: an alert fires when the state asks for one and is
+ * resolved when it does not. `because`: why the alert of a monitor that is not up ends. The number of statements does not grow with the
+ * number of monitors.
  */
 export async function updateAlerts(tx: Tx, subjects: readonly LockedMonitor[], because = ''): Promise<void> {
   const asked = subjects.filter(({ monitor, state }) => firingOf(state) || (state.state === 'down' && monitor.service_id !== null));
@@ -41,7 +42,7 @@ export async function updateAlerts(tx: Tx, subjects: readonly LockedMonitor[], b
   ]);
 }
 
-/** The alert that on-call has from us, or will have once it was told everything. */
+/** The alert that on-call has, or will have once all queued notifications are delivered. */
 const firingOf = ({ alert_since: since, alert_service_id: serviceId }: StateRow) =>
   since !== null && serviceId !== null ? { since, serviceId } : undefined;
 

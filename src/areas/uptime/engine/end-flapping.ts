@@ -7,9 +7,9 @@ import { lockStates, monitorsOf, writeStates } from '../store/states.ts';
 import { updateAlerts } from './alerts.ts';
 
 /**
- * Ends a monitor's flapping once it has kept its state for long enough; on-call then always hears where it stands. Safe to run twice:
- * it goes by what is stored, and a monitor that does not flap is left alone. It does not fence: a batch holds the state and then
- * moves this job, so whoever held the job and then wanted the state would deadlock with it.
+ * Ends a monitor's flapping once it has kept its state for long enough; on-call is then notified of that state. Safe to run twice: it reads
+ * the stored state, and leaves a monitor alone that does not flap. It does not fence. A batch locks the state and then moves this job, so
+ * locking the job first and the state second would deadlock.
  */
 export const endFlapping = job('uptime.calm-down', {}, ({ db, key }) =>
   db.write(async (tx) => {
@@ -25,7 +25,7 @@ export const endFlapping = job('uptime.calm-down', {}, ({ db, key }) =>
   }),
 );
 
-/** Each change of state puts the end of the flapping off. However many they are, it is two statements. */
+/** Each change of state postpones the end of the flapping. Two statements for any number of monitors. */
 export async function scheduleFlapEnd(tx: Tx, monitors: readonly Pick<MonitorRow, 'id' | 'org_id' | 'interval_seconds'>[], left?: number) {
   const asked = monitors.map((m) => ({ key: m.id, org: m.org_id, delaySeconds: left ?? stableSeconds(m.interval_seconds) }));
   // In this order: a job that ends between the two is gone, not in the way.

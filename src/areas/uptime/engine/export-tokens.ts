@@ -15,14 +15,14 @@ export async function mintExportToken(tx: Tx, org: string, name: string): Promis
   return { ...(await store.insertToken(tx, org, name, hash)), key };
 }
 
-/** Refused from the moment this commits, wherever it is remembered. */
+/** The token is refused once this commits, also where another process has it cached. */
 export async function revokeExportToken(tx: Tx, caches: Caches, org: string, id: string): Promise<store.TokenRow> {
   const token = (await store.revokeToken(tx, org, id)) ?? notFound('export token');
   await caches.drop(tx, topics.credential(token.id));
   return token;
 }
 
-/** It was used to scrape just now. False: it was revoked meanwhile, so that what was gathered for it must not be sent. */
+/** Notes that the token was used for a scrape. False: it was revoked meanwhile, so the gathered snapshot must not be sent. */
 export async function useExportToken(tx: Tx, org: string, id: string): Promise<boolean> {
   if (!(await store.isLive(tx, org, id))) return false;
   await store.touchToken(tx, org, id);

@@ -8,7 +8,7 @@ const keep = { resultDays: 8, rollupDays: 35, failureDays: 30, failures: 200 };
 const maxRefusals = 5;
 const failuresPerDelete = 5_000;
 
-/** Room for the results of the next days, and what is outlived goes whole. What a long read holds is dropped by a later run. */
+/** Makes the partitions of the next days and drops expired ones. A partition that a long read locks is dropped by a later run. */
 export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): Promise<void> {
   await db.write((tx) => makeAhead(tx, daysAhead));
   const waiting = await db.read((tx) => expiredPartitions(tx, keep));
@@ -24,7 +24,7 @@ export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): 
   }
 }
 
-/** Failures beyond what anybody is shown, and probers that will not come back. */
+/** Deletes failures beyond those that the API shows, and instances of probers that are gone. */
 export async function forgetOld(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await db.write((tx) => dropOldFailures(tx, keep.failureDays, failuresPerDelete))) === failuresPerDelete);
   while (!signal.aborted && (await db.write((tx) => dropSurplusFailures(tx, keep.failures))) > 0);

@@ -29,7 +29,7 @@ export interface IngestedBatch {
 
 const withoutResults = (is: IngestedBatch['status']): IngestedBatch => ({ status: is, results: [], transitions: 0 });
 
-/** One batch, one transaction: it is taken in whole, once, or not at all. */
+/** One batch, one transaction: it is stored whole, once, or not at all. */
 export const ingestBatch = (app: App, partitions: Partitions, by: ProberIdentity, batch: Batch): Promise<IngestedBatch> =>
   app.db.write(async (tx) => {
     const [, begun] = await Promise.all([shareAgent(tx, by.agentId), beginBatch(tx, by, batch)]);
@@ -54,7 +54,7 @@ async function storeResults(
   const ids = [...new Set(batch.results.map((r) => r.monitor))];
   const [locked, watched] = await Promise.all([lockStates(tx, ids), monitorsOf(tx, ids)]);
   const states = new Map(locked.map((s) => [s.monitor_id, s]));
-  // Deleted monitors and those of other vantages are not found; what is said of them concerns nobody.
+  // Results of deleted monitors, or of monitors that this vantage does not watch, are dropped.
   const monitors = watched.filter((m) => states.has(m.id) && m.vantages.includes(vantage));
   if (!monitors.length) return withoutResults('stored');
   const byMonitor = Map.groupBy(withTimes(batch, now), (r) => r.monitor);
@@ -114,7 +114,7 @@ const withTimes = (batch: Batch, now: number): TimedResult[] =>
     }))
     .sort((a, b) => a.at - b.at);
 
-/** Whether a time lies in planned work on a monitor's service. */
+/** Whether a time lies in a maintenance window of a monitor's service. */
 async function exclusion(tx: Tx, monitors: readonly MonitorRow[], reported: readonly TimedResult[], now: number) {
   const services = [
     ...new Map(monitors.flatMap((m) => (m.service_id ? [[m.service_id, { org: m.org_id, id: m.service_id }] as const] : []))).values(),
@@ -157,8 +157,8 @@ const failureOf = (m: MonitorRow, vantage: string, r: TimedResult, attempt: numb
 });
 
 /**
- * Without what came back from checks that sent something hidden. Probers leave it out themselves, but not those of an earlier release, nor
- * what one of them had buffered. A target that cannot be opened may hide anything.
+ * Removes answer snippets of checks that sent a secret. Probers of this release leave them out themselves; older probers, and batches that
+ * those buffered, do not. A target that cannot be unsealed may hide a secret.
  */
 async function withoutSecretSnippets({ secrets }: App, tx: Tx, failures: readonly StoredFailure[]): Promise<StoredFailure[]> {
   const telling = [...new Set(failures.filter((f) => f.snippet !== '').map((f) => f.monitorId))];
@@ -170,7 +170,7 @@ async function withoutSecretSnippets({ secrets }: App, tx: Tx, failures: readonl
   return failures.map((f) => ({ ...f, snippet: mayTell.has(f.monitorId) ? withoutQueries(f.snippet) : '' }));
 }
 
-/** What one monitor's results add to its counters, and the newest of them for those who scrape. */
+/** What one monitor's results add to its counters, and the newest result for scrapers. */
 function tally(results: readonly TimedResult[]) {
   const count = (outcome: Result['outcome']) => results.filter((r) => r.outcome === outcome).length;
   const made = results.filter((r) => r.outcome !== 'missed' && r.latencyMs !== undefined);

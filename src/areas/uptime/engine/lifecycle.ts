@@ -9,15 +9,15 @@ import { updateAlerts } from './alerts.ts';
 import { recordTransitions } from './record.ts';
 import { statusChange, statusOf, vantageStateChange, vantageStateOf, watchedOf } from './status-rows.ts';
 
-// What happens to a monitor's state when somebody changes the monitor: inside their transaction, with the row as it is from now on.
+// What happens to a monitor's state when the monitor is edited. Runs in the transaction of the edit, with the row as it is from now on.
 
-/** It was made. */
+/** The monitor was made. */
 export async function beginWatching(tx: Tx, monitor: MonitorRow): Promise<void> {
   await insertState(tx, monitor.org_id, monitor.id);
   await resetVantageStates(tx, monitor.org_id, monitor.id, monitor.vantages);
 }
 
-/** What it checks, or from where, is another thing now, or it is enabled again: nothing is known of it. */
+/** Its target or vantages changed, or it was enabled again: earlier checks say nothing about it. */
 export async function startOver(tx: Tx, monitor: MonitorRow): Promise<void> {
   const state = await lockState(tx, monitor);
   await resetVantageStates(tx, monitor.org_id, monitor.id, monitor.vantages);
@@ -44,7 +44,7 @@ async function toPending(tx: Tx, monitor: MonitorRow, state: StateRow, because: 
   await recordTransitions(tx, [{ monitor, state, change: { id: monitor.id, ...change }, transitions }], because);
 }
 
-/** The interval or the condition is another one. */
+/** The interval or the down condition changed. */
 export async function rejudge(tx: Tx, monitor: MonitorRow): Promise<void> {
   const state = await lockState(tx, monitor);
   if (!monitor.enabled) return;
@@ -59,7 +59,7 @@ export async function rejudge(tx: Tx, monitor: MonitorRow): Promise<void> {
   await recordTransitions(tx, [{ monitor, state, change: { id: monitor.id, ...statusChange(standing) }, transitions }]);
 }
 
-/** It belongs to another service, or to none. */
+/** The monitor moved to another service, or to none. */
 export async function moveToService(tx: Tx, monitor: MonitorRow): Promise<void> {
   await updateAlerts(tx, [{ monitor, state: await lockState(tx, monitor) }]);
   await publicChanged(tx, monitor.org_id);

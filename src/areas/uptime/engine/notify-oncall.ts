@@ -11,42 +11,48 @@ import {
   overdueNotifications,
 } from '../store/oncall-notifications.ts';
 
-// On-call hears of monitors by jobs, so that nothing that goes wrong there can keep results from being taken. Whoever moves a monitor
-// decides in its own transaction what on-call must be told, and writes that down with a job. The job tells it, in a transaction of its own.
+// On-call is notified of monitors by jobs, so that a failure there cannot block the ingestion of results. The transaction that changes a
+// monitor decides what on-call must be sent, and writes the notification together with a job. The job delivers it in its own transaction.
 //
-//   what ends in between                          what is there, and what follows
-//   the batch's transaction is undone             neither the new state, nor a telling, nor a job: the batch comes again
-//   after it has committed, before the job        telling and job are there; any worker claims the job
-//   while on-call is being told                   on-call's rows, the telling's end and the job's end are one transaction: undone, and again
-//   after that has committed                      all three are there; a worker that did not hear of it cannot finish the job once more
-//   on-call throws                                undone as above; again after a pause that grows to half a minute, and never given up
-//   the job itself is lost or dropped             a task finds tellings without one, gives them another, and says so in the log
+//   crash or failure                              what is stored, and what follows
+//   the batch's transaction is rolled back        neither state, nor notification, nor job: the prober sends the batch again
+//   after its commit, before the job runs         notification and job are stored; any worker claims the job
+//   during the delivery                           on-call's rows, the notification's end and the job's end are one transaction: rolled back, retried
+//   after the delivery has committed              all three are stored; a worker that missed the commit cannot finish the job again
+//   on-call throws                                rolled back as above; retried with backoff up to 30 s, and never given up
+//   the job itself is lost or dropped             a task finds notifications without a job, gives them one, and logs it
 //
-// Order: the transactions that decide about one monitor come one after the other (they lock its state), so its tellings are numbered in
-// the order of what happened. Whoever tells a monitor tells everything of it that was committed before, oldest first, and locks it
-// meanwhile: whichever job runs first, `down` comes before the `up` that followed it, and a monitor that went down and up again before
-// anybody ran leaves an incident that was opened and resolved. Each transaction has its jobs, one for each service, with keys of their own:
-// to insert them waits for nobody, least of all for a job of the same service that is being run.
+// Order: transactions that change one monitor lock its state, so its notifications are numbered in order of occurrence. A delivery locks a
+// monitor's notifications and delivers all committed ones, oldest first. Whichever job runs first, `down` comes before the `up` that
+// followed it. A monitor that went down and up before any job ran leaves an incident that was opened and resolved. Each transaction
+// enqueues one job per service, with a key of its own, so the insert never waits for a job of the same service that is running.
 //
-// On-call takes one delivery for a service at a time, so one job tells all monitors of a service that have changed together: many at once
-// do not fill the lane that pages are sent from, and after some of them it lets whoever else waits there go first. Each monitor is a transaction of its own: one that on-call cannot take stops no other.
+// On-call takes one delivery for a service at a time, so one job delivers for all monitors of a service. Many outages at once do not fill
+// the lane that pages are sent from, and after some monitors the job yields to the pages that wait there. Each monitor is a transaction of
+// its own: one that on-call cannot take stops no other.
 
 const maxBackoffSeconds = 30;
 
-/** Growing from half a second, ± 20 %, so that what failed together does not come back together. */
+/** Backoff that grows from half a second, ± 20 %, so that jobs that failed together do not retry together. */
 const backoffSeconds = (attempt: number) => (Math.min(maxBackoffSeconds, 2 ** Math.min(attempt - 2, 10)) * randomInt(80, 121)) / 100;
 
-/** So often that it is no accident. */
+/** Failed attempts before the error is logged. */
 const attemptsBeforeLogging = 3;
 
-/** So often it comes again, rather than wait for its turn with a connection that pages need; then it waits, so that its turn does come. */
+/**
+ * For these attempts a job that cannot get the delivery lock retries, so that it does not hold a connection that pages need. Later attempts
+ * wait for the lock, so that the job does get it.
+ */
 const attemptsWithoutLockWait = 8;
 const lockRetrySeconds = 0.25;
 
-/** So many monitors are told in one run; then others who wait in the lane for pages have their turn, and the rest follows behind them. */
+/** Monitors per run. The rest follow in another job, behind the pages that wait in the lane. */
 export const monitorsPerRun = 25;
 
-/** Tells on-call what it has not heard of the monitors of a service. Safe to run twice: what was told is gone in the same transaction. */
+/**
+ * Delivers the pending notifications of a service's monitors. Safe to run twice: a delivered notification is deleted in the same
+ * transaction.
+ */
 export const notifyOncall = job(
   'uptime.tell-oncall',
   { lane: 'page', leaseSeconds: 20, maxAttempts: Number.POSITIVE_INFINITY, retry: backoffSeconds },
@@ -65,7 +71,7 @@ export const notifyOncall = job(
       const told = isLast
         ? finishWith(async (tx) => {
             await tell(tx, id);
-            // This one has ended by then, so its key is free.
+            // This job has ended by then, so its key is free.
             if (i < monitors.length - 1) await enqueue(tx, notifyOncall, { key, org });
           })
         : db.write(async (tx) => {
@@ -85,12 +91,15 @@ export const notifyOncall = job(
   },
 );
 
-/** The same without a job, for somebody who cannot wait for it: what is under way when this returns was committed later. */
+/** The same without a job, for a caller that cannot wait for it. Notifications pending after this returns were committed later. */
 export async function notifyOncallNow(db: Db, org: string, serviceId: string): Promise<void> {
   for (const id of await db.read((tx) => monitorsWithPending(tx, org, serviceId))) await db.write((tx) => deliverPending(tx, org, id));
 }
 
-/** Tellings that wait for longer than any job takes to begin, and whose job is gone: they get another. How many services that were. */
+/**
+ * Notifications that have waited for longer than any job takes to start, and whose job is gone, get another job. Returns the number of
+ * services.
+ */
 export async function requeueLostNotifications(tx: Tx): Promise<number> {
   const late = await overdueNotifications(tx, overdueSeconds, notifyOncall);
   return enqueueMany(
@@ -101,17 +110,20 @@ export async function requeueLostNotifications(tx: Tx): Promise<number> {
 }
 const overdueSeconds = 60;
 
-/** The newest telling of a service in its transaction: its job is still there, or has told all that was written before. */
+/** The newest notification of a service in its transaction: its job is still there, or has delivered everything written before. */
 const keyOf = (serviceId: string, no: number) => `${serviceId} ${no}`;
 
 export async function deliverPending(tx: Tx, org: string, monitorId: string): Promise<void> {
   const untold = await lockNotifications(tx, org, monitorId);
-  // A service that is gone has nobody to be told.
+  // On-call ignores alerts of a deleted service.
   for (const { alert } of untold) await receiveMonitorAlert(tx, org, alert);
   if (untold.length) await deleteNotifications(tx, org, monitorId, untold.at(-1)!.no);
 }
 
-/** On-call is told of these, soon after this transaction has committed; of one monitor in the order given. Its state is locked. */
+/**
+ * Queues notifications to on-call, in the given order for each monitor. They are delivered soon after this transaction commits. The
+ * monitors' states are locked.
+ */
 export async function enqueueNotifications(tx: Tx, tellings: readonly OncallNotification[]): Promise<void> {
   if (!tellings.length) return;
   const written = await insertNotifications(tx, tellings);

@@ -1,9 +1,9 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { makePartitions } from '../store/partitions.ts';
 
-/** Remembers which days have their partitions, so that a batch does not ask. */
+/** Caches which days have partitions, so that a batch does not query for them. */
 export interface Partitions {
-  /** Makes what is missing for these times: the task that makes them ahead may not have run since the clock moved. */
+  /** Makes the partitions that these times need: the task that makes them ahead may not have run since the clock moved. */
   ensure(tx: Tx, times: readonly number[]): Promise<void>;
   forget(): void;
 }

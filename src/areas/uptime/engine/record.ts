@@ -6,13 +6,13 @@ import { insertTransitions, recentTransitions, type StateChange, writeStates } f
 import { type LockedMonitor, updateAlerts } from './alerts.ts';
 import { scheduleFlapEnd } from './end-flapping.ts';
 
-/** A monitor whose state this transaction moves, with its state row as it was when it was locked. */
+/** A monitor whose state changes in this transaction, with its state row as locked. */
 export interface StateMove extends LockedMonitor {
   change: Omit<StateChange, 'flapping'>;
   transitions: Transition[];
 }
 
-/** Writes where monitors stand now, how they came there, and tells whoever must know. One transaction. */
+/** Writes the new states and transitions of monitors, updates their alerts, and publishes the change. One transaction. */
 export async function recordTransitions(tx: Tx, moved: readonly StateMove[], because?: string): Promise<void> {
   const changed = moved.filter((m) => m.transitions.length);
   if (changed.length)

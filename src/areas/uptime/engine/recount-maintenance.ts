@@ -9,10 +9,10 @@ import { lockStates, monitorIdsOfService, monitorsOf } from '../store/states.ts'
 const Window = Type.Object({ serviceId: Type.String(), startsAt: Type.String(), endsAt: Type.String() });
 
 /**
- * A window was called off: the checks that were made in it count again in the figures of its service's monitors. A few hours of one
- * monitor are a transaction, so results wait for it no longer than for each other. Safe to run twice, and to be killed: it goes by the
- * windows that there are, and by the checks that are stored. Checks of before `degraded` was stored stay out: nobody can tell any more
- * which of them failed because of their prober.
+ * A maintenance window was called off: the checks made in it count again in the figures of its service's monitors. One transaction covers a
+ * few hours of one monitor, so results wait for it no longer than for each other. Safe to run twice and to be killed: it reads the windows
+ * and checks that are stored. Checks stored before the column `degraded` existed stay excluded, because it is unknown which of them failed
+ * through their prober.
  */
 export const recountMaintenance = job(
   'uptime.give-back',

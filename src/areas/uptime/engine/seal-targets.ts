@@ -6,7 +6,7 @@ import { lockUnsealed, writeSealed } from '../store/unsealed.ts';
 
 const batchSize = 200;
 
-/** Seals some of what an earlier release left in the clear; how many that were. A deleted monitor needs its secrets no more. */
+/** Seals a batch of targets that an earlier release stored in the clear; returns how many. A deleted monitor keeps only the public part. */
 export async function sealSome(tx: Tx, secrets: Secrets): Promise<number> {
   const found = await lockUnsealed(tx, batchSize);
   const sealed = found.map(({ id, target, deleted }) => {

@@ -3,7 +3,7 @@ import { now } from '../../../kernel/time.ts';
 import { availability, type Change, stateOf } from '../rules/availability.ts';
 import * as store from '../store/availability.ts';
 
-/** What uptime knows of one service. Days and months are calendar ones in UTC, oldest first; those without a monitor are absent. */
+/** Availability of one service. Days and months are calendar ones in UTC, oldest first; those without a monitor are absent. */
 export interface ServiceAvailability {
   /** `pending`: it has monitors, but none says anything yet. */
   state: 'up' | 'down' | 'pending';
@@ -11,7 +11,10 @@ export interface ServiceAvailability {
   months: { month: string; watchedSeconds: number; downSeconds: number }[];
 }
 
-/** How each of these services fared, whether it still has monitors or not. `from`: earlier changes are too many, and nothing counts. */
+/**
+ * Availability of each of these services, also of those without a live monitor. `from`: changes before it are too many to read, and nothing
+ * before it counts.
+ */
 export async function availabilityOf(tx: Tx, org: string, serviceIds: readonly string[], days: number) {
   const states = await store.statesOf(tx, org, serviceIds);
   const edges = await store.countedFrom(tx, org, serviceIds, store.maxChangesPerService(serviceIds.length));
@@ -40,7 +43,7 @@ export async function availabilityOf(tx: Tx, org: string, serviceIds: readonly s
   );
 }
 
-/** How services fared in the last so many days, months as far back as 400 days; those without a live monitor are absent. */
+/** Availability of services over the last `days` days, and by month as far back as 400 days. Services without a live monitor are absent. */
 export async function observedOf(
   tx: Tx,
   org: string,

@@ -10,7 +10,7 @@ export interface AlertedMonitor {
 
 export const hostOf = (target: PublicTarget): string => ('url' in target ? new URL(target.url).host : `${target.host}:${target.port}`);
 
-/** The query may carry a secret, so the address goes no further than its host. */
+/** The query may carry a secret, so the label holds the host only. */
 export const alertLabels = (m: AlertedMonitor, failing: readonly string[]): Record<string, string> => ({
   alertname: 'MonitorDown',
   monitor_id: m.id,
@@ -19,7 +19,7 @@ export const alertLabels = (m: AlertedMonitor, failing: readonly string[]): Reco
   vantages: failing.join(','),
 });
 
-/** One sentence for whoever is woken by it. */
+/** One sentence for the person who is paged. */
 export function alertSummary(m: AlertedMonitor, failing: readonly { vantage: string; detail: string | null }[]): string {
   const where =
     m.vantages.length > 1 ? ` from ${failing.length} of ${m.vantages.length} vantages (${failing.map((f) => f.vantage).join(', ')})` : '';

@@ -24,11 +24,11 @@ export interface AppliedResults<R> {
   vantageState: VantageState;
   transitions: Transition[];
   failures: { result: R; attempt: number }[];
-  /** How many moved the opinion. */
+  /** How many results were judged. */
   counted: number;
 }
 
-/** What one vantage reports of one monitor, oldest first, one result after the other: each is judged before the next is looked at. */
+/** Applies one vantage's results of one monitor, oldest first. Each is judged before the next is read. */
 export function applyResults<R extends ReportedCheck>(
   monitor: WatchedMonitor,
   standing: MonitorStatus,

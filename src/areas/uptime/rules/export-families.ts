@@ -17,10 +17,10 @@ export interface Exported {
   vantages: VantageSample[];
 }
 
-/** The newest result, without what says which one it is. */
+/** The newest result, without the fields that identify it. */
 export type Latest = Omit<Result, 'monitor' | 'epoch' | 'ageMs' | 'snippet'>;
 
-/** What one vantage saw. */
+/** What one vantage last saw, and its counters. */
 export interface VantageSample {
   vantage: string;
   latest: Latest;
@@ -35,7 +35,7 @@ export interface VantageSample {
   latencyHist: readonly number[];
 }
 
-/** What is written, gathered monitor by monitor. */
+/** The data of a scrape, gathered monitor by monitor. */
 export interface Snapshot {
   monitors: LabeledMonitor[];
   series: Series[];
@@ -59,7 +59,7 @@ export function addMonitor({ monitors, series }: Snapshot, monitor: Exported): v
   }
 }
 
-/** A series that nothing was added to for so long is dropped, so that a scraper marks it as stale instead of drawing a flat line. */
+/** A series without a new result for this long is dropped, so that the scraper marks it stale instead of drawing a flat line. */
 export const isStale = (monitor: Pick<Exported, 'intervalSeconds' | 'timeoutMs'>, age: number): boolean =>
   age > 3 * monitor.intervalSeconds + monitor.timeoutMs / 1_000;
 
@@ -72,7 +72,7 @@ interface LabeledMonitor {
 /** One vantage's view of one monitor. */
 interface Series extends LabeledMonitor {
   sample: VantageSample;
-  /** For what is only added up: who wants the names joins `uptime_monitor_info` on `monitor_id`. They would be half of the text. */
+  /** Labels for counters, without the names: queries join `uptime_monitor_info` on `monitor_id`. Names would be half of the text. */
   shortLabels: string;
 }
 
@@ -226,7 +226,7 @@ const statesOf = (monitors: readonly LabeledMonitor[]): Family[] => [
 
 const states = ['pending', 'up', 'down'] as const;
 
-/** Of the bounds that are stored, those that tell something apart: buckets only add up, so leaving one out loses nothing of the others. */
+/** The stored bounds that are exported. Buckets are cumulative, so leaving one out loses nothing of the others. */
 const exportedBounds: ReadonlySet<number> = new Set([0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]);
 
 function histogram({ latencyHist, latencySum }: VantageSample, labels: string): Sample[] {

@@ -1,8 +1,8 @@
 import { type HttpTarget, shownUrl, type TcpTarget } from '../../../protocols/agent.ts';
 import type { HttpInput, Targets, TcpInput } from './target.ts';
 
-// What of a target may be a secret, and who sees how much of it. Probers need all of it. Whoever may see the monitor sees where it
-// looks; whoever may change it also sees which headers and query values there are, but not the values.
+// Which parts of a target may be secrets, and who sees them. Probers need the whole target. A caller with read access sees where the
+// monitor looks. A caller with write access also sees which headers and query values there are, but not the values.
 
 export type Target = HttpTarget | TcpTarget;
 
@@ -15,7 +15,7 @@ export const mask = '***';
 /** The same where only base64 fits. */
 export const mask64 = Buffer.from(mask).toString('base64');
 
-/** For whoever may see the monitor, and for the table. */
+/** The part of a target that readers may see, and that is stored unsealed. */
 export const publicTarget = (target: PublicTarget): PublicTarget =>
   'url' in target
     ? {
@@ -30,7 +30,7 @@ export const publicTarget = (target: PublicTarget): PublicTarget =>
 export const addressOf = (target: PublicTarget): string =>
   'url' in target ? shownUrl(target.url) : `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
 
-/** For whoever may change the monitor: a mask for each value that is sent with a check. What is expected is never sent. */
+/** What a caller with write access sees: a mask for each value that is sent with a check. Expectations are never sent, and are shown. */
 export const maskedTarget = (target: Target): HttpInput | TcpInput => ('url' in target ? maskedHttp(target) : maskedTcp(target));
 
 const maskedHttp = ({ url, headers, bodyBase64, ...rest }: HttpTarget): HttpInput => {
@@ -53,7 +53,7 @@ const maskedUrl = (url: string): string => {
   return query === undefined ? shownUrl(url) : `${shownUrl(url)}?${query.split('&').map(maskedPart).join('&')}`;
 };
 
-/** As it is written, since what is sent must be what was given: `URL` would spell some of it otherwise. */
+/** As written: the request must be sent exactly as given, and `URL` would normalize it. */
 const split = (url: string): { path: string; query: string | undefined } => {
   const sent = url.split('#', 1)[0]!;
   const at = sent.indexOf('?');
@@ -68,9 +68,9 @@ const isMasked = (part: string): boolean => part !== '' && part === maskedPart(p
 export type ResolvedMasks = { targets: Targets } | { complaint: string };
 
 /**
- * A target as it was sent, with the stored value for every mask. Whoever may change a monitor need not know its secrets. So values never
- * follow to another server, which could be one of their own, and never to another expectation: where an answer repeats a value, each
- * check would say whether they guessed it.
+ * Replaces every mask in the given target by the stored value. A caller with write access need not know the secrets. So a stored value is
+ * never sent to another server, which could be the caller's own. Nor is it combined with a new expectation: where an answer repeats a
+ * value, each check would confirm or refute a guess of it.
  */
 export function resolveMasks({ http, tcp }: Targets, stored?: Target): ResolvedMasks {
   const kept = makeMaskResolver();
@@ -92,7 +92,7 @@ export function resolveMasks({ http, tcp }: Targets, stored?: Target): ResolvedM
   return { targets };
 }
 
-/** Whether anything of it stands for a value that is stored. */
+/** Whether any value in it is a mask. */
 export function hasMask({ http, tcp }: Targets): boolean {
   const kept = makeMaskResolver();
   if (http) resolveHttp(http, undefined, kept);
@@ -136,7 +136,7 @@ function resolveHttp(given: HttpInput, stored: HttpTarget | undefined, kept: Mas
 const resolveTcp = (given: TcpInput, stored: TcpTarget | undefined, kept: MaskResolver): TcpInput =>
   given.sendBase64 === mask64 ? { ...given, sendBase64: kept.take('tcp.sendBase64', stored?.sendBase64) } : given;
 
-/** The field that expects something of the answer's content that was not expected before. One that is left out asks nothing. */
+/** The field with a new expectation of the answer's content. An expectation that is left out asks nothing. */
 function newExpectation({ http, tcp }: Targets, stored: Target): string | undefined {
   const { expectBodyContains, expectPrefixBase64 } = { ...http, ...tcp };
   const before = stored as Partial<HttpTarget & TcpTarget>;
@@ -145,7 +145,7 @@ function newExpectation({ http, tcp }: Targets, stored: Target): string | undefi
   return undefined;
 }
 
-/** A name that stands there several times keeps its values in their order. */
+/** A query name that occurs several times gets its stored values in order. */
 function resolveUrl(given: string, stored: string, kept: MaskResolver): string {
   const { path, query } = split(given);
   if (!query?.split('&').some(isMasked)) return given;

@@ -1,4 +1,4 @@
-/** What a caller holds a permission for: everything, or these ids of monitors and services. */
+/** The monitors and services that a caller's permission covers: all, or these ids. */
 export type Reach = '*' | ReadonlySet<string> | undefined;
 
 /** A monitor is reached by its own id or by its service's. */

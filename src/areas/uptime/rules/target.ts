@@ -1,6 +1,6 @@
 import type { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 
-// What a monitor may be told to ask, as far as it can be judged without a network. Every complaint says what to do about it.
+// What a monitor may check, as far as that can be judged without a network. Every complaint says what to do about it.
 
 export interface HttpInput {
   url: string;
@@ -72,7 +72,7 @@ function headersComplaint(headers: Record<string, string>): Complaint {
       return `http.headers.${name} has characters that no header value has; write visible characters of ISO 8859-1, without line breaks`;
     bytes += name.length + value.length + 4; // `: ` and the line's end
   }
-  // Not how long they are: some may be stored values that whoever sent the masks does not know.
+  // The sentence does not tell the length: some values may be stored secrets that the caller does not know.
   return bytes > maxHeaderBytes ? `http.headers is too long; send at most ${maxHeaderBytes} bytes in all` : undefined;
 }
 

@@ -13,17 +13,17 @@ export const statesOf = (tx: Tx, org: string, serviceIds: readonly string[]) => 
 const ChangeRow = Type.Object({ service_id: Type.String(), monitor_id: Type.String(), since: Type.String(), to_state: State });
 export type ChangeRow = Static<typeof ChangeRow>;
 
-/** So many changes are read to tell how services fared; a monitor that flaps for months may have millions. */
+/** Transitions read at most for one availability query: a monitor that flaps for months may have millions. */
 export const maxChanges = 20_000;
 const minChangesPerService = 200;
 
-/** How many of one service, when so many are asked for at once. */
+/** The limit for each service when several are queried at once. */
 export const maxChangesPerService = (services: number): number =>
   Math.max(minChangesPerService, Math.floor(maxChanges / Math.max(1, services)));
 
 const EdgeRow = Type.Object({ service_id: Type.String(), at: Type.String() });
 
-/** From when on the changes of each service are read, for those whose changes are more than that. What was before is not counted. */
+/** For services with more transitions than the limit: the time from which on they are read. Earlier transitions are not counted. */
 export const countedFrom = async (
   tx: Tx,
   org: string,
@@ -46,8 +46,8 @@ export const countedFrom = async (
   );
 
 /**
- * How the monitors of these services changed, the deleted ones included: everything as far back as availability looks, or from the
- * service's own edge on, and for each monitor the last change before that, which says how it entered. In order for each monitor.
+ * Transitions of the monitors of these services, deleted monitors included: as far back as availability looks, or from the service's own
+ * edge on. For each monitor also the last transition before that, which gives its state at the edge. In order for each monitor.
  */
 export const changesOf = (tx: Tx, org: string, serviceIds: readonly string[], from: ReadonlyMap<string, string>) => rows(tx, ChangeRow)`
   with edge as materialized (

@@ -3,7 +3,7 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { goneSeconds } from '../../../protocols/agent.ts';
 import { assignmentsChannel } from './monitor-row.ts';
 
-/** Who speaks: an agent by its token, or a server's own prober, which has none. */
+/** Who reports: an agent by its token, or a server's own prober, which has none. */
 export interface ProberIdentity {
   vantage: string;
   agentId: string | undefined;
@@ -11,7 +11,7 @@ export interface ProberIdentity {
 
 const SessionRow = Type.Object({ label: Type.String(), seq: Type.Integer(), now: Type.Integer() });
 
-/** Undefined: the instance belongs to another vantage. Whoever shares the vantage is told, for the shares change. */
+/** Undefined: the instance belongs to another vantage. The other probers of the vantage are notified, because the shares change. */
 export const openSession = (tx: Tx, by: ProberIdentity, instance: string, version: string, clientNow: number) =>
   row(tx, SessionRow)`
     with c as materialized (select kernel.now() as now), told as materialized (select pg_notify(${assignmentsChannel}, '')),
@@ -30,7 +30,7 @@ export const refresh = async (tx: Tx, vantage: string, instance: string): Promis
 
 const BatchRow = Type.Object({ now: Type.String(), vantage_no: Type.Integer() });
 
-/** The batch's turn: until this transaction ends no other of this instance is taken in. Undefined: see `lastBatch`. */
+/** Locks the instance: until this transaction ends no other batch of it is stored. */
 export const beginBatch = (tx: Tx, by: ProberIdentity, batch: { instance: string; seq: number; now: number; degraded: boolean }) =>
   row(tx, BatchRow)`
     update uptime.instance i set last_seq = ${batch.seq}, seen_at = c.now, degraded = ${batch.degraded},
@@ -50,28 +50,28 @@ export const lastBatch = async (tx: Tx, by: ProberIdentity, instance: string): P
 
 const MemberRow = Type.Object({ id: Type.String() });
 
-/** Those that share a vantage now. */
+/** Instances that share a vantage now. */
 export const members = async (tx: Tx, vantage: string): Promise<string[]> =>
   (
     await rows(tx, MemberRow)`
       select id from uptime.instance where vantage = ${vantage} and not standby and seen_at > kernel.now() - make_interval(secs => ${goneSeconds}) order by id`
   ).map((m) => m.id);
 
-/** It says goodbye: its share goes to the others at once instead of after its silence. */
+/** Marks an instance as gone: its share goes to the others at once instead of after its timeout. */
 export const expireInstance = (tx: Tx, instance: string) => run(tx)`
   with told as materialized (select pg_notify(${assignmentsChannel}, ''))
   update uptime.instance set seen_at = seen_at - interval '1 day' from told where id = ${instance}`;
 
-/** A server that would probe says so, whether or not there is anything to probe. */
+/** Notes that a server is ready to probe, whether or not there are monitors. */
 export const standBy = (tx: Tx, instance: string, vantage: string, version: string) => run(tx)`
   insert into uptime.instance as i (id, vantage, version, standby, connected_at, seen_at)
   values (${instance}, ${vantage}, ${version}, true, kernel.now(), kernel.now())
   on conflict (id) do update set seen_at = excluded.seen_at where i.vantage = excluded.vantage`;
 
-/** A server that stops has nothing left to say. */
+/** A server that stops removes its standby row. */
 export const forgetStandBy = (tx: Tx, instance: string) => run(tx)`delete from uptime.instance where id = ${instance} and standby`;
 
-/** An agent's disk ring is forgotten after a day; its row is kept for long enough that no batch can come twice. */
+/** An agent keeps undelivered batches for a day; its row is kept for longer, so that no batch can be stored twice. */
 export const deleteOldInstances = (tx: Tx) =>
   run(tx)`delete from uptime.instance where seen_at < kernel.now() - case when standby then interval '1 hour' else interval '30 days' end`;
 
@@ -92,5 +92,5 @@ export const instances = (tx: Tx) => rows(tx, SeenRow)`
   select id, vantage, agent_id, version, skew_ms, degraded, seen_at, seen_at > kernel.now() - make_interval(secs => ${goneSeconds}) as live
     from uptime.instance where not standby order by vantage, seen_at desc`;
 
-/** Held until the transaction ends: one server at a time looks for a place of its own on disk. */
+/** Held until the transaction ends: one server at a time searches for a free prober directory. */
 export const lockProberDirectories = (tx: Tx) => run(tx)`select pg_advisory_xact_lock(hashtext('uptime.places'))`;

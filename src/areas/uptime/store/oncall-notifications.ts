@@ -3,7 +3,7 @@ import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 
-/** What on-call is told of a monitor; as its door takes it. */
+/** An alert of a monitor, as on-call receives it. */
 const Alert = Type.Object({
   serviceId: Type.String(),
   monitorId: Type.String(),
@@ -31,14 +31,14 @@ export const insertNotifications = (tx: Tx, tellings: readonly OncallNotificatio
    order by t.i
   returning org_id, alert ->> 'serviceId' as service_id, no`;
 
-/** The monitors of a service of which something is still to be told, those that wait for longest first. Few rows: most are told at once. */
+/** Monitors of a service with pending notifications, those that wait for longest first. Few rows: most are delivered at once. */
 export const monitorsWithPending = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
   (
     await rows(tx, Type.Object({ monitor_id: Type.String() }))`
       select monitor_id from uptime.telling where org_id = ${org} and alert ->> 'serviceId' = ${serviceId} group by monitor_id order by min(no)`
   ).map((t) => t.monitor_id);
 
-/** Of each service with something untold for so long and without this job, the newest. */
+/** The newest notification of each service whose oldest has waited for `seconds` and that has no job. */
 export const overdueNotifications = (tx: Tx, seconds: number, job: NamedJob) => rows(tx, NewRow)`
   select org_id, service_id, no
     from (select org_id, alert ->> 'serviceId' as service_id, max(no) as no from uptime.telling
@@ -47,7 +47,7 @@ export const overdueNotifications = (tx: Tx, seconds: number, job: NamedJob) => 
 
 const NotificationRow = Type.Object({ no: Type.Integer(), alert: Alert });
 
-/** What is still to be told of a monitor, oldest first. Whoever else would tell it waits until this transaction ends. */
+/** Pending notifications of a monitor, oldest first, locked: another delivery of them waits until this transaction ends. */
 export const lockNotifications = (tx: Tx, org: string, monitorId: string) => rows(tx, NotificationRow)`
   select no, alert from uptime.telling where org_id = ${org} and monitor_id = ${monitorId} order by no for update`;
 

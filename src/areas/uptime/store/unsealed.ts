@@ -6,7 +6,7 @@ import { PublicTargetRow, storedTarget } from './monitor-row.ts';
 const UnsealedRow = Type.Object({ id: Type.String(), target: PublicTargetRow, deleted: Type.Boolean() });
 export type UnsealedRow = Static<typeof UnsealedRow>;
 
-/** Monitors as an earlier release wrote them. Those that somebody changes at this moment, or seals already, are left to them. */
+/** Monitors that an earlier release wrote. Rows that another transaction has locked are skipped. */
 export const lockUnsealed = (tx: Tx, limit: number) => rows(tx, UnsealedRow)`
   select id, target, deleted_at is not null as deleted from uptime.monitor where sealed is null order by id limit ${limit}
      for no key update skip locked`;

@@ -15,11 +15,11 @@ const OpinionRow = Type.Object({
 });
 export type VantageStateRow = Static<typeof OpinionRow>;
 
-/** With the monitors' states locked: nobody else moves them meanwhile. */
+/** Called with the monitors' states locked, so the rows do not change meanwhile. */
 export const vantageStatesOf = (tx: Tx, ids: readonly string[]) => rows(tx, OpinionRow)`
   select monitor_id, vantage, fail_streak, pass_streak, verdict, failing_since, last_at from uptime.vantage_state where monitor_id = any(${ids}::text[])`;
 
-/** What a batch adds to one vantage's row. Null in `latest`: what is stored is newer. */
+/** What a batch adds to one vantage's row. */
 export interface VantageStateChange {
   id: string;
   failStreak: number;
@@ -35,7 +35,7 @@ export interface VantageStateChange {
   missed: number;
   latencySum: number;
   latencyHist: number[];
-  /** The newest check that could not be made, and why; null: all were made. */
+  /** The newest skipped check, and why; null: none was skipped. */
   skippedAt: string | null;
   skippedBecause: string | null;
 }
@@ -56,7 +56,7 @@ export const writeVantageStates = (tx: Tx, vantage: string, changes: readonly Va
                 "skippedAt" timestamptz, "skippedBecause" text)
    where s.monitor_id = c.id and s.vantage = ${vantage}`;
 
-/** What follows from the opinions there are by another rule. */
+/** Rewrites vantage states after the down rule changed. */
 export const rewriteVantageStates = (
   tx: Tx,
   monitorId: string,
@@ -67,7 +67,7 @@ export const rewriteVantageStates = (
            as c(vantage text, "failStreak" int, "passStreak" int, verdict text, "failingSince" timestamptz)
    where s.monitor_id = ${monitorId} and s.vantage = c.vantage`;
 
-/** Every vantage of the monitor has a row, and none an opinion; counters go on. */
+/** Gives every vantage of the monitor a row without a verdict; counters go on. */
 export const resetVantageStates = async (tx: Tx, org: string, monitorId: string, vantages: readonly string[]): Promise<void> => {
   await run(tx)`
     update uptime.vantage_state set fail_streak = 0, pass_streak = 0, verdict = 'unknown', failing_since = null, last_at = null
@@ -80,7 +80,7 @@ export const resetVantageStates = async (tx: Tx, org: string, monitorId: string,
 const WordsRow = Type.Object({ monitor_id: Type.String(), vantage: Type.String(), detail: nullable(Type.String()) });
 export type FailureDetailRow = Static<typeof WordsRow>;
 
-/** What the vantages that see these monitors fail said last. */
+/** The newest error detail of each vantage that sees these monitors fail. */
 export const failureDetails = (tx: Tx, ids: readonly string[]) => rows(tx, WordsRow)`
   select monitor_id, vantage, case when latest ->> 'outcome' <> 'missed' then coalesce(latest ->> 'errorDetail', latest ->> 'errorKind') end as detail from uptime.vantage_state
    where monitor_id = any(${ids}::text[]) and verdict = 'failing' order by monitor_id, failing_since, vantage`;

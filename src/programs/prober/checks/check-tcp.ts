@@ -15,7 +15,7 @@ export interface TcpCheck {
   readonly tls?: TlsOptions;
 }
 
-/** Connect, shake hands if asked to, say what is to be said, and look at the beginning of the answer. */
+/** Connects, makes the TLS handshake if asked to, sends the given bytes, and compares the beginning of the answer. */
 export async function checkTcp(guard: Guard, { target, timeoutMs, tls }: TcpCheck): Promise<Observation> {
   const started = performance.now();
   const phases = new PhaseSums();
@@ -53,7 +53,7 @@ export async function checkTcp(guard: Guard, { target, timeoutMs, tls }: TcpChec
   }
 }
 
-/** Whether the answer begins as expected. As many bytes are awaited as that takes, and none when nothing is expected. */
+/** Whether the answer begins as expected. Waits for as many bytes as expected, and for none when nothing is expected. */
 function exchange(socket: Socket, target: TcpTarget, leftMs: number, answer: GrowingBuffer, phases: PhaseSums): Promise<boolean> {
   const expected = Buffer.from(target.expectPrefixBase64 ?? '', 'base64');
   const host = target.host;

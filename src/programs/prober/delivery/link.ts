@@ -19,7 +19,7 @@ import {
   SessionResponse,
 } from '../../../protocols/agent.ts';
 
-/** The server answered, and not with what was asked for. */
+/** The server answered with an error. */
 export class ServerRefusal extends Error {
   readonly status: number;
 
@@ -30,7 +30,7 @@ export class ServerRefusal extends Error {
   }
 }
 
-/** The prober's side of its conversation with a server. Everything throws when it does not succeed. */
+/** The prober's client of a server. Every call throws when it fails. */
 export interface Link {
   session(instance: string, version: string, now: number): Promise<SessionResponse>;
   /** Waits for a change. Assignments that this version does not understand are left out, and counted. */
@@ -48,7 +48,7 @@ const answerMs = 15_000;
 const isSession = Compile(SessionResponse);
 const isBatchResponse = Compile(BatchResponse);
 const isAssignment = Compile(Assignment);
-/** Each assignment is looked at by itself: one from a newer server must not cost all the others. */
+/** Each assignment is validated by itself: an unknown one from a newer server must not reject the others. */
 const isAssignments = Compile(
   Type.Object({ cursor: Type.String(), full: Type.Boolean(), assignments: Type.Array(Type.Unknown()), removed: Type.Array(Type.String()) }),
 );

@@ -7,11 +7,11 @@ import type { Spool } from './spool.ts';
 import type { TimedBatch } from './spool-record.ts';
 
 const tickMs = 1_000;
-/** A server that has not taken a batch by then is away: from here on results are on the disk before anything else. */
+/** A server that has not acknowledged a batch by then counts as away: from then on batches go to the disk first. */
 const spillAfterMs = 3_000;
-/** Snippets make a result a kilobyte; a batch of such is cut before it is half a thousand. */
+/** A result with a snippet is about 1 KiB, so such a batch is cut before it reaches 500 results. */
 const maxBatchBytes = 512 * 1024;
-/** When not even the disk takes them. */
+/** For when the disk fails too. */
 const maxBatchesInMemory = 120;
 
 export interface OutboxOptions {
@@ -28,8 +28,8 @@ export interface OutboxOptions {
 }
 
 /**
- * Results on their way to the server: in batches, in order, one at a time, again until each is stored. While the server takes them they
- * are only in memory, so a prober that is killed loses what it saw in the last second or so; when it does not, they go to the disk.
+ * Delivers results to the server in batches: in order, one at a time, each retried until it is stored. While the server acknowledges them,
+ * batches are in memory only, so a killed prober loses about the last second. When it does not, they go to the disk.
  */
 export interface Outbox {
   /** The newest number that a batch was given. */
@@ -44,7 +44,7 @@ export interface Outbox {
   finish(withinMs: number): Promise<void>;
 }
 
-/** Everything that an outbox knows of what is on its way. */
+/** The state of an outbox. */
 interface OutboxState extends OutboxOptions {
   /** Not yet a batch. */
   collected: { readonly result: Omit<Result, 'ageMs'>; readonly at: number }[];
@@ -117,7 +117,7 @@ function cutBatch(outbox: OutboxState) {
   outbox.wake();
 }
 
-/** Sooner or later, whatever the sender is waiting for. */
+/** Runs every second, independent of the sender. */
 function onTick(outbox: OutboxState) {
   const { clock } = outbox;
   cutBatch(outbox);
@@ -135,7 +135,7 @@ function scheduleTick(outbox: OutboxState) {
 
 const isSpooling = ({ beingWritten, spool }: OutboxState) => beingWritten > 0 || !spool.isEmpty;
 
-/** In order: whatever is cut from now on is written after these. */
+/** In order: batches that are cut later are written after these. */
 async function spillToDisk(outbox: OutboxState) {
   const batches = outbox.inMemory;
   outbox.inMemory = [];
@@ -203,7 +203,7 @@ async function forgetDelivered(outbox: OutboxState, upTo: number) {
   await outbox.spool.delivered(upTo);
 }
 
-/** Sent again it would be refused again, and everything behind it would wait for ever. */
+/** A retry would be refused again, and every batch behind it would wait forever. */
 const isPoison = (status: number) => status >= 400 && status < 500 && ![401, 403, 404, 408, 409, 410, 425, 429].includes(status);
 
 const pause = ({ clock, pauses }: OutboxState, ms: number) =>
@@ -217,7 +217,7 @@ const pause = ({ clock, pauses }: OutboxState, ms: number) =>
     pauses.add(end);
   });
 
-/** Whatever the sender waits for, it looks again now. */
+/** Wakes the sender from any wait. */
 function stopWaiting(outbox: OutboxState) {
   for (const end of outbox.pauses) end();
   outbox.wake();
@@ -242,7 +242,7 @@ async function finish(outbox: OutboxState, withinMs: number) {
   const { clock, spool } = outbox;
   outbox.cancelTick();
   const deadline = clock.now() + withinMs;
-  // Checks that nobody waits for any more may still end meanwhile.
+  // Checks that outlasted the grace period may still end meanwhile.
   const isLeft = () => {
     cutBatch(outbox);
     return outbox.inMemory.length > 0 || isSpooling(outbox);

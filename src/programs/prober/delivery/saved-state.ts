@@ -7,25 +7,25 @@ import { Compile } from 'typebox/schema';
 import type { Logger } from '../../../kernel/log.ts';
 import { Assignment, bufferHours } from '../../../protocols/agent.ts';
 
-/** What a prober goes on with when it starts and its server is away. */
+/** What a prober resumes with when it starts while its server is away. */
 export interface SavedState {
   readonly vantage: string;
   readonly userAgent: string;
   /** The newest number that a batch was given. */
   readonly seq: number;
-  /** By the wall clock: what is too old is not gone on with. */
+  /** By the wall clock: state that is too old is not resumed. */
   readonly savedAt: number;
   readonly assignments: readonly Assignment[];
 }
 
-/** The prober's own file of what it knows: for its eyes alone, sealed under a key that only who has its token can make. */
+/** The prober's saved state: a file readable by its user alone, sealed under a key derived from its token. */
 export interface StateStore {
   read(now: number): Promise<SavedState | undefined>;
   write(known: SavedState): Promise<void>;
   forget(): Promise<void>;
 }
 
-/** A server's own prober ends with its server, so it has nothing to go on with. */
+/** A server's own prober ends with its server, so it saves no state. */
 export const noStateStore: StateStore = { read: async () => undefined, write: async () => {}, forget: async () => {} };
 
 const maxBytes = 64 * 2 ** 20;
@@ -70,7 +70,7 @@ export function makeStateStore({ dir, token, log }: { dir: string; token: string
   };
 }
 
-/** What of it can still be gone on with. */
+/** The part of the saved state that can still be used. */
 function stillUsable(known: SavedState, now: number): SavedState | undefined {
   const age = now - known.savedAt;
   if (age > bufferHours * 3_600_000 || age < -3_600_000) return undefined;

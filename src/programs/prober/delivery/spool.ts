@@ -9,16 +9,16 @@ export interface SpoolOptions {
   readonly stamp: () => Stamp;
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** How much is given up at once when it is full. */
+  /** Bytes that are dropped at once when the spool is full. */
   readonly segmentBytes?: number;
 }
 
 /**
- * Batches that the server could not take, on the disk: a ring of files, the oldest given up first. What `append` has answered survives
- * the process and the machine; a record that was being written when either ended is found by its checksum and left out.
+ * Undelivered batches on the disk: a ring of files, of which the oldest is dropped first. A batch survives process and machine once
+ * `append` has resolved. A record that was being written during a crash is detected by its checksum and skipped.
  */
 export interface Spool {
-  /** The newest number in it; 0 when it is empty. */
+  /** The newest batch number in it; 0 when it is empty. */
   readonly lastSeq: number;
   readonly isEmpty: boolean;
   append(batch: TimedBatch): Promise<void>;
@@ -70,7 +70,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   };
 }
 
-/** One thing at a time, in the order asked for. */
+/** Runs one call at a time, in order. */
 function makeSerialQueue() {
   let turn: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
@@ -84,7 +84,7 @@ async function append(ring: Ring, batch: TimedBatch) {
   const bytes = await encode({ ...batch, stamp: ring.stamp() });
   await dropOldestUntilFits(ring, bytes.length);
   const { file, segment } = await fileFor(ring, batch.seq, bytes.length);
-  // At its place and not at the end: what a full disk made of the record before stands there.
+  // At its offset and not at the end: a record that a full disk truncated may be there.
   await file.write(bytes, 0, bytes.length, segment.bytes);
   await file.datasync();
   segment.bytes += bytes.length;
@@ -163,7 +163,7 @@ async function closeFile(ring: Ring) {
   ring.writing = undefined;
 }
 
-/** What an earlier process left behind, as far as it is whole. It is not written to again. */
+/** Segments of an earlier process, up to the last whole record. They are not appended to. */
 async function findSegments(dir: string, log: Logger): Promise<Segment[]> {
   const segments: Segment[] = [];
   const names = (await readdir(dir)).filter((name) => name.endsWith(suffix)).sort();

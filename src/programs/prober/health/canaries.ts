@@ -20,7 +20,7 @@ const intervalMs = 15_000;
 const connectTimeoutMs = 3_000;
 const minGapMs = 1_000;
 
-/** Whether a TCP connection can be opened. The operator named it, so no guard stands in between, and the system looks its name up. */
+/** Whether a TCP connection can be opened. The operator chose the address, so it bypasses the guard, and the system resolves its name. */
 const answers = ({ host, port }: Canary): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host, port });
@@ -42,9 +42,9 @@ const answers = ({ host, port }: Canary): Promise<boolean> =>
   });
 
 export interface Canaries {
-  /** None of them answers: it is us who are cut off. Never, when there are none. */
+  /** No canary answers: the prober itself is cut off. Always false without canaries. */
   areSilent(): boolean;
-  /** Now, rather than when it is their time: something has begun to fail. */
+  /** Checks the canaries now instead of at the next interval: a check has begun to fail. */
   ask(): void;
   stop(): void;
 }

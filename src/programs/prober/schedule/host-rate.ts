@@ -1,7 +1,7 @@
 import { type Assignment, checksASecond } from '../../../protocols/agent.ts';
 import { TimeQueue } from './queue.ts';
 
-/** Checks of one host and port start at least so far apart. */
+/** Minimum time between the starts of two checks of one host and port. */
 const minGapMs = 1_000 / checksASecond;
 
 export const hostOf = (assignment: Assignment): string => {
@@ -9,7 +9,7 @@ export const hostOf = (assignment: Assignment): string => {
   return URL.canParse(assignment.target.url) ? new URL(assignment.target.url).hostname : '';
 };
 
-/** What the rate is counted by: two ports of one host are two services, and one of them does not take the other's turns. */
+/** The key of the rate limit: two ports of one host are two services with separate limits. */
 export const hostPortOf = (assignment: Assignment): string => {
   if (assignment.kind === 'tcp') return `${hostOf(assignment)}:${assignment.target.port}`;
   if (!URL.canParse(assignment.target.url)) return '';
@@ -20,19 +20,21 @@ export const hostPortOf = (assignment: Assignment): string => {
 interface HostQueue<W extends { readonly at: number }> {
   /** When the next check may start. */
   freeAt: number;
-  /** Who waits for a turn, by tenant, in the order in which tenants get theirs; of one tenant, whoever must give up first comes first. */
+  /**
+   * Queued checks by tenant, in the order in which tenants are served. Within a tenant, the check with the earliest deadline comes first.
+   */
   readonly tenants: Map<string, TimeQueue<W>>;
 }
 
 /**
- * The turns of each host and port. Nobody books one ahead: whoever is due waits, and the tenants waiter wait get a turn each, one after the
- * other, so that one with thousands of monitors of a host does not keep another's few from being checked. `at` is when one gives up.
+ * Limits the rate of checks per host and port. No check reserves a slot ahead: a due check queues, and the waiting tenants are served round
+ * robin. So a tenant with thousands of monitors of a host does not starve another's few. `at` is the deadline of a check.
  */
 export class HostRate<W extends { readonly at: number }> {
   private readonly hosts = new Map<string, HostQueue<W>>();
   private sweepAt = 1024;
 
-  /** True: it starts now. False: another one has just started, or others wait. */
+  /** True: the check may start now. False: another has just started, or others are queued. */
   tryStart(name: string, now: number): boolean {
     const host = this.hosts.get(name);
     if (host && (host.freeAt > now || host.tenants.size > 0)) return false;
@@ -40,7 +42,7 @@ export class HostRate<W extends { readonly at: number }> {
     return true;
   }
 
-  /** Notes that a check of this host starts now. */
+  /** Notes that a check of this host and port starts now. */
   start(name: string, now: number): void {
     const host = this.hosts.get(name);
     if (host) host.freeAt = now + minGapMs;
@@ -48,7 +50,9 @@ export class HostRate<W extends { readonly at: number }> {
     if (this.hosts.size > this.sweepAt) this.sweep(now);
   }
 
-  /** Waits, after `take` said no. True: it is the first to wait there, so somebody must call `next` from `freeAt` on. */
+  /**
+   * Queues a check after `tryStart` refused it. True: it is the first in the queue, so the caller must schedule `dequeue` from `freeAt` on.
+   */
   enqueue(name: string, tenant: string, waiter: W): boolean {
     const { tenants } = this.hosts.get(name)!;
     const isFirst = tenants.size === 0;
@@ -58,7 +62,7 @@ export class HostRate<W extends { readonly at: number }> {
     return isFirst;
   }
 
-  /** Whose turn it is; its tenant is the last to get another one. */
+  /** The next check; its tenant goes to the end of the round. */
   dequeue(name: string): W | undefined {
     const tenants = this.hosts.get(name)?.tenants;
     const [first] = tenants ?? [];
@@ -70,7 +74,7 @@ export class HostRate<W extends { readonly at: number }> {
     return waiter;
   }
 
-  /** When the next turn is; undefined: nobody waits for it. */
+  /** When the next queued check may start; undefined: the queue is empty. */
   nextAt(name: string): number | undefined {
     const host = this.hosts.get(name);
     return host && host.tenants.size > 0 ? host.freeAt : undefined;

@@ -6,16 +6,16 @@ import { TimeQueue } from './queue.ts';
 import { offsetOf, untilOffset } from './slot.ts';
 import { confirmDelayMs, isUnconfirmed, nextStreak, type Streak } from './streak.ts';
 
-/** So many checks run at once; the others wait for their turn. */
+/** Checks that run at once; the others are queued. */
 const maxConcurrentChecks = 500;
-/** So many are started before the loop gets to hear what the running ones have to say. */
+/** Checks started in one tick, before the event loop handles the running ones. */
 const maxStartsPerTick = 25;
 
 export interface SchedulerOptions {
   readonly clock: Clock;
   readonly vantage: string;
   run(assignment: Assignment): Promise<Observation>;
-  /** Once for each check that counts, with the time it ended or, if it was missed, was due. */
+  /** Called once per check, with the time it ended or, if it was missed, was due. */
   report(assignment: Assignment, observation: Observation, at: number): void;
   /** How late each check started. */
   onStart?(lateMs: number): void;
@@ -24,9 +24,9 @@ export interface SchedulerOptions {
 export interface Scheduler {
   readonly size: number;
   has(this: void, monitorId: string): boolean;
-  /** New ones run at once; changes hold from now on; a check under way of what is gone or has started over is not reported. */
+  /** New monitors run at once, and changes apply from now on. A running check of a removed or restarted monitor is not reported. */
   assign(assignments: readonly Assignment[], gone: { readonly removed: readonly string[]; readonly full: boolean }): void;
-  /** Starts nothing any more, and resolves when what is under way has ended. */
+  /** Starts no more checks, and resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
@@ -40,9 +40,9 @@ interface ScheduledMonitor {
   /** Sooner than its slot: the first check, or a confirmation. */
   soonAt: number;
   isRunning: boolean;
-  /** The check under way had to wait for its turn with the host. */
+  /** The running check was delayed by the host's rate limit. */
   isHeld: boolean;
-  /** What waits in the queue under another version is out of date. */
+  /** Queue entries with another version are stale. */
   version: number;
 }
 
@@ -51,28 +51,28 @@ interface DueCheck {
   readonly dueAt: number;
   readonly watched: ScheduledMonitor;
   readonly version: number;
-  /** It has waited for its turn with the host, and has it now. */
+  /** It was queued by the host's rate limit and may start now. */
   readonly hasTurn: boolean;
 }
 
-/** The next turn of a host and port, while somebody waits for it. */
+/** The next start at a host and port, while checks are queued for it. */
 interface HostTurn {
   readonly at: number;
   readonly hostPort: string;
 }
 
-/** Waits for a turn, until `at`. */
+/** A check that waits for the host's rate limit, until `at`. */
 interface QueuedCheck {
   readonly at: number;
   readonly due: DueCheck;
 }
 
-/** Everything that a scheduler knows while it turns. */
+/** The state of a scheduler. */
 interface SchedulerState extends SchedulerOptions {
   readonly all: Map<string, ScheduledMonitor>;
   readonly queue: TimeQueue<DueCheck | HostTurn>;
   readonly hosts: HostRate<QueuedCheck>;
-  /** Due, but as many checks run as may. */
+  /** Due checks beyond the concurrency limit. */
   readonly waiting: DueCheck[];
   readonly running: Set<Promise<void>>;
   timer: { readonly at: number; readonly cancel: () => void } | undefined;
@@ -162,14 +162,13 @@ function watchChanged(scheduler: SchedulerState, known: ScheduledMonitor, assign
   schedule(scheduler, known);
 }
 
-/** At once; many over a second or, if that would be a flood, at 500 a second. */
+/** First checks run at once; more than ten are spread over a second, or at 500 a second. */
 const firstDelay = (at: number, of: number, intervalSeconds: number): number =>
   of <= 10 ? 0 : (at / of) * Math.min(intervalSeconds * 500, Math.max(1000, of * 2));
 
-// When it is due. Slots are chosen by the wall clock; waiting is measured with the clock that only goes forward, so that a wall clock
-// that jumps cannot delay a check.
+// When a check is due. Slots follow the wall clock; waits use the monotonic clock, so a wall clock that jumps cannot delay a check.
 
-/** How long after this time the monitor's place in its interval comes round. */
+/** Time until the monitor's next slot. */
 function untilSlot({ clock, vantage }: SchedulerState, watched: ScheduledMonitor, at: number) {
   const { id, intervalSeconds } = watched.assignment;
   return untilOffset(offsetOf(id, vantage, intervalSeconds), intervalMs(watched), clock.wall() + at - clock.now());
@@ -178,14 +177,14 @@ function untilSlot({ clock, vantage }: SchedulerState, watched: ScheduledMonitor
 function firstSlot(scheduler: SchedulerState, watched: ScheduledMonitor) {
   const now = scheduler.clock.now();
   const at = now + untilSlot(scheduler, watched, now);
-  // Not on the heels of the check that is made at once, which may still be under way.
+  // Not right after the immediate first check, which may still be running.
   const tooSoon = Math.max(1000, watched.assignment.timeoutMs);
   return watched.soonAt !== Number.POSITIVE_INFINITY && at - watched.soonAt < tooSoon ? at + intervalMs(watched) : at;
 }
 
 /**
- * An interval later. A wall clock that was set moves the place, and the place is followed by a twentieth of the interval a time: for
- * the monitor no check comes early or late, and among vantages the old stagger is back after a few rounds.
+ * The slot one interval later. When the wall clock was set, the slot moves by at most a twentieth of the interval each time. So no check
+ * comes noticeably early or late, and the vantages are staggered again after a few rounds.
  */
 function slotAfter(scheduler: SchedulerState, watched: ScheduledMonitor, slotAt: number) {
   const interval = intervalMs(watched);
@@ -203,9 +202,9 @@ function schedule({ queue }: SchedulerState, watched: ScheduledMonitor) {
   queue.push({ at: dueAt, dueAt, watched, version: watched.version, hasTurn: false });
 }
 
-/** What was due has had its chance: on to the next slot. */
+/** Moves on to the next slot after a check was started or missed. */
 function moveOn(scheduler: SchedulerState, watched: ScheduledMonitor, dueAt: number) {
-  // A check that is made out of turn stands for the slot that would come while it is still under way.
+  // A check outside of its slot replaces the slot that would come while it is still running.
   const isOver = dueAt >= watched.slotAt || watched.slotAt <= scheduler.clock.now() + watched.assignment.timeoutMs;
   if (isOver) watched.slotAt = slotAfter(scheduler, watched, watched.slotAt);
   watched.soonAt = Number.POSITIVE_INFINITY;
@@ -236,7 +235,7 @@ function tick(scheduler: SchedulerState) {
   arm(scheduler);
 }
 
-/** False: what it was queued for is gone, or was scheduled anew since. */
+/** False: the monitor is gone, or was rescheduled since. */
 const isCurrent = ({ version, watched }: DueCheck) => version === watched.version;
 
 function begin(scheduler: SchedulerState, due: DueCheck) {
@@ -261,11 +260,11 @@ function begin(scheduler: SchedulerState, due: DueCheck) {
 
 function waitForTurn({ hosts, queue }: SchedulerState, due: DueCheck, latest: number) {
   const { hostPort, assignment } = due.watched;
-  // Servers of the release before do not say whose it is: all that they assign take turns as one.
+  // Servers of the previous release do not send the tenant: all their assignments count as one tenant.
   if (hosts.enqueue(hostPort, assignment.tenant ?? '', { at: latest, due })) queue.push({ at: hosts.nextAt(hostPort)!, hostPort });
 }
 
-/** To the next who waits for it. Those who have waited for too long, or are gone, take no turn; some of them at a time. */
+/** Starts the next queued check. Checks past their deadline and removed ones are skipped, a limited number per call. */
 function giveTurn(scheduler: SchedulerState, hostPort: string) {
   const { hosts, queue, clock } = scheduler;
   const now = clock.now();
@@ -311,7 +310,7 @@ async function runCheck(scheduler: SchedulerState, watched: ScheduledMonitor) {
   confirmSoon(scheduler, watched, observation, now);
 }
 
-/** A verdict in doubt is looked at again before its slot comes. */
+/** An unconfirmed verdict is checked again before the next slot. */
 function confirmSoon(scheduler: SchedulerState, watched: ScheduledMonitor, observation: Observation, now: number) {
   const { confirmations } = watched.assignment;
   watched.streak = nextStreak(watched.streak, observation.outcome, confirmations);

@@ -2,7 +2,7 @@ import type { Assignment, Outcome } from '../../../protocols/agent.ts';
 
 export type Streak = Assignment['streak'];
 
-/** How this vantage's streak moves, as the server counts it: the prober needs it only to know how soon to look again. */
+/** A vantage's streak after a check, as the server counts it: the prober uses it only to decide how soon to check again. */
 export function nextStreak(streak: Streak, outcome: Outcome, confirmations: number): Streak {
   if (outcome === 'missed') return streak;
   if (outcome === 'pass') {
@@ -13,7 +13,7 @@ export function nextStreak(streak: Streak, outcome: Outcome, confirmations: numb
   return { fail, pass: 0, verdict: fail >= confirmations ? 'failing' : streak.verdict };
 }
 
-/** It has begun to change its mind, but not often enough in a row. */
+/** The verdict has begun to change but is not confirmed yet. */
 export const isUnconfirmed = ({ fail, pass, verdict }: Streak, confirmations: number): boolean =>
   (fail > 0 && fail < confirmations) || (verdict === 'failing' && pass > 0 && pass < confirmations);
 

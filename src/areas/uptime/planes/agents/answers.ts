@@ -18,7 +18,7 @@ import { type Identify, type Identity, refused } from './identify.ts';
 import { makeOpener, type Opener } from './opener.ts';
 import { readJson } from './read-json.ts';
 
-/** What it takes to answer probers, from elsewhere and from this machine. */
+/** What the handlers for probers need, for remote agents and for the local prober. */
 export interface AgentContext {
   app: App;
   changes: Changes;
@@ -63,14 +63,14 @@ export async function answerSession({ app }: AgentContext, { request, response, 
   };
 }
 
-/** Waits until there is something new for this instance. */
+/** Long poll: waits until there is a change for this instance. */
 export async function answerAssignments({ app, changes, opener }: AgentContext, { request, response, by, identify, query }: Call) {
   const instance = query.get('instance') ?? '';
   if (!isInstance.test(instance)) invalid('instance must be the id that the session was opened with');
   await app.db.read((tx) => refreshSession(tx, by.vantage, instance));
   const since = query.get('since');
   const until = performance.now() + pollSeconds * 1000;
-  const gone = abortWhenCallerLeaves(response); // not the socket's end: many questions come by one
+  const gone = abortWhenCallerLeaves(response); // not when the socket closes: it carries many requests
   let over = AbortSignal.any([by.signal, gone]);
   for (;;) {
     const seen = changes.count();
@@ -82,7 +82,7 @@ export async function answerAssignments({ app, changes, opener }: AgentContext, 
       await changes.after(seen, Math.min(left, closingPollMs), over);
     }
     gone.throwIfAborted();
-    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone]); // it may only have been forgotten
+    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone]); // the principal may only have been dropped from the cache
   }
 }
 
@@ -94,7 +94,7 @@ export async function answerResults(
   const given = { ...batch, now: clampClock(batch.now) };
   const taken = await ingestBatch(app, partitions, by, given).catch((error) => {
     if (error?.code !== noPartition) throw error;
-    // Somebody with a clock far ahead has dropped it since we saw it.
+    // A server with a clock far ahead dropped the partition since this process cached it.
     partitions.forget();
     return ingestBatch(app, partitions, by, given);
   });
@@ -106,6 +106,6 @@ export async function answerResults(
 
 const isInstance = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const noPartition = '23514';
-/** Nobody tells a request under way that its server stops, so a waiting one looks: it must not hold the stop up. */
+/** A stopping server does not signal its pending requests, so a long poll checks for it and does not delay the stop. */
 const closingPollMs = 250;
 export const isClosing = ({ socket }: IncomingMessage): boolean => (socket as Socket & { server?: Server }).server?.listening === false;

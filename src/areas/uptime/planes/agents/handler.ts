@@ -20,7 +20,7 @@ const routes: Record<string, Route> = {
   [paths.results]: { method: 'POST', answer: answerResults },
 };
 
-/** What probers ask, whoever they are: `makeIdentify` is asked once for who tells. */
+/** The HTTP API of probers, remote and local. `makeIdentify` is called once, when the plane opens. */
 export const agentsPlane = (desk: AgentContext, role: Plane['role'], makeIdentify: () => Identify): Plane => ({
   name: 'agents',
   role,
@@ -79,7 +79,7 @@ function send(response: ServerResponse, status: number, bytes: Buffer, headers: 
     'content-type': 'application/json',
     'content-length': bytes.length,
     'cache-control': 'no-store',
-    // A stopping server waits for connections that were busy when it began to.
+    // A stopping server waits for connections that were busy when it began to stop.
     ...(isClosing(response.req) ? { connection: 'close' } : {}),
     ...headers,
   });

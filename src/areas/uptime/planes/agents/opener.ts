@@ -2,12 +2,12 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Target } from '../../rules/masked-target.ts';
 import { openTarget, type SealedRow } from '../../rules/sealed-target.ts';
 
-/** Opens targets for probers. Undefined for one that cannot be: the others must go on being checked. */
+/** Unseals targets for probers. Undefined for a target that cannot be unsealed: the other monitors must still be checked. */
 export interface Opener {
   open(row: SealedRow & { revision: number }): Target | undefined;
 }
 
-/** Says once of each monitor that it cannot be opened, not at every question, and once more when it has been changed and still cannot. */
+/** Logs once per monitor and revision that its target cannot be unsealed, not at every poll. */
 export function makeOpener({ secrets, log }: Pick<App, 'secrets' | 'log'>): Opener {
   const loggedRevisions = new Map<string, number>();
   return {

@@ -9,7 +9,7 @@ import { runYielding } from '../../../../kernel/yielding.ts';
 
 const unpack = promisify(gunzip);
 
-/** A batch of 500 with every snippet and detail at its longest, escaped, stays below it. */
+/** A batch of 500 results with the longest snippets and details, escaped, stays below these limits. */
 const limits = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20, values: 200_000 };
 
 /** A JSON body, plain or gzipped, bounded on the wire and unpacked. */
@@ -28,7 +28,7 @@ export async function readJson(request: IncomingMessage, held: ByteReservation):
   return runYielding(readJsonInSteps(bytes, limits));
 }
 
-/** A few KiB unpack to megabytes: those count as well. */
+/** A few KiB unpack to megabytes: the unpacked bytes count against the budget as well. */
 async function unpacked(sent: Buffer, held: ByteReservation): Promise<Buffer> {
   const bytes = await unpack(sent, { maxOutputLength: limits.unpacked }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_BUFFER_TOO_LARGE')

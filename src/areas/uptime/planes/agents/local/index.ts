@@ -19,14 +19,14 @@ import { claimProberDirectory, type ProberDirectory, releaseProberDirectory } fr
 const vantage = 'local';
 const refreshIntervalMs = 15_000;
 
-/** A server's own prober, and the socket that it speaks through. */
+/** A server's own prober, and the socket that it connects to. */
 interface Local {
   readonly app: App;
   readonly log: Logger;
   readonly server: Server;
   /** The name under which this server stands by. */
   readonly standby: string;
-  /** When the prober last asked anything, and the instance that it opened a session for. */
+  /** When the prober last sent a request, and the instance that it opened a session for. */
   lastRequestAt: number;
   instance: string | undefined;
   prober: Prober | undefined;
@@ -37,8 +37,8 @@ interface Local {
 }
 
 /**
- * A server that probes starts the same program that runs elsewhere, and speaks with it through a socket: one way for all results.
- * It runs only while there is something to check from here.
+ * A server with the role prober starts the same program that remote agents run, and serves it over a socket: one path for all results. The
+ * program runs only while there are monitors to check from here.
  */
 export async function startLocal(desk: AgentContext): Promise<Running> {
   const { app } = desk;
@@ -90,7 +90,7 @@ function makeLocal(desk: AgentContext): Local {
   return local;
 }
 
-/** One look at a time; what changes during one is looked at again after it. */
+/** One refresh at a time; a change during one triggers another after it. */
 function scheduleRefresh(local: Local): void {
   if (local.isStopped) return;
   local.mustRefreshAgain = true;
@@ -110,7 +110,7 @@ async function refreshProber(local: Local): Promise<void> {
   if (local.isStopped) return;
   if (wanted && !local.prober) await start(local);
   if (!wanted && local.prober) await stopProber(local);
-  // One that should run and is not heard of: then this vantage is not available, whatever else works here.
+  // A prober that should run and sends no requests: this vantage is not available then.
   const silent = local.prober && performance.now() - local.lastRequestAt > goneSeconds * 1000;
   if (!silent && !local.isStopped) await app.db.write((tx) => standBy(tx, standby, vantage, app.version));
 }
@@ -136,7 +136,7 @@ async function stopProber(local: Local): Promise<void> {
   const { app, prober } = local;
   local.prober = undefined;
   await prober?.stop();
-  // Should this fail, the others take it for gone by its silence.
+  // Should this fail, the other probers take over after its timeout.
   const gone = local.instance;
   if (gone) await app.db.write((tx) => endSession(tx, gone)).catch(() => {});
 }
@@ -150,5 +150,5 @@ async function closeServer({ server, directory }: Local): Promise<void> {
   await releaseProberDirectory(directory);
 }
 
-/** Answers to the server's own prober are no news: those to agents elsewhere are counted. */
+/** Requests of the server's own prober are not counted; those of remote agents are. */
 const uncounted: PlaneMetrics = { of: () => () => {} };

@@ -8,7 +8,7 @@ import type { App } from '../../../../../kernel/app.ts';
 import { lockProberDirectories } from '../../../engine/sessions.ts';
 
 export interface ProberDirectory {
-  /** What the prober could not deliver yet survives both of us here; whoever starts next goes on with it. */
+  /** Holds undelivered results. It survives server and prober, and the next prober in this directory delivers them. */
   bufferDir: string;
   socketPath: string;
 }
@@ -17,8 +17,8 @@ export interface ProberDirectory {
 const maxSocketPathBytes = 103;
 
 /**
- * The first place that no other server of this data directory uses: it listens there, so whoever answers is alive. One server at a
- * time looks, for two that find the same dead socket would both take it.
+ * The first prober directory that no other server of this data directory uses. A server listens on the socket in its directory, so a socket
+ * that accepts connections is in use. One server searches at a time: two that find the same dead socket would both claim it.
  */
 export const claimProberDirectory = (app: App, server: Server): Promise<ProberDirectory> =>
   app.db.write(async (tx) => {
@@ -34,7 +34,7 @@ export const claimProberDirectory = (app: App, server: Server): Promise<ProberDi
     }
   });
 
-/** A directory below the temporary one goes with its socket; the place stays, with what is in it. */
+/** Removes a socket directory below the temporary one; the buffer directory and its content stay. */
 export const releaseProberDirectory = async ({ bufferDir, socketPath }: ProberDirectory): Promise<void> => {
   if (dirname(socketPath) !== bufferDir) await rmdir(dirname(socketPath)).catch(() => {});
 };
@@ -44,7 +44,7 @@ async function ownDirectory(path: string) {
   await chmod(path, 0o700);
 }
 
-/** The place itself, or where its path is too long for a socket, a directory of our own below the temporary one. */
+/** The buffer directory itself, or a directory of our own below the temporary one where its path is too long for a socket. */
 async function socketDirectory(bufferDir: string): Promise<string> {
   if (Buffer.byteLength(join(bufferDir, 's')) <= maxSocketPathBytes) return bufferDir;
   const name = `quarterdeck-${createHash('sha256').update(bufferDir).digest('hex').slice(0, 16)}`;
