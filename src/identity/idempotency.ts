@@ -4,7 +4,7 @@ import type { Tx } from '../kernel/db/index.ts';
 import { conflict, invalid } from '../kernel/errors.ts';
 import { deleteOldAnswer, findAnswer, insertIdempotencyKey, keepAnswer, setLockTimeout } from './store/idempotency.ts';
 
-/** A POST that may be repeated: bound to who asks, to the route, and to the exact body. */
+/** A POST that may be repeated: bound to the principal, the route and the exact body. */
 export interface IdempotentRequest {
   principal: string;
   route: string;
@@ -25,8 +25,8 @@ interface HandlerAnswer {
 }
 
 /**
- * The first caller inserts the row and keeps it locked until its transaction ends; a second one waits for that on the unique
- * key, and then finds either the answer (it committed) or nothing (it failed, and this one runs instead).
+ * The first request inserts the row and holds it until its transaction ends. A second one waits for that on the unique key, and then finds
+ * either the answer (the first committed) or nothing (it failed, and this one runs).
  */
 export async function withIdempotency<T>(tx: Tx, request: IdempotentRequest, spec: Op, work: () => Promise<T>): Promise<T> {
   await deleteOldAnswer(tx, request);

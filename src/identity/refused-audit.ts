@@ -6,11 +6,11 @@ import { runFor } from '../kernel/fairness/index.ts';
 import { audit } from './audit.ts';
 import { rateLimit } from './rate-limit.ts';
 
-/** Rows a minute for an organization; what is beyond them is counted on its next row. */
+/** Audit rows per minute and organization; refusals beyond that are counted on its next row. */
 const maxRowsPerMinute = 60;
 const maxTargetLength = 300;
 
-/** Puts on record what a person was refused for want of a right, if the operator wants it so: who tried, and what. */
+/** Audits requests that were refused for a missing permission, if the operator enabled it: who tried, and what. */
 export function makeRefusedAudit(app: App) {
   const rates = rateLimit(maxRowsPerMinute);
   const passedOver = new Map<string, number>();

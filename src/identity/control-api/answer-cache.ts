@@ -6,9 +6,9 @@ import type { AnyAnswer, Operation } from '../operation.ts';
 type Ask = () => Promise<AnyAnswer>;
 export type AnswerFromCache = (operation: Operation<undefined>, request: FastifyRequest, reply: FastifyReply, ask: Ask) => unknown;
 
-/** The same caller asking the same again gets the same text, without SQL or serialization, until a topic is dropped. */
+/** Caches answers per caller and URL, without SQL or serialization, until one of their topics is dropped. */
 export function makeAnswerCache(app: App): AnswerFromCache {
-  // Bounded by size as well: one caller can ask for many slices of one list, and for large ones.
+  // Bounded by size as well: one caller can request many and large pages of one list.
   const answers = app.caches.make<string>({ max: 5_000, bytes: { of: (text) => Buffer.byteLength(text), most: 16 * 1024 * 1024 } });
   return ({ spec, remember }, request, reply, ask) => {
     const principal = request.principal!;
@@ -24,6 +24,6 @@ export function makeAnswerCache(app: App): AnswerFromCache {
   };
 }
 
-/** As text: Node joins it with the header and writes both at once; a Buffer is a second piece. */
+/** As text: Node writes it together with the header; a Buffer would be a second write. */
 const sendText = (reply: FastifyReply, text: string) =>
   reply.code(200).header('content-type', 'application/json; charset=utf-8').send(text);

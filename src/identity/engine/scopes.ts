@@ -51,14 +51,14 @@ export async function checkRoleUses(
   return uses;
 }
 
-/** All of them are read with every lookup of the token, and told in every list of tokens. */
+/** All ids are read with every lookup of the token, and returned in every list of tokens. */
 export function requireFewIds(uses: readonly RoleUse[]): void {
   const ids = uses.reduce((sum, { resourceIds }) => sum + resourceIds.length, 0);
   if (ids > limits.scopeIds)
     invalid(`the scope names ${ids} resources, and at most ${limits.scopeIds} in all can be named; name fewer, or mint several tokens`);
 }
 
-/** A role is narrowed to resources of its own services: anywhere else it gives nothing, and whoever names such a one is mistaken. */
+/** A role can be narrowed only to resources of its own services: on any other resource it gives nothing, and the request is a mistake. */
 function checkSelector({ role, resourceIds }: RoleUse, services: ReadonlySet<string>, live: ReadonlyMap<string, readonly Resource[]>) {
   for (const id of resourceIds) {
     const found = live.get(id) ?? invalid(`${id} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`);

@@ -65,7 +65,7 @@ export class DetailBudget {
     const before = this.#left.get(org) ?? { bytes: this.#perDay, at: now };
     const left = Math.min(this.#perDay, before.bytes + ((now - before.at) / dayMs) * this.#perDay);
     const isWithin = text.length <= left;
-    // The least recently used one goes first: it has its whole budget again, or soon would have.
+    // The least recently used entry is dropped first: its budget is full again, or soon would be.
     this.#left.delete(org);
     this.#left.set(org, { bytes: isWithin ? left - text.length : left, at: now });
     if (this.#left.size > detailBudget.organizations) this.#left.delete(this.#left.keys().next().value!);

@@ -1,4 +1,4 @@
-/** How much of its kind an organization, or a member of it, may have: whatever is beyond is refused, and costs no other organization. */
+/** Limits of an organization or a member. Requests beyond them are refused, so they cost no other organization. */
 export const limits = {
   /** Members and open invitations of an organization. */
   members: 1_000,
@@ -6,10 +6,10 @@ export const limits = {
   roles: 100,
   /** Grants of a member: likewise. */
   grants: 100,
-  /** Tokens of a member that are not over. */
+  /** Live tokens of a member. */
   tokens: 1_000,
-  /** Tokens of a member that are over and still listed; the oldest give way. */
+  /** Expired tokens of a member that are still listed; the oldest are deleted first. */
   expiredTokens: 1_000,
-  /** Resources that a new scope names, over all of its entries; those that were made with more go on working. */
+  /** Resources that a new scope names, over all of its entries. Older scopes with more go on working. */
   scopeIds: 1_000,
 };

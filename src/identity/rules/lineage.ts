@@ -1,17 +1,17 @@
 import { conflict, forbidden } from '../../kernel/errors.ts';
 import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from './grants.ts';
 
-/** Generations in a line: more are a program that mints in a circle. `identity.token.minters` is checked against it too. */
+/** Generations in a lineage: more are a program that mints in a loop. The table checks `identity.token.minters` against it too. */
 const maxGenerations = 10;
 
-/** What a caller mints with: the tokens that the new credential will hang on, the caller's own last, and when the first of them ends. */
+/** The lineage of a new credential: its minters, the caller's token last, and when the first of them expires. */
 export interface Lineage {
   minters: string[];
   endsAt: string;
   secondsLeft: number;
 }
 
-/** Refuses a further personal token at the end of a long line; logins, which mint nothing, are let be. */
+/** Refuses a further personal token at the end of a long lineage. Logins mint nothing, so they are not limited. */
 export function requireGenerationLeft({ minters }: Lineage) {
   if (minters.length >= maxGenerations)
     conflict(`the token was minted by a line of ${minters.length - 1} others, and none longer is kept; mint with one of those before it`);
@@ -24,13 +24,13 @@ interface Caller {
   scopes: Scopes;
 }
 
-/** A narrowed token manages itself and what it minted: a leaked one can neither see, use nor end its owner's others. */
+/** A narrowed token manages itself and its descendants: a leaked one can neither see, use nor revoke its owner's other tokens. */
 export function requireOwnLineage(caller: Caller, target: { id: string; minters: string[] }) {
   if (!caller.scopes.length || caller.id === target.id || target.minters.includes(caller.id)) return;
   forbidden('this token is narrowed, and did not mint the other one; use a token that is not narrowed');
 }
 
-/** Nobody can make a token more than those that it was minted by. */
+/** A token never holds more than its minters. */
 export function requireBelowMinters(caller: Grants, minters: Scopes, scope: readonly RoleUse[], custom: CustomRoles) {
   if (!covers(narrow(caller, minters, custom), grantsOf(scope, custom)))
     forbidden('the token was minted by a narrowed one, and never holds more than it; mint another with a token that is not narrowed');
@@ -44,7 +44,7 @@ export function requireWithinLifetime(expiresIn: number | undefined, { endsAt, s
     );
 }
 
-/** Each is read with every lookup of the token and of what it minted. */
+/** Each is read with every lookup of the token and its descendants. */
 const maxCeilings = 20;
 
 /** What bounds a token after `caller` changed it: the scopes it was bounded by, and those of the caller; each once, however it is written. */

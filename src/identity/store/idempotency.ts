@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../kernel/db/index.ts';
 
-/** Who asks, what for, and the key that they gave it. */
+/** The principal, the route and the client's Idempotency-Key. */
 export interface IdempotencyKey {
   principal: string;
   route: string;
@@ -15,7 +15,7 @@ export const deleteOldAnswer = (tx: Tx, { principal, route, key }: IdempotencyKe
 /** How long this transaction waits for a lock. */
 export const setLockTimeout = (tx: Tx, time: '1s' | '3s') => run(tx)`select set_config('lock_timeout', ${time}, true)`;
 
-/** False: somebody asked before. Waits for whoever asks at this moment. */
+/** False: the key was used before. Waits for a concurrent request with the same key. */
 export const insertIdempotencyKey = async (tx: Tx, { principal, route, key }: IdempotencyKey, bodyHash: Buffer): Promise<boolean> =>
   (await run(tx)`
     insert into kernel.idempotency (principal, route, key, body_hash, created_at)
@@ -39,7 +39,7 @@ const KeptRow = Type.Object({
 });
 export type KeptRow = Static<typeof KeptRow>;
 
-/** `same`: it was asked with the same body. */
+/** `same`: the stored request had the same body. */
 export const findAnswer = (tx: Tx, { principal, route, key }: IdempotencyKey, bodyHash: Buffer): Promise<KeptRow | undefined> => row(
   tx,
   KeptRow,

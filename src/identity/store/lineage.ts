@@ -8,7 +8,7 @@ const LinkRow = Type.Object({
   line: Type.Array(Type.String()),
 });
 
-/** A token and those that it was minted by, as far as they still stand; `line` names all of them, the token itself last. */
+/** A token and its minters, as far as they still exist; `line` lists all of them, the token itself last. */
 export const lockMinters = (tx: Tx, org: string, tokenId: string) => rows(tx, LinkRow)`
   select m.enabled and m.expires_at > kernel.now() as alive, m.expires_at,
          extract(epoch from m.expires_at - kernel.now())::float8 as seconds_left, t.minters || t.id as line
@@ -22,7 +22,7 @@ export const isMintedBy = async (tx: Tx, org: string, tokenId: string, above: st
 const MintedRow = Type.Object({ id: Type.String(), name: Type.String() });
 export type Minted = Static<typeof MintedRow>;
 
-/** A token and all that it minted, in the order in which everybody locks tokens. */
+/** A token and its descendants, in the order in which all transactions lock tokens. */
 export const lockMinted = (tx: Tx, org: string, user: string, id: string): Promise<Minted[]> => rows(tx, MintedRow)`
   select id, name from identity.token where org_id = ${org} and user_id = ${user} and (id = ${id} or ${id} = any(minters))
    order by id for update`;

@@ -33,8 +33,8 @@ export interface AgentOptions {
 }
 
 export interface Agent {
-  /** Waits up to `patienceMs` for running checks, and delivers or spools their results. */
-  stop(patienceMs: number): Promise<void>;
+  /** Waits up to `graceMs` for running checks, and delivers or spools their results. */
+  stop(graceMs: number): Promise<void>;
 }
 
 /** The state of a running prober. */
@@ -63,7 +63,7 @@ interface AgentState extends AgentOptions {
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const agent = await makeAgent(options);
   void runSessions(agent).catch((err) => options.log.error({ err }, 'the conversation with the server ended; start this prober again'));
-  return { stop: (patienceMs) => stopAgent(agent, patienceMs) };
+  return { stop: (graceMs) => stopAgent(agent, graceMs) };
 }
 
 async function makeAgent(options: AgentOptions): Promise<AgentState> {
@@ -264,17 +264,17 @@ const pause = ({ clock, stopping: { signal } }: AgentState, ms: number) =>
     if (signal.aborted) end();
   });
 
-async function stopAgent(agent: AgentState, patienceMs: number): Promise<void> {
+async function stopAgent(agent: AgentState, graceMs: number): Promise<void> {
   const { clock, outbox } = agent;
   agent.stopping.abort();
   agent.polling.abort();
   let callOff = () => {};
   const late = new Promise<void>((resolve) => {
-    callOff = clock.at(clock.now() + patienceMs, resolve);
+    callOff = clock.at(clock.now() + graceMs, resolve);
   });
   await Promise.race([agent.scheduler?.stop(), late]);
   callOff();
-  await outbox.finish(Math.min(patienceMs, 5_000));
+  await outbox.finish(Math.min(graceMs, 5_000));
   agent.watchedCanaries.stop();
   agent.loop.stop();
   agent.link.close();
