@@ -108,7 +108,7 @@ async function measureInbound() {
   const postfix = await startPostfix(postfixPort, sinkPort);
   ends.push(() => postfix.stop());
   await postfix.hold();
-  // Nobody is told here: the role `worker` is another process's.
+  // No events are delivered here: the role `worker` runs in another process.
   const ours = await startOurs(context, { sinkPort, roles: 'api,smtp', keys: 0, receives: true });
   ends.push(() => ours.stop());
   const rates = { taken: [] as number[], told: [] as number[], theirs: [] as number[] };

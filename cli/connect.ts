@@ -66,8 +66,10 @@ async function environmentToken(here: CliContext): Promise<StoredToken | undefin
   return { token: sendable(token, 'QUARTERDECK_TOKEN'), from: 'QUARTERDECK_TOKEN', servers: url ? [url] : ownUrls(await here.server()) };
 }
 
-/** The owner's token is for the server that wrote it, which tells its URLs in the file beside. Whoever has a token set does not fall back,
- *  in silence, to one that lies in the current directory for a server that only a file there names. */
+/**
+ * The owner's token is for the server that wrote it; the file beside it lists that server's URLs. A caller with QUARTERDECK_TOKEN set does
+ * not silently fall back to an owner token in the current directory for a server that only a file there names.
+ */
 async function ownerToken(here: CliContext, set: StoredToken | undefined): Promise<StoredToken | undefined> {
   const own = await here.server();
   if (set && own.isFromFolder && !isThisMachine(own.url)) return undefined;

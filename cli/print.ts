@@ -14,7 +14,7 @@ export const shownOptions = () => [
   new Option('--only <field>', 'one field of the answer, bare: for scripts'),
 ];
 
-/** Of a command that has nothing to show: whoever gives it to every command reads JSON here too. */
+/** For commands without output: scripts that pass `--json` to every command read JSON here too. */
 export const silentOption = () => new Option('--json', 'print {} when it is done');
 
 interface Printed {

@@ -240,7 +240,7 @@ function bodyShares(mebibytes: number) {
   return { total, maxPerHolder, maxShareOfFree: { org: 1, credential: 3 / 5 }, maxPerKind: { address: total / 4 } };
 }
 
-/** Whoever holds the event loop longer than this is named in the log. */
+/** Work that blocks the event loop for longer than this is named in the log. */
 const loopWarningMs = 200;
 
 /** A statement takes less. */
@@ -255,7 +255,7 @@ function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, pri
   docs(server, served, version, app.log);
 }
 
-/** Requests under way may finish; whoever takes longer than this is cut off. */
+/** Requests in flight may finish; those that take longer than this are cut off. */
 const drainMs = 10_000;
 
 async function drain(server: FastifyInstance) {

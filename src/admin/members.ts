@@ -30,7 +30,7 @@ interface Newcomer extends Where {
 export async function listMembers({ db }: Session, options: Where & OutputOptions) {
   const members = await db.read(async (tx) => store.allMembers(tx, (await findOrganization(tx, options.organization)).id));
   const shown = members.map((m) => ({ email: m.email, name: m.name, role: m.role, joined: m.joined_at, id: m.id }));
-  printRows(options, shown, 'nobody belongs to the organization');
+  printRows(options, shown, 'the organization has no members');
 }
 
 export async function addMember({ db, config }: Session, o: Newcomer & OutputOptions & { token?: true }) {

@@ -2,7 +2,7 @@ import { listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 
-/** What concerns no organization but the whole installation is audited under this one, which nobody's log shows but the operator's. */
+/** Acts on the whole installation are audited under this id, which only the operator's log shows. */
 export const installation = '';
 
 /** The one that is named; without a name the only one. */

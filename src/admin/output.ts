@@ -29,7 +29,7 @@ const text = (cell: Cell): string => {
   if (cell === null || cell === undefined || cell === '') return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   if (Array.isArray(cell)) return cell.length ? cell.join(',') : '-';
-  // What others wrote (names, error sentences) must not move the cursor of whoever reads it.
+  // Text of other people (names, error sentences) must not move the reader's cursor.
   return String(cell).replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
 };
 

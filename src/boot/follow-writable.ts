@@ -17,8 +17,8 @@ interface FollowState {
 }
 
 /**
- * A connection that always leads to the server of these that can be written to. Whoever opens a connection reads `connectionString`
- * anew. What was open to one that has gone breaks by itself, as with a single server that restarts.
+ * A connection that follows the writable server among these. Each new connection reads `connectionString` again. Connections to a server
+ * that was demoted break by themselves, as with a single server that restarts.
  */
 export function followWritable(urls: readonly string[], first: string, log: Logger): { connection: Connection; stop(): Promise<void> } {
   const following: FollowState = { urls, current: first, log, client: undefined, timer: undefined, isStopped: false };

@@ -6,7 +6,7 @@ import type { Logger } from '../kernel/log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { readTls } from './edge.ts';
 
-// The part of a start that most refusals come from. It imports little, so that whoever is refused has not waited for two thousand files.
+// The part of a start that most refusals come from. It imports little, so that a refusal does not wait for two thousand files to load.
 
 /** A start that nothing speaks against so far. */
 export interface PreparedStart {

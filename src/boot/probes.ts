@@ -45,7 +45,7 @@ const minFreeBytes = 32 * 2 ** 20;
 
 async function requireDiskSpace({ db, config }: App): Promise<void> {
   if (db.sinceFull() < fullForMs) throw full('the disk of the database is full');
-  // A failed look at the disk is no reason to send nobody here: whatever else is wrong shows by itself.
+  // A failed statfs does not make the server unready: the underlying fault shows elsewhere.
   const disk = await statfs(config.data).catch(() => undefined);
   if (disk && isFull(disk)) throw full(`the disk at ${config.data} is full`);
 }

@@ -72,9 +72,9 @@ function fromParent(name: string): string | undefined {
 }
 
 /**
- * The descriptor is a pipe that ends with our parent. A parent that was killed can start no other server: whoever starts one next must not find
- * us holding the port and the data directory. So we end at once, as if we had been killed too; everything here outlives that.
- * The other way the parent hears that we are ready: an exception before that would only come again.
+ * The descriptor is a pipe that closes with the parent process. A killed parent can start no other server, and the next server must not
+ * find this one holding the port and the data directory. So this server ends at once, as if killed; all its state survives that. In the
+ * other direction the parent learns that the server is ready: an exception before that would only repeat.
  */
 function endWithParent(): Socket | undefined {
   const lifeline = Number(fromParent('QUARTERDECK_PARENT'));

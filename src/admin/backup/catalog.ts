@@ -80,8 +80,8 @@ export interface ForeignTable {
 }
 
 /**
- * The tables of guests that a backup holds, and what else stands in their schemas. Whoever keeps a schema may put there what they like: only the
- * table that the area vouches for is read, and only in the shape in which a restore can make it again.
+ * The tables in foreign schemas that a backup holds, and other objects in those schemas. The owner of such a schema may create any object
+ * there: only the table that the area vouches for is read, and only in the shape that a restore can make again.
  */
 export async function findForeignTables(client: pg.Client, areas: readonly AnyArea[]): Promise<{ tables: ForeignTable[]; odd: string[] }> {
   const { rows } = await client.query<{ schema: string; name: string; kind: string; columns: Record<string, string>; keys: string[] }>(

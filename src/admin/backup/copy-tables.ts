@@ -47,6 +47,6 @@ async function copyTable(client: pg.Client, table: Table, directory: string): Pr
   const source = client.query(copyTo(`copy ${what} to stdout`));
   // In the text format a row is a line: what breaks lines inside of values is escaped.
   const { lines: rows, ...written } = await writeHashed(join(directory, tableFile(table)), source);
-  await client.query('select 1'); // an error after the last row would otherwise be nobody's
+  await client.query('select 1'); // an error after the last row would otherwise go unnoticed
   return { schema, name, columns, partitions, rows, ...written };
 }

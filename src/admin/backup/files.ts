@@ -53,8 +53,8 @@ export async function hashFile(path: string): Promise<Written | undefined> {
 }
 
 /**
- * Lets `fill` write a directory beside its final name and gives it the name at the end: whoever sees the name sees a whole backup.
- * A killed one leaves its half under a name that tells so, which the next one to the same place takes away.
+ * Lets `fill` write into a temporary directory and renames it at the end: a directory with the final name is always a whole backup. A
+ * killed run leaves a `.partial-` directory, which the next run to the same target removes.
  */
 export async function makeDirectory<T>(target: string, fill: (directory: string) => Promise<T>): Promise<T> {
   const parent = dirname(target);

@@ -44,7 +44,7 @@ export async function makeBackup({ config, database, db }: Session, directory: s
     console.error(
       `${keyFile(config.data)} is not here, so nothing shows that this backup is as it was made: restoring it takes --unauthenticated`,
     );
-  if (withKey) console.error('it holds secret.key: whoever has this directory can open every secret in it');
+  if (withKey) console.error('it holds secret.key: anyone with this directory can open every secret in it');
   else console.error(`keep a copy of ${keyFile(config.data)} apart from it: without that file its sealed secrets stay closed`);
 }
 

@@ -5,9 +5,9 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 
-// A backup is a directory: manifest.json with its checksum and the mark of whoever holds secret.key, one file a table in PostgreSQL's text format (the same for every major
-// version), the stored objects under their keys, and the key file if it was asked for. Names of files follow from names of tables
-// and keys; the manifest holds no paths that could lead elsewhere.
+// A backup is a directory: manifest.json with its checksum and an HMAC under secret.key, one file per table in PostgreSQL's text format
+// (the same for every major version), the stored objects under their keys, and the key file if requested. File names follow from names of
+// tables and keys; the manifest holds no paths that could lead elsewhere.
 
 export const format = 1;
 

@@ -49,7 +49,7 @@ export async function fetchVerified(guard: Guard, file: ReleaseFile, path: strin
   if (found !== expected.hex) {
     await rm(part, { force: true });
     refuse(
-      `${file.url} does not have its ${expected.algorithm} checksum (expected ${expected.hex.slice(0, 16)}…, found ${found?.slice(0, 16)}…); nothing was installed: try again, and ask whoever serves it if it stays so`,
+      `${file.url} does not have its ${expected.algorithm} checksum (expected ${expected.hex.slice(0, 16)}…, found ${found?.slice(0, 16)}…); nothing was installed: try again, and ask the operator of that server if it stays so`,
     );
   }
   await rename(part, path);

@@ -21,7 +21,7 @@ export const askDns: DnsQuery = async (server, name) => {
   }
 };
 
-/** Nobody has this name (RFC 6761 6.4): the answer "there is none" is all that we want to hear. */
+/** This name never exists (RFC 6761 6.4): the expected answer is "there is none". */
 const unusedName = 'quarterdeck.invalid';
 
 export async function checkDns(config: Config, ask: DnsQuery): Promise<Finding[]> {

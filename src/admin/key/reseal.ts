@@ -48,7 +48,7 @@ function opened(ring: KeyRing, sealed: Buffer, place: string): Buffer {
   }
 }
 
-/** Whoever was writing when this was called has ended: a value sealed with the old key before is visible now. */
+/** Waits until all transactions that were writing have ended: values that they sealed with the old key are visible then. */
 export async function waitForWriters(db: Db): Promise<void> {
   const xid = await db.write(currentXid);
   const until = performance.now() + timeoutMs;

@@ -43,8 +43,8 @@ async function canaryIn(directory: string, manifest: Manifest): Promise<Buffer |
 }
 
 /**
- * Checksums find damage; the mark finds change: only who has secret.key can make it. A backup that carries its key vouches for nothing
- * against whoever holds it, unless the key stands here already.
+ * Checksums detect damage; the mark detects tampering, because it needs secret.key. A backup that carries its own key proves nothing
+ * against its holder, unless the same key is here already.
  */
 export async function requireMark(directory: string, ring: KeyRing | undefined): Promise<void> {
   const [manifest, mark] = await Promise.all([

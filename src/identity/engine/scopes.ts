@@ -46,7 +46,7 @@ export async function checkRoleUses(
     for (const use of uses) checkSelector(use, servicesOf(permissionsOfRole.get(use.role)!), live);
   }
   if (!covers(grants, grantsOf(uses, atomsOf(custom)))) {
-    forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; nobody can give more than they hold`);
+    forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; a caller can give only what they hold`);
   }
   return uses;
 }

@@ -18,7 +18,7 @@ export function checkPermissions(held: Grants, wanted: string[]): string[] {
 /** A caller who changes or deletes a role must hold all its permissions. */
 export function requireHoldingAll(held: Grants, atoms: readonly string[]) {
   if (!covers(held, grantsOf([{ role: 'wanted', resourceIds: [] }], { wanted: atoms }))) {
-    forbidden('you do not hold every permission of this role; nobody can give more than they hold');
+    forbidden('you do not hold every permission of this role; a caller can give only what they hold');
   }
 }
 

@@ -17,6 +17,22 @@ import { type LoopWatch, watchLoop } from './health/loop-watch.ts';
 import { makeSelfFault, type SelfFault } from './health/self-fault.ts';
 import { makeScheduler, type Scheduler } from './schedule/scheduler.ts';
 
+// A prober: the process that makes the checks, on a server (as its child) or elsewhere (`quarterdeck probe`).
+//
+// Actors: the server assigns monitors by long poll and stores batches of results; the targets are checked; canaries are addresses by which
+// the prober detects that it is cut off itself.
+//
+// Data flow: assignments go to the scheduler (schedule/scheduler.ts), which starts each check in its slot of the interval, limits the
+// rate per host and port (schedule/host-rate.ts), and reports checks that it could not start as missed. Checks (checks/) return an
+// observation. The outbox (delivery/outbox.ts) numbers observations in batches, sends one batch at a time, and retries until it is stored.
+//
+// States: without a session, checks run on the saved assignments, if there are any; with a session, assignments follow the server.
+// While canaries fail or most monitors turn to error at once (health/), the prober is degraded, and the server does not count its failures.
+//
+// What survives a crash: batches in the spool (delivery/spool.ts), where they go once the server has not acknowledged one for 3 s; the
+// instance id and batch numbers; and, for agents elsewhere, the assignments, sealed under a key from the token (delivery/saved-state.ts).
+// Results that are only in memory, about the last second, are lost.
+
 export interface AgentOptions {
   readonly link: Link;
   readonly guard: Guard;

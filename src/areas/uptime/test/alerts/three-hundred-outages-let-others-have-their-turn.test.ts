@@ -33,7 +33,7 @@ async function manyMonitors(qd: Quarterdeck, serviceId: string, n: number) {
   return { monitors, all: (outcome: 'pass' | 'error') => tokyo.report(...monitors.map(({ id }) => ({ monitor: id, outcome }))) };
 }
 
-test('on-call is told of many monitors a few at a time, each run behind whoever else waits for the lane', {
+test('on-call is notified of many monitors a few at a time, each run behind other jobs of the lane', {
   timeout: 120_000,
 }, async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api,worker', QUARTERDECK_UPTIME_MONITOR_QUOTA: '1000' } });

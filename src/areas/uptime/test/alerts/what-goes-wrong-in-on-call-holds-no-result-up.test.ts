@@ -107,7 +107,7 @@ test('a monitor that is deleted, and one that is moved, before on-call could hea
   );
 });
 
-test('of a service that is gone nobody is told, and nothing is left to tell', async (t) => {
+test('a deleted service is not notified, and no notification is left', async (t) => {
   const qd = await quarterdeck(t);
   const { id: serviceId } = await made(qd.owner.post('/uptime/services', { name: 'shop' }));
   const { agents, monitor: its } = await watched(qd, ['tokyo'], { serviceId, ...once });

@@ -22,7 +22,7 @@ async function guess(qd: Quarterdeck, from: (n: number) => string) {
 }
 
 // Each from addresses of its own.
-test('a neighbour’s wrong keys stop nobody who was right before', async (t) => {
+test('a neighbour’s wrong keys stop no caller who was right before', async (t) => {
   const qd = await frozen(t);
   await t.test('behind an address with too many wrong keys, a key that was right goes on, and a new one waits', () =>
     goesOnIfRightBefore(qd),

@@ -66,7 +66,7 @@ test('an inviter who accepts in another’s name keeps that person out of nothin
   assert.equal((await joined(accept(await invite(qd.owner, 'victim@example.com')))).userId, real.userId);
 });
 
-test('the account that the operator made is the one of its address while it belongs somewhere, and keeps nobody out afterwards', async (t) => {
+test('the account that the operator made is the one of its address while it belongs somewhere, and blocks no other account afterwards', async (t) => {
   const qd = await quarterdeck(t);
   const accept = acceptBy(qd);
   const ada = await qd.organization('ada');
@@ -127,7 +127,7 @@ test('somebody who became a member another way meanwhile cannot join a second ti
   assert.equal((await qd.owner.post('/organization/invitations', { email: 'fay@example.com' })).status, 409);
 });
 
-test('links that nobody used and accounts that belong nowhere are forgotten in the end', async (t) => {
+test('unused links and accounts without an organization are deleted in the end', async (t) => {
   const qd = await quarterdeck(t);
   const accept = acceptBy(qd);
   const { userId } = await joined(accept(await invite(qd.owner, 'gil@example.com')));

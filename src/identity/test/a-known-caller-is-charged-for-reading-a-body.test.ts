@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 
-test('whoever is known pays for the reading of a body, also of one that nobody can use', async (t) => {
+test('a known caller is charged for reading a body, also an unusable one', async (t) => {
   const qd = await quarterdeck(t);
   const owner = await qd.organization('acme');
   const { mock } = t.mock.method(qd.app.watch, 'resume');

@@ -42,7 +42,7 @@ const toWriters = {
   tcp: { ...toReaders.tcp, sendBase64: base64('***'), expectPrefixBase64: base64('pr3fix-s3cret') },
 };
 
-test('a reader sees where a monitor looks, a writer also which values there are, and nobody the values', async (t) => {
+test('a reader sees where a monitor looks, a writer also which values there are, and no caller the values', async (t) => {
   const { owner, narrowed, member } = await desk(t);
   const service = await made(owner.post('/uptime/services', { name: 'shop' }));
   const front = await monitor(owner, { http, serviceId: service.id });

@@ -14,7 +14,7 @@ test('somebody who may make roles gives only what they hold themselves, and gran
   const keeper = (await owner.post('/iam/roles', { name: 'Keeper', permissions: ['iam.role.admin', 'uptime.service.read'] })).body;
   await owner.post('/iam/grants', { subject: clerk.userId, role: keeper.id });
   await owner.post('/iam/grants', { subject: clerk.userId, role: 'uptime.editor', resourceIds: [shop] });
-  const more = /nobody can give more than they hold/;
+  const more = /a caller can give only what they hold/;
 
   // By grants, to others and to themselves.
   for (const subject of [bob.userId, clerk.userId]) {
@@ -80,7 +80,7 @@ test('a narrowed token of an owner gives no more than the token holds', async (t
   // An admin's token grants all but what only owners hold, and takes no more away.
   const asAdmin = await narrowed(owner, [{ role: 'admin' }]);
   const owning = (await owner.post('/iam/roles', { name: 'Owning', permissions: ['organization.ownership.admin'] })).body;
-  refused(await asAdmin.post('/iam/grants', { subject: bob.userId, role: owning.id }), 403, /nobody can give more than they hold/);
+  refused(await asAdmin.post('/iam/grants', { subject: bob.userId, role: owning.id }), 403, /a caller can give only what they hold/);
   const above = (await owner.post('/iam/grants', { subject: bob.userId, role: owning.id })).body;
   refused(await asAdmin.delete(`/iam/grants/${above.id}`), 403, /so you cannot take it away/);
   assert.equal((await asAdmin.post('/iam/grants', { subject: bob.userId, role: role.id })).status, 201);
