@@ -22,7 +22,10 @@ const OncallEscalationPolicy = named(
     repeat: Type.Integer(),
     steps: Type.Array(OncallEscalationStep),
     remindAfterSeconds: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Seconds after which the person who acknowledged is reminded of an unresolved incident; 0: never; always present' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'Seconds after which the person who acknowledged is reminded of an unresolved incident; 0: never; always present',
+      }),
     ),
     services: Type.Integer({ minimum: 0, description: 'How many services have it attached' }),
     createdAt: DateTime,

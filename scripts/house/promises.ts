@@ -30,7 +30,9 @@ export const readersWriteNothing: Rule<Promised> = {
       .filter(({ id, permission }) => permission.endsWith('.read') && written.has(id))
       .map(({ id, permission }) => ({ where: id, what: `writes, and ${permission} is enough for it; ask for the tier that may write` }));
   },
-  except: [[/^createRegistryLogin$/, 'a login for an hour that holds no more than its maker: a caller who may pull needs one to pull with']],
+  except: [
+    [/^createRegistryLogin$/, 'a login for an hour that holds no more than its maker: a caller who may pull needs one to pull with'],
+  ],
   planted: [{ ops: [plantedOp({ permission: 'registry.image.read' })], sources: writing }],
   innocent: [
     { ops: [plantedOp({ permission: 'registry.image.write' })], sources: writing },

@@ -7,9 +7,9 @@ import { agreeWithTheList, followEachOther, keepTheShift, rotationOf } from './r
 
 test('shifts are contiguous, in order and none is lost, over a year of daylight saving in every zone', () => followEachOther(40));
 
-test('the person on call at an instant is the one that the list of shifts names', () => agreeWithTheList(40));
+test('whoever is on call at an instant is who the list of shifts names', () => agreeWithTheList(40));
 
-test('a new handoff or zone keeps the current shift', () => keepTheShift(40));
+test('a new handoff or zone keeps the shift of whoever has it', () => keepTheShift(40));
 
 test('known changes of the clock fall where they should', () => {
   const paris = rotationOf('Europe/Paris', 'weekly', '09:00', 1, '2026-03-23T08:00:00.000Z');
