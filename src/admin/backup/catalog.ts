@@ -25,7 +25,7 @@ const notCopied = new Set(['kernel.migration', 'kernel.clock']);
 /** Every table of these schemas that a backup holds, those that others refer to first. */
 export async function tablesOf(client: pg.Client, schemas: readonly string[], guests: readonly ForeignTable[] = []): Promise<Table[]> {
   const { rows } = await client.query<Table & { deep: boolean }>(
-    `select n.nspname as schema, c.relname as name, pg_table_size(c.oid) as bytes, c.relkind = 'p' as "isParted",
+    `select n.nspname as schema, c.relname as name, pg_table_size(c.oid) as bytes, c.relkind = 'p' as "isPartitioned",
             array(select a.attname::text from pg_attribute a
                    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
             (select coalesce(jsonb_agg(jsonb_build_object('name', p.relname, 'bound', pg_get_expr(p.relpartbound, p.oid)) order by p.relname), '[]')

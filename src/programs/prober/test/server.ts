@@ -134,7 +134,7 @@ export async function agentHere(t: TestContext, server: FakeServer, { dir, token
     ...more,
   });
   t.after(() => started.stop(0));
-  return { stop: (patienceMs = 1_000) => started.stop(patienceMs) };
+  return { stop: (graceMs = 1_000) => started.stop(graceMs) };
 }
 
 export interface ProberProcess {

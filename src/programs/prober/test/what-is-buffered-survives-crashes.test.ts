@@ -28,7 +28,7 @@ const batch = (seq: number, at = start.sinceBoot, results = 3): TimedBatch => ({
 const opened: Spool[] = [];
 after(() => Promise.all(opened.map((spool) => spool.close())));
 
-async function spoolIn(dir: string, now = start, more: { mostBytes?: number; segmentBytes?: number; log?: typeof quiet } = {}) {
+async function spoolIn(dir: string, now = start, more: { maxBytes?: number; segmentBytes?: number; log?: typeof quiet } = {}) {
   const spool = await openSpool({ dir, log: quiet, stamp: () => now, maxBytes: 64 * 2 ** 20, maxAgeMs: 24 * hour, ...more });
   opened.push(spool);
   return spool;
@@ -129,7 +129,7 @@ test('a file emptied by a crash of the machine is no batch', async (t) => {
 
 test('when it is full the oldest go first, and it never grows beyond its bound', async (t) => {
   const dir = await folder(t);
-  const spool = await spoolIn(dir, start, { mostBytes: 6_000, segmentBytes: 1_000 });
+  const spool = await spoolIn(dir, start, { maxBytes: 6_000, segmentBytes: 1_000 });
   for (let seq = 1; seq <= 100; seq++) {
     await spool.append(batch(seq));
     const sizes = await Promise.all((await readdir(dir)).map(async (name) => (await stat(join(dir, name))).size));
