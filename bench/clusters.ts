@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../test/harness/process.ts';
 import type { Caller } from '../test/harness/request.ts';
+import { ask, makeUsable, type Way } from './clusters/cluster-client.ts';
 import { at, figure } from './clusters/figure.ts';
 import { residentOf } from './clusters/memory.ts';
 import { measureReal } from './clusters/real.ts';
-import { ask, makeUsable, type Way } from './clusters/way.ts';
 
 const created = 30;
 const inAll = 100;

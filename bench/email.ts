@@ -10,13 +10,13 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../test/harness/free-port.ts';
 import { measureIdle, measureNeighbours, measureStalled } from './email/backlog.ts';
-import { measureBesideInbound, measureBesideWebhooks, measureLarge } from './email/beside.ts';
 import { measureBounces, withoutSisimai } from './email/bounces.ts';
-import { handIn } from './email/hand-in.ts';
-import { startOurs } from './email/ours.ts';
+import { measureBesideInbound, measureBesideWebhooks, measureLarge } from './email/contention.ts';
+import { measureRsaAlone, measureWhole, type WholeOptions } from './email/end-to-end.ts';
 import { startPostfix } from './email/peers.ts';
+import { startOurs } from './email/quarterdeck.ts';
+import { handIn } from './email/submit.ts';
 import { measureWebhooks } from './email/webhooks.ts';
-import { measureRsaAlone, measureWhole, type WholeOptions } from './email/whole.ts';
 
 const sessions = 20;
 const bytes = 5_120;
@@ -108,7 +108,7 @@ async function measureInbound() {
   const postfix = await startPostfix(postfixPort, sinkPort);
   ends.push(() => postfix.stop());
   await postfix.hold();
-  // Nobody is told here: the role `worker` is another process's.
+  // No events are delivered here: the role `worker` runs in another process.
   const ours = await startOurs(context, { sinkPort, roles: 'api,smtp', keys: 0, receives: true });
   ends.push(() => ours.stop());
   const rates = { taken: [] as number[], told: [] as number[], theirs: [] as number[] };

@@ -6,15 +6,15 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 
 /** So many crashes within so long, and it gives up: a service manager, or a person, must look. */
-const most = { crashes: 5, withinMs: 60_000 };
-const backoff = { firstMs: 250, mostMs: 4_000 };
+const crashLimit = { count: 5, withinMs: 60_000 };
+const backoff = { firstMs: 250, maxMs: 4_000 };
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * What a server says with these exit codes (src/kernel/errors.ts) may be over in a moment, if one was ready here before: the data directory or
  * the port still being given up by the one that crashed, a database that is away. At a first start they are told at once.
  */
-const passing = [3, 4, 6];
+const transientExitCodes = [3, 4, 6];
 
 /** Where the server finds the end of a pipe that lasts as long as this process, and says that it is ready. */
 const lifeline = 3;
@@ -22,7 +22,7 @@ const lifeline = 3;
 /** An exception before any server was ready would come again: the operator reads it once, not five times. */
 function isCrash({ code, signal, wasReady }, hasRun) {
   if (signal !== null) return true;
-  return hasRun && (code === 1 || (!wasReady && passing.includes(code)));
+  return hasRun && (code === 1 || (!wasReady && transientExitCodes.includes(code)));
 }
 
 /** Runs the server until it ends by itself or is stopped; does not return. */
@@ -63,16 +63,16 @@ export async function superviseServer({ node, argv, env, cannotRun }) {
     if (asked || !isCrash(ended, hasRun)) leave(ended);
     const now = performance.now();
     crashedAt.push(now);
-    while (now - crashedAt[0] > most.withinMs) crashedAt.shift();
+    while (now - crashedAt[0] > crashLimit.withinMs) crashedAt.shift();
     endedBy = ended.signal === null ? undefined : nameEnd(ended.signal, memoryKills() > killsBefore);
     const how = endedBy ?? `exit code ${ended.code}`;
-    if (crashedAt.length >= most.crashes) {
+    if (crashedAt.length >= crashLimit.count) {
       process.stderr.write(
-        `quarterdeck: the server crashed ${most.crashes} times within a minute, last with ${how}; not starting it again\n`,
+        `quarterdeck: the server crashed ${crashLimit.count} times within a minute, last with ${how}; not starting it again\n`,
       );
       leave({ code: ended.code || 1, signal: null });
     }
-    const pauseMs = Math.min(backoff.firstMs * 2 ** (crashedAt.length - 1), backoff.mostMs);
+    const pauseMs = Math.min(backoff.firstMs * 2 ** (crashedAt.length - 1), backoff.maxMs);
     process.stderr.write(`quarterdeck: the server crashed (${how}); starting it again in ${pauseMs / 1000} s\n`);
     await new Promise((resolve) => {
       wake = resolve;

@@ -1,16 +1,16 @@
 import { type Command as Commander, Option } from 'commander';
 import type { Command, Field } from '../sdk/commands.ts';
-import { call, find, type Here, type Wanted } from './connect.ts';
+import { type CliContext, type ConnectionOptions, call, findConnection } from './connect.ts';
 import { usage } from './exit.ts';
-import { liesDeep, placeholder, type Raw } from './fields.ts';
+import { isNested, placeholder, type Raw } from './fields.ts';
 import { inputOf } from './input.ts';
-import { print, printStream, type Shown, shownOptions, silentOption } from './print.ts';
+import { type PrintOptions, print, printStream, shownOptions, silentOption } from './print.ts';
 
 type Call = ((...args: unknown[]) => Promise<unknown>) & { pages(...args: unknown[]): AsyncGenerator<Record<string, unknown>> };
-type Given = Wanted & Shown & { body?: string; all?: boolean };
+type Given = ConnectionOptions & PrintOptions & { body?: string; all?: boolean };
 
 /** One operation as a command. A field that has the name of a general option takes its place: the general one still works before the area. */
-export function addCommand(parent: Commander, command: Command, here: Here) {
+export function addCommand(parent: Commander, command: Command, here: CliContext) {
   const { words, summary, description, params, fields } = command;
   const added = parent
     .command(words.at(-1)!)
@@ -42,12 +42,12 @@ export function addCommand(parent: Commander, command: Command, here: Here) {
   });
 }
 
-async function run(command: Command, params: string[], flags: Map<string, Raw>, given: Given, here: Here) {
+async function run(command: Command, params: string[], flags: Map<string, Raw>, given: Given, here: CliContext) {
   const odd = command.params.find((_, i) => ['', '.', '..'].includes(params[i]!));
   if (odd) usage(`<${odd.flag}> names nothing`);
   const input = await inputOf(command, flags, given.body);
   const args = command.fields.length || command.body ? [...params, input] : params;
-  const connection = await find(given, here);
+  const connection = await findConnection(given, here);
   const answer = await call(connection, here, command, async (api) => {
     const operation = (api as unknown as Record<string, Record<string, Call>>)[command.area]![command.operation]!;
     return given.all ? joined(operation.pages(...args), command) : operation(...args);
@@ -67,7 +67,7 @@ async function joined(slices: AsyncGenerator<Record<string, unknown>>, { columns
 /** A key of an object, and how its value is written if that is not plain. */
 function keyOf(field: Field): string {
   const name = `${field.name}${field.required ? '' : '?'}`;
-  if (!liesDeep(field)) return name;
+  if (!isNested(field)) return name;
   const inner = (field.fields ?? []).map((f) => f.name).join(', ');
   return `${name} as JSON and last${inner && `, of ${inner}`}`;
 }
@@ -98,7 +98,7 @@ export const connectionOptions = () => [
 ];
 
 /** What was given before the area: `quarterdeck --url … tokens list`. */
-export function rootOptions(command: Commander): Wanted {
+export function rootOptions(command: Commander): ConnectionOptions {
   return command.parent ? rootOptions(command.parent) : command.opts();
 }
 

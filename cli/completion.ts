@@ -1,6 +1,6 @@
 import { Argument, type Command as Commander } from 'commander';
 
-interface Place {
+interface CompletionNode {
   /** What was typed up to here. */
   at: string;
   /** What may come next. */
@@ -15,22 +15,22 @@ export function registerCompletion(program: Commander) {
     .command('completion')
     .description('a script that completes commands and flags: source <(quarterdeck completion bash)')
     .addArgument(new Argument('<shell>').choices(Object.keys(shells)))
-    .action((shell: keyof typeof shells) => void process.stdout.write(shells[shell](places(program))));
+    .action((shell: keyof typeof shells) => void process.stdout.write(shells[shell](completionNodes(program))));
 }
 
 /** Every command with what follows it. Written into the script: asking us at every key press would take a process each time. */
-function places(command: Commander, at = ''): Place[] {
+function completionNodes(command: Commander, at = ''): CompletionNode[] {
   const children = command.commands;
   const choices = command.registeredArguments.flatMap((a) => a.argChoices ?? []);
   const flags = command.options.flatMap((o) => o.long ?? []);
   const here = { at, words: [...children.map((c) => c.name()), ...choices, ...flags, '--help'], isLeaf: children.length === 0 };
-  return [here, ...children.flatMap((child) => places(child, `${at} ${child.name()}`))];
+  return [here, ...children.flatMap((child) => completionNodes(child, `${at} ${child.name()}`))];
 }
 
 /** Words that are no flags lead to a place; behind a leaf come its arguments and the values of its flags. */
-const patterns = ({ at, isLeaf }: Place) => (isLeaf ? [`'${at}'`, `'${at} '*`] : [`'${at}'`]);
+const patterns = ({ at, isLeaf }: CompletionNode) => (isLeaf ? [`'${at}'`, `'${at} '*`] : [`'${at}'`]);
 
-function bash(all: Place[]): string {
+function bash(all: CompletionNode[]): string {
   const cases = all.map((place) => `    ${patterns(place).join('|')}) words='${place.words.join(' ')}' ;;\n`).join('');
   return `_quarterdeck() {
   local word at='' words=''
@@ -45,7 +45,7 @@ complete -o default -F _quarterdeck quarterdeck
 `;
 }
 
-function zsh(all: Place[]): string {
+function zsh(all: CompletionNode[]): string {
   const cases = all.map((place) => `    ${patterns(place).join('|')}) compadd -- ${place.words.join(' ')} ;;\n`).join('');
   return `#compdef quarterdeck
 _quarterdeck() {
@@ -60,7 +60,7 @@ compdef _quarterdeck quarterdeck
 `;
 }
 
-function fish(all: Place[]): string {
+function fish(all: CompletionNode[]): string {
   const cases = all
     .map((place) => `    case ${patterns(place).join(' ').replaceAll("'*", "*'")}\n      printf '%s\\n' ${place.words.join(' ')}\n`)
     .join('');

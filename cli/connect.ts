@@ -5,7 +5,7 @@ import { exitCodes, explained, Failure, usage } from './exit.ts';
 import { isOverheard, isThisMachine, namesOf, originOf, serverUrl } from './origin.ts';
 
 /** What the command line is told of the machine it runs on. */
-export interface Here {
+export interface CliContext {
   env: NodeJS.ProcessEnv;
   version: string;
   /** This machine's own server, by its settings. Read only when it is needed. */
@@ -19,7 +19,7 @@ export interface OwnServer {
   isFromFolder?: boolean;
 }
 
-export interface Wanted {
+export interface ConnectionOptions {
   url?: string;
   token?: string;
 }
@@ -34,41 +34,43 @@ export interface Connection {
 }
 
 /** A token that lies ready, and the servers it was given for: it goes nowhere else. */
-interface Held {
+interface StoredToken {
   token: string;
   from: string;
   servers: string[];
 }
 
 /** The URL wanted or set, else this machine's. The token of --token, else the first that was given for that server. */
-export async function find(wanted: Wanted, here: Here, { mayBeOwner = true } = {}): Promise<Connection> {
-  const url = wanted.url === undefined ? (urlSet(here) ?? serverUrl((await here.server()).url)) : serverUrl(wanted.url);
+export async function findConnection(wanted: ConnectionOptions, here: CliContext, { mayBeOwner = true } = {}): Promise<Connection> {
+  const url = wanted.url === undefined ? (environmentUrl(here) ?? serverUrl((await here.server()).url)) : serverUrl(wanted.url);
   if (wanted.token) return { url, token: sendable(wanted.token, '--token'), tokenFrom: 'the one of --token' };
 
-  const set = await tokenSet(here);
+  const set = await environmentToken(here);
   if (set && isFor(set, url)) return { url, token: set.token, tokenFrom: set.from };
-  const left = mayBeOwner ? await tokenLeft(here, set) : undefined;
+  const left = mayBeOwner ? await ownerToken(here, set) : undefined;
   if (left && isFor(left, url)) return { url, token: left.token, tokenFrom: left.from };
   return { url, token: undefined, tokenFrom: 'none', ...(set ? { withheld: whyWithheld(url, here) } : {}) };
 }
 
-export function urlSet({ env }: Pick<Here, 'env'>): string | undefined {
+export function environmentUrl({ env }: Pick<CliContext, 'env'>): string | undefined {
   return env['QUARTERDECK_URL'] ? serverUrl(env['QUARTERDECK_URL']) : undefined;
 }
 
-const isFor = ({ servers }: Held, url: string) => servers.some((server) => originOf(server) === originOf(url));
+const isFor = ({ servers }: StoredToken, url: string) => servers.some((server) => originOf(server) === originOf(url));
 
 /** QUARTERDECK_TOKEN is for QUARTERDECK_URL, and without it for the server of this machine. */
-async function tokenSet(here: Here): Promise<Held | undefined> {
+async function environmentToken(here: CliContext): Promise<StoredToken | undefined> {
   const token = here.env['QUARTERDECK_TOKEN'];
   if (!token) return undefined;
-  const url = urlSet(here);
+  const url = environmentUrl(here);
   return { token: sendable(token, 'QUARTERDECK_TOKEN'), from: 'QUARTERDECK_TOKEN', servers: url ? [url] : ownUrls(await here.server()) };
 }
 
-/** The owner's token is for the server that wrote it, which tells its URLs in the file beside. Whoever has a token set does not fall back,
- *  in silence, to one that lies in the current directory for a server that only a file there names. */
-async function tokenLeft(here: Here, set: Held | undefined): Promise<Held | undefined> {
+/**
+ * The owner's token is for the server that wrote it; the file beside it lists that server's URLs. A caller with QUARTERDECK_TOKEN set does
+ * not silently fall back to an owner token in the current directory for a server that only a file there names.
+ */
+async function ownerToken(here: CliContext, set: StoredToken | undefined): Promise<StoredToken | undefined> {
   const own = await here.server();
   if (set && own.isFromFolder && !isThisMachine(own.url)) return undefined;
   const from = join(own.dataDir, 'owner.token');
@@ -82,9 +84,9 @@ async function tokenLeft(here: Here, set: Held | undefined): Promise<Held | unde
 
 const ownUrls = ({ url, isFromFolder }: OwnServer) => (isFromFolder && !isThisMachine(url) ? [] : namesOf(url));
 
-const whyWithheld = (url: string, here: Here) =>
-  urlSet(here)
-    ? `QUARTERDECK_TOKEN is for ${urlSet(here)}, which QUARTERDECK_URL names; give --token, or set both for this server`
+const whyWithheld = (url: string, here: CliContext) =>
+  environmentUrl(here)
+    ? `QUARTERDECK_TOKEN is for ${environmentUrl(here)}, which QUARTERDECK_URL names; give --token, or set both for this server`
     : `QUARTERDECK_TOKEN is for the server of this machine while QUARTERDECK_URL is not set; if it is a token of ${url}, set QUARTERDECK_URL to that, or give --token`;
 
 /** What cannot stand in a header would be refused by words that repeat it. */
@@ -106,7 +108,7 @@ function read(file: string): string | undefined {
 /** Calls the server and turns whatever it refuses into one sentence and an exit code. */
 export async function call<T>(
   connection: Connection,
-  here: Here,
+  here: CliContext,
   options: { open?: boolean | undefined },
   act: (api: Api) => Promise<T>,
 ): Promise<T> {

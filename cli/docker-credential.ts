@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { type Connection, call, find, type Here, urlSet } from './connect.ts';
+import { type CliContext, type Connection, call, environmentUrl, findConnection } from './connect.ts';
 import { originOf } from './origin.ts';
 
 // docker, podman, skopeo and buildah ask a helper named docker-credential-quarterdeck whenever they need a login, so nothing is stored:
@@ -18,11 +18,11 @@ function originsOf(server: string): string[] {
 }
 
 /** A client may ask for any host there is. Only what a token lying ready here was given for is asked for a login. */
-async function connectionTo(server: string, here: Here): Promise<Connection | undefined> {
-  const set = urlSet(here);
+async function connectionTo(server: string, here: CliContext): Promise<Connection | undefined> {
+  const set = environmentUrl(here);
   for (const origin of originsOf(server)) {
     const url = set && originOf(set) === origin ? set : origin; // QUARTERDECK_URL may have a path, of which clients know nothing
-    const connection = await find({ url }, here);
+    const connection = await findConnection({ url }, here);
     if (connection.token) return connection;
   }
   return undefined;
@@ -34,7 +34,7 @@ export async function dockerCredential(verb: string | undefined, input: string, 
       const server = input.trim();
       // Clients start us in any directory: a settings file there is not asked where this machine's server is.
       const own = { url: 'http://127.0.0.1:8080', dataDir: env['QUARTERDECK_DATA'] ?? './data' };
-      const here: Here = { env, version, server: async () => own };
+      const here: CliContext = { env, version, server: async () => own };
       const connection = (await connectionTo(server, here)) ?? fail(notFound);
       const login = await call(connection, here, {}, (api) =>
         api.registry.createRegistryLogin(env['QUARTERDECK_PULL_ONLY'] ? { pullOnly: true } : {}),

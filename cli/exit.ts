@@ -63,7 +63,7 @@ const oneLine = (text: string) => printable(text).replaceAll(/\s+/g, ' ');
 /** `quarterdeck … | head` ends by closing our output; that is no error. */
 export const isClosed = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EPIPE';
 
-/** What was asked for is done by then: only nobody reads the answer. */
+/** The command has been carried out by then; only its output is lost. */
 export function endWithoutOutput(error: NodeJS.ErrnoException) {
   if (isClosed(error)) return;
   const why = error.code === 'ENOSPC' ? 'there is no space left where it goes' : (error.code ?? error.message);

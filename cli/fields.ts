@@ -58,7 +58,7 @@ function record(field: Field, text: string): Record<string, string> {
   return at > 0 ? { [text.slice(0, at)]: text.slice(at + 1) } : usage(`--${field.flag} takes key=value, found "${text}"`);
 }
 
-export const liesDeep = ({ type }: Field) => type === 'object' || type === 'record';
+export const isNested = ({ type }: Field) => type === 'object' || type === 'record';
 
 /** The pairs of a text. One whose value is JSON is the last, for it may hold commas. */
 function cutPairs(text: string): string[] {
@@ -76,7 +76,7 @@ function pairs(field: Field, text: string): Record<string, unknown> {
     const key = keys.find((k) => k.name === name || k.flag === name);
     if (!key || !rest.length)
       return usage(`--${field.flag} takes key=value pairs or JSON; its keys are ${keys.map((k) => k.name).join(', ')}; found "${pair}"`);
-    if (liesDeep(key) && !/^[[{]/.test(rest[0]!))
+    if (isNested(key) && !/^[[{]/.test(rest[0]!))
       usage(`${key.name} lies too deep for key=value; give it as JSON, ${key.name}=${key.list ? '[{…}]' : '{…}'}, after all others`);
     found.set(key, [...(found.get(key) ?? []), rest.join('=')]);
   }

@@ -2,13 +2,13 @@ import type { Command as Commander } from 'commander';
 import { readCommands } from '../sdk/commands.ts';
 import { addCommand } from './command.ts';
 import { registerCompletion } from './completion.ts';
-import type { Here } from './connect.ts';
+import type { CliContext } from './connect.ts';
 import { meanings } from './exit.ts';
 import { registerJoin } from './join.ts';
 import { registerWhoami } from './whoami.ts';
 
 /** Everything a user of the API can type: `quarterdeck <area> <nouns…> <verb>`, and a few shortcuts. */
-export function registerUser(program: Commander, here: Here) {
+export function registerUser(program: Commander, here: CliContext) {
   program.commandsGroup('Start here:');
   registerWhoami(program, here);
   registerJoin(program, here);

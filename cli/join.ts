@@ -1,16 +1,16 @@
 import type { Command as Commander } from 'commander';
 import { defined, rootOptions } from './command.ts';
-import { call, find, type Here } from './connect.ts';
+import { type CliContext, call, findConnection } from './connect.ts';
 import { usage } from './exit.ts';
 import { serverUrl } from './origin.ts';
-import { print, type Shown, shownOptions } from './print.ts';
+import { type PrintOptions, print, shownOptions } from './print.ts';
 
-interface Given extends Shown {
+interface Given extends PrintOptions {
   name?: string;
   token?: string;
 }
 
-export function registerJoin(program: Commander, here: Here) {
+export function registerJoin(program: Commander, here: CliContext) {
   const command = program
     .command('join')
     .description('join an organization by its invitation link; answers with a token of yours')
@@ -25,7 +25,7 @@ export function registerJoin(program: Commander, here: Here) {
     const { server, secret } = partsOf(link);
     const { token } = { ...rootOptions(command), ...defined(given) };
     // Never the owner's token of this machine: it belongs to somebody else than the one who was invited.
-    const connection = await find({ url: server, ...(token ? { token } : {}) }, here, { mayBeOwner: false });
+    const connection = await findConnection({ url: server, ...(token ? { token } : {}) }, here, { mayBeOwner: false });
     const { url } = connection;
     const { orgSlug, key } = await call(connection, here, { open: true }, (api) =>
       api.organization.acceptInvitation({ secret, ...(given.name ? { name: given.name } : {}) }),

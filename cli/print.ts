@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { endWithoutOutput, exitCodes, Failure, isClosed } from './exit.ts';
 import { emptyLists, only, pretty } from './show.ts';
 
-export interface Shown {
+export interface PrintOptions {
   json?: boolean;
   only?: string;
 }
@@ -14,7 +14,7 @@ export const shownOptions = () => [
   new Option('--only <field>', 'one field of the answer, bare: for scripts'),
 ];
 
-/** Of a command that has nothing to show: whoever gives it to every command reads JSON here too. */
+/** For commands without output: scripts that pass `--json` to every command read JSON here too. */
 export const silentOption = () => new Option('--json', 'print {} when it is done');
 
 interface Printed {
@@ -23,7 +23,7 @@ interface Printed {
 }
 
 /** The answer on standard output, remarks about it on standard error. */
-export function print(answer: Record<string, unknown> | undefined, { columns, secret }: Printed, options: Shown) {
+export function print(answer: Record<string, unknown> | undefined, { columns, secret }: Printed, options: PrintOptions) {
   process.stdout.on('error', endWithoutOutput);
   if (!answer) return void (options.json && process.stdout.write('{}\n'));
   if (options.json) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);

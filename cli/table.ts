@@ -5,7 +5,7 @@ export interface TableOptions {
 }
 
 const gap = '  ';
-const narrowest = 10;
+const minColumnWidth = 10;
 const lengthOf = (text: string) => [...text].length;
 
 export function table(head: string[], rows: string[][], { width = Number.POSITIVE_INFINITY, header }: TableOptions): string {
@@ -30,7 +30,7 @@ export function fit(natural: number[], available: number): number[] {
   const total = () => widths.reduce((sum, w) => sum + w + gap.length, -gap.length);
   while (widths.length > 1 && total() > available) {
     const widest = widths.indexOf(Math.max(...widths.slice(1)), 1);
-    if (widths[widest]! > narrowest) widths[widest]!--;
+    if (widths[widest]! > minColumnWidth) widths[widest]!--;
     else widths.pop();
   }
   return widths;

@@ -10,7 +10,7 @@ export interface BodySize {
   values: number;
 }
 
-/** Where nobody has logged in yet (there, nothing that is written as `\\u0000` throughout is worth reading), and for all others. */
+/** For callers without a login (a body written as `\\u0000` throughout is not worth reading there), and for all others. */
 const least = { open: 4_096, known: 16_384 };
 const most: BodySize = { bytes: 1_048_576, values: 20_000 };
 /** The least that a field and its value take, where the operation looks at what it takes piece by piece, and nothing is judged as a whole. */

@@ -3,11 +3,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { contract } from '../contract/index.ts';
 import { whatChangesIsAudited } from './house/audited.ts';
 import { handlersAreGuarded } from './house/guarded.ts';
+import { areasHaveTheSameFolders, foldersAreOfOneIdea, functionsAreShort } from './house/layout.ts';
 import { membersUseTheirGuard } from './house/operator-guard.ts';
 import { outward } from './house/outward.ts';
 import { readersWriteNothing, whatIsTakenComesBack } from './house/promises.ts';
 import { rightsAreAskedInside } from './house/rights.ts';
-import { areasHaveTheSameRooms, foldersAreOfOneIdea, functionsAreShort } from './house/rooms.ts';
 import { judge, type Rule } from './house/rule.ts';
 import { onlyStoresSpeakSql } from './house/sql.ts';
 import { patternsMatchFiles } from './house/stale-patterns.ts';
@@ -78,7 +78,7 @@ for (const rule of [
   whatChangesIsAudited,
   rightsAreAskedInside,
   onlyStoresSpeakSql,
-  areasHaveTheSameRooms,
+  areasHaveTheSameFolders,
   foldersAreOfOneIdea,
   functionsAreShort,
   namesSayWhat,

@@ -36,7 +36,8 @@ const isPlanted = (file: string) => /\/planted-[a-z]\.ts$/.test(file);
 for (const { name } of rules.forbidden as { name: string }[])
   if (!planted[name]) throw new Error(`no planted violation for the rule ${name}: add one`);
 
-// In a copy: other checks read the sources at this moment. Nobody imports what is planted, so one look tells what it breaks from what the sources break.
+// In a copy: other checks read the sources at this moment. No source imports the planted files, so one run tells their violations from
+// those of the sources.
 const copy = mkdtempSync(join(tmpdir(), 'planted-'));
 try {
   for (const entry of readdirSync('.')) {

@@ -1,4 +1,4 @@
-// One install at a time in a clone. A directory, because making one either succeeds or fails, whoever else tries.
+// One install at a time in a clone. The lock is a directory, because creating one is atomic.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -13,7 +13,7 @@ const what = (dev) => (dev ? 'what running and testing need' : 'what running nee
 export async function ensureInstalled({ dev }) {
   if (!lacking(dev)) return;
   const signal = await withInstallLock(join(root, '.quarterdeck-installing'), async (alsoWrites) => {
-    // Whoever held the lock before us may have done it.
+    // The previous holder of the lock may have installed everything.
     if (!lacking(dev)) return;
     // `npm start` in a developer's clone must not take the tools away.
     const interrupted = await install(dev || Object.values(installed() ?? {}).some((entry) => entry.dev), alsoWrites);

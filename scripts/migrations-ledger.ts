@@ -83,7 +83,7 @@ function strays(root: string, sources: Migrations[], migrations: Migration[]): s
     .map((file) => `${file} is never applied: name it like 0002_what_it_does.sql, in the folder that its area's index.ts names`);
 }
 
-/** A line that any commit had must be there still: whoever ran that commit has the migration in their database. */
+/** A line of any earlier commit must still be there: databases that ran that commit have the migration. */
 function lost(noted: Map<string, string>, committed: Set<string>): string[] {
   return [...committed].flatMap((line) => {
     const [id, checksum] = line.split(' ') as [string, string];

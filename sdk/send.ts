@@ -17,7 +17,7 @@ export interface Answer {
 
 const firstWaitSeconds = 0.2;
 /** The longest that a server's Retry-After is waited for; when it asks for more, the caller decides. */
-const patienceSeconds = 5;
+const maxRetryAfterSeconds = 5;
 
 /** Tries again what may be repeated: after a broken connection, and when the server says that it is unable for a moment. */
 export async function send(client: ClientOptions, request: Prepared, signal?: AbortSignal): Promise<Answer> {
@@ -28,7 +28,7 @@ export async function send(client: ClientOptions, request: Prepared, signal?: Ab
       throw unreachable(client.url, error);
     });
     const seconds = Number(answer?.response.headers.get('retry-after') ?? wait);
-    if (answer && !(tries > 0 && isMomentary(answer.response.status, request) && seconds <= patienceSeconds)) return answer;
+    if (answer && !(tries > 0 && isMomentary(answer.response.status, request) && seconds <= maxRetryAfterSeconds)) return answer;
     await sleep(seconds * 1000, signal);
   }
 }

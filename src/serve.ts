@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { AnyArea } from './areas/area.ts';
-import { type Begun, beginStart } from './boot/begin.ts';
 import type { Database } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
 import { followTls } from './boot/edge.ts';
@@ -11,6 +10,7 @@ import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/firs
 import { measureFaults } from './boot/measure-faults.ts';
 import { makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
+import { type PreparedStart, prepareStart } from './boot/prepare-start.ts';
 import { probes } from './boot/probes.ts';
 import { checkStorage, openStorage } from './boot/storage.ts';
 import { bindOperations } from './identity/control-api/index.ts';
@@ -63,9 +63,9 @@ export interface ServeOptions {
   /** An open database instead of the configured one: tests give each file a copy of a migrated one. */
   database?: Database;
   /** A start that has begun already. */
-  begun?: Begun;
+  prepared?: PreparedStart;
   /** So long is a connection in use waited for before the pool opens another. */
-  patienceMs?: number;
+  poolGrowthDelayMs?: number;
   strict?: boolean;
 }
 
@@ -95,7 +95,7 @@ type Stops = (() => Promise<unknown>)[];
 
 async function start(options: ServeOptions, stops: Stops, stop: () => Promise<void>): Promise<Running> {
   const { config, log, areas } = options;
-  const { tls, database } = options.begun ?? (await beginStart(config, log, options.database));
+  const { tls, database } = options.prepared ?? (await prepareStart(config, log, options.database));
   stops.push(() => database.stop());
   await mkdir(config.data, { recursive: true });
   const stopRecording = recordFaults(config.data, log);
@@ -161,14 +161,14 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)));
   const refusals = makeRefusals(log);
   const watch = makeLoopWatch(
-    (operation, ms) => ms >= longMs && log.warn({ act: operation, ms: Math.round(ms) }, 'one piece of work held up everything else'),
+    (operation, ms) => ms >= loopWarningMs && log.warn({ act: operation, ms: Math.round(ms) }, 'one piece of work held up everything else'),
   );
   const db = openDb({
     connection: database.connection,
     max: config.database_pool,
-    perOrg: shareOf(config.database_pool),
+    perOrg: maxConnectionsPerOrg(config.database_pool),
     perOrgWhenContended: perOrgWhenContended(config.database_pool),
-    patienceMs: options.patienceMs ?? patienceMs,
+    patienceMs: options.poolGrowthDelayMs ?? poolGrowthDelayMs,
     watch,
     refused: refusals.of('connections'),
     checkRows: strict,
@@ -225,9 +225,9 @@ async function openApp(options: ServeOptions, database: Database, address: { url
 }
 
 /** Of the connections, an organization may have two thirds; beside others who have had less, a quarter, or one for each processor. */
-const shareOf = (connections: number) => Math.max(1, Math.floor((connections * 2) / 3));
+const maxConnectionsPerOrg = (connections: number) => Math.max(1, Math.floor((connections * 2) / 3));
 const perOrgWhenContended = (connections: number) =>
-  Math.min(shareOf(connections), Math.max(Math.floor(connections / 4), availableParallelism()));
+  Math.min(maxConnectionsPerOrg(connections), Math.max(Math.floor(connections / 4), availableParallelism()));
 
 /** As many organizations at once as there are, each with so many requests, and with one body of megabytes. */
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };
@@ -236,15 +236,15 @@ const heavyShares = { slots: Number.POSITIVE_INFINITY, perOrg: 1, waitMs: 10_000
 /** Of the memory for bodies, an organization may fill half as long as it leaves as much, and one of its credentials three quarters of that. (Three fifths of what is left then are three quarters of what the organization may have.) All who have not logged in have a quarter together, from however many addresses. */
 function bodyShares(mebibytes: number) {
   const total = mebibytes * 2 ** 20;
-  const most = { org: total / 2, credential: (total * 3) / 8, address: total / 16 };
-  return { total, maxPerHolder: most, maxShareOfFree: { org: 1, credential: 3 / 5 }, maxPerKind: { address: total / 4 } };
+  const maxPerHolder = { org: total / 2, credential: (total * 3) / 8, address: total / 16 };
+  return { total, maxPerHolder, maxShareOfFree: { org: 1, credential: 3 / 5 }, maxPerKind: { address: total / 4 } };
 }
 
-/** Whoever holds the event loop longer than this is named in the log. */
-const longMs = 200;
+/** Work that blocks the event loop for longer than this is named in the log. */
+const loopWarningMs = 200;
 
 /** A statement takes less. */
-const patienceMs = 10;
+const poolGrowthDelayMs = 10;
 
 function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, principals: Principals, stops: Stops) {
   const requests = lastRequests(app);
@@ -255,7 +255,7 @@ function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, pri
   docs(server, served, version, app.log);
 }
 
-/** Requests under way may finish; whoever takes longer than this is cut off. */
+/** Requests in flight may finish; those that take longer than this are cut off. */
 const drainMs = 10_000;
 
 async function drain(server: FastifyInstance) {

@@ -15,7 +15,7 @@ import { makeAuthority, newKey } from '../../src/areas/clusters/engine/issue.ts'
 import { filesOf } from '../../src/areas/clusters/rules/process/files.ts';
 import { type Run, type WantedProgram, wantApiservers, wantControllerManager } from '../../src/areas/clusters/rules/process/programs.ts';
 import { freePort } from '../../test/harness/free-port.ts';
-import { ask, type Way } from './way.ts';
+import { ask, type Way } from './cluster-client.ts';
 
 /** In the PATH, or where QUARTERDECK_BENCH_ETCD says; undefined: there is none. */
 export function findEtcd(): string | undefined {

@@ -11,9 +11,9 @@ import { listInstalled } from '../../src/areas/clusters/index.ts';
 import { postgresOf, startServer } from '../../test/harness/process.ts';
 import type { Caller } from '../../test/harness/request.ts';
 import { findEtcd, startByHand } from './by-hand.ts';
+import { ask, findWay, makeReady, type Way } from './cluster-client.ts';
 import { at, figure } from './figure.ts';
 import { processorOf, processorOfFamily, shareOf, shareOfFamily } from './memory.ts';
-import { ask, findWay, makeReady, type Way } from './way.ts';
 
 const writes = 400;
 /** From the last write until memory is looked at. */

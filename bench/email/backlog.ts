@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { connectRunning } from '../../src/kernel/postgres/connection.ts';
 import { freePort } from '../../test/harness/free-port.ts';
-import { startOurs } from './ours.ts';
+import { makeWhole, type WholeOptions } from './end-to-end.ts';
 import { startSink } from './peers.ts';
-import { makeWhole, type WholeOptions } from './whole.ts';
+import { startOurs } from './quarterdeck.ts';
 
 type Ours = Awaited<ReturnType<typeof startOurs>>;
 type Figure = (what: string, value: string, isMet: boolean) => void;

@@ -1,4 +1,5 @@
-// The least that node:http can do: the same bytes for whoever asks. A process of its own; told what to answer, says where it listens.
+// The least that node:http can do: the same bytes for every request. A process of its own; it is told what to answer, and prints where it
+// listens.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -67,7 +67,7 @@ function installed(name: string, variable: string, says: RegExp, flag = '--versi
 const somePort = () => 20_000 + (randomBytes(2).readUInt16BE() % 20_000);
 
 async function started(name: string, program: string, args: string[], port: number, more: Partial<Peer> = {}): Promise<Peer> {
-  // distribution 3 would send a trace of every request to nobody, and be slower for it.
+  // distribution 3 would try to send a trace of every request, and be slower for it.
   const env = { ...process.env, OTEL_TRACES_EXPORTER: 'none' };
   const child = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'inherit'] });
   const url = `http://127.0.0.1:${port}`;
@@ -131,7 +131,7 @@ async function startNginx(name: string, root: string, server: string, more: Part
   return started(name, nginxInstalled()!, ['-c', `${root}.conf`, '-e', 'stderr'], port, more);
 }
 
-/** The same files by sendfile, asking nobody: what pulls could be at most. */
+/** The same files by sendfile without any authorization: the upper limit of pulls. */
 export async function nginx(folder: string): Promise<Peer | undefined> {
   if (!nginxInstalled()) return undefined;
   const root = join(folder, 'nginx');
@@ -142,7 +142,7 @@ export async function nginx(folder: string): Promise<Peer | undefined> {
   return startNginx('nginx', root, `root ${root};`, { place });
 }
 
-/** What ours is told of the nginx before it: whoever comes from elsewhere gets the bytes from us. */
+/** Settings for nginx in front of Quarterdeck: clients that do not come through it get the bytes from Quarterdeck itself. */
 export const accelPath = '/layers';
 export const frontAddress = '127.0.0.2';
 

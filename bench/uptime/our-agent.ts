@@ -8,8 +8,8 @@ import { makeGuard, parseAllow } from '../../src/kernel/guard/index.ts';
 import { makeLog } from '../../src/kernel/log.ts';
 import { startAgent } from '../../src/programs/prober/agent.ts';
 import { systemClock } from '../../src/programs/prober/clock.ts';
-import { keepNothing } from '../../src/programs/prober/delivery/known.ts';
 import type { Link } from '../../src/programs/prober/delivery/link.ts';
+import { noStateStore } from '../../src/programs/prober/delivery/saved-state.ts';
 import type { Assignment } from '../../src/protocols/agent.ts';
 
 const [port, count, intervalSeconds] = process.argv.slice(2).map(Number) as [number, number, number];
@@ -46,7 +46,7 @@ await startAgent({
   log: makeLog('warn'),
   bufferDir: dir,
   canaries: [],
-  keeper: keepNothing,
+  stateStore: noStateStore,
   version: 'bench',
   onStart: (lateMs) => seen.late.push(lateMs),
 });

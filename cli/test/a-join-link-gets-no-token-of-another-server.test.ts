@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runHere } from './here.ts';
+import { runHere } from './cli-context.ts';
 import { recording, run } from './support.ts';
 
 const joined = (response: import('node:http').ServerResponse) =>

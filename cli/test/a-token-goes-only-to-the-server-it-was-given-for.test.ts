@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { find } from '../connect.ts';
-import { runHere } from './here.ts';
+import { findConnection } from '../connect.ts';
+import { runHere } from './cli-context.ts';
 import { recording, run } from './support.ts';
 
 const token = 'qd_pat_given';
@@ -71,7 +71,8 @@ test('a settings file that lies in the current directory does not say whose the 
 test('origins are compared as the URL standard spells them', async () => {
   const at = (url: string) => ({ env: { QUARTERDECK_URL: url, QUARTERDECK_TOKEN: token }, version: '0', server: async () => own });
   const own = { url: 'http://127.0.0.1:8080', dataDir: '/nonexistent' };
-  const goes = async (to: string, given = 'https://quarterdeck.example') => (await find({ url: to }, at(given))).token !== undefined;
+  const goes = async (to: string, given = 'https://quarterdeck.example') =>
+    (await findConnection({ url: to }, at(given))).token !== undefined;
 
   for (const same of [
     'https://quarterdeck.example/',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
-import { cliHere } from './here.ts';
+import { cliHere } from './cli-context.ts';
 import { cliOf } from './support.ts';
 
 test('a token is made, listed, changed and deleted from the command line', async (t) => {

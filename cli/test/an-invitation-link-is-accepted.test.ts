@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
-import { cliHere, runHere } from './here.ts';
+import { cliHere, runHere } from './cli-context.ts';
 import { cliOf, run } from './support.ts';
 
 test('somebody new joins by the link alone and is told how to go on', async (t) => {

@@ -85,7 +85,7 @@ test('nor because the directory it is asked in says so', async (t) => {
   assert.deepEqual(other.arrived, []);
 });
 
-test('storing, erasing and listing ask nobody', async (t) => {
+test('storing, erasing and listing send no request', async (t) => {
   const mine = await recording(t, login);
   const env = { QUARTERDECK_URL: mine.url, QUARTERDECK_TOKEN: 'qd_pat_given' };
   const secret = { ServerURL: mine.host, Username: 'u', Secret: 'hunter2' };

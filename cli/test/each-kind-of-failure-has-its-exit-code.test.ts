@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
-import { cliHere, runHere } from './here.ts';
+import { cliHere, runHere } from './cli-context.ts';
 import { cliOf, type Ran, run } from './support.ts';
 
 const failed = ({ code, stdout, stderr }: Ran, expected: number, sentence: RegExp) => {
@@ -34,7 +34,7 @@ test('what the server refuses ends with its sentence, the request id and a code 
   );
 });
 
-test('nobody there, and a server in trouble, are told apart from a refusal', async (t) => {
+test('an unreachable server and a failing one have other exit codes than a refusal', async (t) => {
   const troubled = createServer((_, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>\u001b[31mno'));
   t.after(() => troubled.close());
   await new Promise<void>((listening) => troubled.listen(0, '127.0.0.1', listening));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { call, find } from '../connect.ts';
-import { runHere } from './here.ts';
+import { call, findConnection } from '../connect.ts';
+import { runHere } from './cli-context.ts';
 import { recording, run } from './support.ts';
 
 const me = '{"id":"usr_1","email":"ann@example.com","name":"Ann","organizations":[{"slug":"default","role":"owner"}]}';
@@ -55,7 +55,7 @@ test('a token that leaves this machine unencrypted is told of', async (t) => {
   t.mock.method(console, 'error', (line: string) => said.push(line));
   const here = { env: {}, version: '0', server: async () => ({ url: 'http://127.0.0.1:8080', dataDir: '/nonexistent' }) };
   const to = async (url: string, token?: string) =>
-    call(await find({ url, ...(token ? { token } : {}) }, here), here, { open: true }, async () => {});
+    call(await findConnection({ url, ...(token ? { token } : {}) }, here), here, { open: true }, async () => {});
 
   for (const safe of ['https://quarterdeck.example', 'http://127.0.0.1:1', 'http://127.0.0.9', 'http://localhost', 'http://[::1]:8080'])
     await to(safe, 't');

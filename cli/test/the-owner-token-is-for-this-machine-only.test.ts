@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
-import { find } from '../connect.ts';
+import { findConnection } from '../connect.ts';
 import { run } from './support.ts';
 
 test('whoami needs nothing beside the server of this machine', async (t) => {
@@ -35,7 +35,7 @@ test('it is not handed to a server elsewhere', async (t) => {
   t.after(() => rmSync(dataDir, { recursive: true }));
   writeFileSync(join(dataDir, 'owner.token'), 'qd_pat_owner\n');
   const here = { env: {}, version: '0', server: async () => ({ url: 'https://quarterdeck.example', dataDir }) };
-  const tokenFor = async (url?: string) => (await find(url ? { url } : {}, here)).token;
+  const tokenFor = async (url?: string) => (await findConnection(url ? { url } : {}, here)).token;
 
   for (const own of [undefined, 'https://quarterdeck.example', 'https://QUARTERDECK.example.:443/'])
     assert.equal(await tokenFor(own), 'qd_pat_owner', `${own}`);

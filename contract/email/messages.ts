@@ -124,7 +124,7 @@ export const messageOps = {
     method: 'GET',
     path: '/email/settings',
     summary: 'Quota and sending posture',
-    description: 'Read-only: whoever runs this server raises quotas and lifts a pause.',
+    description: 'Read-only: the operator of this server raises quotas and lifts a pause.',
     permission: 'email.message.read',
     entitlement: 'email',
     responses: { 200: EmailSettings },

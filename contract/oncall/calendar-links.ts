@@ -18,7 +18,7 @@ export const calendarLinkOps = {
     path: '/oncall/schedules/{id}/calendar-links',
     summary: 'Make a link by which a calendar subscribes to a schedule',
     description:
-      'Whoever has the address sees who is on call when, without a token: give each calendar its own, so that one can be revoked. The address is returned only here.',
+      'Anyone with the address sees who is on call when, without a token: give each calendar its own, so that one can be revoked. The address is returned only here.',
     permission: 'oncall.schedule.write',
     body: input({ name: Name }),
     responses: { 201: Type.Object({ id: Type.String(), name: Type.String(), link: Type.String(), createdAt: DateTime }) },

@@ -39,7 +39,7 @@ const OncallReport = named(
   Type.Object({
     examinedAt: DateTime,
     services: Type.Integer({ minimum: 0 }),
-    unpaged: Type.Integer({ minimum: 0, description: 'Services for which nobody would have been paged' }),
+    unpaged: Type.Integer({ minimum: 0, description: 'Services whose alert would have paged no one' }),
     toldAt: Type.Optional(Type.String({ format: 'date-time', description: 'When the owners were last written to' })),
     notTold: Type.Optional(Type.String({ description: 'Why the owners could not be written to; absent when they were, or need not be' })),
   }),

@@ -22,7 +22,10 @@ const OncallEscalationPolicy = named(
     repeat: Type.Integer(),
     steps: Type.Array(OncallEscalationStep),
     remindAfterSeconds: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'When whoever acknowledged is reminded of what is not resolved; 0: never; always present' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'Seconds after which the person who acknowledged is reminded of an unresolved incident; 0: never; always present',
+      }),
     ),
     services: Type.Integer({ minimum: 0, description: 'How many services have it attached' }),
     createdAt: DateTime,
@@ -33,14 +36,14 @@ const repeat = Type.Integer({ minimum: 0, maximum: 9, description: 'Further pass
 const steps = Type.Array(OncallEscalationStepInput, {
   minItems: 1,
   maxItems: 20,
-  description: 'In order, until somebody acknowledges; a step that reaches nobody goes on at once',
+  description: 'In order, until somebody acknowledges; a step that reaches no one goes on at once',
 });
 const remindAfterSeconds = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: 604_800,
     description:
-      'Whoever acknowledged is paged so long after when the incident is not resolved, and then again; at least 300, or 0: never, which is the default',
+      'Seconds after which the person who acknowledged is paged again, repeatedly, while the incident is not resolved; at least 300, or 0: never, which is the default',
   }),
 );
 const errors = {

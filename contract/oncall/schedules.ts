@@ -65,7 +65,7 @@ const OncallShift = named(
 const timezone = Type.String({ minLength: 1, maxLength: 64, description: 'An IANA name, such as Europe/Paris' });
 const participants = Type.Array(OncallParticipantInput, {
   maxItems: 100,
-  description: 'In the order in which they take turns; reordering shifts the rotation; empty: nobody is on call',
+  description: 'In the order in which they take turns; reordering shifts the rotation; empty: no one is on call',
 });
 
 export const scheduleOps = {
@@ -95,7 +95,7 @@ export const scheduleOps = {
     path: '/oncall/schedules/{id}',
     summary: 'Change a schedule',
     description:
-      'Participants and handoff are replaced whole. Whoever is added or removed, and another time zone or handoff, leave the current shift to the person now on call; another order of the same people shifts the rotation.',
+      'Participants and handoff are replaced whole. Adding or removing participants, or another time zone or handoff, leaves the current shift to the person now on call; another order of the same people shifts the rotation.',
     permission: 'oncall.schedule.write',
     body: input({
       name: Type.Optional(Name),

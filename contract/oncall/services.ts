@@ -15,7 +15,7 @@ const OncallPreview = named(
   'OncallPreview',
   Type.Object({
     at: DateTime,
-    escalationPolicyId: Type.Optional(Type.String({ description: 'Absent: no policy is attached, so nobody would be paged' })),
+    escalationPolicyId: Type.Optional(Type.String({ description: 'Absent: no policy is attached, so no one would be paged' })),
     steps: Type.Array(
       Type.Object({
         at: DateTime,
@@ -30,7 +30,7 @@ const OncallPreview = named(
             problem: Type.Optional(Type.String({ description: 'Why this page would fail' })),
           }),
         ),
-        problem: Type.Optional(Type.String({ description: 'Why the step would reach nobody' })),
+        problem: Type.Optional(Type.String({ description: 'Why the step would reach no one' })),
       }),
     ),
   }),
@@ -89,7 +89,7 @@ export const serviceOps = {
     path: '/oncall/services/{id}/preview',
     summary: 'Who would be paged when',
     description:
-      'Walks the attached policy for an incident opened at that time that nobody acknowledges, with what is known now of schedules, overrides and paging settings.',
+      'Walks the attached policy for an incident opened at that time and never acknowledged, with what is known now of schedules, overrides and paging settings.',
     permission: 'oncall.service.read',
     scoped: true,
     query: input({ at: Type.Optional(DateTimeInput) }),

@@ -23,7 +23,7 @@ const OncallAlertSource = named(
 );
 
 // Alertmanager’s and Prometheus’s own shapes: only what we read is described. The handler bounds it: 10,000 alerts, 100 labels of each.
-// A refused delivery is a page that nobody gets, so what is odd is taken in as far as it goes.
+// A refused delivery is a page that is never sent, so unusual deliveries are accepted as far as possible.
 const words = Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } });
 const text = Type.Optional(Type.String());
 const alert = {

@@ -73,7 +73,7 @@ export const accessOps = {
     path: '/registry/registries/{slug}/keys',
     summary: 'Mint a registry key',
     description:
-      'A long-lived login of the organization’s: keyId and secret are user name and password. It outlives the token that mints it; whoever holds registry.key.admin sees and revokes it. The secret is returned only here.',
+      'A long-lived login of the organization’s: keyId and secret are user name and password. It outlives the token that mints it; callers with registry.key.admin see and revoke it. The secret is returned only here.',
     permission: 'registry.key.admin',
     scoped: true,
     body: input({ name: Name, mode, repoPrefixes }),

@@ -39,7 +39,7 @@ test('every operation is guarded by a permission that exists, by membership, or 
     idsWhere((op) => op.credential !== undefined && op.permission !== 'none'),
     [],
   );
-  // Whoever adds an operation that anybody may call adds it here too.
+  // A new public operation is added here too.
   assert.deepEqual(idsWhere((op) => op.permission === 'none' && !op.credential).sort(), ['acceptInvitation', 'exchangeRegistryOidcToken']);
 });
 

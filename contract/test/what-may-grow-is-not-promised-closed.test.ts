@@ -17,7 +17,7 @@ test('every enum that may grow is one', () => {
   for (const path of Object.keys(growing)) assert.ok(fieldAt(whole, path)?.enum, `${path} is no enum of the document`);
 });
 
-test('a value more breaks nobody where the enum may grow, and is found where it may not', () => {
+test('a new enum value breaks no client where the enum may grow, and is found where it may not', () => {
   const changes = (later: object) => breakingChanges(markGrowing(whole), markGrowing(later));
   assert.deepEqual(changes(withValue('OncallNotificationRule.channel', 'push')), []);
   assert.deepEqual(changes(withValue('UptimeMonitor.kind', 'dns')), []);

@@ -31,7 +31,7 @@ export const maintenanceOps = {
     path: '/uptime/maintenance',
     summary: 'Plan maintenance of a service',
     description:
-      'Meanwhile its monitors go on checking, but nobody is paged and nothing counts in an uptime figure. What is still down when it ends fires its alert then.',
+      'Meanwhile its monitors go on checking, but no one is paged and nothing counts in an uptime figure. What is still down when it ends fires its alert then.',
     permission: 'uptime.service.write',
     scoped: true,
     entitlement: 'uptime',

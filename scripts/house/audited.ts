@@ -31,7 +31,7 @@ export const whatChangesIsAudited: Rule<Source[]> = {
   ],
   innocent: [
     [operation(writes), engine('export const makeThing = (tx: Tx) => told(tx);\nconst told = async (tx: Tx) => audit(tx);')],
-    [operation(`// unaudited: nobody asked\n${writes}`)],
+    [operation(`// unaudited: not needed\n${writes}`)],
     [
       operation('export const makeThing = operation(x.makeThing, ({ ctx }) => ctx.write((tx) => store.insert(tx)));'),
       { file: 'src/areas/x/store/things.ts', text: "export { makeThing as insert } from '../engine/things.ts';" },

@@ -100,7 +100,7 @@ export const outward: Rule<Source[]> = {
     [/\/prober\/(\w+\/)?link\.ts$/, 'to the server that the operator named'],
     [/\/prober\/(\w+\/)?canaries\.ts$/, 'addresses that the operator named'],
     [/^src\/kernel\/dns\/(servers|transport)\.ts$/, 'asks the operator’s resolvers, and name servers whose addresses were judged'],
-    [/\/local\/place\.ts$/, 'a unix socket of our own'],
+    [/\/local\/prober-directory\.ts$/, 'a unix socket of our own'],
     [/^src\/kernel\/smtp\/secure\.ts$/, 'wraps connections that came to us, and makes none'],
     [/^src\/areas\/clusters\/clients\/process\/dial\.ts$/, 'programs that we started on this machine, and our own listener of a cluster'],
   ],

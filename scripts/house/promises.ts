@@ -27,7 +27,7 @@ const handler = (text: string): Source[] => [{ file: 'src/areas/x/operations/mak
 const writing = handler('export const makeThing = operation(\n  things.makeThing, async ({ ctx }) => ctx.write(async (tx) => act(tx)));');
 
 export const readersWriteNothing: Rule<Promised> = {
-  name: 'nobody writes with the right to read',
+  name: 'the right to read is not enough to write',
   enforced: true,
   find: ({ ops, sources }) => {
     const written = writers(sources);
@@ -35,7 +35,9 @@ export const readersWriteNothing: Rule<Promised> = {
       .filter(({ id, permission }) => permission.endsWith('.read') && written.has(id))
       .map(({ id, permission }) => ({ where: id, what: `writes, and ${permission} is enough for it; ask for the tier that may write` }));
   },
-  except: [[/^createRegistryLogin$/, 'a login for an hour that may no more than its maker: whoever may pull needs one to pull with']],
+  except: [
+    [/^createRegistryLogin$/, 'a login for an hour that holds no more than its maker: a caller who may pull needs one to pull with'],
+  ],
   planted: [
     { ops: [plantedOp({ permission: 'registry.image.read' })], sources: writing },
     {

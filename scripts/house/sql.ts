@@ -29,7 +29,7 @@ function sqlLines(source: Source): number[] {
 }
 
 /** Where SQL must not stand. The kernel is machinery for SQL, and what boots or migrates a database speaks it too. */
-const isRoomWithoutSql = (file: string) =>
+const mustNotSpeakSql = (file: string) =>
   (/^src\/areas\//.test(file) && !/^src\/areas\/[^/]+\/store\//.test(file)) ||
   (/^src\/identity\//.test(file) && !/^src\/identity\/store\//.test(file)) ||
   (/^src\/admin\//.test(file) && !/\/store(\/|[^/]*\.ts$)/.test(file)) ||
@@ -43,7 +43,7 @@ export const onlyStoresSpeakSql: Rule<Source[]> = {
   enforced: true,
   find: (sources) =>
     sources
-      .filter(({ file }) => isRoomWithoutSql(file))
+      .filter(({ file }) => mustNotSpeakSql(file))
       .flatMap((source) => {
         const lines = sqlLines(source);
         return lines.length ? [{ where: source.file, what: `speaks SQL (line ${lines.join(', ')}); that belongs into store/` }] : [];

@@ -311,7 +311,7 @@ export interface RegistryApi {
     keys: RegistryKey[];
   }>;
 
-  /** Mint a registry key. A long-lived login of the organization’s: keyId and secret are user name and password. It outlives the token that mints it; whoever holds registry.key.admin sees and revokes it. The secret is returned only here. */
+  /** Mint a registry key. A long-lived login of the organization’s: keyId and secret are user name and password. It outlives the token that mints it; callers with registry.key.admin see and revoke it. The secret is returned only here. */
   createRegistryKey: (slug: string, input: {
     /** Trimmed; 1 to 100 characters */
     name: string;
@@ -547,7 +547,7 @@ export interface EmailApi {
     messages: EmailAccepted[];
   }>;
 
-  /** Quota and sending posture. Read-only: whoever runs this server raises quotas and lifts a pause. */
+  /** Quota and sending posture. Read-only: the operator of this server raises quotas and lifts a pause. */
   getEmailSettings: (options?: CallOptions) => Promise<EmailSettings>;
 
   /** List suppressed addresses. Addresses that get no mail from the organization: they bounced, complained, or were added by hand. Newest first. */
@@ -684,9 +684,9 @@ export interface OncallApi {
     name: string;
     /** Further passes through the steps after the first */
     repeat: number;
-    /** In order, until somebody acknowledges; a step that reaches nobody goes on at once */
+    /** In order, until somebody acknowledges; a step that reaches no one goes on at once */
     steps: OncallEscalationStepInput[];
-    /** Whoever acknowledged is paged so long after when the incident is not resolved, and then again; at least 300, or 0: never, which is the default */
+    /** Seconds after which the person who acknowledged is paged again, repeatedly, while the incident is not resolved; at least 300, or 0: never, which is the default */
     remindAfterSeconds?: number;
   }, options?: CallOptions) => Promise<OncallEscalationPolicy>;
 
@@ -696,9 +696,9 @@ export interface OncallApi {
     name?: string;
     /** Further passes through the steps after the first */
     repeat?: number;
-    /** In order, until somebody acknowledges; a step that reaches nobody goes on at once */
+    /** In order, until somebody acknowledges; a step that reaches no one goes on at once */
     steps?: OncallEscalationStepInput[];
-    /** Whoever acknowledged is paged so long after when the incident is not resolved, and then again; at least 300, or 0: never, which is the default */
+    /** Seconds after which the person who acknowledged is paged again, repeatedly, while the incident is not resolved; at least 300, or 0: never, which is the default */
     remindAfterSeconds?: number;
   }, options?: CallOptions) => Promise<OncallEscalationPolicy>;
 
@@ -787,18 +787,18 @@ export interface OncallApi {
     name: string;
     /** An IANA name, such as Europe/Paris */
     timezone: string;
-    /** In the order in which they take turns; reordering shifts the rotation; empty: nobody is on call */
+    /** In the order in which they take turns; reordering shifts the rotation; empty: no one is on call */
     participants: OncallParticipantInput[];
     handoff: OncallHandoffInput;
   }, options?: CallOptions) => Promise<OncallSchedule>;
 
-  /** Change a schedule. Participants and handoff are replaced whole. Whoever is added or removed, and another time zone or handoff, leave the current shift to the person now on call; another order of the same people shifts the rotation. */
+  /** Change a schedule. Participants and handoff are replaced whole. Adding or removing participants, or another time zone or handoff, leaves the current shift to the person now on call; another order of the same people shifts the rotation. */
   updateSchedule: (id: string, input?: {
     /** Trimmed; 1 to 100 characters */
     name?: string;
     /** An IANA name, such as Europe/Paris */
     timezone?: string;
-    /** In the order in which they take turns; reordering shifts the rotation; empty: nobody is on call */
+    /** In the order in which they take turns; reordering shifts the rotation; empty: no one is on call */
     participants?: OncallParticipantInput[];
     handoff?: OncallHandoffInput;
   }, options?: CallOptions) => Promise<OncallSchedule>;
@@ -811,7 +811,7 @@ export interface OncallApi {
     links: OncallCalendarLink[];
   }>;
 
-  /** Make a link by which a calendar subscribes to a schedule. Whoever has the address sees who is on call when, without a token: give each calendar its own, so that one can be revoked. The address is returned only here. */
+  /** Make a link by which a calendar subscribes to a schedule. Anyone with the address sees who is on call when, without a token: give each calendar its own, so that one can be revoked. The address is returned only here. */
   createCalendarLink: (id: string, input: {
     /** Trimmed; 1 to 100 characters */
     name: string;
@@ -884,7 +884,7 @@ export interface OncallApi {
     escalationPolicyId?: string | null;
   }, options?: CallOptions) => Promise<OncallService>;
 
-  /** Who would be paged when. Walks the attached policy for an incident opened at that time that nobody acknowledges, with what is known now of schedules, overrides and paging settings. */
+  /** Who would be paged when. Walks the attached policy for an incident opened at that time and never acknowledged, with what is known now of schedules, overrides and paging settings. */
   previewServiceEscalation: (id: string, input?: {
     /** ISO 8601 with an offset or Z */
     at?: string;
@@ -1039,7 +1039,7 @@ export interface UptimeApi {
     cursor?: string;
   }>>;
 
-  /** Plan maintenance of a service. Meanwhile its monitors go on checking, but nobody is paged and nothing counts in an uptime figure. What is still down when it ends fires its alert then. */
+  /** Plan maintenance of a service. Meanwhile its monitors go on checking, but no one is paged and nothing counts in an uptime figure. What is still down when it ends fires its alert then. */
   createMaintenance: (input: {
     /** The service that is worked on */
     serviceId: string;
@@ -1776,7 +1776,7 @@ export type OncallEscalationPolicy = {
   name: string;
   repeat: number;
   steps: OncallEscalationStep[];
-  /** When whoever acknowledged is reminded of what is not resolved; 0: never; always present */
+  /** Seconds after which the person who acknowledged is reminded of an unresolved incident; 0: never; always present */
   remindAfterSeconds?: number;
   /** How many services have it attached */
   services: number;
@@ -1951,7 +1951,7 @@ export type OncallParticipantInput = {
 export type OncallPreview = {
   /** ISO 8601, UTC, with milliseconds */
   at: string;
-  /** Absent: no policy is attached, so nobody would be paged */
+  /** Absent: no policy is attached, so no one would be paged */
   escalationPolicyId?: string;
   steps: {
     /** ISO 8601, UTC, with milliseconds */
@@ -1974,7 +1974,7 @@ export type OncallPreview = {
       /** Why this page would fail */
       problem?: string;
     }[];
-    /** Why the step would reach nobody */
+    /** Why the step would reach no one */
     problem?: string;
   }[];
 };
@@ -2000,7 +2000,7 @@ export type OncallReport = {
   /** ISO 8601, UTC, with milliseconds */
   examinedAt: string;
   services: number;
-  /** Services for which nobody would have been paged */
+  /** Services whose alert would have paged no one */
   unpaged: number;
   /** When the owners were last written to */
   toldAt?: string;

@@ -1,10 +1,10 @@
 import { agentRegistry } from '../areas/uptime/index.ts';
 import { audit, operator } from '../identity/audit.ts';
 import { installation } from './organization.ts';
-import { printJson, printRows, type Shown } from './output.ts';
+import { type OutputOptions, printJson, printRows } from './output.ts';
 import type { Session } from './session.ts';
 
-export async function listAgents({ db }: Session, o: Shown) {
+export async function listAgents({ db }: Session, o: OutputOptions) {
   const found = await db.read(agentRegistry.listAgents);
   const shown = found.map(({ agent, instance }) => ({
     id: agent?.id ?? '(server)',
@@ -18,7 +18,7 @@ export async function listAgents({ db }: Session, o: Shown) {
   printRows(o, shown, 'no agent is registered; make one with `quarterdeck admin agents create`');
 }
 
-interface Wanted extends Shown {
+interface Wanted extends OutputOptions {
   vantage: string;
   label?: string;
   name?: string;

@@ -1,9 +1,9 @@
 import { listAuditRows } from '../identity/store/audit.ts';
-import { installation, organizationNamed } from './organization.ts';
-import { printJson, printTable, type Shown } from './output.ts';
+import { findOrganization, installation } from './organization.ts';
+import { type OutputOptions, printJson, printTable } from './output.ts';
 import type { Session } from './session.ts';
 
-interface Wanted extends Shown {
+interface Wanted extends OutputOptions {
   organization?: string;
   installation?: true;
   limit: number;
@@ -11,7 +11,7 @@ interface Wanted extends Shown {
 
 export async function printAudit({ db }: Session, o: Wanted) {
   const entries = await db.read(async (tx) => {
-    const org = o.installation ? installation : (await organizationNamed(tx, o.organization)).id;
+    const org = o.installation ? installation : (await findOrganization(tx, o.organization)).id;
     return listAuditRows(tx, org, { limit: o.limit, after: null });
   });
   const shown = entries

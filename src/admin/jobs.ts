@@ -3,7 +3,7 @@ import type { Tx } from '../kernel/db/index.ts';
 import { exitCodes, notFound, Stop } from '../kernel/errors.ts';
 import { jobAdmin } from '../kernel/jobs/index.ts';
 import { installation } from './organization.ts';
-import { printRows, type Shown } from './output.ts';
+import { type OutputOptions, printRows } from './output.ts';
 import type { Session } from './session.ts';
 import { jobOrg } from './store.ts';
 
@@ -19,7 +19,7 @@ const view = (job: jobAdmin.JobRow) => ({
   error: job.last_error,
 });
 
-export async function listJobs({ db }: Session, o: Shown & { due?: true; kind?: string; limit: number }) {
+export async function listJobs({ db }: Session, o: OutputOptions & { due?: true; kind?: string; limit: number }) {
   const jobs = await db.read((tx) => (o.due ? jobAdmin.oldestDue(tx) : jobAdmin.deadJobs(tx, o)));
   printRows(o, jobs.map(view), o.due ? 'nothing is due' : 'no job was given up');
 }
@@ -52,7 +52,7 @@ export async function dropJob({ db }: Session, id: number) {
   console.log(`job ${id} is gone`);
 }
 
-export async function listTasks({ db }: Session, o: Shown) {
+export async function listTasks({ db }: Session, o: OutputOptions) {
   const tasks = await db.read(jobAdmin.listTasks);
   const shown = tasks.map((t) => ({
     name: t.name,

@@ -6,14 +6,14 @@ import { addMember as addToOrganization, changeMemberRole, endMembership } from 
 import { mintTokenFor } from '../identity/engine/tokens.ts';
 import { topics } from '../identity/principal.ts';
 import { lockRights } from '../identity/rights-lock.ts';
-import { isSpokenFor } from '../identity/store/accounts.ts';
+import { hasVouchedMember } from '../identity/store/accounts.ts';
 import * as store from '../identity/store/members.ts';
 import { lockOrg, type OrgOverview } from '../identity/store/organizations.ts';
 import type { Config } from '../kernel/config.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import { conflict } from '../kernel/errors.ts';
-import { organizationNamed } from './organization.ts';
-import { printJson, printRows, type Shown } from './output.ts';
+import { findOrganization } from './organization.ts';
+import { type OutputOptions, printJson, printRows } from './output.ts';
 import type { Session } from './session.ts';
 
 const tokenDays = 90;
@@ -27,13 +27,13 @@ interface Newcomer extends Where {
   role: OrganizationRole;
 }
 
-export async function listMembers({ db }: Session, options: Where & Shown) {
-  const members = await db.read(async (tx) => store.allMembers(tx, (await organizationNamed(tx, options.organization)).id));
+export async function listMembers({ db }: Session, options: Where & OutputOptions) {
+  const members = await db.read(async (tx) => store.allMembers(tx, (await findOrganization(tx, options.organization)).id));
   const shown = members.map((m) => ({ email: m.email, name: m.name, role: m.role, joined: m.joined_at, id: m.id }));
-  printRows(options, shown, 'nobody belongs to the organization');
+  printRows(options, shown, 'the organization has no members');
 }
 
-export async function addMember({ db, config }: Session, o: Newcomer & Shown & { token?: true }) {
+export async function addMember({ db, config }: Session, o: Newcomer & OutputOptions & { token?: true }) {
   const { explained, secret, kind, ...shown } = await db.write(async (tx) => {
     const org = await lockOrganization(tx, o);
     return o.token ? addWithToken(tx, org, o) : addByLink(tx, org, o, config);
@@ -65,14 +65,14 @@ export async function removeMember({ db }: Session, who: string, o: Where) {
 }
 
 async function lockOrganization(tx: Tx, o: Where): Promise<OrgOverview> {
-  const org = await organizationNamed(tx, o.organization);
+  const org = await findOrganization(tx, o.organization);
   await lockOrg(tx, org.id);
   return org;
 }
 
 /** Whose rights are about to be taken away: their lock comes before the organization's. */
 async function lockMembership(tx: Tx, o: Where, who: string) {
-  const org = await organizationNamed(tx, o.organization);
+  const org = await findOrganization(tx, o.organization);
   const { id } = await memberNamed(tx, org, who);
   await lockRights(tx, org.id, { revokes: [topics.user(org.id, id)] });
   await lockOrg(tx, org.id);
@@ -94,7 +94,9 @@ interface Added {
 
 async function addByLink(tx: Tx, org: OrgOverview, { email, role }: Newcomer, config: Config): Promise<Added> {
   const { invitation, secret } = await invite(tx, actingOperator(org.id), { email, role }, org.slug);
-  const how = (await isSpokenFor(tx, email)) ? 'They have an account here: they accept with a token of it.' : 'It makes their account.';
+  const how = (await hasVouchedMember(tx, email))
+    ? 'They have an account here: they accept with a token of it.'
+    : 'It makes their account.';
   return {
     secret: `${urlOf(config)}/join/${secret}`,
     kind: 'link',

@@ -2,11 +2,11 @@ import { listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 
-/** What concerns no organization but the whole installation is audited under this one, which nobody's log shows but the operator's. */
+/** Acts on the whole installation are audited under this id, which only the operator's log shows. */
 export const installation = '';
 
 /** The one that is named; without a name the only one. */
-export async function organizationNamed(tx: Tx, slug: string | undefined): Promise<OrgOverview> {
+export async function findOrganization(tx: Tx, slug: string | undefined): Promise<OrgOverview> {
   const all = await listOrgs(tx);
   const found = slug === undefined && all.length === 1 ? all[0] : all.find((o) => o.slug === slug);
   if (found) return found;
@@ -19,12 +19,12 @@ export async function organizationNamed(tx: Tx, slug: string | undefined): Promi
   );
 }
 
-const shown = 10;
+const maxListed = 10;
 
 const listed = (all: OrgOverview[]) =>
-  all.length <= shown
+  all.length <= maxListed
     ? all.map((o) => o.slug).join(', ')
     : `${all
-        .slice(0, shown)
+        .slice(0, maxListed)
         .map((o) => o.slug)
-        .join(', ')} and ${all.length - shown} more (\`quarterdeck admin organizations list\`)`;
+        .join(', ')} and ${all.length - maxListed} more (\`quarterdeck admin organizations list\`)`;

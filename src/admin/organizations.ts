@@ -1,8 +1,8 @@
 import { makeOrganization } from '../identity/engine/organization.ts';
 import { isSlugTaken, listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
 import { conflict } from '../kernel/errors.ts';
-import { organizationNamed } from './organization.ts';
-import { printJson, printRows, printTable, type Shown } from './output.ts';
+import { findOrganization } from './organization.ts';
+import { type OutputOptions, printJson, printRows, printTable } from './output.ts';
 import type { Session } from './session.ts';
 
 const view = (o: OrgOverview) => ({
@@ -16,18 +16,18 @@ const view = (o: OrgOverview) => ({
   id: o.id,
 });
 
-export async function listOrganizations({ db }: Session, options: Shown) {
+export async function listOrganizations({ db }: Session, options: OutputOptions) {
   printRows(options, (await db.read(listOrgs)).map(view), 'there is no organization yet');
 }
 
-export async function showOrganization({ db }: Session, slug: string | undefined, options: Shown) {
-  const found = view(await db.read((tx) => organizationNamed(tx, slug)));
+export async function showOrganization({ db }: Session, slug: string | undefined, options: OutputOptions) {
+  const found = view(await db.read((tx) => findOrganization(tx, slug)));
   if (options.json) return printJson(found);
   const fields = Object.entries(found).map(([field, value]) => ({ field, value }));
   printTable(fields, '');
 }
 
-interface New extends Shown {
+interface New extends OutputOptions {
   slug: string;
   name?: string;
   ownerEmail: string;
@@ -38,7 +38,7 @@ export async function createOrganization({ db, config }: Session, o: New) {
     if (await isSlugTaken(tx, o.slug)) conflict(`there is an organization ${o.slug} already; choose another slug`);
     const { entitlements } = config;
     await makeOrganization(tx, { slug: o.slug, name: o.name ?? o.slug, ownerEmail: o.ownerEmail, entitlements });
-    return organizationNamed(tx, o.slug);
+    return findOrganization(tx, o.slug);
   });
   if (o.json) return printJson(view(made));
   console.log(`made the organization ${made.slug} (${made.id}) with the owner ${o.ownerEmail}`);

@@ -1,5 +1,5 @@
 /** `--json` for programs, a table for people. */
-export interface Shown {
+export interface OutputOptions {
   json?: boolean;
 }
 
@@ -22,14 +22,14 @@ export function printTable(rows: readonly Record<string, Cell>[], nothing: strin
     );
 }
 
-export const printRows = (options: Shown, rows: readonly Record<string, Cell>[], nothing: string): void =>
+export const printRows = (options: OutputOptions, rows: readonly Record<string, Cell>[], nothing: string): void =>
   options.json ? printJson(rows) : printTable(rows, nothing);
 
 const text = (cell: Cell): string => {
   if (cell === null || cell === undefined || cell === '') return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   if (Array.isArray(cell)) return cell.length ? cell.join(',') : '-';
-  // What others wrote (names, error sentences) must not move the cursor of whoever reads it.
+  // Text of other people (names, error sentences) must not move the reader's cursor.
   return String(cell).replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
 };
 

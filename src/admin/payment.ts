@@ -1,30 +1,30 @@
 import { actingOperator } from '../identity/engine/acting.ts';
 import { setPayment } from '../identity/engine/organization.ts';
 import type { Config } from '../kernel/config.ts';
-import { organizationNamed } from './organization.ts';
-import { printJson, type Shown } from './output.ts';
+import { findOrganization } from './organization.ts';
+import { type OutputOptions, printJson } from './output.ts';
 import type { Session } from './session.ts';
 
-interface Where extends Shown {
+interface Where extends OutputOptions {
   organization?: string;
 }
 
 export async function showPayment({ db, config }: Session, options: Where) {
-  const org = await db.read((tx) => organizationNamed(tx, options.organization));
+  const org = await db.read((tx) => findOrganization(tx, options.organization));
   show(options, org.slug, org.payment_active, config);
 }
 
 export async function changePayment({ db, config }: Session, state: 'active' | 'inactive', options: Where) {
   const active = state === 'active';
   const org = await db.write(async (tx) => {
-    const org = await organizationNamed(tx, options.organization);
+    const org = await findOrganization(tx, options.organization);
     await setPayment(tx, actingOperator(org.id), org, active);
     return org;
   });
   show(options, org.slug, active, config);
 }
 
-function show(options: Shown, organization: string, active: boolean, config: Config) {
+function show(options: OutputOptions, organization: string, active: boolean, config: Config) {
   const provider = config.payment_url !== '';
   if (options.json) printJson({ organization, payment: active ? 'active' : 'inactive', provider });
   else console.log(`payment of ${organization} is ${active ? 'active' : 'inactive'}`);

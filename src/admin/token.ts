@@ -3,11 +3,11 @@ import { mintTokenFor } from '../identity/engine/tokens.ts';
 import { firstOwner, memberByEmail } from '../identity/store/members.ts';
 import { lockOrg } from '../identity/store/organizations.ts';
 import { conflict } from '../kernel/errors.ts';
-import { organizationNamed } from './organization.ts';
-import { printJson, type Shown } from './output.ts';
+import { findOrganization } from './organization.ts';
+import { type OutputOptions, printJson } from './output.ts';
 import type { Session } from './session.ts';
 
-interface Wanted extends Shown {
+interface Wanted extends OutputOptions {
   organization?: string;
   email?: string;
   name: string;
@@ -17,7 +17,7 @@ interface Wanted extends Shown {
 /** The key alone goes to standard output, so that a script can take it from there. */
 export async function printToken({ db }: Session, o: Wanted) {
   const { org, member, ...token } = await db.write(async (tx) => {
-    const org = await organizationNamed(tx, o.organization);
+    const org = await findOrganization(tx, o.organization);
     await lockOrg(tx, org.id);
     const member =
       (o.email ? await memberByEmail(tx, org.id, o.email) : await firstOwner(tx, org.id)) ??

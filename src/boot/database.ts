@@ -3,7 +3,7 @@ import type { Connection } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
 import { connectRunning, type EmbeddedPostgres, keepPostgres, lockDataDirectory } from '../kernel/postgres/index.ts';
-import { endWith } from './end-with.ts';
+import { stopWithExitCode } from './stop-with-exit-code.ts';
 
 export interface Database {
   connection: Connection;
@@ -33,7 +33,7 @@ async function keepEmbedded(config: Config, log: Logger): Promise<Database> {
   // Two on one directory is worse than none here, so we drain and go.
   void serverLock.lost.then((sentence) => {
     log.error(sentence);
-    endWith(exitCodes.alreadyRunning);
+    stopWithExitCode(exitCodes.alreadyRunning);
   });
 
   const watch = (running: EmbeddedPostgres) =>
@@ -47,7 +47,7 @@ async function keepEmbedded(config: Config, log: Logger): Promise<Database> {
         } catch (error) {
           log.error({ err: error }, 'the embedded PostgreSQL does not start');
           // Another Quarterdeck has taken over: two on one directory is worse than none here, so we drain and go.
-          if (error instanceof Stop && error.exitCode === exitCodes.alreadyRunning) return endWith(error.exitCode);
+          if (error instanceof Stop && error.exitCode === exitCodes.alreadyRunning) return stopWithExitCode(error.exitCode);
           await new Promise((again) => setTimeout(again, wait));
         }
       }

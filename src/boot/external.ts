@@ -6,14 +6,14 @@ import type { Logger } from '../kernel/log.ts';
 import { followWritable } from './follow-writable.ts';
 import { isPooled } from './pooler.ts';
 
-const leastVersion = 16;
+const minVersion = 16;
 
 const stop = (sentence: string, cause?: unknown): never => {
   throw new Stop(exitCodes.databaseUnreachable, sentence, { cause });
 };
 
 /** What a server says of itself. */
-export interface Facts {
+export interface ServerFacts {
   version: number;
   only_reads: boolean;
   database: string;
@@ -29,8 +29,8 @@ const factsOf = `
          exists (select from pg_namespace where nspname = 'kernel') as has_schemas`;
 
 /** Why Quarterdeck cannot run there, in a sentence; undefined: it can. */
-export function judgeServer(f: Facts, setting: string): string | undefined {
-  if (f.version < leastVersion) return `the database at ${setting} is PostgreSQL ${f.version}; ${leastVersion} or newer is needed`;
+export function judgeServer(f: ServerFacts, setting: string): string | undefined {
+  if (f.version < minVersion) return `the database at ${setting} is PostgreSQL ${f.version}; ${minVersion} or newer is needed`;
   if (f.only_reads)
     return `the database at ${setting} only reads: it is a standby, or set to read only; give the address of the primary, or of all servers as host,host`;
   if (!f.may_create && !f.has_schemas)
@@ -73,7 +73,7 @@ async function examine(url: string, setting: string): Promise<string | undefined
   client.on('error', () => {}); // told by the query that meets it
   try {
     await client.connect();
-    const { rows } = await client.query<Facts>(factsOf);
+    const { rows } = await client.query<ServerFacts>(factsOf);
     return judgeServer(rows[0]!, setting);
   } catch (error) {
     return refusalOf(error, setting);

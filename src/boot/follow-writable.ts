@@ -3,10 +3,10 @@ import { type Connection, hostOf } from '../kernel/db/index.ts';
 import type { Logger } from '../kernel/log.ts';
 
 /** How often the server that we write to is asked whether it still takes writes, and how long an answer may take. */
-const everyMs = 2_000;
-const answerMs = 2_000;
+const pollMs = 2_000;
+const answerTimeoutMs = 2_000;
 
-interface Following {
+interface FollowState {
   urls: readonly string[];
   current: string;
   log: Logger;
@@ -17,12 +17,12 @@ interface Following {
 }
 
 /**
- * A connection that always leads to the server of these that can be written to. Whoever opens a connection reads `connectionString`
- * anew. What was open to one that has gone breaks by itself, as with a single server that restarts.
+ * A connection that follows the writable server among these. Each new connection reads `connectionString` again. Connections to a server
+ * that was demoted break by themselves, as with a single server that restarts.
  */
 export function followWritable(urls: readonly string[], first: string, log: Logger): { connection: Connection; stop(): Promise<void> } {
-  const following: Following = { urls, current: first, log, client: undefined, timer: undefined, isStopped: false };
-  lookLater(following);
+  const following: FollowState = { urls, current: first, log, client: undefined, timer: undefined, isStopped: false };
+  schedulePoll(following);
   return {
     connection: {
       get connectionString() {
@@ -37,12 +37,12 @@ export function followWritable(urls: readonly string[], first: string, log: Logg
   };
 }
 
-function lookLater(following: Following): void {
+function schedulePoll(following: FollowState): void {
   if (following.isStopped) return;
-  following.timer = setTimeout(() => void lookNow(following).finally(() => lookLater(following)), everyMs).unref();
+  following.timer = setTimeout(() => void poll(following).finally(() => schedulePoll(following)), pollMs).unref();
 }
 
-async function lookNow(following: Following): Promise<void> {
+async function poll(following: FollowState): Promise<void> {
   if (following.client && (await isWritable(following.client))) return;
   following.client?.end().catch(() => {});
   following.client = undefined;
@@ -60,8 +60,8 @@ async function lookNow(following: Following): Promise<void> {
 async function openWritable(url: string): Promise<pg.Client | undefined> {
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: answerMs,
-    query_timeout: answerMs,
+    connectionTimeoutMillis: answerTimeoutMs,
+    query_timeout: answerTimeoutMs,
     application_name: 'quarterdeck follow',
   });
   client.on('error', () => {}); // told by the query that meets it

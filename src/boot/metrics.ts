@@ -47,9 +47,9 @@ export function makeMetrics(app: App): Registry {
 }
 
 /** Beyond so many organizations, those with the most are shown: a label must not grow without end. */
-const mostOrgs = 50;
+const maxOrgs = 50;
 const largest = <T extends { org: string }>(figures: T[], of: (figure: T) => number) =>
-  figures.sort((a, b) => of(b) - of(a)).slice(0, mostOrgs);
+  figures.sort((a, b) => of(b) - of(a)).slice(0, maxOrgs);
 
 /** Who uses how much of what runs out, at this moment. */
 function measureShares(registry: Registry, { db, requests, bodies, refusals }: App) {

@@ -50,7 +50,7 @@ const bound = <T extends object, K extends keyof T, Ready>(declared: T, act: K, 
   return { ...declared, [act]: (input: unknown) => perform(input, own) } as Ready;
 };
 
-/** Whoever starts a process for nothing is told so, instead of waiting for it to do something. */
+/** A process whose roles run nothing is refused with a sentence instead of idling. */
 function rolesThatRun(opened: OpenAreas['opened'], wanted: ReadonlySet<Role>): ReadonlySet<Role> {
   const known = new Set<Role>(['api', 'worker']);
   for (const { opened: made } of opened) {

@@ -15,7 +15,7 @@ export function probes(server: FastifyInstance, app: App, metrics: Registry, rol
   server.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'));
 
   server.get('/readyz', async (_request, reply) => {
-    await requireRoom(app);
+    await requireDiskSpace(app);
     await app.db.read(now); // the error handler answers 503 while the database is away
     return reply.type('text/plain').send(`ready: ${listRoles(roles)}\n${app.hold.isHeld ? `${heldSentence}\n` : ''}`);
   });
@@ -41,15 +41,15 @@ export function probes(server: FastifyInstance, app: App, metrics: Registry, rol
 /** A database whose disk is full still reads. Background work writes every few seconds, so a disk that is still full is met again soon. */
 const fullForMs = 30_000;
 /** PostgreSQL needs a segment of 16 MiB for what it does next, and an upload more. */
-const leastRoom = 32 * 2 ** 20;
+const minFreeBytes = 32 * 2 ** 20;
 
-async function requireRoom({ db, config }: App): Promise<void> {
+async function requireDiskSpace({ db, config }: App): Promise<void> {
   if (db.sinceFull() < fullForMs) throw full('the disk of the database is full');
-  // A failed look at the disk is no reason to send nobody here: whatever else is wrong shows by itself.
+  // A failed statfs does not make the server unready: the underlying fault shows elsewhere.
   const disk = await statfs(config.data).catch(() => undefined);
   if (disk && isFull(disk)) throw full(`the disk at ${config.data} is full`);
 }
 
-export const isFull = ({ bavail, bsize }: { bavail: number; bsize: number }): boolean => bavail * bsize < leastRoom;
+export const isFull = ({ bavail, bsize }: { bavail: number; bsize: number }): boolean => bavail * bsize < minFreeBytes;
 
 const full = (what: string) => new Refusal(503, 'unavailable', `${what}; free some space there`, { isTold: true });

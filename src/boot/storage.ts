@@ -5,12 +5,12 @@ import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
 import { requireStorage } from '../kernel/storage/canary.ts';
 import { fileStorage, type Storage, s3Storage } from '../kernel/storage/index.ts';
-import { endWith } from './end-with.ts';
+import { stopWithExitCode } from './stop-with-exit-code.ts';
 
 /** As sentences name it. */
 export const nameStorage = (config: Config): string => config.storage || join(config.data, 'blobs');
 
-const againMs = 10_000;
+const retryMs = 10_000;
 
 export interface CheckedStorage {
   storage: Storage;
@@ -47,9 +47,9 @@ export async function checkStorage(db: Db, storage: Storage, config: Config, log
         if (!(error instanceof Stop)) return;
         clearInterval(timer);
         log.fatal(error.message);
-        endWith(error.exitCode);
+        stopWithExitCode(error.exitCode);
       }),
-    againMs,
+    retryMs,
   ).unref();
   return { storage: checkedBeforeWrites(storage, checkOnce), stop: async () => clearInterval(timer) };
 }

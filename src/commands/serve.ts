@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { relative } from 'node:path';
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
-import type { Begun } from '../boot/begin.ts';
+import type { PreparedStart } from '../boot/prepare-start.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
 import { partNotUsable } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
@@ -30,11 +30,11 @@ export function registerServe(program: Command) {
 
 async function runServer(config: Config) {
   // Loaded only here: every other command starts in a tenth of the time without them.
-  const [{ beginStart }, { makeLog }] = await Promise.all([import('../boot/begin.ts'), import('../kernel/log.ts')]);
+  const [{ prepareStart: beginStart }, { makeLog }] = await Promise.all([import('../boot/prepare-start.ts'), import('../kernel/log.ts')]);
   const log = makeLog(config.log_level);
   endWithFaults();
   const parent = endWithParent();
-  const starting = goOn(config, log, beginStart(config, log));
+  const starting = finishStart(config, log, beginStart(config, log));
 
   let since: number | undefined;
   const end = (signal: NodeJS.Signals) => {
@@ -72,9 +72,9 @@ function fromParent(name: string): string | undefined {
 }
 
 /**
- * The descriptor is a pipe that ends with our parent. A parent that was killed can start no other server: whoever starts one next must not find
- * us holding the port and the data directory. So we end at once, as if we had been killed too; everything here outlives that.
- * The other way the parent hears that we are ready: an exception before that would only come again.
+ * The descriptor is a pipe that closes with the parent process. A killed parent can start no other server, and the next server must not
+ * find this one holding the port and the data directory. So this server ends at once, as if killed; all its state survives that. In the
+ * other direction the parent learns that the server is ready: an exception before that would only repeat.
  */
 function endWithParent(): Socket | undefined {
   const lifeline = Number(fromParent('QUARTERDECK_PARENT'));
@@ -97,12 +97,12 @@ function endWithFaults() {
 }
 
 /** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */
-async function goOn(config: Config, log: Logger, beginning: Promise<Begun>): Promise<Running> {
-  const begun = await beginning.catch((error) => {
+async function finishStart(config: Config, log: Logger, beginning: Promise<PreparedStart>): Promise<Running> {
+  const prepared = await beginning.catch((error) => {
     throw partNotUsable(config.data, error);
   });
   const [{ serve }, { areas }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts')]);
-  return serve({ config, log, areas, begun });
+  return serve({ config, log, areas, prepared });
 }
 
 /** Loaded only here: a command of the command line loads nothing of the server. */

@@ -2,7 +2,7 @@ import type { Tx } from '../kernel/db/index.ts';
 import { DetailBudget } from './rules/audit-detail.ts';
 import { deleteOldAudit, insertAuditRows } from './store/audit.ts';
 
-/** Who acts: a caller of the API, or the operator at the command line. */
+/** The actor of an audit row: a caller of the API, or the operator at the command line. */
 export interface Actor {
   org: string;
   user: { id: string; email: string };
@@ -19,11 +19,11 @@ interface Target {
   detail?: Record<string, unknown>;
 }
 
-/** In the transaction of the change: what is not audited did not happen. `detail` never holds a secret. */
+/** Written in the transaction of the change, so there is no change without its row. `detail` never holds a secret. */
 export const audit = (tx: Tx, actor: Actor, action: string, target: { id: string }, detail: Record<string, unknown> = {}) =>
   auditEach(tx, actor, action, [{ id: target.id, detail }]);
 
-/** The same of many things at once, in one statement. */
+/** The same for many targets in one statement. */
 export async function auditEach(tx: Tx, actor: Actor, action: string, targets: readonly Target[]): Promise<void> {
   await insertAuditRows(tx, {
     org: actor.org,
@@ -36,7 +36,8 @@ export async function auditEach(tx: Tx, actor: Actor, action: string, targets: r
   });
 }
 
-const portion = 1_000;
+const rowsPerDelete = 1_000;
 
 /** True when there may be more. */
-export const forgetSomeAudit = async (tx: Tx, days: number): Promise<boolean> => (await deleteOldAudit(tx, days, portion)) === portion;
+export const forgetSomeAudit = async (tx: Tx, days: number): Promise<boolean> =>
+  (await deleteOldAudit(tx, days, rowsPerDelete)) === rowsPerDelete;

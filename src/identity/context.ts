@@ -4,11 +4,11 @@ import type { App } from '../kernel/app.ts';
 import { readOnly, type Tx, withoutReachingOut } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
-import { type IdempotentRequest, remembered } from './idempotency.ts';
+import { type IdempotentRequest, withIdempotency } from './idempotency.ts';
 import type { Principal, User } from './principal.ts';
 import { reloadRevoking, reloadShared } from './rights-lock.ts';
 
-/** What a handler knows of its caller, and its way to the database. */
+/** What a handler knows of its caller, and its access to the database. */
 export interface Ctx {
   app: App;
   principal: Principal;
@@ -23,18 +23,20 @@ export interface Ctx {
   /** Refuses with 403 when the operation's permission does not reach this resource. Call it once the resource is known to exist. */
   require(id: string, permission?: Permission): void;
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** One transaction holding the change, its audit row, and the answer to an Idempotency-Key. It begins by reading the caller's rights
-   *  again: what `ctx` tells of them outside may be over. Nothing outside the database is asked inside it: its locks would be held meanwhile, and in tests it fails.
-   *  `revokes`: the topics that it takes rights away from. */
+  /**
+   * One transaction with the change, its audit row, and the answer to an Idempotency-Key. It begins by reading the caller's rights again:
+   * the rights that `ctx` shows outside may be revoked. Nothing outside the database is called inside it, because its locks would be held
+   * meanwhile; in tests such a call fails. `revokes`: the topics that it takes rights away from.
+   */
   write<T>(work: (tx: Tx) => Promise<T>, options?: { revokes?: readonly string[] }): Promise<T>;
 }
 
-/** An operation without a guard: it may still have been called with a good token. */
+/** The context of a public operation: the caller may still have sent a valid token. */
 export interface OpenCtx {
   app: App;
   principal: Principal | undefined;
   requestId: string;
-  /** As a machine sent it, for operations that keep what it made themselves. */
+  /** The key as sent, for operations that handle idempotency themselves. */
   idempotencyKey: string | undefined;
   read: Ctx['read'];
   write: Ctx['write'];
@@ -55,7 +57,7 @@ export function context(call: Call): OpenCtx | Ctx {
   const { app, spec, principal, requestId, idempotencyKey } = call;
   const acting: Acting = { principal };
   const read: Ctx['read'] = (work) => app.db.read((tx) => readOnly(tx, work));
-  const write = writing(call, acting);
+  const write = makeWrite(call, acting);
   if (!principal?.user || spec.permission === 'none')
     return {
       app,
@@ -95,7 +97,7 @@ export function context(call: Call): OpenCtx | Ctx {
   };
 }
 
-/** Who acts: as found when the request came, and inside `write` as found there. */
+/** The acting principal: as found when the request came, and inside `write` as read again there. */
 interface Acting {
   principal: Principal | undefined;
 }
@@ -104,16 +106,16 @@ interface Acting {
  * A transaction that begins with the locks of the caller's rights and reads these again: a revocation that commits before the operation
  * does is obeyed, however long the operation waited. From then on `ctx` tells the rights that were found here.
  */
-const writing =
+const makeWrite =
   (call: Call, acting: Acting): Ctx['write'] =>
   async (work, { revokes = [] } = {}) => {
     const { app, spec, idempotent } = call;
-    const act = (tx: Tx) => withoutReachingOut(tx, () => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx)));
+    const act = (tx: Tx) => withoutReachingOut(tx, () => (idempotent ? withIdempotency(tx, idempotent, spec, () => work(tx)) : work(tx)));
     const { principal } = acting;
     if (!principal) return app.db.write(act);
     if (!revokes.length && principal.isLikelyUnchanged()) {
       try {
-        return await app.db.write((tx) => actMeanwhile(tx, principal, act));
+        return await app.db.write((tx) => actWhileReloading(tx, principal, act));
       } catch (error) {
         if (!(error instanceof RightsChanged)) throw error;
       }
@@ -126,14 +128,15 @@ const writing =
     });
   };
 
-/** What was done so far followed from rights that are over: it is undone. */
+/** The rights changed after the work began: the transaction is rolled back. */
 class RightsChanged extends Error {}
 
 /**
- * Does the work while the rights are read again, which nearly always are as they were: so that this costs no round trip. Its statements follow
- * the reading, and none is answered before it: when the rights have changed, nothing was learnt, and all is undone.
+ * Runs the work while the rights are read again, which saves a round trip: they nearly always are unchanged. Its statements follow the read
+ * on the same connection, and no result is returned before the read is. When the rights have changed, the work has learnt nothing and is
+ * rolled back.
  */
-async function actMeanwhile<T>(tx: Tx, principal: Principal, act: (tx: Tx) => Promise<T>): Promise<T> {
+async function actWhileReloading<T>(tx: Tx, principal: Principal, act: (tx: Tx) => Promise<T>): Promise<T> {
   const unchanged = reloadShared(tx, principal).then((found) => {
     if (found !== principal) throw new RightsChanged();
   });
@@ -147,11 +150,11 @@ async function actMeanwhile<T>(tx: Tx, principal: Principal, act: (tx: Tx) => Pr
   try {
     return await act({ ...tx, query });
   } finally {
-    await unchanged; // before any refusal: that may follow from what does not hold any more
+    await unchanged; // before any refusal: that may be based on rights that are revoked
   }
 }
 
-/** Refuses as the guard would have done, had the request come now. */
+/** Refuses as if the request came now. */
 function admitAgain(spec: Op, principal: Principal | undefined) {
   if (isOpen(spec)) return;
   if (!principal) throw unknownToken(spec);
@@ -159,7 +162,7 @@ function admitAgain(spec: Op, principal: Principal | undefined) {
   if (spec.permission !== 'none') authorize(spec, principal);
 }
 
-/** An operation that anybody may call. */
+/** A public operation. */
 export const isOpen = (spec: Op) => spec.permission === 'none' && !spec.credential;
 
 export const unauthenticated = (spec: Op, why: string) =>
@@ -176,13 +179,13 @@ export const lacking = (permission: Permission, where = '') =>
     `this needs the permission ${permission}${where}; ask an owner or admin of the organization for a role that holds it`,
   );
 
-/** Said before anything of the request is read: of a service that is switched off nothing shows, not even what it would take. */
+/** Checked before the request is read: a service that is switched off reveals nothing, not even what it would accept. */
 export function requireEntitlement(spec: Op, principal: Principal) {
   if (spec.entitlement && !principal.entitlements.has(spec.entitlement))
     throw new Refusal(403, 'not_entitled', `${spec.area.label} is not enabled for this organization; ask the operator to enable it`);
 }
 
-/** Permission before anything is looked up: a caller without the atom learns nothing of what exists. */
+/** The permission is checked before any lookup: a caller without it learns nothing about what exists. */
 export function authorize(spec: Op, principal: Principal) {
   if (spec.personal && principal.scopes.length) {
     throw new Refusal(

@@ -17,7 +17,7 @@ export function lastRequests(app: App, everyMs = 5_000): LastRequests {
     seen = new Set();
     const write = app.db.write(async (tx) => {
       const found = await touchTokens(tx, ids);
-      // Those that were locked are left for the next time.
+      // Locked tokens are written at the next flush.
       for (const { id, written } of found) if (!written) seen.add(id);
       const owners = found.filter((token) => token.written);
       for (const topic of new Set(owners.map((o) => topics.tokensOf(o.org_id, o.user_id)))) await app.caches.drop(tx, topic);

@@ -14,18 +14,18 @@ export interface Input<S extends OpSpec> {
 /** `Own`: the running state of its area, as `open` makes it. */
 export interface Operation<Own = never> {
   spec: Op;
-  // Each handler is checked against its own spec where it is written; here they stand side by side.
+  // Each handler is checked against its own spec where it is written; here their types are erased.
   handle: (input: { ctx: never; params: never; query: never; body: never }, own: Own) => Promise<AnyAnswer>;
   remember?: Remember;
   unreadable?: Unreadable;
-  /** Somebody in need asks for it: it waits for nothing else that its organization does, nor rests however much that is, unless it comes in a flood. */
+  /** An urgent operation: it does not wait for other work of its organization and is not throttled, unless it comes in a flood. */
   isUrgent?: boolean;
 }
 
 /** Keeps the answer of a GET in memory, for this caller and URL, until one of the topics is dropped: 0 SQL while nothing changes. */
 export type Remember = (principal: Principal) => string[];
 
-/** Told of a body of somebody known that could not even be read, and why: for senders who do not look at answers. */
+/** Called with the reason when the body of a known sender cannot be read: for senders that ignore answers. */
 export type Unreadable = (app: App, principal: Principal, why: string) => Promise<unknown>;
 
 export interface AnyAnswer {
@@ -46,7 +46,7 @@ export const operation = <S extends OpSpec, Own = unknown>(
   ...options,
 });
 
-/** A text that is written while it is read: one that is large keeps nobody waiting. Only for operations that `produce` a text. */
+/** A streamed text: a large one does not block other requests. Only for operations that `produce` a text. */
 export const okInPieces = (body: Readable) => ({ status: 200 as const, body: body as unknown as string });
 
 export const ok = <B>(body: B) => ({ status: 200 as const, body });

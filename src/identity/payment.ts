@@ -10,7 +10,7 @@ export interface Payment {
   setBillingEmail(org: { id: string; slug: string }, email: string): Promise<void>;
 }
 
-/** No provider: what the operator says with `quarterdeck admin payment` holds; active unless told otherwise. */
+/** Without a provider: the operator decides with `quarterdeck admin payment`; active by default. */
 export const noPayment: Payment = {
   active: (db, org) => db.read((tx) => isPaymentActive(tx, org.id)),
   setBillingEmail: async () => {},
@@ -30,7 +30,7 @@ export function httpPayment(url: string): Payment {
       });
       if (answer.ok || answer.status === 409) return answer;
     } catch {
-      // told below, the same way as an answer that makes no sense
+      // handled below, like an answer that makes no sense
     }
     return away();
   };

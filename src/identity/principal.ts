@@ -6,14 +6,14 @@ import type { CustomRoles, Grants, RoleUse } from './rules/grants.ts';
 import { shareInOrder } from './store/rights-locks.ts';
 import { hashText, type Kind, kindOf } from './token-format.ts';
 
-/** A well-formed key: what kind it is of, its hash, and under which name it is remembered. */
+/** A well-formed key: its kind, its hash, and its key in the cache. */
 export interface Presented {
   kind: Kind;
   hash: string;
-  place: string;
+  cacheKey: string;
 }
 
-const presentedAs = (kind: Kind, hash: string): Presented => ({ kind, hash, place: `${kind} ${hash}` });
+const presentedAs = (kind: Kind, hash: string): Presented => ({ kind, hash, cacheKey: `${kind} ${hash}` });
 
 /** Undefined for a malformed key. */
 export function recognize(key: string): Presented | undefined {
@@ -27,37 +27,37 @@ export interface User {
   name: string;
 }
 
-/** Who is asking: a live credential, the organization it acts in, and what it may do. */
+/** The caller: a live credential, the organization it acts in, and what it may do. */
 export interface Principal {
   kind: Kind;
   /** The credential's own id. */
   id: string;
   org: { id: string; slug: string };
   entitlements: ReadonlySet<Entitlement>;
-  /** Whose token it is; keys of machines (alert sources, send keys, scrapers) belong to nobody. */
+  /** The owner of a personal token; absent for keys of machines (alert sources, send keys, scrapers). */
   user?: User;
   grants: Grants;
   /** What the credential was narrowed to, for minting within it. Empty: not narrowed. */
   scopes: readonly (readonly RoleUse[])[];
   customRoles: CustomRoles;
-  /** What the credential's own area keeps with it. */
+  /** Data of the credential's own area. */
   access?: unknown;
-  /** What its rights hang on. */
+  /** The topics that its rights depend on. */
   topics: readonly string[];
   /** The locks of these, in order: a transaction that acts for it shares them. See rights-lock.ts. */
   locks: readonly string[];
   /** Begins a transaction: shares these locks, then reads the rights again. Undefined: they are gone. */
   reload(tx: Tx, locks: readonly string[]): Promise<Principal | undefined>;
-  /** Whether that will give this very principal, unless something changed that is not known here yet. */
+  /** Whether `reload` will return this very principal, unless a change has not been heard of yet. */
   isLikelyUnchanged(): boolean;
-  /** Aborted when the credential, or anything its rights follow from, may have changed: ask again, or let go. */
+  /** Aborted when the credential or its rights may have changed: look the principal up again, or stop. */
   signal: AbortSignal;
 }
 
-/** What a loader finds behind a hash. Without a principal: known, but switched off. */
+/** What a loader finds for a hash. Without a principal: the credential is known, but disabled. */
 export interface Loaded {
   principal: Omit<Principal, 'signal' | 'kind' | 'topics' | 'locks' | 'reload' | 'isLikelyUnchanged'> | undefined;
-  /** Shares locks, then tells whether another look would find the same: where that costs less than to look. */
+  /** Takes shared locks, then tells whether a reload would find the same: for loaders where that is cheaper than a reload. */
   shareUnchanged?: (tx: Tx, locks: readonly string[]) => Promise<boolean>;
   /** How long it stays valid by the product's clock. */
   ttlMs: number;
@@ -66,42 +66,44 @@ export interface Loaded {
 
 export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
 
-/** Stands before the database: makes the lookup, or refuses. `secret`, the key's kind and hash, tells it from all others. */
+/** Called before a lookup in the database: runs or refuses it. `secret`, the key's kind and hash, identifies the key. */
 export type Ask = (secret: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
 
 export interface Principals {
-  /** Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for one of which nothing is remembered.
-   *  `presented`: the same key, if it was recognized before. */
+  /**
+   * Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for a key that is not cached. `presented`: the
+   * same key, if it was recognized before.
+   */
   find(key: string, accept: ReadonlySet<Kind>, ask?: Ask, presented?: Presented): Principal | undefined | Promise<Principal | undefined>;
   /** For a credential that was presented before and is now known by its hash alone, such as inside a signed bearer token. */
   findByHash(kind: Kind, hash: Buffer, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
 }
 
-interface Remembered {
+interface CachedPrincipal {
   kind: Kind;
-  /** Of the key it was loaded for. Rights are believed only if it is the one that was presented, whatever a cache answers. */
+  /** The hash of the key it was loaded for. The principal is used only if this is the presented one, whatever the cache returns. */
   hash: string;
   principal: Principal | null;
   abort: AbortController;
 }
 
-/** Unknown keys are remembered briefly too, so that a scanner with one wrong key does not become SQL. */
+/** Unknown keys are cached briefly too, so that a scanner with one wrong key does not become SQL. */
 const unknownTtlMs = 5_000;
 
 export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<Kind, Loader>>): Principals {
-  const cache = caches.make<Remembered>();
+  const cache = caches.make<CachedPrincipal>();
   cache.onDrop(({ abort }) => abort.abort());
 
   const look = (presented: Presented, ask: Ask | undefined) => {
-    const known = cache.peek(presented.place);
-    return known ? believe(presented, known) : loadOnce(presented, ask);
+    const known = cache.peek(presented.cacheKey);
+    return known ? principalIfSameKey(presented, known) : loadOnce(presented, ask);
   };
   const loadOnce = (presented: Presented, ask: Ask | undefined) => {
-    const { kind, hash, place } = presented;
+    const { kind, hash, cacheKey } = presented;
     const load = loaders[kind];
     if (!load) return undefined;
     const lookup = async () => {
-      const found = await cache.get(place, async () => {
+      const found = await cache.get(cacheKey, async () => {
         const loaded = await db.read((tx) => load(tx, Buffer.from(hash, 'latin1')));
         const abort = new AbortController();
         if (!loaded?.principal || loaded.ttlMs <= 0)
@@ -109,9 +111,9 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
         const principal = asPrincipal(loaded.principal, loaded, { kind, hash, load, signal: abort.signal });
         return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs, tenant: principal.org.id };
       });
-      return believe(presented, found);
+      return principalIfSameKey(presented, found);
     };
-    return ask ? ask(place, lookup) : lookup();
+    return ask ? ask(cacheKey, lookup) : lookup();
   };
 
   return {
@@ -147,21 +149,21 @@ function asPrincipal(found: NonNullable<Loaded['principal']>, loaded: Loaded, so
       return last.is;
     },
   };
-  /** What was found last, and how to tell whether it still holds. */
+  /** The newest principal, and how to tell whether it still holds. */
   let last = { shareUnchanged: loaded.shareUnchanged, is: principal };
   return principal;
 }
 
-const believe = ({ kind, hash }: Presented, found: Remembered | undefined): Principal | undefined =>
+const principalIfSameKey = ({ kind, hash }: Presented, found: CachedPrincipal | undefined): Principal | undefined =>
   (found?.hash === hash && found.kind === kind && found.principal) || undefined;
 
-/** What a principal's rights hang on; changing one of these drops it everywhere. */
+/** What a principal's rights depend on; a change of one of these drops it from all caches. */
 export const topics = {
   user: (orgId: string, userId: string) => `user ${orgId} ${userId}`,
   org: (orgId: string) => `org ${orgId}`,
   /** The organization's custom roles, which only people's rights follow from. */
   roles: (orgId: string) => `roles ${orgId}`,
   credential: (id: string) => `credential ${id}`,
-  /** The list of somebody's tokens, which no right follows from. */
+  /** The list of a member's tokens, which no right depends on. */
   tokensOf: (orgId: string, userId: string) => `tokens ${orgId} ${userId}`,
 };

@@ -17,7 +17,7 @@ export interface Verdict {
 export interface RateLimit {
   perMinute: number;
   take(subject: string): Verdict;
-  /** One that was taken for nothing. */
+  /** Returns one taken token. */
   giveBack(subject: string): void;
   /** How many fit now, without taking one. */
   left(subject: string): number;
@@ -25,7 +25,7 @@ export interface RateLimit {
   wait(subject: string): number;
 }
 
-/** `burst`: how many may come at once after a rest; by default as many as in a minute. */
+/** `burst`: the bucket's size; by default the rate per minute. */
 export function rateLimit(perMinute: number, monotonic: () => number = () => performance.now(), burst = perMinute): RateLimit {
   const buckets = new LRUCache<string, Bucket>(boundedTo(100_000));
   const perMs = perMinute / 60_000;

@@ -2,7 +2,7 @@ import type { Permission } from '../../contract/permissions.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import type { Visible } from '../kernel/sql.ts';
 
-/** Something a role can be narrowed to. */
+/** A resource that a role can be narrowed to. */
 export interface Resource {
   service: string;
   id: string;
@@ -12,7 +12,7 @@ export interface Resource {
 /** Live resources of an organization that scopes can name, as their area lists them. */
 export interface ResourceSource {
   service: string;
-  /** What a caller needs to see them. */
+  /** The permission that a caller needs to see them. */
   permission: Permission;
   list(tx: Tx, org: string, visible: Visible): Promise<{ id: string; name: string }[]>;
 }

@@ -24,20 +24,20 @@ export interface WantedLocks {
 /** The first statement of a transaction. `org` is part of the key: a caller who names another tenant's credential locks nothing of theirs. */
 export async function lockRights(tx: Tx, org: string, { shares = [], revokes = [] }: WantedLocks): Promise<void> {
   const locks = new Map<bigint, RightsLock>();
-  for (const topic of lockedOf(shares)) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: false });
+  for (const topic of lockedTopics(shares)) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: false });
   for (const topic of revokes) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: true });
   await lockInOrder(tx, inOrder([...locks.values()]));
 }
 
-/** The locks that a transaction shares which acts for a principal of these topics, in order, as PostgreSQL writes numbers. */
+/** The lock keys that a transaction shares when it acts for a principal of these topics, sorted, as PostgreSQL writes numbers. */
 export const sharedLocks = (org: string, topics: readonly string[]): string[] =>
-  inOrder([...new Set(lockedOf(topics).map((topic) => keyOf(org, topic)))].map((key) => ({ key, exclusive: false }))).map(({ key }) =>
+  inOrder([...new Set(lockedTopics(topics).map((topic) => keyOf(org, topic)))].map((key) => ({ key, exclusive: false }))).map(({ key }) =>
     String(key),
   );
 
 /**
- * For a transaction that acts for credentials of several tenants at once: it waits for none of them, or a tenant's revocation would hold up
- * the others. Tells of each whether its locks are shared now; the rights of the others are being changed at this moment.
+ * For a transaction that acts for credentials of several tenants at once. It waits for no lock: a tenant's revocation would delay the other
+ * tenants. Returns for each whether its locks are shared now; the rights of the others are being changed.
  */
 export async function tryShareRights(tx: Tx, all: readonly { org: string; topics: readonly string[] }[]): Promise<boolean[]> {
   const keysOf = all.map(({ org, topics }) => topics.map((topic) => keyOf(org, topic)));
@@ -45,7 +45,7 @@ export async function tryShareRights(tx: Tx, all: readonly { org: string; topics
   return keysOf.map((keys) => !keys.some((key) => missed.has(key)));
 }
 
-/** The keys of these topics' locks, as PostgreSQL writes numbers: for a statement that tries them itself. */
+/** The lock keys of these topics, as PostgreSQL writes numbers: for a statement that tries them itself. */
 export const lockKeys = (org: string, topics: readonly string[]): string[] => topics.map((topic) => String(keyOf(org, topic)));
 
 /** Shares the locks of one principal and reads its rights again. For a transaction that begins with it; the statements after it may be
@@ -72,15 +72,15 @@ async function checkRevoking(tx: Tx, org: string, topic: string): Promise<void> 
 }
 
 /**
- * A principal may also be dropped for what it reaches, of which there can be thousands: these have no locks, and at most 12 are left. Whoever
- * changes what all of an organization may do locks the topic of its roles as well, so people share that one alone.
+ * A principal may also depend on the topics of its resources, of which there can be thousands. Those have no locks, so at most 12 are left.
+ * A change of the whole organization's rights locks the topic of its roles as well, so members share that topic alone.
  */
-function lockedOf(topics: readonly string[]): string[] {
+function lockedTopics(topics: readonly string[]): string[] {
   const isPerson = topics.some((topic) => topic.startsWith('roles '));
   return topics.filter((topic) => (isPerson ? /^(credential|user|roles) / : /^(credential|user|org) /).test(topic));
 }
 
-/** Of the topics that were locked lately: a busy mail door asks for the same ones with every batch. */
+/** Caches keys of recently locked topics: a busy SMTP listener locks the same ones with every batch. */
 const knownKeys = new LRUCache<string, bigint>({ max: 10_000 });
 
 function keyOf(org: string, topic: string): bigint {

@@ -4,7 +4,7 @@ import { type Loaded, type Loader, topics } from './principal.ts';
 import { type Grants, grantsOf, narrow, type RoleUse } from './rules/grants.ts';
 import { findRights, type PrincipalRow, principalByHash, principalByToken, shareUnmoved } from './store/principals.ts';
 
-/** What a member may do now, for credentials that act for a person without being one of their tokens. Undefined: no member any more. */
+/** A member's current rights, for credentials that act for a person without being a token. Undefined: no longer a member. */
 export async function rightsOf(tx: Tx, org: string, user: string): Promise<Grants | undefined> {
   const found = await findRights(tx, org, user);
   return found && memberGrants(found);
@@ -13,7 +13,7 @@ export async function rightsOf(tx: Tx, org: string, user: string): Promise<Grant
 /** Behind a personal token. */
 export const loadToken: Loader = async (tx, hash) => loaded(await principalByHash(tx, hash));
 
-/** For what a token minted, and which never exceeds it. Undefined: revoked. */
+/** For credentials that a token minted and that never exceed it. Undefined: the token is revoked. */
 export const loadTokenById = async (tx: Tx, org: string, id: string): Promise<Loaded | undefined> =>
   loaded(await principalByToken(tx, org, id));
 
@@ -47,5 +47,5 @@ function loaded(found: PrincipalRow | undefined): Loaded | undefined {
   };
 }
 
-/** A line repeats itself: what a token was minted within is mostly what its minter was narrowed to. */
+/** Scopes in a lineage repeat: a token mostly has the scope of its minter. */
 const distinct = (scopes: RoleUse[][]): RoleUse[][] => [...new Map(scopes.map((s) => [JSON.stringify(s), s])).values()];

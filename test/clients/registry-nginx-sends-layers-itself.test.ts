@@ -55,7 +55,7 @@ async function startNginx(t: TestContext, upstream: string, blobs: string): Prom
   return url;
 }
 
-test('nginx in front sends layers itself, whole and in part, to those who may pull and to nobody else', {
+test('nginx in front sends layers itself, whole and in part, to clients that may pull and to no others', {
   skip: lacking('nginx'),
 }, async (t) => {
   const { owner, url, dataDir } = await quarterdeck(t, {

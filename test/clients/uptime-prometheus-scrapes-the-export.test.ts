@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { desk, made, monitor } from '../../src/areas/uptime/test/desk.ts';
+import { desk, made, monitor } from '../../src/areas/uptime/test/agent-context.ts';
 import { run } from '../../src/kernel/db/index.ts';
 import { freePort } from '../harness/free-port.ts';
 import { caller, type Quarterdeck } from '../harness/index.ts';

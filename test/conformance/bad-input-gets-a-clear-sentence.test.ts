@@ -146,7 +146,7 @@ test('bad input gets a clear sentence', async (t) => {
     assert.equal((await send(fine[0]!)).text, '');
   });
 
-  await t.test("another organization's thing and nothing are told apart by nobody", async () => {
+  await t.test("another organization's thing cannot be told from nothing", async () => {
     const [unknown, foreign] = await Promise.all(
       ['svc_00000000000000000000000000', theirs].map((id) => qd.owner.delete(`/uptime/services/${id}`)),
     );

@@ -68,7 +68,7 @@ for (const roles of ['api', 'registry'])
     assert.equal(answer.headers.connection, 'close');
   });
 
-test('whoever is refused and does not close is cut off after a while', { timeout: 60_000 }, async (t) => {
+test('a refused client that does not close is cut off after a while', { timeout: 60_000 }, async (t) => {
   const { url } = await quarterdeck(t);
   const waits: (() => void)[] = [];
   const real = globalThis.setTimeout;

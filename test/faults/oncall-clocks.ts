@@ -7,8 +7,8 @@ const rounds = Number(process.env.QUARTERDECK_FAULT_ROUNDS ?? 5_000);
 
 test('shifts are contiguous, in order and none is lost, over a year of daylight saving in every zone', () => followEachOther(rounds));
 
-test('whoever is on call at an instant is who the list of shifts names', () => agreeWithTheList(rounds));
+test('the person on call at an instant is the one that the list of shifts names', () => agreeWithTheList(rounds));
 
-test('a new handoff or zone keeps the shift of whoever has it', () => keepTheShift(rounds));
+test('a new handoff or zone keeps the current shift', () => keepTheShift(rounds));
 
 test('any handoff, any overrides, around any change of any clock', () => surviveAnyChange(rounds));

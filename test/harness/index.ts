@@ -66,7 +66,7 @@ export interface Options {
 }
 
 /** Most statements of a test end sooner than another connection is opened and has planned them anew. */
-const patienceMs = 50;
+const poolGrowthDelayMs = 50;
 
 /** A whole server on a database of its own: real HTTP, real PostgreSQL, every row and answer held against its schema. */
 export async function quarterdeck(t: TestContext, options: Options = {}): Promise<Quarterdeck> {
@@ -83,7 +83,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
     log,
     areas,
     database: { connection, direct: connection, embedded: true, isMigrated: Boolean(made), stop: async () => {} },
-    patienceMs,
+    poolGrowthDelayMs,
     strict: true,
   });
   const stop = once(async () => {

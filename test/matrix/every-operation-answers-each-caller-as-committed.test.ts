@@ -17,7 +17,7 @@ test('every operation answers each caller as the committed matrix says', async (
   for (const area of servedAreas().filter((a) => !only || a.name === only)) {
     await t.test(area.name, async (t) => {
       const rows = await computeMatrix(world, area.operations().flatMap(plansOf));
-      await t.test('nobody reads a word of another organization', () => refuseLeaks(world, rows));
+      await t.test('no caller reads a word of another organization', () => refuseLeaks(world, rows));
       await t.test("the unknown and another organization's look the same", () => refuseTells(rows));
       await t.test('strangers are refused', () => refuseStrangers(rows));
       await compare(area.name, render(rows));

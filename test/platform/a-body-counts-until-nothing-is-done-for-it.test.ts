@@ -9,7 +9,7 @@ const many = 3;
 const bytes = 1_000_000;
 
 for (const path of ['/api/v1/email/send', '/resend/emails'])
-  test(`whoever leaves while their body waits for its turn makes no room for another one (${path})`, async (t) => {
+  test(`a client that leaves while its body is queued frees no memory for another one (${path})`, async (t) => {
     const qd = await quarterdeck(t);
     const { heavy, bodies } = qd.app;
     const { secret } = await sendingKey(qd);

@@ -20,7 +20,7 @@ test('a data directory with foreign files is refused with a sentence, and nothin
   assert.equal((await readdir(dataDir)).length, 4);
 });
 
-test('what a file system or the operator puts there is in nobody’s way', async (t) => {
+test('files that a file system or the operator puts there are no obstacle', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'qdd-'));
   await mkdir(join(dataDir, 'lost+found'));
   for (const name of ['.gitkeep', 'quarterdeck.toml', 'tls.pem']) await writeFile(join(dataDir, name), '');

@@ -4,7 +4,7 @@ import { isFull } from '../../src/boot/probes.ts';
 import { run } from '../../src/kernel/db/index.ts';
 import { quarterdeck } from '../harness/index.ts';
 
-test('whoever writes to a full disk is told so, and so is whoever asks whether we are ready', async (t) => {
+test('a write to a full disk says so, and so does the readiness probe', async (t) => {
   const { app, owner, url } = await quarterdeck(t);
   const ready = async () => {
     const answer = await fetch(`${url}/readyz`);

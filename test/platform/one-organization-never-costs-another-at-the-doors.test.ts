@@ -51,7 +51,7 @@ test('a body of very many short names is refused for their number, before anybod
   assert.deepEqual([nested.status, nested.body.error], [400, 'the body is nested too deeply']);
 });
 
-test('without a login a few KiB are read, and bodies that nobody can use count by address', async (t) => {
+test('without a login a few KiB are read, and unusable bodies count by address', async (t) => {
   const qd = await quarterdeck(t);
   const path = '/organization/invitations/accept';
   const large = await qd.anonymous.post(path, { token: 'x'.repeat(10_000) });
@@ -93,7 +93,7 @@ test('bodies without a login leave room for those with one, from however many ad
   assert.ok(bodies.open({ address: '203.0.113.1' }).reserve(65_536));
 });
 
-test('nobody rests for the sake of somebody without a login: the event loop’s time is counted for organizations alone', async (t) => {
+test('no organization is throttled for a caller without a login: the event loop’s time is counted for organizations alone', async (t) => {
   const qd = await quarterdeck(t);
   const { throttle: share } = qd.app.watch;
   const spent = new Set<string>();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { freePort } from '../harness/free-port.ts';
 import { quarterdeck } from '../harness/index.ts';
 
-test('the numbers are shown to whoever has their token, or at an address of their own', async (t) => {
+test('the numbers are shown to a caller with their token, or at an address of their own', async (t) => {
   const port = await freePort();
   const env = { QUARTERDECK_METRICS_TOKEN: 'numbers', QUARTERDECK_METRICS_LISTEN: `127.0.0.1:${port}` };
   const { url, owner, anonymous } = await quarterdeck(t, { env });

@@ -9,7 +9,7 @@ import { authenticate, type KeyRing, keyFile, readKeys } from '../../kernel/secr
 import type { Storage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
 import { appliedMigrations } from '../release.ts';
-import { findGuestTables, quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
+import { findForeignTables, quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
 import { connectFor } from './connection.ts';
 import { copyBlobs, listBlobs } from './copy-blobs.ts';
 import { copyTables } from './copy-tables.ts';
@@ -65,11 +65,11 @@ async function copyRows(client: pg.Client, { connection, areas, storage, warn = 
   );
   const { snapshot, postgres, at } = rows[0]!;
   const schemas = migrationsOf(areas).map((m) => m.schema);
-  const guests = await findGuestTables(client, areas);
+  const guests = await findForeignTables(client, areas);
   if (guests.odd.length > 0) warn(sayOdd(guests.odd));
   const tables = await tablesOf(client, schemas, guests.tables);
   const migrations = [...(await appliedMigrations(client))].map(([id, checksum]) => ({ id, checksum }));
-  await holdShape(client, connection, tables, migrations.length);
+  await lockShape(client, connection, tables, migrations.length);
   const copied = await copyTables(connection, snapshot, tables, directory);
   const sequences = await sequencesOf(client, schemas, guests.tables);
   if (storage) await listBlobs(client, areas, directory);
@@ -81,7 +81,7 @@ const sayOdd = (odd: readonly string[]): string =>
   `${odd.slice(0, 10).join(', ')}${odd.length > 10 ? ` and ${odd.length - 10} more` : ''} in the schemas of clusters are nothing that a cluster’s store makes, and are not in the backup; look at who has the cluster`;
 
 /** A migration must not change a table between the snapshot and its COPY: from here on it waits, and before here it is noticed. */
-async function holdShape(client: pg.Client, connection: Connection, tables: Table[], known: number) {
+async function lockShape(client: pg.Client, connection: Connection, tables: Table[], known: number) {
   await client
     .query(`lock table ${tables.map(quoted).join(', ')} in access share mode`)
     .catch(goneMeanwhile)

@@ -6,7 +6,7 @@ export interface Table {
   schema: string;
   name: string;
   /** It is cut into parts, or may be. */
-  isParted: boolean;
+  isPartitioned: boolean;
   /** Those that hold values of their own; generated ones come by themselves. */
   columns: string[];
   /** Where its rows lie, if it is cut into parts; they are copied through it. */
@@ -23,9 +23,9 @@ export const quoted = ({ schema, name }: { schema: string; name: string }) => `"
 const notCopied = new Set(['kernel.migration', 'kernel.clock']);
 
 /** Every table of these schemas that a backup holds, those that others refer to first. */
-export async function tablesOf(client: pg.Client, schemas: readonly string[], guests: readonly GuestTable[] = []): Promise<Table[]> {
+export async function tablesOf(client: pg.Client, schemas: readonly string[], guests: readonly ForeignTable[] = []): Promise<Table[]> {
   const { rows } = await client.query<Table & { deep: boolean }>(
-    `select n.nspname as schema, c.relname as name, pg_table_size(c.oid) as bytes, c.relkind = 'p' as "isParted",
+    `select n.nspname as schema, c.relname as name, pg_table_size(c.oid) as bytes, c.relkind = 'p' as "isPartitioned",
             array(select a.attname::text from pg_attribute a
                    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
             (select coalesce(jsonb_agg(jsonb_build_object('name', p.relname, 'bound', pg_get_expr(p.relpartbound, p.oid)) order by p.relname), '[]')
@@ -64,7 +64,7 @@ function inOrder(tables: Table[]): Table[] {
 const patternsOf = (areas: readonly AnyArea[]) => areas.flatMap(({ guests }) => (guests ? [guests.pattern] : []));
 
 /** Schemas of other programs, which areas vouch for, that are there now. */
-export async function guestSchemas(client: pg.Client, areas: readonly AnyArea[]): Promise<string[]> {
+export async function foreignSchemas(client: pg.Client, areas: readonly AnyArea[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     'select nspname::text as name from pg_namespace where nspname ~ any($1::text[]) order by 1',
     [patternsOf(areas)],
@@ -73,17 +73,17 @@ export async function guestSchemas(client: pg.Client, areas: readonly AnyArea[])
 }
 
 /** A guest's own table, and the sequence that numbers its rows. */
-export interface GuestTable {
+export interface ForeignTable {
   schema: string;
   name: string;
   sequence: string;
 }
 
 /**
- * The tables of guests that a backup holds, and what else stands in their schemas. Whoever keeps a schema may put there what they like: only the
- * table that the area vouches for is read, and only in the shape in which a restore can make it again.
+ * The tables in foreign schemas that a backup holds, and other objects in those schemas. The owner of such a schema may create any object
+ * there: only the table that the area vouches for is read, and only in the shape that a restore can make again.
  */
-export async function findGuestTables(client: pg.Client, areas: readonly AnyArea[]): Promise<{ tables: GuestTable[]; odd: string[] }> {
+export async function findForeignTables(client: pg.Client, areas: readonly AnyArea[]): Promise<{ tables: ForeignTable[]; odd: string[] }> {
   const { rows } = await client.query<{ schema: string; name: string; kind: string; columns: Record<string, string>; keys: string[] }>(
     `select n.nspname::text as schema, c.relname::text as name, case when c.relispartition then 'part' else c.relkind::text end as kind,
             (select coalesce(jsonb_object_agg(a.attname, case when a.attgenerated = '' then format_type(a.atttypid, null) end), '{}')
@@ -95,7 +95,7 @@ export async function findGuestTables(client: pg.Client, areas: readonly AnyArea
       order by 1, 2 limit 100000`,
     [patternsOf(areas)],
   );
-  const tables: GuestTable[] = [];
+  const tables: ForeignTable[] = [];
   const odd: string[] = [];
   for (const { schema, name, kind, columns, keys } of rows) {
     const { table } = areas.find(({ guests }) => guests && new RegExp(guests.pattern).test(schema))!.guests!;
@@ -108,7 +108,7 @@ export async function findGuestTables(client: pg.Client, areas: readonly AnyArea
 }
 
 /** A sequence is outside every snapshot and only grows: read after the snapshot, it is past whatever the rows hold. */
-export async function sequencesOf(client: pg.Client, schemas: readonly string[], guests: readonly GuestTable[]) {
+export async function sequencesOf(client: pg.Client, schemas: readonly string[], guests: readonly ForeignTable[]) {
   const { rows } = await client.query<{ schema: string; name: string; last: string | null }>(
     `select schemaname as schema, sequencename as name, last_value::text as last from pg_sequences
       where schemaname = any($1::text[])

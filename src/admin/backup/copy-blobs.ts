@@ -12,17 +12,17 @@ import { checkKey } from '../../kernel/storage/keys.ts';
 import { type Written, writeHashed } from './files.ts';
 import { blobFile, blobList } from './manifest.ts';
 
-const spool = 'blobs.keys';
+const keyList = 'blobs.keys';
 
 /** While the snapshot lasts only the keys are written down; the objects may take hours, and nothing should wait for vacuum that long. */
 export async function listBlobs(client: pg.Client, areas: readonly Pick<AnyArea, 'stored'>[], directory: string): Promise<void> {
   async function* keys() {
     for (const area of areas) for await (const key of area.stored?.(txOn(client)) ?? []) yield `${checkKey(key)}\n`;
   }
-  await pipeline(keys, createWriteStream(join(directory, spool), { flags: 'wx', mode: 0o600 }));
+  await pipeline(keys, createWriteStream(join(directory, keyList), { flags: 'wx', mode: 0o600 }));
 }
 
-const width = 4;
+const maxConcurrentCopies = 4;
 
 export interface Blobs extends Written {
   count: number;
@@ -47,11 +47,11 @@ export async function copyBlobs(storage: Storage, directory: string, { allowMiss
   async function* lines() {
     const running: { key: string; copying: Promise<Copied> }[] = [];
     try {
-      for await (const key of linesOf(join(directory, spool))) {
+      for await (const key of linesOf(join(directory, keyList))) {
         const copying = copyBlob(storage, key, directory);
         copying.catch(() => {}); // met when its turn comes
         running.push({ key, copying });
-        if (running.length >= width) {
+        if (running.length >= maxConcurrentCopies) {
           const first = running.shift()!;
           yield* line(first.key, await first.copying);
         }
@@ -62,7 +62,7 @@ export async function copyBlobs(storage: Storage, directory: string, { allowMiss
     }
   }
   const { lines: _, ...list } = await writeHashed(join(directory, blobList), lines());
-  await rm(join(directory, spool));
+  await rm(join(directory, keyList));
   return { ...found, ...list };
 }
 

@@ -8,7 +8,7 @@ import { connectFor } from './connection.ts';
 import { writeHashed } from './files.ts';
 import { type TableFile, tableFile } from './manifest.ts';
 
-const width = 2;
+const maxConcurrentCopies = 2;
 
 /** All tables as one snapshot sees them, the largest first, two at a time on connections of their own. */
 export async function copyTables(
@@ -33,7 +33,7 @@ export async function copyTables(
     queue.length = 0;
     throw error;
   };
-  const lanes = await Promise.allSettled(Array.from({ length: width }, () => lane().catch(giveUp)));
+  const lanes = await Promise.allSettled(Array.from({ length: maxConcurrentCopies }, () => lane().catch(giveUp)));
   await Promise.all(clients.map((client) => client.end().catch(() => {})));
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
   return tables.map((table) => copied.get(table)!);
@@ -43,10 +43,10 @@ async function copyTable(client: pg.Client, table: Table, directory: string): Pr
   const { schema, name, columns, partitions } = table;
   const listed = columns.map((c) => `"${c}"`).join(', ');
   // A table alone is copied without a plan: nothing that a guest has hung on its own, such as the condition of an index, is worked out by us.
-  const what = table.isParted ? `(select ${listed} from ${quoted(table)})` : `${quoted(table)} (${listed})`;
+  const what = table.isPartitioned ? `(select ${listed} from ${quoted(table)})` : `${quoted(table)} (${listed})`;
   const source = client.query(copyTo(`copy ${what} to stdout`));
   // In the text format a row is a line: what breaks lines inside of values is escaped.
   const { lines: rows, ...written } = await writeHashed(join(directory, tableFile(table)), source);
-  await client.query('select 1'); // an error after the last row would otherwise be nobody's
+  await client.query('select 1'); // an error after the last row would otherwise go unnoticed
   return { schema, name, columns, partitions, rows, ...written };
 }

@@ -30,7 +30,7 @@ export async function writeHashed(path: string, source: Chunks): Promise<Written
   return { bytes, sha256: hash.digest('hex'), lines };
 }
 
-const mostAtOnce = 1024 * 1024;
+const maxBufferBytes = 1024 * 1024;
 
 /** What stands there now, read again; undefined when nothing does. Most tables are small: for those a stream with its buffers is dear. */
 export async function hashFile(path: string): Promise<Written | undefined> {
@@ -38,7 +38,7 @@ export async function hashFile(path: string): Promise<Written | undefined> {
   let bytes = 0;
   try {
     await using file = await open(path);
-    const buffer = Buffer.allocUnsafe(Math.min((await file.stat()).size + 1, mostAtOnce));
+    const buffer = Buffer.allocUnsafe(Math.min((await file.stat()).size + 1, maxBufferBytes));
     for (;;) {
       const { bytesRead } = await file.read(buffer);
       if (!bytesRead) break;
@@ -53,8 +53,8 @@ export async function hashFile(path: string): Promise<Written | undefined> {
 }
 
 /**
- * Lets `fill` write a directory beside its final name and gives it the name at the end: whoever sees the name sees a whole backup.
- * A killed one leaves its half under a name that tells so, which the next one to the same place takes away.
+ * Lets `fill` write into a temporary directory and renames it at the end: a directory with the final name is always a whole backup. A
+ * killed run leaves a `.partial-` directory, which the next run to the same target removes.
  */
 export async function makeDirectory<T>(target: string, fill: (directory: string) => Promise<T>): Promise<T> {
   const parent = dirname(target);

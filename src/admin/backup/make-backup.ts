@@ -5,13 +5,13 @@ import { audit, operator } from '../../identity/audit.ts';
 import { keyFile, readKeys } from '../../kernel/secrets.ts';
 import { version } from '../../kernel/version.ts';
 import { installation } from '../organization.ts';
-import { bytes, printJson, type Shown } from '../output.ts';
+import { bytes, type OutputOptions, printJson } from '../output.ts';
 import type { Session } from '../session.ts';
 import { backup } from './backup.ts';
 import { type Manifest, rowsIn } from './manifest.ts';
 import { withSegments } from './segments.ts';
 
-interface Wanted extends Shown {
+interface Wanted extends OutputOptions {
   withKey?: true;
   blobs: boolean;
   allowMissing?: true;
@@ -44,7 +44,7 @@ export async function makeBackup({ config, database, db }: Session, directory: s
     console.error(
       `${keyFile(config.data)} is not here, so nothing shows that this backup is as it was made: restoring it takes --unauthenticated`,
     );
-  if (withKey) console.error('it holds secret.key: whoever has this directory can open every secret in it');
+  if (withKey) console.error('it holds secret.key: anyone with this directory can open every secret in it');
   else console.error(`keep a copy of ${keyFile(config.data)} apart from it: without that file its sealed secrets stay closed`);
 }
 

@@ -5,13 +5,13 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 
-// A backup is a directory: manifest.json with its checksum and the mark of whoever holds secret.key, one file a table in PostgreSQL's text format (the same for every major
-// version), the stored objects under their keys, and the key file if it was asked for. Names of files follow from names of tables
-// and keys; the manifest holds no paths that could lead elsewhere.
+// A backup is a directory: manifest.json with its checksum and an HMAC under secret.key, one file per table in PostgreSQL's text format
+// (the same for every major version), the stored objects under their keys, and the key file if requested. File names follow from names of
+// tables and keys; the manifest holds no paths that could lead elsewhere.
 
 export const format = 1;
 
-const Word = Type.String({ pattern: '^[a-z_][a-z0-9_]{0,62}$' });
+const Identifier = Type.String({ pattern: '^[a-z_][a-z0-9_]{0,62}$' });
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Count = Type.Integer({ minimum: 0 });
 const Written = { bytes: Count, sha256: Sha256 };
@@ -23,16 +23,20 @@ const Bound = Type.String({
   pattern: `^(?:DEFAULT|FOR VALUES (?:FROM ${values} TO ${values}|IN ${values}|WITH \\(modulus [0-9]+, remainder [0-9]+\\)))$`,
 });
 
-const Partition = Type.Object({ name: Word, bound: Bound });
+const Partition = Type.Object({ name: Identifier, bound: Bound });
 const Table = Type.Object({
-  schema: Word,
-  name: Word,
-  columns: Type.Array(Word, { minItems: 1 }),
+  schema: Identifier,
+  name: Identifier,
+  columns: Type.Array(Identifier, { minItems: 1 }),
   partitions: Type.Array(Partition),
   rows: Count,
   ...Written,
 });
-const Sequence = Type.Object({ schema: Word, name: Word, last: Type.Union([Type.String({ pattern: '^-?[0-9]{1,19}$' }), Type.Null()]) });
+const Sequence = Type.Object({
+  schema: Identifier,
+  name: Identifier,
+  last: Type.Union([Type.String({ pattern: '^-?[0-9]{1,19}$' }), Type.Null()]),
+});
 
 const Manifest = Type.Object({
   product: Type.Literal('quarterdeck'),

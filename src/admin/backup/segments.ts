@@ -4,8 +4,8 @@ import { openUnstored } from '../../kernel/spool/index.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
 
 /** A machine hands its segments over within a minute; a storage that was away takes a little longer. */
-const patienceMs = 180_000;
-const askEveryMs = 1_000;
+const timeoutMs = 180_000;
+const pollMs = 1_000;
 
 /**
  * With S3, mail of the last minute is a file of the machine that took it in, and not an object yet. Ours are read where they are; another
@@ -13,7 +13,7 @@ const askEveryMs = 1_000;
  */
 export function withSegments(storage: Storage, dataDir: string): Storage {
   const folder = segmentFolder(dataDir);
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   const openEither = async (key: string) => {
     const file = await openUnstored(folder, key);
     if (!file) return storage.open(key);
@@ -27,7 +27,7 @@ export function withSegments(storage: Storage, dataDir: string): Storage {
       for (;;) {
         const opened = await openEither(key);
         if (opened || performance.now() >= until) return opened;
-        await sleep(askEveryMs);
+        await sleep(pollMs);
       }
     },
   };

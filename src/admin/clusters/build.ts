@@ -13,7 +13,7 @@ interface Run {
   args: readonly string[];
 }
 
-/** What it says on standard output; what it says otherwise, whoever waits reads as it comes. */
+/** Returns its standard output; its standard error goes to the terminal. */
 async function runGo({ cwd, args }: Run): Promise<string> {
   const child = spawn('go', [...args], {
     cwd,

@@ -15,8 +15,8 @@ export interface ReleaseFile {
 }
 
 /** Bytes of a program and of a list of checksums; cut while they come, whatever was said of them before. */
-export const largest = { program: 512 * 2 ** 20, checksums: 64 * 2 ** 10 };
-const mostRedirects = 5;
+export const maxBytes = { program: 512 * 2 ** 20, checksums: 64 * 2 ** 10 };
+const maxRedirects = 5;
 
 const refuse = (sentence: string, cause?: unknown): never => {
   throw new Stop(exitCodes.refused, sentence, { cause });
@@ -49,17 +49,17 @@ export async function fetchVerified(guard: Guard, file: ReleaseFile, path: strin
   if (found !== expected.hex) {
     await rm(part, { force: true });
     refuse(
-      `${file.url} does not have its ${expected.algorithm} checksum (expected ${expected.hex.slice(0, 16)}…, found ${found?.slice(0, 16)}…); nothing was installed: try again, and ask whoever serves it if it stays so`,
+      `${file.url} does not have its ${expected.algorithm} checksum (expected ${expected.hex.slice(0, 16)}…, found ${found?.slice(0, 16)}…); nothing was installed: try again, and ask the operator of that server if it stays so`,
     );
   }
   await rename(part, path);
 }
 
-async function ask(guard: Guard, url: string, headers: Record<string, string>, most: number): Promise<GuardResponse> {
+async function ask(guard: Guard, url: string, headers: Record<string, string>, maxBodyBytes: number): Promise<GuardResponse> {
   try {
     return await guard.fetch('releases', url, {
       headers,
-      ...{ maxRedirects: mostRedirects, maxBodyBytes: most, decompress: false },
+      ...{ maxRedirects: maxRedirects, maxBodyBytes, decompress: false },
       timeouts: { totalMs: Number.POSITIVE_INFINITY },
     });
   } catch (error) {
@@ -70,7 +70,7 @@ async function ask(guard: Guard, url: string, headers: Record<string, string>, m
 
 async function readChecksum(guard: Guard, file: ReleaseFile): Promise<{ algorithm: 'sha512' | 'sha256'; hex: string }> {
   for (const { url, algorithm } of file.checksums) {
-    const answer = await ask(guard, url, {}, largest.checksums);
+    const answer = await ask(guard, url, {}, maxBytes.checksums);
     if (answer.status !== 200) {
       answer.cancel();
       if (answer.status === 404) continue;
@@ -103,12 +103,12 @@ const sizeOf = (path: string) =>
   );
 
 const tooLarge = ({ url }: ReleaseFile) =>
-  `${url} has more than ${largest.program / 2 ** 20} MiB, which no program of Kubernetes has; nothing was installed`;
+  `${url} has more than ${maxBytes.program / 2 ** 20} MiB, which no program of Kubernetes has; nothing was installed`;
 
 async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise<void> {
   const have = await sizeOf(part);
-  const most = largest.program - have;
-  const answer = await ask(guard, file.url, have > 0 ? { range: `bytes=${have}-` } : {}, most);
+  const remainingBytes = maxBytes.program - have;
+  const answer = await ask(guard, file.url, have > 0 ? { range: `bytes=${have}-` } : {}, remainingBytes);
   if (answer.status === 416 && have > 0) {
     answer.cancel();
     return; // all of it is there already, or it is another file: its checksum tells
@@ -125,7 +125,7 @@ async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise
     if (answer.status === 404) refuse(`there is no release file ${file.url}, though its checksum is there; use another mirror`);
     refuse(`${file.url} was answered with status ${answer.status}; try again later, or use a mirror`);
   }
-  if (Number(answer.headers['content-length'] ?? 0) > most) {
+  if (Number(answer.headers['content-length'] ?? 0) > remainingBytes) {
     answer.cancel();
     await rm(part, { force: true });
     refuse(tooLarge(file));

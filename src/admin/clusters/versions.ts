@@ -4,11 +4,11 @@ import { binariesDir, countOfVersion, listInstalled } from '../../areas/clusters
 import { audit, operator } from '../../identity/audit.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { installation } from '../organization.ts';
-import { printRows, type Shown } from '../output.ts';
+import { type OutputOptions, printRows } from '../output.ts';
 import { readSettings, type Session } from '../session.ts';
 import { requireReal } from './install.ts';
 
-export async function listVersions(options: Shown): Promise<void> {
+export async function listVersions(options: OutputOptions): Promise<void> {
   const dir = binariesDir(readSettings());
   const whole = new Set((await listInstalled(dir)).map(({ version }) => version));
   const folders = (await readdir(dir).catch(() => [])).filter((name) => /^v\d/.test(name)).sort();

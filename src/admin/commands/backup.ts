@@ -17,7 +17,7 @@ export function backupCommands(admin: Command) {
     .command('restore')
     .description('fill an empty database, embedded or external, from a backup of this release or an older one')
     .argument('<directory>', 'what `quarterdeck admin backup` made')
-    .option('--unauthenticated', 'also a backup that has no manifest.hmac, by which secret.key shows that nobody changed it')
+    .option('--unauthenticated', 'also a backup that has no manifest.hmac, by which secret.key shows that it was not changed')
     .addOption(jsonOption())
     .action(lazily(async () => (await import('../restore/restore-backup.ts')).restoreBackup));
 

@@ -22,9 +22,9 @@ export function slug(text: string): string {
   return text;
 }
 
-export const whole = (least: number, most: number) => (text: string) => {
+export const whole = (min: number, max: number) => (text: string) => {
   const n = Number(text);
-  if (!/^\d+$/.test(text) || n < least || n > most) throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  if (!/^\d+$/.test(text) || n < min || n > max) throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   return n;
 };
 

@@ -14,7 +14,7 @@ export function judgeClusters(figures: readonly ClusterFigure[]): Finding[] {
   if (all === 0) return [ok('clusters', 'there are none')];
   const found: Finding[] = [];
   const unheld = sum((figure) => figure.unheld);
-  if (unheld > 0) found.push(warn('clusters', `${unheld} of ${all} are served by nobody; run a server with the role shard`));
+  if (unheld > 0) found.push(warn('clusters', `${unheld} of ${all} are served by no server; run a server with the role shard`));
   for (const { phase, clusters } of figures)
     if (phase === 'failed' || phase === 'degraded')
       found.push(warn('clusters', `${clusters} are ${phase}; the log of the server that holds them says why, and so does their usage`));
@@ -32,7 +32,7 @@ export const tellUnbounded = ({ why, servers }: { why: string; servers: number }
 export const tellSharing = ({ why, servers }: { why: string; servers: number }): Finding =>
   ok(
     'clusters',
-    `${servers} of the servers with the role shard run the programs of all clusters as one user, so that whoever breaks out of one reaches the others: ${why}`,
+    `${servers} of the servers with the role shard run the programs of all clusters as one user, so that a program that breaks out of one reaches the others: ${why}`,
   );
 
 /** The same of a database that is the operator's: clusters have no roles of their own there. */

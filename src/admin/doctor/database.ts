@@ -56,15 +56,17 @@ export function judgeSettings(s: Settings, { pool, servers, clusters }: { pool: 
       ),
     );
   const needed = Math.max(1, servers) * (pool + besidesPool) + clusters * forCluster;
-  const most = Number(s.max_connections);
-  if (needed > most * 0.9)
+  const maxConnections = Number(s.max_connections);
+  if (needed > maxConnections * 0.9)
     found.push(
       warn(
         'database',
-        `${Math.max(1, servers)} servers${clusters > 0 ? ` and ${clusters} clusters` : ''} may take ${needed} of its ${most} connections; raise max_connections or lower QUARTERDECK_DATABASE_POOL`,
+        `${Math.max(1, servers)} servers${clusters > 0 ? ` and ${clusters} clusters` : ''} may take ${needed} of its ${maxConnections} connections; raise max_connections or lower QUARTERDECK_DATABASE_POOL`,
       ),
     );
-  return found.length ? found : [ok('database', `PostgreSQL ${version} with safe settings; ${needed} of ${most} connections are needed`)];
+  return found.length
+    ? found
+    : [ok('database', `PostgreSQL ${version} with safe settings; ${needed} of ${maxConnections} connections are needed`)];
 }
 
 export async function checkSettings(client: pg.Client, config: Config, counts: { servers: number; clusters: number }): Promise<Finding[]> {

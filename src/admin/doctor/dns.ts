@@ -4,9 +4,9 @@ import type { Config } from '../../kernel/config.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** What a name server says to a name: its addresses, that there are none, or nothing that helps. Undefined: the system's servers. */
-export type Ask = (server: string | undefined, name: string) => Promise<'found' | 'none' | { failure: string }>;
+export type DnsQuery = (server: string | undefined, name: string) => Promise<'found' | 'none' | { failure: string }>;
 
-export const askDns: Ask = async (server, name) => {
+export const askDns: DnsQuery = async (server, name) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 1 });
   try {
     if (server) resolver.setServers([server]);
@@ -21,17 +21,17 @@ export const askDns: Ask = async (server, name) => {
   }
 };
 
-/** Nobody has this name (RFC 6761 6.4): the answer "there is none" is all that we want to hear. */
-const nobody = 'quarterdeck.invalid';
+/** This name never exists (RFC 6761 6.4): the expected answer is "there is none". */
+const unusedName = 'quarterdeck.invalid';
 
-export async function checkDns(config: Config, ask: Ask): Promise<Finding[]> {
+export async function checkDns(config: Config, ask: DnsQuery): Promise<Finding[]> {
   const found: Finding[] = [];
   const servers = config.dns_servers.length ? config.dns_servers : [undefined];
   const host = config.public_url ? new URL(config.public_url).hostname : '';
   const named = host !== '' && !isIP(host.replace(/^\[|\]$/g, '')) && host !== 'localhost' && !host.endsWith('.localhost');
   let known = false;
   for (const server of servers) {
-    const answer = await ask(server, named ? host : nobody);
+    const answer = await ask(server, named ? host : unusedName);
     const who = server ? `the name server ${server}` : 'the system’s name server';
     if (typeof answer === 'object')
       found.push(

@@ -12,7 +12,7 @@ import { checkCertificate } from './certificates.ts';
 import { checkClusters } from './clusters.ts';
 import { checkClock, checkMigrations, checkSettings } from './database.ts';
 import { checkDisk } from './disk.ts';
-import { type Ask, checkDns } from './dns.ts';
+import { checkDns, type DnsQuery } from './dns.ts';
 import { checkFaults } from './faults.ts';
 import { type Finding, fail, warn } from './finding.ts';
 import { checkHeldMail } from './held-mail.ts';
@@ -25,7 +25,7 @@ import { checkStorage, checkStorageMark } from './storage.ts';
 import { checkWork } from './work.ts';
 
 /** Looks at everything, whatever is broken: a check that cannot be made is itself a finding. */
-export async function examine(config: Config, ask: Ask): Promise<Finding[]> {
+export async function examine(config: Config, ask: DnsQuery): Promise<Finding[]> {
   return [
     ...(await attempt('disk', () => checkDisk(config.data))),
     ...(await attempt('database', () => examineDatabase(config))),

@@ -13,7 +13,7 @@ export function judgeFaults(all: readonly RecordedFault[], now: number): Finding
   return [
     ...(ends.length ? [warn('faults', tellEnds(ends))] : []),
     ...(caught.length ? [warn('faults', tellCaught(caught))] : []),
-    ...(recent.length ? [] : [ok('faults', `no crash in ${days} days, and no exception that nobody foresaw`)]),
+    ...(recent.length ? [] : [ok('faults', `no crash in ${days} days, and no unexpected exception`)]),
   ];
 }
 

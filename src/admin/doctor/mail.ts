@@ -39,7 +39,7 @@ async function checkReverse(dns: Dns, host: string, address: string): Promise<Fi
   const found = names.length ? `is called ${names.slice(0, 3).join(', ')}` : 'has no name';
   return warn(
     'mail host',
-    `${address} ${found} in the DNS (PTR), and many servers refuse its mail; whoever gave it to you can set it to ${host}`,
+    `${address} ${found} in the DNS (PTR), and many servers refuse its mail; the provider of the address can set it to ${host}`,
   );
 }
 

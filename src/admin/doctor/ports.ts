@@ -20,12 +20,12 @@ export async function checkPorts(config: Config): Promise<Finding[]> {
     ['QUARTERDECK_SMTP_INBOUND', config.smtp_inbound],
     ['QUARTERDECK_CLUSTER_LISTEN', config.cluster_listen],
   ] as const)
-    found.push(await checkDoor(setting, at));
+    found.push(await checkListenAddress(setting, at));
   return found;
 }
 
 /** Free, or held by somebody. */
-async function checkDoor(setting: string, at: Address): Promise<Finding> {
+async function checkListenAddress(setting: string, at: Address): Promise<Finding> {
   const where = `${at.host}:${at.port} (${setting})`;
   if (at.port === 0) return ok('ports', `${setting} lets the system choose a port`);
   const code = await tryBind(at);
@@ -52,7 +52,7 @@ const tryBind = ({ host, port }: Address) =>
   });
 
 /** Enough of an answer to know whose it is. */
-const mostBytes = 100_000;
+const maxAnswerBytes = 100_000;
 
 /** Our own address, whose certificate is judged elsewhere and may name another host. */
 const answers = ({ host, port }: Address, tls: boolean, path: string) =>
@@ -60,8 +60,8 @@ const answers = ({ host, port }: Address, tls: boolean, path: string) =>
     const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
     const client = tls ? https : http;
     const request = client.get({ host: own, port, path, timeout: 2_000, ...(tls ? { rejectUnauthorized: false } : {}) }, (response) => {
-      const answer = new GrowingBuffer(mostBytes);
-      response.on('data', (chunk: Buffer) => answer.add(chunk.subarray(0, mostBytes - answer.length)));
+      const answer = new GrowingBuffer(maxAnswerBytes);
+      response.on('data', (chunk: Buffer) => answer.add(chunk.subarray(0, maxAnswerBytes - answer.length)));
       response.on('end', () => {
         const bytes = answer.bytes();
         resolve(path === '/healthz' ? bytes.toString() === 'ok\n' : bytes.includes('quarterdeck_'));

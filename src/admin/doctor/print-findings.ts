@@ -1,9 +1,9 @@
-import { printJson, printTable, type Shown } from '../output.ts';
+import { type OutputOptions, printJson, printTable } from '../output.ts';
 import { readSettings } from '../session.ts';
 import { askDns } from './dns.ts';
 import { examine } from './examine.ts';
 
-export async function printFindings(o: Shown) {
+export async function printFindings(o: OutputOptions) {
   const findings = await examine(readSettings(), askDns);
   if (o.json) printJson(findings);
   else

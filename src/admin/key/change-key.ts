@@ -10,7 +10,7 @@ import type { Session } from '../session.ts';
 import { type Rotation, rotateKey, rotateStep, type Step } from './rotate-key.ts';
 
 /** Servers look at the key file once a second. */
-const settleMs = 3_000;
+const keyFileReadMs = 3_000;
 
 export async function changeKey({ config, database, db }: Session, o: { dropOld?: true; step?: Step }) {
   if (o.step && o.dropOld) throw new Stop(exitCodes.usage, '--drop-old and --step do not go together; use --step drop');
@@ -21,7 +21,7 @@ export async function changeKey({ config, database, db }: Session, o: { dropOld?
     sealed: areas.flatMap((area) => area.sealed ?? []),
     // Beside the embedded database everybody is to be seen; who may be hidden behind a pooler is waited for.
     settle: async () => {
-      if (!database.embedded || (await db.read(listServers)).length) await sleep(settleMs);
+      if (!database.embedded || (await db.read(listServers)).length) await sleep(keyFileReadMs);
     },
     say: (sentence) => console.log(sentence),
   };

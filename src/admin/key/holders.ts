@@ -9,16 +9,16 @@ const readWithinMs = 5_000;
 
 interface Asked {
   db: Db;
-  patienceMs?: number;
+  timeoutMs?: number;
 }
 
 /**
  * Throws if a server could not open, after this step, what another one seals. To promote a key, every server must hold it. To seal old values
  * anew, and to drop the old keys, every server must also seal with it.
  */
-export async function requireHolders({ db, patienceMs = readWithinMs }: Asked, keyId: string, step: Step): Promise<void> {
+export async function requireHolders({ db, timeoutMs = readWithinMs }: Asked, keyId: string, step: Step): Promise<void> {
   const isReady = ({ keyIds }: Server) => (step === 'promote' ? keyIds?.includes(keyId) : keyIds?.[0] === keyId) ?? false;
-  for (const until = performance.now() + patienceMs; ; await sleep(200)) {
+  for (const until = performance.now() + timeoutMs; ; await sleep(200)) {
     const behind = (await db.read(listServers)).filter((server) => !isReady(server));
     if (behind.length === 0) return;
     if (performance.now() > until) throw lagging(behind, keyId, step);

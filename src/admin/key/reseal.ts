@@ -5,12 +5,12 @@ import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type KeyRing, seal, unseal } from '../../kernel/secrets.ts';
 import { currentXid, hasOtherwiseSealed, haveEndedBefore, lockOtherwiseSealed, updateSealed } from './store.ts';
 
-const portion = 200;
-const patienceMs = 60_000;
+const rowsPerBatch = 200;
+const timeoutMs = 60_000;
 
 /** Seals anew, in small transactions, what another key than the first seals. How many values that were. */
 export async function resealColumn(db: Db, ring: KeyRing, where: Sealed): Promise<number> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   for (let done = 0; ; ) {
     const count = await db.write((tx) => resealSome(tx, ring, where));
     done += count;
@@ -28,7 +28,7 @@ export async function resealColumn(db: Db, ring: KeyRing, where: Sealed): Promis
 }
 
 async function resealSome(tx: Tx, ring: KeyRing, where: Sealed): Promise<number> {
-  const found = await lockOtherwiseSealed(tx, where, ring.keys[0]!.id, portion);
+  const found = await lockOtherwiseSealed(tx, where, ring.keys[0]!.id, rowsPerBatch);
   for (const { id, sealed } of found) {
     const place = `${where.table}.${where.column}.${id}`;
     await updateSealed(tx, where, id, seal(ring, opened(ring, sealed, place), place));
@@ -48,10 +48,10 @@ function opened(ring: KeyRing, sealed: Buffer, place: string): Buffer {
   }
 }
 
-/** Whoever was writing when this was called has ended: a value sealed with the old key before is visible now. */
-export async function writersEnded(db: Db): Promise<void> {
+/** Waits until all transactions that were writing have ended: values that they sealed with the old key are visible then. */
+export async function waitForWriters(db: Db): Promise<void> {
   const xid = await db.write(currentXid);
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   while (!(await db.read((tx) => haveEndedBefore(tx, xid)))) {
     if (performance.now() > until) {
       throw new Stop(

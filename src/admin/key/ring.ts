@@ -4,7 +4,7 @@ import { newKey } from '../../kernel/secrets.ts';
 // Where a rotation stands follows from the key file and the canary alone, so a killed one goes on where it was. A key made by a
 // rotation carries its generation in its id; the first key of an installation, whose id is random, counts as generation 0.
 
-export type Standing =
+export type RotationStage =
   /** The newest key seals, and everything that was sealed before it is sealed with it now. */
   | 'settled'
   /** A new key stands behind the others: it opens, and does not seal yet. */
@@ -16,7 +16,7 @@ const generationOf = (id: string): number => Number(/^k(\d+)x[0-9a-f]{6}$/.exec(
 
 const newest = ({ keys }: KeyRing) => keys.reduce((best, key) => (generationOf(key.id) > generationOf(best.id) ? key : best));
 
-export function standingOf(ring: KeyRing, canaryKey: string): Standing {
+export function rotationStageOf(ring: KeyRing, canaryKey: string): RotationStage {
   const head = ring.keys[0]!.id;
   if (newest(ring).id !== head) return 'added';
   return head === canaryKey ? 'settled' : 'promoted';

@@ -8,8 +8,8 @@ import { connectFor } from '../backup/connection.ts';
 import { installation } from '../organization.ts';
 import { columnSealedWith } from './find-sealed.ts';
 import { requireHolders } from './holders.ts';
-import { resealColumn, writersEnded } from './reseal.ts';
-import { type Standing, standingOf, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
+import { resealColumn, waitForWriters } from './reseal.ts';
+import { type RotationStage, rotationStageOf, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
 import { canaryOf } from './store.ts';
 
 export interface Rotation {
@@ -20,7 +20,7 @@ export interface Rotation {
   /** Until every server has read the key file again. */
   settle(): Promise<void>;
   /** How long a step waits for servers that have not read the file yet. */
-  patienceMs?: number;
+  timeoutMs?: number;
   say(sentence: string): void;
 }
 
@@ -30,8 +30,8 @@ const rotationLock = 7_203_114_504;
 
 /** All steps that are left, each of which may be the last one before a kill; the next run goes on with the one after it. */
 export const rotateKey = (r: Rotation, { dropOld = false } = {}): Promise<void> =>
-  alone(r, async (client) => {
-    const began = await standing(r);
+  withRotationLock(r, async (client) => {
+    const began = await readStage(r);
     if (began !== 'settled') r.say(`going on with a rotation that was interrupted (its key is ${began})`);
     if (began === 'settled') await add(r);
     if (began !== 'promoted') {
@@ -45,14 +45,19 @@ export const rotateKey = (r: Rotation, { dropOld = false } = {}): Promise<void> 
 
 /** One step alone, for installations of several machines, whose key files the operator copies between two steps. */
 export const rotateStep = (r: Rotation, step: Step): Promise<void> =>
-  alone(r, async (client) => {
-    const needed: Record<Step, Standing[]> = { add: ['settled'], promote: ['added'], reseal: ['promoted', 'settled'], drop: ['settled'] };
-    const found = await standing(r);
+  withRotationLock(r, async (client) => {
+    const needed: Record<Step, RotationStage[]> = {
+      add: ['settled'],
+      promote: ['added'],
+      reseal: ['promoted', 'settled'],
+      drop: ['settled'],
+    };
+    const found = await readStage(r);
     if (!needed[step].includes(found)) throw new Stop(exitCodes.refused, `the step ${step} is not next: ${next[found]}`);
     await { add, promote, reseal, drop }[step](r, client);
   });
 
-const next: Record<Standing, string> = {
+const next: Record<RotationStage, string> = {
   settled: 'no rotation is under way, so the next is add',
   added: 'a key was added, so copy secret.key to every machine and go on with promote',
   promoted: 'the new key seals already, so copy secret.key to every machine and go on with reseal',
@@ -60,9 +65,9 @@ const next: Record<Standing, string> = {
 
 const read = (r: Rotation): Promise<KeyRing> => r.db.write((tx) => openRing(tx, r.dataDir));
 
-async function standing(r: Rotation): Promise<Standing> {
+async function readStage(r: Rotation): Promise<RotationStage> {
   const ring = await read(r);
-  return standingOf(ring, keyIdOf(await r.db.read(canaryOf)));
+  return rotationStageOf(ring, keyIdOf(await r.db.read(canaryOf)));
 }
 
 const change = async (r: Rotation, to: (ring: KeyRing) => KeyRing): Promise<KeyRing> => {
@@ -89,7 +94,7 @@ async function promote(r: Rotation) {
 async function reseal(r: Rotation) {
   const ring = await read(r);
   await requireHolders(r, ring.keys[0]!.id, 'reseal');
-  await writersEnded(r.db);
+  await waitForWriters(r.db);
   let count = 0;
   for (const where of r.sealed) count += await resealColumn(r.db, ring, where);
   await r.db.write(async (tx) => {
@@ -101,7 +106,7 @@ async function reseal(r: Rotation) {
 
 async function drop(r: Rotation, client: pg.Client) {
   const ring = await read(r);
-  await writersEnded(r.db);
+  await waitForWriters(r.db);
   const old = ring.keys.slice(1).map((key) => key.id);
   if (!old.length) return r.say('there is no old key to drop');
   await requireHolders(r, ring.keys[0]!.id, 'drop');
@@ -126,7 +131,7 @@ function stillUsed(where: string, sealed: readonly Sealed[]): Stop {
 }
 
 /** Two rotations at once would each write the file without the other's key. */
-async function alone<T>({ connection }: Rotation, work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withRotationLock<T>({ connection }: Rotation, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await connectFor('rotate-key', connection);
   try {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [rotationLock]);

@@ -13,10 +13,10 @@ const otherKey = ({ column }: Sealed, keyId: string) =>
 const SealedRow = Type.Object({ id: Type.String(), sealed: Type.Unsafe<Buffer>({}) });
 
 /** Some values of a column that another key than this one seals; those that somebody changes at this moment are left out. */
-export const lockOtherwiseSealed = (tx: Tx, where: Sealed, keyId: string, most: number): Promise<Static<typeof SealedRow>[]> =>
+export const lockOtherwiseSealed = (tx: Tx, where: Sealed, keyId: string, limit: number): Promise<Static<typeof SealedRow>[]> =>
   rows(tx, SealedRow)`
     select ${named(where.id)}::text as id, ${named(where.column)} as sealed from ${named(where.table)} where ${otherKey(where, keyId)}
-     limit ${most} for update skip locked`;
+     limit ${limit} for update skip locked`;
 
 export const updateSealed = (tx: Tx, { table, column, id }: Sealed, of: string, sealed: Buffer) =>
   run(tx)`update ${named(table)} set ${named(column)} = ${sealed} where ${named(id)}::text = ${of}`;

@@ -66,7 +66,7 @@ async function withoutTriggers(client: pg.Client, schemas: readonly string[], ac
 }
 
 /** Schemas of other programs that the backup holds, empty. A name that no area vouches for is left to be found unknown. */
-export async function makeGuests(client: pg.Client, areas: readonly AnyArea[], manifest: Manifest): Promise<string[]> {
+export async function makeForeignSchemas(client: pg.Client, areas: readonly AnyArea[], manifest: Manifest): Promise<string[]> {
   const made: string[] = [];
   for (const schema of new Set(manifest.tables.map((table) => table.schema))) {
     const guests = areas.find((area) => area.guests && new RegExp(area.guests.pattern).test(schema))?.guests;
@@ -97,8 +97,10 @@ async function fill(client: pg.Client, table: Table, file: TableFile, directory:
   if (rows[0]!.count !== file.rows) throw damaged(directory, `${fullName(table)} came to ${rows[0]!.count} rows instead of ${file.rows}`);
 }
 
-/** Whoever held a job, a task or a queue's row when the backup was made does not hold it here; nor is it tied to that one's machine, since
- *  everything that was there is in the storage now. */
+/**
+ * Clears the leases of jobs, tasks and queue rows: their holders at the time of the backup do not run here. Rows are not tied to their
+ * machine either, since all its objects are in the storage now.
+ */
 async function releaseLeases(client: pg.Client, tables: readonly Table[]): Promise<void> {
   for (const table of tables) {
     if (table.columns.includes('node') && table.columns.includes('stored_at'))

@@ -6,7 +6,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { jobAdmin } from '../../kernel/jobs/index.ts';
 import { installation } from '../organization.ts';
-import { printJson, printTable, type Shown } from '../output.ts';
+import { type OutputOptions, printJson, printTable } from '../output.ts';
 import type { Session } from '../session.ts';
 
 export interface Waiting {
@@ -36,7 +36,7 @@ export async function waitingToLeave(tx: Tx): Promise<Waiting[]> {
 }
 
 /** Shows what waits since the restore and, once the operator agrees, lets it go. */
-export async function restoreGo({ db }: Session, o: Shown & { yes?: true }) {
+export async function restoreGo({ db }: Session, o: OutputOptions & { yes?: true }) {
   const { hold, waiting } = await db.read(async (tx) => ({ hold: await findHold(tx), waiting: await waitingToLeave(tx) }));
   if (!hold) {
     if (o.json) return printJson({ held: false });

@@ -5,13 +5,13 @@ import { checkMark, type KeyRing, keyFile, opensCanary, readKeys, writeKeys } fr
 import { damaged, keyCopy, type Manifest, manifestFile, markFile, markPurpose, tableFile } from '../backup/manifest.ts';
 
 /** The keys that belong to a backup, and what is still to do to have them here. */
-export interface SettledKey {
+export interface BackupKey {
   ring: KeyRing | undefined;
   place(): Promise<void>;
 }
 
 /** Decides before anything is touched whether the secrets of the backup can be opened here. */
-export async function settleKey(directory: string, manifest: Manifest, dataDir: string): Promise<SettledKey> {
+export async function findBackupKey(directory: string, manifest: Manifest, dataDir: string): Promise<BackupKey> {
   const file = keyFile(dataDir);
   const canary = await canaryIn(directory, manifest);
   const here = await readKeys(file);
@@ -43,8 +43,8 @@ async function canaryIn(directory: string, manifest: Manifest): Promise<Buffer |
 }
 
 /**
- * Checksums find damage; the mark finds change: only who has secret.key can make it. A backup that carries its key vouches for nothing
- * against whoever holds it, unless the key stands here already.
+ * Checksums detect damage; the mark detects tampering, because it needs secret.key. A backup that carries its own key proves nothing
+ * against its holder, unless the same key is here already.
  */
 export async function requireMark(directory: string, ring: KeyRing | undefined): Promise<void> {
   const [manifest, mark] = await Promise.all([

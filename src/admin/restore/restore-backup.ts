@@ -7,11 +7,11 @@ import { readMigrations } from '../../kernel/migrate.ts';
 import { migrationsOf } from '../../serve.ts';
 import { rowsIn } from '../backup/manifest.ts';
 import { installation } from '../organization.ts';
-import { printJson, type Shown } from '../output.ts';
+import { type OutputOptions, printJson } from '../output.ts';
 import { readSettings, withDatabase } from '../session.ts';
 import { prepare, restore } from './restore.ts';
 
-export async function restoreBackup(given: string, o: Shown & { unauthenticated?: true }) {
+export async function restoreBackup(given: string, o: OutputOptions & { unauthenticated?: true }) {
   const config = readSettings();
   const directory = resolve(given);
   const migrations = readMigrations(migrationsOf(areas));

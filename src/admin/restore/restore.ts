@@ -14,8 +14,8 @@ import { connectFor } from '../backup/connection.ts';
 import { blobFile, type Manifest, readManifest, tableFile } from '../backup/manifest.ts';
 import { blobsIn, verifyBackup } from '../backup/verify.ts';
 import { appliedMigrations } from '../release.ts';
-import { copyIn, makeGuests } from './copy-in.ts';
-import { requireMark, settleKey } from './key.ts';
+import { copyIn, makeForeignSchemas } from './copy-in.ts';
+import { findBackupKey, requireMark } from './key.ts';
 import { requireEmpty, requireKnown } from './target.ts';
 
 export interface Prepared {
@@ -34,7 +34,7 @@ export async function prepare(
   const manifest = await readManifest(directory);
   await verifyBackup(directory, manifest);
   requireKnown(manifest, migrations);
-  const key = await settleKey(directory, manifest, dataDir);
+  const key = await findBackupKey(directory, manifest, dataDir);
   if (!unauthenticated) await requireMark(directory, key.ring);
   return { manifest, directory, placeKey: key.place };
 }
@@ -75,7 +75,7 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     await requireEmpty(client, schemas, manifest, areas);
     if ((await appliedMigrations(client)).size !== ids.size)
       throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
-    const guests = await makeGuests(client, areas, manifest);
+    const guests = await makeForeignSchemas(client, areas, manifest);
     await copyIn(client, { own: schemas, guests }, manifest, directory);
     await holdBack(client, manifest);
     await client.query('commit');

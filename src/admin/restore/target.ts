@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { AnyArea } from '../../areas/area.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import type { Migration } from '../../kernel/migrate.ts';
-import { guestSchemas } from '../backup/catalog.ts';
+import { foreignSchemas } from '../backup/catalog.ts';
 import type { Manifest } from '../backup/manifest.ts';
 import { appliedMigrations } from '../release.ts';
 
@@ -37,7 +37,7 @@ export async function requireEmpty(
   manifest: Manifest,
   areas: readonly AnyArea[],
 ): Promise<void> {
-  const [guest] = await guestSchemas(client, areas);
+  const [guest] = await foreignSchemas(client, areas);
   if (guest) refuse(`the database is not empty: it has the objects of a cluster in ${guest}; restore into an empty database`);
   const applied = await appliedMigrations(client);
   if (applied.size === 0) {

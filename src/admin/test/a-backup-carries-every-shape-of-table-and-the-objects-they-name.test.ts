@@ -125,7 +125,7 @@ test('an object that the storage has lost stops the backup, unless the operator 
   assert.deepEqual([made.blobs?.count, made.blobs?.missing], [1, 2]);
 });
 
-test('while a backup runs, whoever removes objects is told to wait', async (t) => {
+test('while a backup runs, removing objects has to wait', async (t) => {
   const { connection, directory, dataDir, target } = await filled(t);
   const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
   const db = dbOn(t, connection);

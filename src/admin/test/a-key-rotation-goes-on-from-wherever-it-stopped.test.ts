@@ -188,7 +188,7 @@ test('a value that no key opens stops the rotation and is named', async (t) => {
   await rotateKey(rotation);
 });
 
-test('whoever writes at this moment is waited for, and two rotations do not run at once', async (t) => {
+test('a rotation waits for running writers, and two rotations do not run at once', async (t) => {
   const { rotation, db, first, ring } = await sealedBoxes(t, 2);
   const [writing, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const late = db.write(async (tx) => {

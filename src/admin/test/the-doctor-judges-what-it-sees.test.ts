@@ -113,7 +113,7 @@ test('background work: dead, waiting, late, failing; without a server waiting is
   );
 });
 
-test('clusters that nobody serves, or that are in trouble, are told', () => {
+test('clusters without a server, or in trouble, are reported', () => {
   const ready = { phase: 'ready', clusters: 3, unheld: 0 };
   assert.deepEqual(brief(judgeClusters([])), ['clusters ok']);
   assert.deepEqual(brief(judgeClusters([ready])), ['clusters ok']);

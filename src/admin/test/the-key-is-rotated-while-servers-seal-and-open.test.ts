@@ -17,7 +17,7 @@ import { dbOn, withDepot } from './support.ts';
 const place = (id: string) => `depot.box.secret.${id}`;
 const BoxRow = Type.Object({ id: Type.String(), secret: Type.Unsafe<Buffer>({}) });
 
-test('while the key is rotated nobody fails to open what anybody sealed', async (t) => {
+test('while the key is rotated every server opens what any server sealed', async (t) => {
   const server = await quarterdeck(t);
   await migrate(server.connection, readMigrations(migrationsOf(withDepot())));
   const { secrets, db } = server.app;

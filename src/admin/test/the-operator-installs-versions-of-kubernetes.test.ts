@@ -9,7 +9,7 @@ import { urlOf } from '../../../test/harness/postgres.ts';
 import { eventually, scratch } from '../../../test/harness/process.ts';
 import { run } from '../../kernel/db/index.ts';
 import { builderModule } from '../clusters/build.ts';
-import { largest } from '../clusters/release-files.ts';
+import { maxBytes } from '../clusters/release-files.ts';
 import { adminHere } from './support.ts';
 
 const programs = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
@@ -85,10 +85,10 @@ test('the operator installs a version from its releases; what broke off is gone 
 test('an answer that never ends is cut where no program is as long, and nothing of it stays', async (t) => {
   const server = await releases(t);
   const { bin, admin } = await installer(t, { QUARTERDECK_CLUSTER_MIRROR: server.url });
-  const before = largest.program;
-  largest.program = 8 * 2 ** 20;
+  const before = maxBytes.program;
+  maxBytes.program = 8 * 2 ** 20;
   t.after(() => {
-    largest.program = before;
+    maxBytes.program = before;
   });
   const parts = async () => (await readdir(bin, { recursive: true })).filter((name) => name.endsWith('.part'));
   server.fail('kube-apiserver', 'endless');
@@ -104,7 +104,7 @@ test('an answer that never ends is cut where no program is as long, and nothing 
   // One that does not go on where the first try broke off sends all of it again, and has all of the room for it.
   server.heal();
   const size = 200_100;
-  largest.program = size + 50_000;
+  maxBytes.program = size + 50_000;
   server.fail('kube-apiserver', 'cut');
   assert.match((await admin('install', 'v1.36.4')).err, /run the command again, and it goes on from there/);
   assert.equal((await parts()).length, 1);

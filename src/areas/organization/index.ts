@@ -13,7 +13,7 @@ import { removeMember } from './operations/remove-member.ts';
 import { updateContacts } from './operations/update-contacts.ts';
 import { updateMember } from './operations/update-member.ts';
 import { updateOrganization } from './operations/update-organization.ts';
-import { forgetLeft } from './tasks.ts';
+import { deleteExpired } from './tasks.ts';
 
 export const organization = defineArea({
   name: 'organization',
@@ -32,6 +32,6 @@ export const organization = defineArea({
     listAudit,
     getMe,
   ],
-  tasks: [forgetLeft],
+  tasks: [deleteExpired],
   open: openOrganization,
 });

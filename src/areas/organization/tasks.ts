@@ -3,8 +3,11 @@ import { forgetSomeInvitations } from '../../identity/engine/invitations.ts';
 import { forgetSomeAccounts } from '../../identity/engine/membership.ts';
 import { task } from '../../kernel/jobs/index.ts';
 
-/** Audit rows of long ago, links that nobody used, and accounts that belong nowhere: else whoever invites and removes without end would fill the table. */
-export const forgetLeft = task('organization.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
+/**
+ * Deletes old audit rows, unused invitation links, and accounts without an organization. Otherwise a caller that invites and removes
+ * without end would fill the tables.
+ */
+export const deleteExpired = task('organization.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
   while (!signal.aborted && (await app.db.write(forgetSomeInvitations)));
   while (!signal.aborted && (await app.db.write(forgetSomeAccounts)));
   const { audit_days } = app.config;

@@ -1,7 +1,10 @@
 import { forgetSomeTokens } from '../../identity/engine/tokens.ts';
 import { task } from '../../kernel/jobs/index.ts';
 
-/** Programs mint short-lived tokens by the thousand: what has been over for long would be in the way of whoever revokes their minter. */
+/**
+ * Deletes tokens that expired long ago. Programs mint short-lived tokens by the thousand, and a revocation of their minter has to lock them
+ * all.
+ */
 export const forgetTokens = task('tokens.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
   while (!signal.aborted && (await app.db.write(forgetSomeTokens)));
 });

@@ -1,7 +1,7 @@
 import type { Job } from '../../kernel/jobs/index.ts';
-import { calmDown } from './engine/calm-down.ts';
-import { giveBack } from './engine/give-back.ts';
+import { endFlapping } from './engine/end-flapping.ts';
 import { maintenanceTurn } from './engine/maintenance.ts';
-import { tellOncall } from './engine/tell-oncall.ts';
+import { notifyOncall } from './engine/notify-oncall.ts';
+import { recountMaintenance } from './engine/recount-maintenance.ts';
 
-export const jobs: Job[] = [calmDown, maintenanceTurn, tellOncall, giveBack];
+export const jobs: Job[] = [endFlapping, maintenanceTurn, notifyOncall, recountMaintenance];

@@ -1,9 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
-import type { Taken } from './engine/take-batch.ts';
+import type { IngestedBatch } from './engine/ingest-batch.ts';
 import { flappingMonitors, stateFigures, vantageFigures } from './store/figures.ts';
 
-/** Counted from the first batch on; a registry of metrics takes them over when it is there. */
+/** Counts from the first batch on; registered with the metrics registry once it exists. */
 export interface Counters {
   batches: Counter<'vantage' | 'is'>;
   results: Counter<'vantage' | 'outcome'>;
@@ -31,8 +31,8 @@ export const makeCounters = (): Counters => ({
   }),
 });
 
-export function countBatch(counters: Counters, vantage: string, { is, results, transitions }: Taken): void {
-  counters.batches.inc({ vantage, is });
+export function countBatch(counters: Counters, vantage: string, { status, results, transitions }: IngestedBatch): void {
+  counters.batches.inc({ vantage, is: status });
   for (const { outcome } of results) counters.results.inc({ vantage, outcome });
   counters.transitions.inc({ vantage }, transitions);
 }
@@ -41,10 +41,13 @@ const ask = (db: Db) =>
   db.read(async (tx) => ({ states: await stateFigures(tx), vantages: await vantageFigures(tx), flapping: await flappingMonitors(tx) }));
 type Figures = Awaited<ReturnType<typeof ask>>;
 
-/** The counters of this process, and what the database knows when somebody asks. While it is away the last figures stand. */
+/**
+ * Counters of this process, and gauges that each scrape reads from the database. While the database is away the gauges keep their last
+ * values.
+ */
 export function measure(registry: Registry, db: Db, counters: Counters): void {
   for (const metric of Object.values(counters)) registry.registerMetric(metric);
-  // A scrape collects all gauges at once: they share one question.
+  // A scrape collects all gauges at once: they share one query.
   let asked: Promise<Figures | undefined> | undefined;
   const figures = () =>
     (asked ??= ask(db)

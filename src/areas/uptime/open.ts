@@ -1,20 +1,20 @@
 import type { Host, Opened } from '../area.ts';
 import { makeScrapes, type Scrapes } from './engine/scrapes.ts';
 import { makeCounters, measure } from './metrics.ts';
-import { agentsPlane, byToken, openDesk, startLocal } from './planes/agents/index.ts';
+import { agentsPlane, byToken, makeAgentContext, startLocal } from './planes/agents/index.ts';
 import { negotiateExport } from './planes/export/index.ts';
 import { type MetricsStore, sqlMetrics } from './store/metrics-store.ts';
 
-/** What uptime holds while its process runs. */
+/** The running state of uptime. */
 export interface OpenUptime {
-  /** Where the checks of the past are read from. */
+  /** Where stored checks are read from. */
   metricsStore: MetricsStore;
   scrapes: Scrapes;
 }
 
 export function openUptime({ app }: Host): Opened<OpenUptime> {
   const counters = makeCounters();
-  const desk = openDesk(app, counters);
+  const desk = makeAgentContext(app, counters);
   return {
     own: { metricsStore: sqlMetrics(app.db), scrapes: makeScrapes() },
     planes: [agentsPlane(desk, 'api', () => byToken(app))],

@@ -117,7 +117,7 @@ test('a key file that lacks a key in use is refused, and no step of a rotation p
   const sealed = areas.flatMap((area) => area.sealed ?? []);
   const rotation = { db: first.app.db, connection, dataDir, sealed, settle: async () => {}, say: () => {} };
   const step = (name: Step) => rotateStep(rotation, name);
-  const hurried = (name: Step) => rotateStep({ ...rotation, patienceMs: 0 }, name);
+  const hurried = (name: Step) => rotateStep({ ...rotation, timeoutMs: 0 }, name);
   await assert.rejects(changeKey(session, {}), refusedWith(exitCodes.refused, /servers with other data directories \(.+\) have key files/));
 
   const old = (await readKeys(keyFile(dataDir)))!;

@@ -14,7 +14,7 @@ import type { Kind } from '../token-format.ts';
 export interface Binding {
   app: App;
   principals: Principals;
-  /** Told of every authenticated request, for `lastRequest`. */
+  /** Called for every authenticated request, for `lastRequest`. */
   used(principal: Principal): void;
 }
 
@@ -27,15 +27,15 @@ declare module 'fastify' {
   }
 }
 
-/** The key in the header decides whose guesses are counted with it: a wrong one of a person does not hold up a scraper next door. */
-export type GuessesByKind = Record<Credential | 'pat' | 'open', Attempts>;
+/** Guesses are counted separately by kind of key: a wrong personal token does not throttle a scraper at the same address. */
+export type AttemptsByKind = Record<Credential | 'pat' | 'open', Attempts>;
 
-export const makeGuesses = (app: App): GuessesByKind => ({
+export const makeAttemptsByKind = (app: App): AttemptsByKind => ({
   pat: makeAttempts(app),
   mail: makeAttempts(app),
   scrape: makeAttempts(app),
   open: makeAttempts(app),
-  // An alert is never refused for good: its sender comes back after a 503, and gives up after a 429.
+  // Senders of alerts retry after a 503 and give up after a 429, so they get a 503.
   src: makeAttempts(
     app,
     (seconds) =>
@@ -45,15 +45,15 @@ export const makeGuesses = (app: App): GuessesByKind => ({
   ),
 });
 
-/** Who calls, and whether they may call again so soon. `done` is called without a promise for a principal that is remembered. */
+/** Authenticates and throttles a request. `done` is called synchronously for a cached principal. */
 export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
 
-export function makeAdmission({ principals, used, app }: Binding, guessesAt: GuessesByKind): Admit {
+export function makeAdmission({ principals, used, app }: Binding, guessesAt: AttemptsByKind): Admit {
   const rates = makeRates(app.config.rate_limit);
   const policy = `"default";q=${rates.perMinute};w=60`;
-  const readKey = rememberKeys();
+  const readKey = makeKeyReader();
 
-  /** Throws what refuses the request; else it is the principal's from here on. */
+  /** Throws the refusal; otherwise the request belongs to the principal from here on. */
   const admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, principal: Principal | undefined) => {
     const open = isOpen(spec);
     if (!principal) {
@@ -97,25 +97,25 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       return;
     }
     const refusal = refusalOf(() => {
-      // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
+      // Wrong by its form, or cached as wrong: no lookup was made. It counts as a guess, except for senders of alerts.
       if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
       admit(spec, request, reply, found);
     });
-    // Whoever is refused asks again at once, for as long as that costs them nothing.
+    // A refused client tends to retry at once, so a refusal costs its organization loop time like other work.
     const rest = found && refusal ? app.watch.takeTurn({ org: found.org.id, operation: spec.id }) : undefined;
     if (rest) void rest.then(() => done(refusal));
     else done(refusal);
   };
 }
 
-/** Undefined: whoever was admitted may still act. Else it is asked, and rejects if they may not. */
+/** Undefined: the admitted principal is unchanged. Otherwise it is looked up again, and the promise rejects if it may not act any more. */
 export type AdmitAgain = (spec: Op, request: FastifyRequest) => Promise<void> | undefined;
 
 /**
- * A body may take its time to come, and an operation waits for its turn. Whoever was changed meanwhile is asked for again before anything
- * is done: a revocation holds from its commit on.
+ * The body may arrive slowly, and the operation may be queued. A principal that changed meanwhile is looked up again before the operation
+ * runs: a revocation holds from its commit on.
  */
-export const makeAdmissionAgain =
+export const makeReadmission =
   ({ principals }: Binding): AdmitAgain =>
   (spec, request) =>
     request.principal?.signal.aborted ? findAgain(principals, spec, request) : undefined;
@@ -142,8 +142,11 @@ function refusalOf(act: () => void): Error | undefined {
 const isKey = /^bearer \s*\S/i;
 const keyIn = (header: string): string => header.slice(7).trim();
 
-/** Reads the key in a header. A connection mostly sends the same one again, and to check and hash it costs more than to look it up. */
-function rememberKeys(): (request: IncomingMessage, header: string) => ReadKey {
+/**
+ * Reads the key in a header, cached per connection: most connections send the same key again, and checking and hashing it costs more than a
+ * lookup.
+ */
+function makeKeyReader(): (request: IncomingMessage, header: string) => ReadKey {
   const known = new WeakMap<Socket, ReadKey>();
   return ({ socket }, header) => {
     const last = known.get(socket);

@@ -29,24 +29,24 @@ export const checksOf = (spec: Op): Checks => ({
   ...(spec.body ? { body: spec.sliced ? (body: unknown) => body : checker(spec.body, 'body') } : {}),
 });
 
-export interface Asking {
+export interface HandlerContext {
   app: App;
   admitAgain: AdmitAgain;
   urgent: Rates;
 }
 
-/** So often a minute what a member asks for is urgent, and ten times as often for an organization: whoever floods us with it is not in need. */
-export const rateUrgent = () => makeRates(60);
+/** Urgent requests per minute and member, and ten times as many per organization; requests beyond that are handled as ordinary ones. */
+export const makeUrgentRates = () => makeRates(60);
 
-/** Validate → permission → handler; at the cost of the caller's organization. */
-export const askOperation = (
-  { app, admitAgain, urgent }: Asking,
+/** Validate → permission → handler, accounted to the caller's organization. */
+export const handleRequest = (
+  { app, admitAgain, urgent }: HandlerContext,
   operation: Operation<undefined>,
   checks: Checks,
   request: FastifyRequest,
 ): Promise<AnyAnswer> => {
   const context = contextOf(app, request, operation, urgent);
-  const door = doorOf(operation.spec, context);
+  const door = semaphoreKeyOf(operation.spec, context);
   const answer = async () => {
     const asked = admitAgain(operation.spec, request);
     if (asked) await asked;
@@ -57,7 +57,7 @@ export const askOperation = (
   return request.held ? request.held.holdWhile(pass) : pass();
 };
 
-/** Whose share a request uses: its organization's, or without a login its address's. */
+/** Which budget a request uses: its organization's, or without a login its address's. */
 function contextOf(
   { peers }: App,
   { principal, raw }: FastifyRequest,
@@ -70,14 +70,15 @@ function contextOf(
   return { org: org.id, operation: act, isUrgent: isUrgent === true && user !== undefined && urgent.take(org.id, user.id).allowed };
 }
 
-/** Alerts and what is urgent have doors of their own: whatever else an organization does at the same time, they come in. */
-const doorOf = ({ id, unlimited }: Op, { org, isUrgent }: WorkContext) => (unlimited ? `${org} ${id}` : isUrgent ? `${org} urgent` : org);
+/** Alerts and urgent requests have semaphores of their own, so other requests of the organization do not delay them. */
+const semaphoreKeyOf = ({ id, unlimited }: Op, { org, isUrgent }: WorkContext) =>
+  unlimited ? `${org} ${id}` : isUrgent ? `${org} urgent` : org;
 
-const longestRestMs = 2_000;
+const maxRestMs = 2_000;
 
 /**
- * A body of megabytes takes the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
- * then rests for as long as that took, so that it has half of the time at most.
+ * A body of megabytes blocks the event loop for tens of milliseconds, and a connection for longer. An organization handles one at a time
+ * and then pauses for as long as that took (at most 2 s), so it gets half of the time at most.
  */
 export async function takeTime<T>({ heavy }: App, door: string, work: () => Promise<T>): Promise<T> {
   await heavy.acquire(door);
@@ -86,7 +87,7 @@ export async function takeTime<T>({ heavy }: App, door: string, work: () => Prom
   try {
     return await work();
   } finally {
-    setTimeout(heavy.release, Math.min(performance.now() - since, longestRestMs), door).unref();
+    setTimeout(heavy.release, Math.min(performance.now() - since, maxRestMs), door).unref();
   }
 }
 
@@ -140,7 +141,7 @@ function checkParams(checks: Checks, given: Record<string, string>): unknown {
   return checks.params ? { ...given, ...(checks.params(given) as object) } : given;
 }
 
-/** Of the answers that the contract declares, by schema: compiled once for all servers in the process. */
+/** Validators of declared answers, by schema: compiled once for all servers in the process. */
 const answerValidators = new WeakMap<object, ReturnType<typeof Compile>>();
 
 function answerValidator(schema: object) {
@@ -149,7 +150,7 @@ function answerValidator(schema: object) {
   return validator;
 }
 
-/** In tests: a status or a field that the contract does not declare is an error of ours. */
+/** In tests: a status or a field that the contract does not declare is a bug. */
 function checkAnswer(spec: Op, given: AnyAnswer) {
   if (!(given.status in spec.responses) && !(given.status in errorsOf(spec)))
     throw new Error(`${spec.id} answered ${given.status}, which the contract does not declare`);
@@ -162,7 +163,7 @@ function checkAnswer(spec: Op, given: AnyAnswer) {
     );
 }
 
-/** In tests: a refusal with a status or a code that the contract does not declare is an error of ours. */
+/** In tests: a refusal with a status or a code that the contract does not declare is a bug. */
 function checkRefusal(spec: Op, error: unknown): never {
   if (error instanceof Refusal && !codesOf(spec)[error.status]?.includes(error.code))
     throw new Error(`${spec.id} refused with ${error.status} ${error.code}, which the contract does not declare`, { cause: error });

@@ -3,8 +3,8 @@ import type { Op } from '../../../contract/common.ts';
 import { invalid } from '../../kernel/errors.ts';
 import type { AnyAnswer } from '../operation.ts';
 
-// A cursor says whose list it goes on with: one of another organization is refused, whatever the list itself would make of it. Its own
-// part is the operation's; what stands before it is the same for all cursors of an organization.
+// A cursor starts with a tag of its organization: a cursor of another organization is refused whatever the list itself accepts. The rest of
+// it belongs to the operation.
 
 const tagLength = 8;
 const tagOf = (org: string): string => createHash('sha256').update(`cursor of ${org}`).digest('base64url').slice(0, tagLength);

@@ -5,26 +5,26 @@ import { Refusal } from '../../kernel/errors.ts';
 import { runFor } from '../../kernel/fairness/index.ts';
 import { isOpen } from '../context.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
-import { makeRefusedAudit } from '../refused.ts';
-import { type Binding, makeAdmission, makeAdmissionAgain, makeGuesses } from './admit.ts';
-import { askOperation, type Checks, checksOf, rateUrgent, sendAnswer } from './ask.ts';
+import { makeRefusedAudit } from '../refused-audit.ts';
+import { type Binding, makeAdmission, makeAttemptsByKind, makeReadmission } from './admit.ts';
+import { makeAnswerCache } from './answer-cache.ts';
+import { type Checks, checksOf, handleRequest, makeUrgentRates, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
-import { makeMemory } from './memory.ts';
 
 /** Every operation becomes a route: authenticate → rate limit → entitlement → validate → permission → handler → answer. */
 export function bindOperations(server: FastifyInstance, operations: readonly Operation<undefined>[], binding: Binding) {
   const { app } = binding;
   server.decorateRequest('principal', undefined);
-  const guesses = makeGuesses(app);
+  const guesses = makeAttemptsByKind(app);
   const admit = makeAdmission(binding, guesses);
-  const asking = { app, admitAgain: makeAdmissionAgain(binding), urgent: rateUrgent() };
-  const fromMemory = makeMemory(app);
+  const asking = { app, admitAgain: makeReadmission(binding), urgent: makeUrgentRates() };
+  const fromMemory = makeAnswerCache(app);
 
-  /** An operation that judges a secret of its own: a wrong one counts by address like any other. */
+  /** A public operation that checks a secret of its own: a wrong one counts as a guess of its address. */
   const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> =>
     isOpen(spec) ? (await guesses.open.look(request.raw, undefined, act))! : act();
 
-  /** A body that nobody can use cost us its reading: without a login, too many of them count by address like wrong secrets. */
+  /** An unusable body still had to be read: without a login it counts against its address like a wrong secret. */
   const countRefused = (request: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
     if (error instanceof Refusal && unusable.has(error.status)) guesses.open.count(request.raw);
     done();
@@ -45,12 +45,12 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
   for (const operation of operations) {
     const { spec } = operation;
     const { url, method, checks, bodySize, schema } = prepare(spec);
-    const ask = (request: FastifyRequest) => askOperation(asking, operation, checks, request);
+    const ask = (request: FastifyRequest) => handleRequest(asking, operation, checks, request);
     server.route({
       method,
       url,
       config: { away: spec.area.away, spec, bodySize },
-      // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
+      // With a callback, not a promise: a cached principal is admitted without a turn of the event loop.
       onRequest: (request, reply, done) => admit(spec, request, reply, done),
       onError: [
         ...(isOpen(spec) ? [countRefused] : operation.unreadable ? [tellOf(spec, operation.unreadable)] : []),
@@ -80,7 +80,7 @@ declare module 'fastify' {
   }
 }
 
-/** What follows from an operation's contract alone. */
+/** What can be derived from an operation's contract alone. */
 interface Prepared {
   url: string;
   method: HTTPMethods | HTTPMethods[];
@@ -89,7 +89,7 @@ interface Prepared {
   schema: { response: Record<string, object> };
 }
 
-/** Once for all servers of the process: a second one finds its serializers and validators compiled. */
+/** Shared by all servers of the process, so that serializers and validators are compiled once. */
 const prepared = new WeakMap<Op, Prepared>();
 
 function prepare(spec: Op): Prepared {
@@ -97,7 +97,7 @@ function prepare(spec: Op): Prepared {
   if (known) return known;
   const made: Prepared = {
     url: `/api/v1${spec.path.replaceAll(/\{([^{}]+)\}/g, ':$1')}`,
-    // One route for both. Fastify would make a second one for HEAD, of equal cost; Node leaves the body away by itself.
+    // One route for GET and HEAD. Fastify would make a second one of equal cost; Node omits the body by itself.
     method: spec.method === 'GET' ? ['GET', 'HEAD'] : spec.method,
     checks: checksOf(spec),
     bodySize: bodySizeOf(spec),
@@ -107,7 +107,7 @@ function prepare(spec: Op): Prepared {
   return made;
 }
 
-/** Copies: Fastify writes into what it is given, and marks it so that a second server need not walk through it again. */
+/** Copies: Fastify writes into the schemas it is given, and marks them as processed for a second server. */
 const responseSchemas = (spec: Op): Record<string, object> =>
   Object.fromEntries(
     Object.entries(spec.responses).flatMap(([status, schema]) =>

@@ -1,10 +1,10 @@
 import { type JsonLimits, readJson, readJsonInSteps } from '../../kernel/http/json.ts';
 import { runYielding } from '../../kernel/yielding.ts';
 
-/** Bodies beyond it wait for a turn of their organization before anybody reads them. */
+/** Larger bodies are parsed only when their organization's turn comes. */
 const largeBytes = 262_144;
 
-/** JSON that arrived and was not read yet. */
+/** A JSON body that has arrived and is not parsed yet. */
 export class LargeBody {
   readonly #bytes: Buffer;
   readonly #limits: JsonLimits;
@@ -19,6 +19,6 @@ export class LargeBody {
   }
 }
 
-/** What was sent, or, if it is large, what it can be read from. */
+/** The parsed body, or a `LargeBody` to be parsed later. */
 export const readUnlessLarge = (bytes: Buffer, limits: JsonLimits): unknown =>
   bytes.length > largeBytes ? new LargeBody(bytes, limits) : readJson(bytes, limits);

@@ -8,16 +8,16 @@ import { hasBody } from '../../kernel/http/discard.ts';
 import { readUnlessLarge } from './large-body.ts';
 
 const totalMs = 30_000;
-/** Of a form that a person sends, and of a provider's callback. */
+/** For forms in the browser, and for callbacks of providers. */
 const formSize = { bytes: 16_384, values: 100 };
 /** RFC 9110, 8.3.1: a type and a subtype, and perhaps parameters. */
 const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 
-/** Bodies are read here, within bounds, whatever their type. */
+/** Reads bodies of every type, within limits. */
 export function readBodies(server: FastifyInstance, app: App) {
   server.decorateRequest('held', undefined);
   server.addHook('preParsing', (request, reply, payload, done) => {
-    // Fastify refuses a Content-Type that it cannot read, even where no body comes with it. Taken as none, it is refused only with a body.
+    // Fastify refuses a malformed Content-Type even without a body. Removing it limits the refusal to requests with a body.
     const type = request.headers['content-type'];
     if (type !== undefined && !mediaType.test(type)) delete request.headers['content-type'];
     if (hasBody(request.raw)) request.held = holdUntilAnswered(app.bodies, holdersOf(app, request), reply.raw);
@@ -43,12 +43,12 @@ async function parseBody(app: App, request: FastifyRequest, payload: Parameters<
   if (spec.form && type === 'application/x-www-form-urlencoded') return form();
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
-  // Whoever is known pays for the reading, too.
+  // The caller's organization is charged for parsing, too.
   if (request.principal) app.watch.resume({ org: request.principal.org.id, operation: spec.id });
   return readUnlessLarge(bytes, bodySize);
 }
 
-/** Many clients send `{}` with every POST; it says as much as no body does. */
+/** Many clients send `{}` with every POST; it is treated as no body. */
 function refuseUnlessEmpty(bytes: Buffer): undefined {
   if (!/^\s*\{\s*\}\s*$/.test(bytes.toString('latin1')))
     throw new Refusal(400, 'invalid', 'this operation takes no body; send it without one, or with {}');
@@ -59,7 +59,7 @@ const holdersOf = (app: App, { principal, raw }: FastifyRequest): Holders =>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of its body, while it is answered. */
+    /** The reservation of its body's bytes, while it is answered. */
     held: ByteReservation | undefined;
   }
   interface FastifyContextConfig {

@@ -2,15 +2,15 @@ import { type Caches, dropElsewhere } from '../../kernel/cache.ts';
 import { type Actor, operator } from '../audit.ts';
 import type { Principal } from '../principal.ts';
 
-/** Who acts, for the audit row, and how every process learns what it must forget. An operation's `ctx` is one. */
+/** The actor for the audit row, and the caches to invalidate in every process. An operation's `ctx` is one. */
 export interface Acting extends Actor {
   app: { caches: Pick<Caches, 'drop'> };
 }
 
-/** Somebody who acts with a token, and gives no more than it holds. */
+/** An actor with a token, who gives no more than the token holds. */
 export interface ActingByToken extends Acting {
   principal: Principal;
 }
 
-/** The operator at the command line, who remembers nothing and holds every role. */
+/** The operator at the command line, who has no caches and holds every role. */
 export const actingOperator = (org: string): Acting => ({ ...operator(org), app: { caches: { drop: dropElsewhere } } });

@@ -3,22 +3,23 @@ import { conflict } from '../../kernel/errors.ts';
 import type { Payment } from '../payment.ts';
 import { contactsOf } from '../store/organizations.ts';
 
-// The payment provider is told of a billing address before the transaction that stores it. Inside, a slow provider would keep the locks of the
-// caller's rights for seconds, and a revocation waits for these. It may refuse, so a job afterwards would be too late.
+// The payment provider gets a new billing address before the transaction that stores it. Inside, a slow provider would hold the locks of
+// the caller's rights for seconds, and a revocation waits for those. The provider may refuse the address, so a job afterwards would be too
+// late.
 
-/** The stored address that the provider's new one takes the place of. */
+/** The stored address that the new one replaces at the provider. */
 export interface AgreedBilling {
   insteadOf: string | undefined;
 }
 
-/** Another request stored a billing address in between: the provider may have either of the two. */
+/** Another request stored a billing address meanwhile: the provider may have either of the two. */
 export class BillingChanged extends Error {}
 
 const attempts = 3;
 
 /**
- * Tells the payment provider of a new billing address and then stores it. When that fails, perhaps because the caller's rights are over, the
- * provider gets the stored address back. `email` undefined: the address stays as it is.
+ * Sends a new billing address to the payment provider and then stores it. When storing fails, perhaps because the caller's rights were
+ * revoked, the provider gets the stored address back. `email` undefined: the address is unchanged.
  */
 export async function agreeOnBilling<T>(
   app: App,
@@ -46,7 +47,7 @@ export async function agreeOnBilling<T>(
 
 const storedBilling = async ({ db }: App, org: string): Promise<string> => (await db.read((tx) => contactsOf(tx, org))).billing_email;
 
-/** Until the address that was told is the stored one: another change may come in between. */
+/** Repeats until the provider has the stored address: another change may come in between. */
 async function putBack(app: App, payment: Payment, org: { id: string; slug: string }): Promise<void> {
   try {
     let told: string | undefined;

@@ -6,7 +6,7 @@ import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
 import { dropRights } from '../rights-lock.ts';
 import { atomsOf, covers, grantsOf } from '../rules/grants.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
 import { countGrantsOfMember, deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
 import { lockMember } from '../store/members.ts';
 import { customRoles, shareRole } from '../store/roles.ts';
@@ -20,7 +20,7 @@ export interface WantedGrant {
   resourceIds?: string[];
 }
 
-/** Gives a member a role besides their place in the organization, perhaps on some resources only. */
+/** Gives a member a role besides their role in the organization, perhaps on some resources only. */
 export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, sources: readonly ResourceSource[]): Promise<GrantRow> {
   const { subject, role } = wanted;
   if ((organizationRoles as readonly string[]).includes(role)) {
@@ -28,8 +28,8 @@ export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, 
   }
   if (!(await lockMember(tx, by.org, subject)))
     invalid('subject is not a member of the organization; GET /api/v1/organization/members lists them');
-  if ((await countGrantsOfMember(tx, by.org, subject)) >= most.grants)
-    conflict(`the member holds ${most.grants} grants, the most there can be; take some away, or put what they give into a role`);
+  if ((await countGrantsOfMember(tx, by.org, subject)) >= limits.grants)
+    conflict(`the member holds ${limits.grants} grants, the most there can be; take some away, or put what they give into a role`);
   await shareRole(tx, by.org, role);
   const [use] = await checkRoleUses(tx, by, [wanted], sources);
   const resourceIds = use!.resourceIds.sort();
@@ -40,8 +40,10 @@ export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, 
   return grant;
 }
 
-/** Takes a grant away, which is locked after its organization; nobody takes what they do not hold. The subject's open invitations to roles
- *  that they may not give any more end. */
+/**
+ * Withdraws a grant, which is locked after its organization. The caller must hold everything that the grant gives. The subject's open
+ * invitations to roles that the subject may no longer give end.
+ */
 export async function withdrawGrant(tx: Tx, by: ActingByToken, grant: GrantRow): Promise<void> {
   const held = grantsOf([{ role: grant.role, resourceIds: grant.resource_ids }], atomsOf(await customRoles(tx, by.org)));
   if (!covers(by.principal.grants, held)) forbidden(`you do not hold everything that ${grant.role} gives, so you cannot take it away`);

@@ -3,7 +3,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { type Principal, topics } from '../principal.ts';
-import { type Account, isSpokenFor, takeUpAccount } from '../store/accounts.ts';
+import { type Account, hasVouchedMember, takeUpAccount } from '../store/accounts.ts';
 import {
   deleteExpiredInvitations,
   deleteInvitation,
@@ -16,20 +16,20 @@ import { insertMember, memberByEmail } from '../store/members.ts';
 import { findOrg, lockOrg } from '../store/organizations.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
 import type { Acting } from './acting.ts';
-import { makeAccount, requirePlace } from './membership.ts';
+import { makeAccount, requireMemberQuota } from './membership.ts';
 import { mintFirstToken } from './tokens.ts';
 
 const lifetimeDays = 7;
 
 /**
- * An open invitation to a locked organization, and the secret of its link, which is told once. It replaces the open ones of that address.
- * `place` names the organization to whoever invites somebody that belongs to it already.
+ * Makes an invitation to a locked organization, and the secret of its link, which is shown once. It replaces the open invitations of that
+ * address. `place` names the organization in the refusal for an address that is already a member.
  */
 export async function invite(tx: Tx, by: Acting, wanted: { email: string; role: OrganizationRole }, place: string) {
   const { email, role } = wanted;
   if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
   await deleteInvitationsFor(tx, by.org, email);
-  await requirePlace(tx, by.org);
+  await requireMemberQuota(tx, by.org);
   const { key: secret, hash } = mintKey('inv');
   const invitation = await insertInvitation(tx, by.org, { email, role, hash, days: lifetimeDays, invitedBy: by.principal && by.user.id });
   await audit(tx, by, 'organization.invitation.create', invitation, { email, role });
@@ -41,7 +41,7 @@ export async function withdrawInvitation(tx: Tx, by: Acting, invitation: Invitat
   await audit(tx, by, 'organization.invitation.delete', invitation, { email: invitation.email });
 }
 
-/** Whoever presents an invitation; with the token of an account if they have one. */
+/** The person who accepts an invitation, with the token of an account if they have one. */
 export interface Invited {
   app: Acting['app'];
   principal: Principal | undefined;
@@ -49,8 +49,8 @@ export interface Invited {
 }
 
 /**
- * Turns an invitation into a membership and a first token. The link proves that its holder was invited, not who they are (whoever invites
- * is shown it): so it makes an account of its own, or takes up that of a former member, and never speaks for one that somebody holds.
+ * Turns an invitation into a membership and a first token. The link proves that its holder was invited, not who the holder is, because the
+ * inviter sees it too. So it makes a new account, or reuses that of a former member, and never acts for an account that is in use.
  */
 export async function joinByInvitation(tx: Tx, by: Invited, secret: string, name?: string) {
   const invitation = await lockInvitation(tx, secret);
@@ -68,7 +68,7 @@ export async function joinByInvitation(tx: Tx, by: Invited, secret: string, name
   return { userId: account.id, orgSlug: org.slug, key };
 }
 
-/** Its organization is locked first, as by everybody who changes one: of two who present it at once, the second finds it used. */
+/** The organization is locked first, as for every change of members: of two concurrent uses of a link, the second finds it used. */
 async function lockInvitation(tx: Tx, secret: string) {
   const hash = kindOf(secret) === 'inv' ? hashKey(secret) : undefined;
   const seen = hash && (await findPresentedInvitation(tx, hash));
@@ -77,7 +77,7 @@ async function lockInvitation(tx: Tx, secret: string) {
   return invitation || notFound('invitation, or one that was used or has expired; ask for a new one');
 }
 
-/** Who joins: the account whose token is presented, or the one that the link itself leads to. */
+/** The joining account: that of the presented token, or the one that the link leads to. */
 async function findAccountFor(
   tx: Tx,
   principal: Principal | undefined,
@@ -89,12 +89,13 @@ async function findAccountFor(
     if (user?.email.toLowerCase() === email.toLowerCase()) return user;
     forbidden('the invitation is for another account, or the token is narrowed; accept with an unnarrowed token of the invited account');
   }
-  if (await isSpokenFor(tx, email))
+  if (await hasVouchedMember(tx, email))
     conflict(`${email} already has an account here; accept with a token of that account, or ask the operator for one`);
   return (await takeUpAccount(tx, org_id, email, name)) ?? makeAccount(tx, { email, name, vouched: false });
 }
 
-const portion = 1_000;
+const rowsPerDelete = 1_000;
 
-/** Deletes some of the invitations that nobody accepted in time. False: there are no more of them. */
-export const forgetSomeInvitations = async (tx: Tx): Promise<boolean> => (await deleteExpiredInvitations(tx, portion)) === portion;
+/** Deletes a batch of expired invitations. False: there are no more. */
+export const forgetSomeInvitations = async (tx: Tx): Promise<boolean> =>
+  (await deleteExpiredInvitations(tx, rowsPerDelete)) === rowsPerDelete;

@@ -6,15 +6,15 @@ import { dropRights, lockRights } from '../rights-lock.ts';
 import { findMachineToken, lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';
 import { insertToken, type NewToken, renewToken } from '../store/tokens.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
-import { endLine } from './line.ts';
+import { revokeLineage } from './line.ts';
 
 const name = 'this machine';
-/** What it mints ends with it at the latest, so it has the longest life there is. */
+/** Minted tokens end with it at the latest, so it has the longest lifetime that is allowed. */
 const lifetimeSeconds = 366 * 86_400;
 const renewWithDaysLeft = 30;
 
 /**
- * A new key for the token of an owner that a machine keeps in a file, `present` being the one in it. Undefined: that one lives for long
+ * A new key for the owner's token that a machine keeps in a file; `present` is the key in the file. Undefined: that token is valid for long
  * enough, or there is no owner.
  */
 export async function refreshMachineToken(tx: Tx, present: string, file: string): Promise<string | undefined> {
@@ -31,7 +31,10 @@ export async function refreshMachineToken(tx: Tx, present: string, file: string)
   return key;
 }
 
-/** The present one gets a new key and a new end: what it minted lives on. One that its owner switched off is ended, with all that. */
+/**
+ * Gives the present token a new key and a new expiry, so its descendants live on. A token that its owner disabled is deleted with its
+ * descendants.
+ */
 async function renewPresent(tx: Tx, owner: MachineOwner, present: string, next: Pick<NewToken, 'start' | 'hash' | 'expiresIn'>) {
   const hash = hashKey(present);
   const found = await findMachineToken(tx, owner, name, hash);
@@ -41,6 +44,6 @@ async function renewPresent(tx: Tx, owner: MachineOwner, present: string, next: 
   if (!old) return undefined;
   await dropRights(tx, { drop: dropElsewhere }, owner.org_id, topics.credential(old.id));
   if (old.enabled) return renewToken(tx, owner.org_id, { id: old.id, ...next });
-  await endLine(tx, owner.org_id, owner.user_id, old.id);
+  await revokeLineage(tx, owner.org_id, owner.user_id, old.id);
   return undefined;
 }

@@ -46,7 +46,7 @@ export interface ContactsChange {
   securityEmail?: string;
 }
 
-/** Changes whom to write to in a locked organization. A new billing address is one that `agreeOnBilling` has told the payment provider. */
+/** Changes the contacts of a locked organization. A new billing address must have been sent to the payment provider by `agreeOnBilling`. */
 export async function changeContacts(tx: Tx, by: Acting, org: OrgRow, change: ContactsChange, agreed: AgreedBilling): Promise<ContactsRow> {
   const before = await contactsOf(tx, org.id);
   if (!Object.keys(change).length) return before;
@@ -61,14 +61,14 @@ export async function changeContacts(tx: Tx, by: Acting, org: OrgRow, change: Co
   return after;
 }
 
-/** Which services it may use from now on. */
+/** Sets the services that an organization may use. */
 export async function setEntitlements(tx: Tx, by: Acting, org: OrgOverview, wanted: readonly string[]): Promise<void> {
   await updateEntitlements(tx, org.id, wanted);
   await audit(tx, by, 'organization.entitlements.set', org, { from: org.entitlements, to: wanted });
   await dropRights(tx, by.app.caches, org.id, topics.org(org.id));
 }
 
-/** Whether it counts as paying where no payment provider says so. */
+/** Sets whether an organization counts as paying, for installations without a payment provider. */
 export async function setPayment(tx: Tx, by: Acting, org: OrgOverview, active: boolean): Promise<void> {
   await updatePayment(tx, org.id, active);
   await audit(tx, by, 'organization.payment.set', org, { from: org.payment_active, to: active });

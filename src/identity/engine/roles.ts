@@ -3,7 +3,7 @@ import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
 import { dropRights } from '../rights-lock.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
 import { checkPermissions, requireHoldingAll } from '../rules/roles.ts';
 import { countGrantsOf } from '../store/grants.ts';
 import { lockOrg } from '../store/organizations.ts';
@@ -11,20 +11,22 @@ import { type CustomRole, countRoles, deleteRole, insertRole, updateRole } from 
 import type { ActingByToken } from './acting.ts';
 import { endUngivableInvitationsOf } from './membership.ts';
 
-// Nobody makes, changes or deletes a role that holds more than they do.
+// A caller makes, changes and deletes only roles whose permissions the caller holds.
 
 export async function defineRole(tx: Tx, by: ActingByToken, wanted: { name: string; description: string; permissions: string[] }) {
   const permissions = checkPermissions(by.principal.grants, wanted.permissions);
-  await lockOrg(tx, by.org); // counted one by one
-  if ((await countRoles(tx, by.org)) >= most.roles)
-    conflict(`the organization has ${most.roles} roles of its own, the most there can be; delete one first`);
+  await lockOrg(tx, by.org); // the lock serializes the count
+  if ((await countRoles(tx, by.org)) >= limits.roles)
+    conflict(`the organization has ${limits.roles} roles of its own, the most there can be; delete one first`);
   const role = (await insertRole(tx, by.org, { ...wanted, permissions })) ?? refuseName(wanted.name);
   await audit(tx, by, 'iam.role.create', role, { name: role.name, permissions });
   return role;
 }
 
-/** Changes a role, which is locked after its organization, for everybody who holds it. If it loses permissions, open invitations end that its
- *  holders may not give any more. */
+/**
+ * Changes a role, which is locked after its organization, for all its holders. If it loses permissions, open invitations end that its
+ * holders may no longer give.
+ */
 export async function changeRole(
   tx: Tx,
   by: ActingByToken,
@@ -42,7 +44,7 @@ export async function changeRole(
   return changed;
 }
 
-/** Deletes a locked role that nobody holds. */
+/** Deletes a locked role without holders. */
 export async function dropRole(tx: Tx, by: ActingByToken, role: CustomRole): Promise<void> {
   requireHoldingAll(by.principal.grants, role.permissions);
   const holders = await countGrantsOf(tx, by.org, role.id);
@@ -54,7 +56,7 @@ export async function dropRole(tx: Tx, by: ActingByToken, role: CustomRole): Pro
   await dropRoles(tx, by);
 }
 
-/** Principals that a server of an older release remembers hang on the organization alone. */
+/** Principals in the cache of an older release's server depend on the organization's topic alone. */
 async function dropRoles(tx: Tx, { app, org }: ActingByToken): Promise<void> {
   await dropRights(tx, app.caches, org, topics.roles(org));
   await app.caches.drop(tx, topics.org(org));

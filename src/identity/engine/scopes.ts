@@ -2,7 +2,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import type { Resource, ResourceSource } from '../resources.ts';
 import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse, servicesOf } from '../rules/grants.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
 import { customRoles } from '../store/roles.ts';
 
 /** What scopes can name: resources that the caller can read. */
@@ -46,19 +46,19 @@ export async function checkRoleUses(
     for (const use of uses) checkSelector(use, servicesOf(permissionsOfRole.get(use.role)!), live);
   }
   if (!covers(grants, grantsOf(uses, atomsOf(custom)))) {
-    forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; nobody can give more than they hold`);
+    forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; a caller can give only what they hold`);
   }
   return uses;
 }
 
-/** All of them are read with every lookup of the token, and told in every list of tokens. */
+/** All ids are read with every lookup of the token, and returned in every list of tokens. */
 export function requireFewIds(uses: readonly RoleUse[]): void {
   const ids = uses.reduce((sum, { resourceIds }) => sum + resourceIds.length, 0);
-  if (ids > most.scopeIds)
-    invalid(`the scope names ${ids} resources, and at most ${most.scopeIds} in all can be named; name fewer, or mint several tokens`);
+  if (ids > limits.scopeIds)
+    invalid(`the scope names ${ids} resources, and at most ${limits.scopeIds} in all can be named; name fewer, or mint several tokens`);
 }
 
-/** A role is narrowed to resources of its own services: anywhere else it gives nothing, and whoever names such a one is mistaken. */
+/** A role can be narrowed only to resources of its own services: on any other resource it gives nothing, and the request is a mistake. */
 function checkSelector({ role, resourceIds }: RoleUse, services: ReadonlySet<string>, live: ReadonlyMap<string, readonly Resource[]>) {
   for (const id of resourceIds) {
     const found = live.get(id) ?? invalid(`${id} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`);

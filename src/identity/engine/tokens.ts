@@ -5,8 +5,8 @@ import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
 import { dropRights } from '../rights-lock.ts';
 import { atomsOf } from '../rules/grants.ts';
-import { requireBelowMinters, requireRoom, requireWithinLifetime, withCeilings } from '../rules/line.ts';
-import { most } from '../rules/most.ts';
+import { limits } from '../rules/limits.ts';
+import { requireBelowMinters, requireGenerationLeft, requireWithinLifetime, withCeilings } from '../rules/lineage.ts';
 import { lockMember } from '../store/members.ts';
 import { customRoles } from '../store/roles.ts';
 import {
@@ -22,14 +22,14 @@ import {
 } from '../store/tokens.ts';
 import { mintKey } from '../token-format.ts';
 import type { Acting, ActingByToken } from './acting.ts';
-import { endLine, lockLine } from './line.ts';
+import { lockLine, revokeLineage } from './line.ts';
 import { checkRoleUses, requireFewIds, type WantedUse } from './scopes.ts';
 
 const defaultLifetimeSeconds = 90 * 86_400;
-/** Everything its owner mints hangs on it and ends with it at the latest, so it has the longest life there is. */
+/** Tokens that its owner mints end with it at the latest, so it has the longest lifetime that is allowed. */
 const firstTokenSeconds = 366 * 86_400;
 
-/** A row, and the key that only its hash is kept of: it is told once. */
+/** Inserts a token; the key is returned once, and only its hash is stored. */
 async function insertMinted(tx: Tx, t: Omit<NewToken, 'start' | 'hash'>) {
   const { key, start, hash } = mintKey('pat');
   return { key, token: await insertToken(tx, { ...t, start, hash }) };
@@ -41,13 +41,13 @@ export interface WantedToken {
   expiresIn?: number;
 }
 
-/** A token that another one mints: it hangs on that one, ends with it, and never exceeds it. `sources` tell what a scope can name. */
+/** Mints a token from the caller's token: it ends with that one and never exceeds it. `sources` list what a scope can name. */
 export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, sources: readonly ResourceSource[]) {
   const { principal } = by;
   const line = await lockLine(tx, by.org, principal.id);
-  requireRoom(line);
+  requireGenerationLeft(line);
   requireWithinLifetime(wanted.expiresIn, line);
-  await makeRoom(tx, by.org, by.user.id);
+  await requireTokenQuota(tx, by.org, by.user.id);
   const scope = wanted.scope ? await checkRoleUses(tx, by, wanted.scope, sources) : [...(principal.scopes[0] ?? [])];
   if (!wanted.scope) requireFewIds(scope);
   const { key, token } = await insertMinted(tx, {
@@ -55,7 +55,7 @@ export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, 
     user: by.user.id,
     name: wanted.name,
     scope,
-    ceilings: [], // those of its minters count at every lookup, by reference
+    ceilings: [], // the minters' scopes apply at every lookup, by reference
     expiresIn: wanted.expiresIn ?? defaultLifetimeSeconds,
     line,
   });
@@ -64,16 +64,16 @@ export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, 
   return { id: token.id, key };
 }
 
-/** Room for one more token of a member's. The member is locked, so that many who mint at once are counted one by one. */
-async function makeRoom(tx: Tx, org: string, user: string): Promise<void> {
+/** Refuses one more token of a member who is at the limit. The member is locked, so that concurrent mints are counted one by one. */
+async function requireTokenQuota(tx: Tx, org: string, user: string): Promise<void> {
   if (!(await lockMember(tx, org, user))) unauthenticated('unauthenticated: the token is revoked');
-  const { live, over } = await countTokens(tx, org, user, most.tokens + most.tokensOver);
-  if (live >= most.tokens) conflict(`you have ${most.tokens} tokens here, the most there can be; revoke some first, or let them end`);
-  // Some more than one, so that a program that mints without pause does not delete with every mint.
-  if (over >= most.tokensOver) await deleteOldestOver(tx, org, user, over - most.tokensOver + 100);
+  const { live, over } = await countTokens(tx, org, user, limits.tokens + limits.expiredTokens);
+  if (live >= limits.tokens) conflict(`you have ${limits.tokens} tokens here, the most there can be; revoke some first, or let them end`);
+  // More than one, so that a program that mints without pause does not delete with every mint.
+  if (over >= limits.expiredTokens) await deleteOldestOver(tx, org, user, over - limits.expiredTokens + 100);
 }
 
-/** A token of a member's that no token mints, not narrowed: the operator's to give. */
+/** Mints an unnarrowed token for a member, without a minting token: only the operator can. */
 export async function mintTokenFor(tx: Tx, by: Acting, t: { user: string; name: string; days: number }) {
   const wanted = { org: by.org, user: t.user, name: t.name, scope: [], ceilings: [], expiresIn: t.days * 86_400 };
   const { key, token } = await insertMinted(tx, wanted);
@@ -82,7 +82,7 @@ export async function mintTokenFor(tx: Tx, by: Acting, t: { user: string; name: 
   return { key, id: token.id, expires: token.expires_at };
 }
 
-/** What somebody who joins begins with. Joining is what is audited. */
+/** The first token of a new member. The audit row is that of joining. */
 export const mintFirstToken = (tx: Tx, { org, user }: { org: string; user: string }) =>
   insertMinted(tx, { org, user, name: 'first token', scope: [], ceilings: [], expiresIn: firstTokenSeconds });
 
@@ -92,7 +92,7 @@ export interface TokenChange {
   scope?: readonly WantedUse[];
 }
 
-/** Whether a change may take rights away, so that its transaction begins with the token's lock: all but a new name. */
+/** Whether a change may take rights away, so that its transaction must begin with the token's lock: every change except a new name. */
 export const changesRights = (change: TokenChange): boolean => change.enabled !== undefined || change.scope !== undefined;
 
 /** Changes a locked token. */
@@ -111,7 +111,7 @@ export async function changeToken(
   return changed;
 }
 
-/** The caller bounds a new scope; a token that is only enabled or disabled keeps its old bounds too. */
+/** A new scope is bounded by the caller's; a token that is only enabled or disabled also keeps its old bounds. */
 async function changeRights(
   tx: Tx,
   by: ActingByToken,
@@ -124,7 +124,7 @@ async function changeRights(
     const [minters, custom] = await Promise.all([scopesOf(tx, by.org, token.minters), customRoles(tx, by.org)]);
     requireBelowMinters(by.principal.grants, minters, scope, atomsOf(custom));
   }
-  // What one of its minters is narrowed to counts by reference, and so does its own scope as long as it keeps it.
+  // The scopes of its minters apply by reference, and so does its own scope while it is unchanged.
   const isBound = token.minters.includes(by.principal.id) || (by.principal.id === token.id && !change.scope);
   const added = isBound ? [] : by.principal.scopes;
   const ceilings = withCeilings(change.scope ? [] : token.ceilings, { scopes: added }).map((s) => [...s]);
@@ -134,19 +134,19 @@ async function changeRights(
   return changed;
 }
 
-/** Ends a locked token of the caller's, and all that it minted. */
+/** Revokes a locked token of the caller, and its descendants. */
 export async function revokeToken(tx: Tx, by: Acting, token: TokenRow): Promise<void> {
-  const ended = await endLine(tx, by.org, by.user.id, token.id);
+  const ended = await revokeLineage(tx, by.org, by.user.id, token.id);
   const told = ended.map(({ id, name }) => ({ id, detail: { name, ...(id === token.id ? {} : { with: token.id }) } }));
   await auditEach(tx, by, 'tokens.token.delete', told);
-  // What it minted hangs on this topic as well.
+  // Descendants depend on this topic as well.
   await dropRights(tx, by.app.caches, by.org, topics.credential(token.id));
   await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
 }
 
-/** A token that is over stays listed this long, so that its owner sees what ended. */
+/** An expired token stays listed this long, so that its owner sees what ended. */
 const listedDays = 90;
-const portion = 1_000;
+const rowsPerDelete = 1_000;
 
-/** Deletes some of the tokens that were over long ago. False: there are no more of them. */
-export const forgetSomeTokens = async (tx: Tx): Promise<boolean> => (await deleteExpired(tx, listedDays, portion)) === portion;
+/** Deletes a batch of tokens that expired long ago. False: there are no more. */
+export const forgetSomeTokens = async (tx: Tx): Promise<boolean> => (await deleteExpired(tx, listedDays, rowsPerDelete)) === rowsPerDelete;

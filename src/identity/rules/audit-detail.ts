@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 
 export type Detail = Record<string, unknown>;
 
-const longest = { entries: 20, characters: 500, bytes: 4_096 };
+const limits = { entries: 20, characters: 500, bytes: 4_096 };
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -15,18 +15,18 @@ const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWel
 /** Of all values that JSON has. */
 function shorten(value: unknown): unknown {
   if (typeof value === 'string')
-    return value.length > longest.characters
+    return value.length > limits.characters
       ? { characters: value.length, sha256: hashOf(value), begins: storable(value.slice(0, 100)) }
       : storable(value);
   if (Array.isArray(value))
-    return value.length > longest.entries ? { entries: value.length, sha256: hashOf(JSON.stringify(value)) } : value.map(shorten);
+    return value.length > limits.entries ? { entries: value.length, sha256: hashOf(JSON.stringify(value)) } : value.map(shorten);
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
   return shortenAll(value as Detail);
 }
 
 function shortenAll(detail: Detail): unknown {
   const fields = Object.entries(detail);
-  if (fields.length > 5 * longest.entries) return { fields: fields.length, sha256: hashOf(JSON.stringify(detail)) };
+  if (fields.length > 5 * limits.entries) return { fields: fields.length, sha256: hashOf(JSON.stringify(detail)) };
   return Object.fromEntries(fields.map(([name, value]) => [name, shorten(value)]));
 }
 
@@ -36,14 +36,14 @@ export function shortDetail(detail: Detail): Detail {
   const sizes = Object.entries(short).map(([name, value]) => ({ name, text: JSON.stringify(value) ?? '' }));
   let bytes = sizes.reduce((sum, { text }) => sum + text.length, 0);
   for (const { name, text } of sizes.sort((a, b) => b.text.length - a.text.length)) {
-    if (bytes <= longest.bytes) break;
+    if (bytes <= limits.bytes) break;
     short[name] = { bytes: text.length, sha256: hashOf(text) };
     bytes -= text.length;
   }
   return short;
 }
 
-export const budget = { bytesPerDay: 16 * 2 ** 20, organizations: 10_000 };
+export const detailBudget = { bytesPerDay: 16 * 2 ** 20, organizations: 10_000 };
 const dayMs = 86_400_000;
 
 /** Bytes of details that organizations may still write: a token bucket each, in this process. A row itself is always written. */
@@ -52,7 +52,7 @@ export class DetailBudget {
   readonly #perDay: number;
   readonly #now: () => number;
 
-  constructor(perDay: number = budget.bytesPerDay, now: () => number = () => performance.now()) {
+  constructor(perDay: number = detailBudget.bytesPerDay, now: () => number = () => performance.now()) {
     this.#perDay = perDay;
     this.#now = now;
   }
@@ -65,10 +65,10 @@ export class DetailBudget {
     const before = this.#left.get(org) ?? { bytes: this.#perDay, at: now };
     const left = Math.min(this.#perDay, before.bytes + ((now - before.at) / dayMs) * this.#perDay);
     const isWithin = text.length <= left;
-    // The least recently used one goes first: it has its whole budget again, or soon would have.
+    // The least recently used entry is dropped first: its budget is full again, or soon would be.
     this.#left.delete(org);
     this.#left.set(org, { bytes: isWithin ? left - text.length : left, at: now });
-    if (this.#left.size > budget.organizations) this.#left.delete(this.#left.keys().next().value!);
+    if (this.#left.size > detailBudget.organizations) this.#left.delete(this.#left.keys().next().value!);
     return isWithin || text.length <= 150 ? short : { bytes: text.length, sha256: hashOf(text) };
   }
 }

@@ -2,7 +2,9 @@ import { type OrganizationRole, organizationRoles, reservedPermissions } from '.
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import { builtinRole, covers, type Grants, grantsOf, isPermission } from './grants.ts';
 
-/** The atoms of a role, each once; nobody authors a role that holds more than they do, or what is for owners and admins alone. */
+/**
+ * The distinct permissions of a custom role. Refuses permissions that the caller does not hold, and those reserved for owners and admins.
+ */
 export function checkPermissions(held: Grants, wanted: string[]): string[] {
   for (const p of wanted) {
     if (!isPermission(p)) invalid(`${p} is not a permission; GET /api/v1/iam/permissions lists them`);
@@ -13,10 +15,10 @@ export function checkPermissions(held: Grants, wanted: string[]): string[] {
   return distinct;
 }
 
-/** Whoever changes a role, or deletes it, holds all that it gives. */
+/** A caller who changes or deletes a role must hold all its permissions. */
 export function requireHoldingAll(held: Grants, atoms: readonly string[]) {
   if (!covers(held, grantsOf([{ role: 'wanted', resourceIds: [] }], { wanted: atoms }))) {
-    forbidden('you do not hold every permission of this role; nobody can give more than they hold');
+    forbidden('you do not hold every permission of this role; a caller can give only what they hold');
   }
 }
 

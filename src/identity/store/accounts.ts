@@ -8,12 +8,12 @@ export type Account = Static<typeof AccountRow>;
 
 const columns = sql`id, email, name`;
 
-/** The one account of this address that the operator made. Those that links made, of which an address may have several, are not looked at. */
+/** The account of this address that the operator made. Accounts that links made, of which an address may have several, do not count. */
 export const findVouchedAccount = (tx: Tx, email: string): Promise<Account | undefined> =>
   row(tx, AccountRow)`select ${columns} from identity.account where lower(email) = lower(${email}) and vouched`;
 
-/** Whether the account that the operator made for this address belongs to an organization: then it has tokens, which speak for it. */
-export const isSpokenFor = async (tx: Tx, email: string): Promise<boolean> =>
+/** Whether the account that the operator made for this address is a member somewhere: then only its tokens may act for it. */
+export const hasVouchedMember = async (tx: Tx, email: string): Promise<boolean> =>
   (await run(tx)`
     select 1 from identity.account a
      where lower(email) = lower(${email}) and vouched and exists (select 1 from identity.member m where m.user_id = a.id)`) > 0;
@@ -25,7 +25,10 @@ export const insertAccount = (tx: Tx, a: { email: string; name: string; vouched:
     values (kernel.new_id('usr'), ${a.email}, ${a.name}, ${a.vouched}, kernel.now())
     on conflict do nothing returning ${columns}`;
 
-/** The account of somebody who belonged to this organization last, and to none since. Lock the organization first: only it takes them back. */
+/**
+ * The account of a former member that has belonged to no organization since. Lock the organization first: only that organization can reuse
+ * the account.
+ */
 export const takeUpAccount = (tx: Tx, org: string, email: string, name: string | undefined): Promise<Account | undefined> =>
   row(tx, AccountRow)`
     update identity.account set left_org = null, left_at = null, name = coalesce(${name ?? null}, name)
@@ -33,17 +36,17 @@ export const takeUpAccount = (tx: Tx, org: string, email: string, name: string |
                     and not exists (select 1 from identity.member m where m.user_id = a.id) order by id desc limit 1)
     returning ${columns}`;
 
-/** Two organizations may end the last memberships of an account at once: the second one to look sees that there is none left. */
+/** Two organizations may end the last memberships of an account at once: the second transaction sees that none is left. */
 export const lockAccount = (tx: Tx, id: string) => run(tx)`select 1 from identity.account where id = ${id} for no key update`;
 
-/** Notes of a locked account that it belongs to no organization any more, if so. Nobody holds a token of it then, so nobody vouches for it. */
+/** Marks a locked account that has no membership left. It has no tokens then, so it no longer counts as vouched for. */
 export const leaveAccount = (tx: Tx, id: string, lastOrg: string) => run(tx)`
   update identity.account set vouched = false, left_org = ${lastOrg}, left_at = kernel.now()
    where id = ${id} and not exists (select 1 from identity.member where user_id = ${id})`;
 
-/** Some of those that have belonged to no organization for so many days. */
-export const deleteLeftAccounts = (tx: Tx, days: number, most: number): Promise<number> => run(tx)`
+/** Deletes a batch of accounts that have belonged to no organization for `days` days. */
+export const deleteLeftAccounts = (tx: Tx, days: number, limit: number): Promise<number> => run(tx)`
   delete from identity.account where id in (
     select id from identity.account a where left_at < kernel.now() - make_interval(days => ${days})
        and not exists (select 1 from identity.member m where m.user_id = a.id)
-     order by left_at limit ${most} for update skip locked)`;
+     order by left_at limit ${limit} for update skip locked)`;

@@ -43,7 +43,7 @@ export const insertAuditRows = (tx: Tx, a: NewAuditRows) => run(tx)`
   select kernel.new_id('aud'), ${a.org}, kernel.now(), ${a.actor}, ${a.label}, ${a.token}, ${a.action}, target, ${a.requestId}, detail
     from unnest(${a.targets.map(({ id }) => id)}::text[], ${a.targets.map(({ detail }) => JSON.stringify(detail))}::jsonb[]) t(target, detail)`;
 
-/** Of the oldest, those that are older; ids go with time. */
-export const deleteOldAudit = (tx: Tx, days: number, most: number) => run(tx)`
+/** Deletes a batch of rows older than `days` days; ids are in order of time. */
+export const deleteOldAudit = (tx: Tx, days: number, limit: number) => run(tx)`
   delete from kernel.audit where at < kernel.now() - make_interval(days => ${days})
-     and id in (select id from kernel.audit order by id limit ${most})`;
+     and id in (select id from kernel.audit order by id limit ${limit})`;

@@ -17,7 +17,7 @@ const ListedRow = Type.Object({ ...GrantRow.properties, is_beyond: Type.Boolean(
 
 const columns = sql`id, user_id, role, resource_ids, created_at`;
 
-/** Everybody's, or one member's. Two statements, so that each has the index that it needs: a member has a hundred at most. */
+/** Grants of the organization, or of one member. Two statements, so that each can use its index. */
 export const listGrants = (tx: Tx, org: string, subject: string | null, { limit, after }: Pagination) => {
   const whose = subject === null ? sql`` : sql` and user_id = ${subject}`;
   return rows(tx, ListedRow)`

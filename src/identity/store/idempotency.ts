@@ -1,22 +1,22 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../kernel/db/index.ts';
 
-/** Who asks, what for, and the key that they gave it. */
-export interface Asked {
+/** The principal, the route and the client's Idempotency-Key. */
+export interface IdempotencyKey {
   principal: string;
   route: string;
   key: string;
 }
 
-export const deleteOldAnswer = (tx: Tx, { principal, route, key }: Asked) => run(tx)`
+export const deleteOldAnswer = (tx: Tx, { principal, route, key }: IdempotencyKey) => run(tx)`
   delete from kernel.idempotency
    where principal = ${principal} and route = ${route} and key = ${key} and created_at < kernel.now() - interval '24 hours'`;
 
 /** How long this transaction waits for a lock. */
-export const waitAtMost = (tx: Tx, time: '1s' | '3s') => run(tx)`select set_config('lock_timeout', ${time}, true)`;
+export const setLockTimeout = (tx: Tx, time: '1s' | '3s') => run(tx)`select set_config('lock_timeout', ${time}, true)`;
 
-/** False: somebody asked before. Waits for whoever asks at this moment. */
-export const insertAsked = async (tx: Tx, { principal, route, key }: Asked, bodyHash: Buffer): Promise<boolean> =>
+/** False: the key was used before. Waits for a concurrent request with the same key. */
+export const insertIdempotencyKey = async (tx: Tx, { principal, route, key }: IdempotencyKey, bodyHash: Buffer): Promise<boolean> =>
   (await run(tx)`
     insert into kernel.idempotency (principal, route, key, body_hash, created_at)
     values (${principal}, ${route}, ${key}, ${bodyHash}, kernel.now()) on conflict do nothing`) > 0;
@@ -27,7 +27,7 @@ export interface KeptAnswer {
   answer: string | null;
 }
 
-export const keepAnswer = (tx: Tx, { principal, route, key }: Asked, a: KeptAnswer) => run(tx)`
+export const keepAnswer = (tx: Tx, { principal, route, key }: IdempotencyKey, a: KeptAnswer) => run(tx)`
   update kernel.idempotency set status = ${a.status}, made = ${a.made}, answer = ${a.answer}
    where principal = ${principal} and route = ${route} and key = ${key}`;
 
@@ -39,7 +39,10 @@ const KeptRow = Type.Object({
 });
 export type KeptRow = Static<typeof KeptRow>;
 
-/** `same`: it was asked with the same body. */
-export const findAnswer = (tx: Tx, { principal, route, key }: Asked, bodyHash: Buffer): Promise<KeptRow | undefined> => row(tx, KeptRow)`
+/** `same`: the stored request had the same body. */
+export const findAnswer = (tx: Tx, { principal, route, key }: IdempotencyKey, bodyHash: Buffer): Promise<KeptRow | undefined> => row(
+  tx,
+  KeptRow,
+)`
   select body_hash = ${bodyHash} as same, status, answer, made from kernel.idempotency
    where principal = ${principal} and route = ${route} and key = ${key}`;

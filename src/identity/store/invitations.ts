@@ -59,11 +59,11 @@ export const deleteInvitationsFor = (tx: Tx, org: string, email: string) =>
 
 const PresentedRow = Type.Object({ id: Type.String(), org_id: Type.String(), email: Type.String(), role: Role });
 
-/** Behind a link. Whoever takes or withdraws one locks its organization first, and then looks again: so it works once. */
+/** The invitation of a link. Accepting or withdrawing one locks its organization first and then reads it again, so a link works once. */
 export const findPresentedInvitation = (tx: Tx, hash: Buffer) => row(tx, PresentedRow)`
   select id, org_id, email, role from identity.invitation where hash = ${hash} and expires_at > kernel.now()`;
 
-/** Some of those that nobody accepted in time. */
-export const deleteExpiredInvitations = (tx: Tx, most: number): Promise<number> => run(tx)`
+/** Deletes a batch of expired invitations. */
+export const deleteExpiredInvitations = (tx: Tx, limit: number): Promise<number> => run(tx)`
   delete from identity.invitation where (org_id, id) in (
-    select org_id, id from identity.invitation where expires_at < kernel.now() order by expires_at limit ${most} for update skip locked)`;
+    select org_id, id from identity.invitation where expires_at < kernel.now() order by expires_at limit ${limit} for update skip locked)`;

@@ -3,7 +3,7 @@ import { row, run, type Tx } from '../../kernel/db/index.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
-/** Whom the token of this machine speaks for. */
+/** The owner of this machine's token. */
 export type MachineOwner = Static<typeof OwnerRow>;
 
 /** The first owner of the first organization. */
@@ -23,7 +23,7 @@ export const findMachineToken = (tx: Tx, owner: MachineOwner, name: string, hash
 export const lockMachineToken = (tx: Tx, owner: MachineOwner, name: string, hash: Buffer) =>
   row(tx, MachineTokenRow)`${machineToken(owner, name, hash)} for update`;
 
-/** Whether the token is alive, and will be for so many days. */
+/** Whether the token is valid now and for `days` more days. */
 export const lastsFor = async (tx: Tx, hash: Buffer, days: number): Promise<boolean> =>
   (await run(tx)`
     select 1 from identity.token where hash = ${hash} and enabled and expires_at > kernel.now() + make_interval(days => ${days})`) > 0;

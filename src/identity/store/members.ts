@@ -7,41 +7,44 @@ import { sql } from '../../kernel/sql.ts';
 export const Role = Type.Unsafe<OrganizationRole>({ type: 'string' });
 
 const MemberRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String(), role: Role, joined_at: Type.String() });
-/** `id` is the account's: somebody has the same one in every organization. */
+/** `id` is the account's: the same in every organization. */
 export type Member = Static<typeof MemberRow>;
 
 const columns = sql`u.id, u.email, u.name, m.role, m.joined_at`;
 
 const MembershipRow = Type.Object({ slug: Type.String(), name: Type.String(), role: Role });
 
-/** The organizations that somebody belongs to, this one first: the rest by slug, as many as anybody reads. */
+/** The organizations of an account, this one first, the rest by slug. */
 export const membershipsOf = (tx: Tx, user: string, first: string) => rows(tx, MembershipRow)`
   select o.slug, o.name, m.role from identity.member m join identity.org o on o.id = m.org_id
    where m.user_id = ${user} order by m.org_id <> ${first}, o.slug limit 1000`;
 
-/** Somebody of the organization, or undefined: not known here, or not any more. */
+/** A member of the organization; undefined: not a member, or no longer. */
 export const memberOf = (tx: Tx, org: string, user: string): Promise<Member | undefined> => row(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} and m.user_id = ${user}`;
 
-/** The same for whoever is to be paged: until this transaction ends they cannot be removed, and a removal under way is waited for. */
+/**
+ * The same for a member who is to be paged: the member cannot be removed until this transaction ends, and a removal in progress is waited
+ * for.
+ */
 export const memberToPage = (tx: Tx, org: string, user: string): Promise<Member | undefined> => row(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} and m.user_id = ${user}
      for key share of m`;
 
-/** Undefined: nobody has this address, or not as a member of this organization. */
+/** Undefined: no member of this organization has this address. */
 export const memberByEmail = (tx: Tx, org: string, email: string): Promise<Member | undefined> => row(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
    where m.org_id = ${org} and lower(u.email) = lower(${email})`;
 
-/** Who has been an owner for longest. */
+/** The owner with the longest membership. */
 export const firstOwner = (tx: Tx, org: string): Promise<Member | undefined> => row(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
    where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit 1`;
 
-/** Owners, who have been one for longest first. */
-export const ownersOf = (tx: Tx, org: string, most: number): Promise<Member[]> => rows(tx, MemberRow)`
+/** Owners, longest membership first. */
+export const ownersOf = (tx: Tx, org: string, limit: number): Promise<Member[]> => rows(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
-   where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit ${most}`;
+   where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit ${limit}`;
 
 /** The newest account first. */
 export const listMembers = (tx: Tx, org: string, { limit, after }: Pagination): Promise<Member[]> => rows(tx, MemberRow)`
@@ -56,7 +59,7 @@ export const membersOf = async (tx: Tx, org: string): Promise<ReadonlyMap<string
   new Map((await allMembers(tx, org)).map((member) => [member.id, member]));
 
 /** Members and open invitations together. */
-export const countPlaces = (tx: Tx, org: string): Promise<number> => run(tx)`
+export const countMembersAndInvitations = (tx: Tx, org: string): Promise<number> => run(tx)`
   select 1 from identity.member where org_id = ${org}
    union all select 1 from identity.invitation where org_id = ${org} and expires_at > kernel.now()`;
 
@@ -77,8 +80,8 @@ export const updateRoleOf = (tx: Tx, org: string, user: string, role: Organizati
   run(tx)`update identity.member set role = ${role} where org_id = ${org} and user_id = ${user}`;
 
 /**
- * For whoever is about to be removed: those who page them at this moment are waited for, and whoever wants to afterwards finds them gone. The
- * tokens go with the membership. They are locked first, as minting does it: else each would wait for the other.
+ * Locks a member who is about to be removed: waits for pages to the member in progress, and later ones find no member. Tokens are deleted
+ * with the membership. They are locked first, as minting does it, to avoid a deadlock.
  */
 export async function lockLeaving(tx: Tx, org: string, user: string): Promise<void> {
   await run(tx)`select from identity.token where org_id = ${org} and user_id = ${user} order by id for update`;

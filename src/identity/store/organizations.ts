@@ -7,7 +7,7 @@ export type OrgRow = Static<typeof OrgRow>;
 export const findOrg = async (tx: Tx, id: string) =>
   (await row(tx, OrgRow)`select id, slug, name, created_at from identity.org where id = ${id}`)!;
 
-/** Everything that changes who belongs to an organization takes this lock first: so there is always a last owner to protect. */
+/** Every change of an organization's members takes this lock first, so that the last owner cannot be removed concurrently. */
 export const lockOrg = async (tx: Tx, id: string) =>
   (await row(tx, OrgRow)`select id, slug, name, created_at from identity.org where id = ${id} for update`)!;
 
@@ -39,7 +39,7 @@ export const hasOrgs = async (tx: Tx): Promise<boolean> => (await run(tx)`select
 export const isSlugTaken = async (tx: Tx, slug: string): Promise<boolean> =>
   (await run(tx)`select 1 from identity.org where slug = ${slug}`) > 0;
 
-/** `email` is everybody's to write to until the contacts are changed. */
+/** `email` is the address of all contacts until they are changed. */
 export const insertOrg = async (tx: Tx, o: { slug: string; name: string; entitlements: string[]; email: string }) =>
   (await row(tx, OrgRow)`
     insert into identity.org (id, slug, name, entitlements, billing_email, technical_email, security_email, created_at)
@@ -62,7 +62,7 @@ export const updateContacts = async (tx: Tx, id: string, c: ContactsRow) =>
 
 const EntitlementsRow = Type.Object({ entitlements: Type.Array(Type.String()) });
 
-/** What it is enabled for; undefined: there is no such organization. */
+/** Its entitlements; undefined: there is no such organization. */
 export const entitlementsOf = async (tx: Tx, id: string): Promise<string[] | undefined> =>
   (await row(tx, EntitlementsRow)`select entitlements from identity.org where id = ${id}`)?.entitlements;
 
@@ -71,7 +71,7 @@ export const updateEntitlements = (tx: Tx, id: string, entitlements: readonly st
 
 const PaymentRow = Type.Object({ payment_active: Type.Boolean() });
 
-/** What the operator said; it holds while there is no payment provider. */
+/** The operator's setting; used while there is no payment provider. */
 export const isPaymentActive = async (tx: Tx, id: string): Promise<boolean> =>
   (await row(tx, PaymentRow)`select payment_active from identity.org where id = ${id}`)?.payment_active ?? false;
 

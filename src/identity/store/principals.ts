@@ -5,7 +5,7 @@ import { RoleUses } from './tokens.ts';
 
 const Atoms = Type.Unsafe<Record<string, string[]>>({ type: 'object' });
 
-/** Everything given to a member besides their place in the organization, and the atoms of every custom role there is. */
+/** Grants of a member besides the role in the organization, and the permissions of all custom roles. */
 const given = (org: Sql, user: Sql) => sql`
   coalesce((select jsonb_agg(jsonb_build_object('role', g.role, 'resourceIds', g.resource_ids))
               from identity.role_grant g where g.org_id = ${org} and g.user_id = ${user}), '[]') as grants,
@@ -13,7 +13,7 @@ const given = (org: Sql, user: Sql) => sql`
 
 const RightsRow = Type.Object({ role: Type.String(), grants: RoleUses, custom_roles: Atoms });
 
-/** What a member's rights follow from. */
+/** What a member's rights are computed from. */
 export const findRights = (tx: Tx, org: string, user: string) => row(tx, RightsRow)`
   select m.role, ${given(sql`m.org_id`, sql`m.user_id`)}
     from identity.member m where m.org_id = ${org} and m.user_id = ${user}`;
@@ -38,14 +38,17 @@ const PrincipalRow = Type.Object({
   custom_roles: Atoms,
   version: Type.Integer(),
 });
-/** `above`: what each of the minters is narrowed to. `ttl_ms`: until the first of the line ends. `version`: moves when the organization takes rights away. */
+/**
+ * `above`: the scopes of each minter. `ttl_ms`: until the first token of the lineage expires. `version`: grows when the organization takes
+ * rights away.
+ */
 export type PrincipalRow = Static<typeof PrincipalRow>;
 
 export const principalByHash = (tx: Tx, hash: Buffer) => findPrincipal(tx, sql`t.hash = ${hash}`);
 
 export const principalByToken = (tx: Tx, org: string, id: string) => findPrincipal(tx, sql`t.org_id = ${org} and t.id = ${id}`);
 
-/** Everything a personal token's rights follow from, those of the tokens that it was minted by included, in one statement. */
+/** Everything that a personal token's rights are computed from, its minters included, in one statement. */
 const findPrincipal = (tx: Tx, which: Sql): Promise<PrincipalRow | undefined> => row(tx, PrincipalRow)`
   select t.id as token_id, t.enabled and line.whole as enabled, t.scope, t.ceilings, t.minters, line.above,
          (extract(epoch from least(t.expires_at, line.ends_at) - kernel.now()) * 1000)::float8 as ttl_ms,
@@ -64,7 +67,7 @@ const findPrincipal = (tx: Tx, which: Sql): Promise<PrincipalRow | undefined> =>
 
 const UnmovedRow = Type.Object({ unmoved: Type.Boolean() });
 
-/** Shares locks, then tells whether nobody in the organization has lost rights since this version, and this principal none by the clock. */
+/** Takes shared locks, then tells whether the organization took no rights away since this version, and this principal has not expired. */
 export const shareUnmoved = async (
   tx: Tx,
   p: Pick<PrincipalRow, 'org_id' | 'version' | 'ends_at'>,

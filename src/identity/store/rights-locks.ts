@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 
-/** One advisory lock until the end of the transaction; `exclusive`, or shared with every other transaction that acts. */
+/** An advisory lock until the end of the transaction: exclusive, or shared with other acting transactions. */
 export interface RightsLock {
   key: bigint;
   exclusive: boolean;
@@ -24,7 +24,7 @@ export async function lockInOrder(tx: Tx, locks: readonly RightsLock[]): Promise
 
 const MissedRow = Type.Object({ key: Type.String() });
 
-/** Takes those shared locks that nothing stands in the way of, not even another transaction that waits. Gives the others. */
+/** Takes the shared locks that are free, with no waiting transaction ahead. Returns the others. */
 export const tryShare = async (tx: Tx, keys: readonly bigint[]): Promise<bigint[]> =>
   (
     await rows(tx, MissedRow)`

@@ -26,7 +26,7 @@ export const insertRole = (tx: Tx, org: string, r: Omit<CustomRole, 'id'>) => ro
   values (${org}, kernel.new_id('rol'), ${r.name}, ${r.description}, ${r.permissions}, kernel.now())
   on conflict do nothing returning ${columns}`;
 
-/** Undefined when the name is taken. The unique index says so, not a look beforehand: two may ask for one name at once. */
+/** Undefined when the name is taken. The unique index decides, not a query beforehand: two requests may want one name at once. */
 export const updateRole = (tx: Tx, org: string, r: CustomRole) =>
   row(tx, RoleRow)`
     update identity.custom_role set name = ${r.name}, description = ${r.description}, permissions = ${r.permissions}

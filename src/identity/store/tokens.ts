@@ -3,7 +3,7 @@ import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 import { type Pagination, upToBytes } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 import type { RoleUse } from '../rules/grants.ts';
-import type { Line } from '../rules/line.ts';
+import type { Lineage } from '../rules/lineage.ts';
 
 export const RoleUses = Type.Array(Type.Object({ role: Type.String(), resourceIds: Type.Array(Type.String()) }));
 
@@ -22,13 +22,13 @@ const TokenRow = Type.Object({
 export type TokenRow = Static<typeof TokenRow>;
 
 const { ceilings: _, ...shown } = TokenRow.properties;
-/** Without what bounds it, which nobody is shown; `is_beyond` without its scope: see `maxListBytes`. */
+/** Without its ceilings, which are never shown; `is_beyond`: without its scope too, see `maxListBytes`. */
 const ListedRow = Type.Object({ ...shown, is_beyond: Type.Boolean() });
 export type ListedToken = Static<typeof ListedRow>;
 
 const columns = sql`id, name, start, enabled, scope, ceilings, minters, created_at, expires_at, last_request`;
 
-/** All of somebody's, or only a token of theirs and what it minted. */
+/** All tokens of a member, or only one token and its descendants. */
 export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Pagination) => rows(tx, ListedRow)`
   select id, name, start, enabled, case when is_beyond then '[]' else scope end as scope, minters, created_at, expires_at, last_request, is_beyond
     from ${upToBytes(
@@ -53,8 +53,8 @@ export interface NewToken {
   scope: RoleUse[];
   ceilings: readonly (readonly RoleUse[])[];
   expiresIn: number;
-  /** What it is minted by; absent for what no token mints: a person’s first token, the operator’s. */
-  line?: Line;
+  /** Its minters; absent for a member’s first token and for tokens that the operator mints. */
+  line?: Lineage;
 }
 
 export const insertToken = async (tx: Tx, t: NewToken) =>
@@ -65,7 +65,7 @@ export const insertToken = async (tx: Tx, t: NewToken) =>
       from (select kernel.now() as now offset 0) clock -- one look at the clock: else it may last a millisecond longer than asked
     returning id, name, expires_at`)!;
 
-/** The same token under a new key, for as long again. What it minted keeps its own end. */
+/** Gives a token a new key and expiry. Descendants keep their own expiry. */
 export const renewToken = async (tx: Tx, org: string, t: Pick<NewToken, 'start' | 'hash' | 'expiresIn'> & { id: string }) =>
   (await row(tx, MadeRow)`
     update identity.token set start = ${t.start}, hash = ${t.hash}, expires_at = kernel.now() + make_interval(secs => ${t.expiresIn})
@@ -76,45 +76,45 @@ export const updateToken = async (tx: Tx, org: string, t: Pick<TokenRow, 'id' | 
     update identity.token set name = ${t.name}, enabled = ${t.enabled}, scope = ${JSON.stringify(t.scope)}, ceilings = ${JSON.stringify(t.ceilings)}
      where org_id = ${org} and id = ${t.id} returning ${columns}`)!;
 
-/** The name alone: columns that rights hang on are not even named, so their triggers stay quiet. */
+/** Updates the name alone: columns that rights depend on are not named, so their triggers do not fire. */
 export const renameToken = async (tx: Tx, org: string, t: Pick<TokenRow, 'id' | 'name'>) =>
   (await row(tx, TokenRow)`
     update identity.token set name = ${t.name} where org_id = ${org} and id = ${t.id} returning ${columns}`)!;
 
 const ScopesRow = Type.Object({ scopes: Type.Array(RoleUses) });
 
-/** What each of these tokens is narrowed to. */
+/** The scopes of these tokens. */
 export const scopesOf = async (tx: Tx, org: string, ids: readonly string[]) =>
   (
     await rows(tx, ScopesRow)`
       select jsonb_build_array(scope) || ceilings as scopes from identity.token where org_id = ${org} and id = any(${ids})`
   ).flatMap((t) => t.scopes);
 
-/** Some of those that have been over for so many days. What one of them minted was over no later. */
-export const deleteExpired = (tx: Tx, days: number, most: number): Promise<number> => run(tx)`
+/** Deletes a batch of tokens that expired `days` days ago. Their descendants expired no later. */
+export const deleteExpired = (tx: Tx, days: number, limit: number): Promise<number> => run(tx)`
   delete from identity.token where (org_id, id) in (
-    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by expires_at limit ${most}
+    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by expires_at limit ${limit}
        for update skip locked)`;
 
 const HeldRow = Type.Object({ live: Type.Integer(), over: Type.Integer() });
 
-/** How many tokens of a locked member are not over, and how many are; it counts no further than to `most`. */
-export const countTokens = async (tx: Tx, org: string, user: string, most: number) =>
+/** How many tokens of a locked member are live, and how many expired; counts at most `limit`. */
+export const countTokens = async (tx: Tx, org: string, user: string, limit: number) =>
   (await row(tx, HeldRow)`
     select count(*) filter (where expires_at > kernel.now()) as live, count(*) filter (where expires_at <= kernel.now()) as over
-      from (select expires_at from identity.token where org_id = ${org} and user_id = ${user} order by id desc limit ${most}) t`)!;
+      from (select expires_at from identity.token where org_id = ${org} and user_id = ${user} order by id desc limit ${limit}) t`)!;
 
-/** Some of the oldest of a member's tokens that are over, before their time: there are too many of them. */
-export const deleteOldestOver = (tx: Tx, org: string, user: string, many: number): Promise<number> => run(tx)`
+/** Deletes the oldest expired tokens of a member before their retention ends, because there are too many. */
+export const deleteOldestOver = (tx: Tx, org: string, user: string, limit: number): Promise<number> => run(tx)`
   delete from identity.token where org_id = ${org} and id in (
-    select id from identity.token where org_id = ${org} and user_id = ${user} and expires_at <= kernel.now() order by id limit ${many}
+    select id from identity.token where org_id = ${org} and user_id = ${user} and expires_at <= kernel.now() order by id limit ${limit}
        for update skip locked)`;
 
 const SeenRow = Type.Object({ id: Type.String(), org_id: Type.String(), user_id: Type.String(), written: Type.Boolean() });
 
 /**
- * Writes that these tokens were used now. Those that somebody locks at this moment, minting with them or revoking them, come back as not
- * written: whoever waits for one token while it holds those of others makes these wait too.
+ * Notes that these tokens were used now. Tokens that another transaction has locked, to mint or to revoke, are skipped and returned as not
+ * written. Waiting for one lock while holding others would delay those tokens too.
  */
 export const touchTokens = (tx: Tx, ids: readonly string[]) => rows(tx, SeenRow)`
   with touched as (select org_id, id from identity.token where id = any(${ids}) order by id for no key update skip locked),

@@ -38,7 +38,7 @@ const rowsRead = async (tx: Tx): Promise<number> =>
     select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int as read from pg_stat_xact_user_tables
      where schemaname = 'identity'`)!.read;
 
-test('what others store is not read by whoever looks for their own', async (t) => {
+test('a lookup of own rows reads no rows of others', async (t) => {
   const qd = await quarterdeck(t);
   const other = await qd.organization('other');
   await fill(qd, other.orgId, other.userId);

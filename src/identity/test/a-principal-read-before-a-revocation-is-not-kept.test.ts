@@ -105,7 +105,7 @@ test('a principal ends when its token does, without anybody telling', async (t) 
   assert.equal(reads(), 2);
 });
 
-test('whoever holds a connection open is told when its principal may have changed', async (t) => {
+test('the holder of an open connection is told when its principal may have changed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { fake, ask } = world();
   const held = (await ask()) as Principal;

@@ -20,7 +20,7 @@ test('a minute’s worth at once, then as fast as it refills, and each subject b
   assert.equal(limit.take('a').allowed, false);
 });
 
-test('whoever waits as long as they are told gets through', () => {
+test('a caller that waits as long as it is told gets through', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 1_000 }),
@@ -41,7 +41,7 @@ test('whoever waits as long as they are told gets through', () => {
   );
 });
 
-test('over any stretch of time nobody gets more than a bucket and the refill', () => {
+test('over any stretch of time no subject gets more than a bucket and the refill', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 600 }),

@@ -23,7 +23,7 @@ test('an organization whose members all ask is refused as a whole; another organ
   assert.equal(rates.take('org', 'member 60').allowed, true);
 });
 
-test('what the header says is left does fit, whoever is counted', () => {
+test('what the header says is left does fit, for member and organization', () => {
   const rates = makeRates(6, () => 0);
   for (let n = 0; n < 57; n++) rates.take('org', `member ${n}`);
   const { remaining } = rates.take('org', 'last');

@@ -30,7 +30,7 @@ test('no detail has more than a few KiB, whatever it is made of', () => {
   );
 });
 
-test('beyond its budget an organization’s details shrink, and nobody else’s; the next day they are whole again', () => {
+test('beyond its budget an organization’s details shrink, and no other’s; the next day they are whole again', () => {
   let now = 0;
   const budget = new DetailBudget(10_000, () => now);
   const detail = { text: 'x'.repeat(400), name: 'shop' };

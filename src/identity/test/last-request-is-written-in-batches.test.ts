@@ -70,7 +70,7 @@ test('a stopping server writes what it has seen', async (t) => {
   assert.ok(tokens.find((x: { id: string }) => x.id === second.owner.tokenId).lastRequest);
 });
 
-test('a token that somebody mints with or revokes at this moment holds up nobody’s lastRequest, and gets its own the next time', async (t) => {
+test('a token that is locked to mint or to revoke delays no other token’s lastRequest, and gets its own the next time', async (t) => {
   const { app, owner, organization } = await quarterdeck(t);
   const other = await organization('other');
   const requests = lastRequests(app, 3_600_000);

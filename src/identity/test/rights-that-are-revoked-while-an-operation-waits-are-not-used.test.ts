@@ -59,7 +59,7 @@ test('six invitations and a registry key in flight are refused once the rights o
   assert.deepEqual((await owner.get('/registry/registries/acme/keys')).body.keys, []);
 });
 
-test('a member who may remove nobody takes no lock of anybody’s rights', async (t) => {
+test('a member without the right to remove members takes no lock of another’s rights', async (t) => {
   const qd = await quarterdeck(t);
   const race = await openRace(qd.connection);
   t.after(race.close);

@@ -6,16 +6,32 @@ import type { Observation } from './checks/observation.ts';
 import type { Clock } from './clock.ts';
 import { bootId, stampBy } from './delivery/boot.ts';
 import { type Instance, readInstance, renewInstance, writeInstance } from './delivery/instance.ts';
-import type { Keeper, Known } from './delivery/known.ts';
 import { type Link, ServerRefusal } from './delivery/link.ts';
 import { makeOutbox, type Outbox } from './delivery/outbox.ts';
 import { retryDelayMs } from './delivery/retry.ts';
+import type { SavedState, StateStore } from './delivery/saved-state.ts';
 import { openSpool } from './delivery/spool.ts';
 import type { TimedBatch } from './delivery/spool-record.ts';
 import { type Canaries, type Canary, watchCanaries } from './health/canaries.ts';
 import { type LoopWatch, watchLoop } from './health/loop-watch.ts';
 import { makeSelfFault, type SelfFault } from './health/self-fault.ts';
-import { makeWheel, type Wheel } from './schedule/wheel.ts';
+import { makeScheduler, type Scheduler } from './schedule/scheduler.ts';
+
+// A prober: the process that makes the checks, on a server (as its child) or elsewhere (`quarterdeck probe`).
+//
+// Actors: the server assigns monitors by long poll and stores batches of results; the targets are checked; canaries are addresses by which
+// the prober detects that it is cut off itself.
+//
+// Data flow: assignments go to the scheduler (schedule/scheduler.ts), which starts each check in its slot of the interval, limits the
+// rate per host and port (schedule/host-rate.ts), and reports checks that it could not start as missed. Checks (checks/) return an
+// observation. The outbox (delivery/outbox.ts) numbers observations in batches, sends one batch at a time, and retries until it is stored.
+//
+// States: without a session, checks run on the saved assignments, if there are any; with a session, assignments follow the server.
+// While canaries fail or most monitors turn to error at once (health/), the prober is degraded, and the server does not count its failures.
+//
+// What survives a crash: batches in the spool (delivery/spool.ts), where they go once the server has not acknowledged one for 3 s; the
+// instance id and batch numbers; and, for agents elsewhere, the assignments, sealed under a key from the token (delivery/saved-state.ts).
+// Results that are only in memory, about the last second, are lost.
 
 export interface AgentOptions {
   readonly link: Link;
@@ -25,59 +41,59 @@ export interface AgentOptions {
   readonly bufferDir: string;
   readonly canaries: readonly Canary[];
   readonly version: string;
-  /** Where what it knows outlives it. */
-  readonly keeper: Keeper;
+  /** Where its assignments survive a restart. */
+  readonly stateStore: StateStore;
   readonly tls?: TlsOptions;
   /** How late each check started. */
   readonly onStart?: (lateMs: number) => void;
 }
 
 export interface Agent {
-  /** Waits so long for checks under way, and delivers or keeps what they saw. */
-  stop(patienceMs: number): Promise<void>;
+  /** Waits up to `graceMs` for running checks, and delivers or spools their results. */
+  stop(graceMs: number): Promise<void>;
 }
 
-/** Everything that a prober at work leans on and knows. */
-interface Working extends AgentOptions {
+/** The state of a running prober. */
+interface AgentState extends AgentOptions {
   readonly outbox: Outbox;
   readonly watchedCanaries: Canaries;
   readonly selfFault: SelfFault;
   readonly loop: LoopWatch;
   readonly stopping: AbortController;
-  /** Ends the question for assignments that is under way. */
+  /** Aborts the pending poll for assignments. */
   polling: AbortController;
   instance: Instance;
   session: SessionResponse | undefined;
-  wheel: Wheel | undefined;
-  /** As the server calls us to those who are checked. */
+  scheduler: Scheduler | undefined;
+  /** The user agent that the server gave us for checks. */
   userAgent: string;
   /** Everything that is assigned. */
   readonly assigned: Map<string, Assignment>;
-  /** By the clock that goes forward only: when all of that was last written down; and whether it has changed since. */
+  /** When the assignments were last saved, by the monotonic clock, and whether they have changed since. */
   savedAt: number;
   isUnsaved: boolean;
   wasDegraded: boolean;
 }
 
-/** A prober at work: asks what to check, checks it, and tells what it saw, whether or not anybody listens at the moment. */
+/** Runs a prober: polls for assignments, makes the checks and delivers the results, also while the server is away. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const agent = await makeAgent(options);
-  void converse(agent).catch((err) => options.log.error({ err }, 'the conversation with the server ended; start this prober again'));
-  return { stop: (patienceMs) => stopAgent(agent, patienceMs) };
+  void runSessions(agent).catch((err) => options.log.error({ err }, 'the conversation with the server ended; start this prober again'));
+  return { stop: (graceMs) => stopAgent(agent, graceMs) };
 }
 
-async function makeAgent(options: AgentOptions): Promise<Working> {
+async function makeAgent(options: AgentOptions): Promise<AgentState> {
   const { link, clock, log, bufferDir } = options;
   const instance = await readInstance(bufferDir);
   const spool = await openSpool({
     dir: bufferDir,
     log,
     stamp: stampBy(clock, await bootId()),
-    mostBytes: bufferBytes,
-    mostAgeMs: oldestMs,
+    maxBytes: bufferBytes,
+    maxAgeMs: maxResultAgeMs,
   });
-  const known = await knownAt(options, instance);
-  const agent: Working = {
+  const known = await readSaved(options, instance);
+  const agent: AgentState = {
     ...options,
     outbox: makeOutbox({
       clock,
@@ -95,35 +111,37 @@ async function makeAgent(options: AgentOptions): Promise<Working> {
     polling: new AbortController(),
     instance,
     session: undefined,
-    wheel: undefined,
+    scheduler: undefined,
     userAgent: known?.userAgent ?? 'Quarterdeck-uptime/1',
     assigned: new Map(),
     savedAt: Number.NEGATIVE_INFINITY,
     isUnsaved: false,
     wasDegraded: false,
   };
-  if (known) goOn(agent, known);
+  if (known) resumeSaved(agent, known);
   return agent;
 }
 
-/** More batches than any prober makes in the time for which it goes on with what it knew: their numbers were given out since that was written. */
+/**
+ * More batches than a prober makes in a day. Their numbers may have been used since the state was saved, so numbering continues after them.
+ */
 const numbersInADay = 10_000_000;
 
-async function knownAt({ keeper, clock }: AgentOptions, { vantage }: Instance): Promise<Known | undefined> {
-  const known = await keeper.read(clock.wall());
+async function readSaved({ stateStore, clock }: AgentOptions, { vantage }: Instance): Promise<SavedState | undefined> {
+  const known = await stateStore.read(clock.wall());
   return known && known.vantage === vantage && known.assignments.length > 0 ? known : undefined;
 }
 
-/** Checks what it knew to check when it last heard, until the server says otherwise. */
-function goOn(agent: Working, { vantage, assignments, savedAt }: Known): void {
+/** Resumes the saved assignments until the server sends others. */
+function resumeSaved(agent: AgentState, { vantage, assignments, savedAt }: SavedState): void {
   const { clock, log } = agent;
   for (const each of assignments) agent.assigned.set(each.id, each);
-  agent.wheel = wheelFor(agent, vantage);
-  agent.wheel.assign(assignments, { removed: [], full: true });
+  agent.scheduler = schedulerFor(agent, vantage);
+  agent.scheduler.assign(assignments, { removed: [], full: true });
   log.info({ vantage, monitors: assignments.length, ageMs: Math.round(clock.wall() - savedAt) }, 'checks go on with what was known');
 }
 
-function isDegraded(agent: Working): boolean {
+function isDegraded(agent: AgentState): boolean {
   const { log } = agent;
   const isCutOff = agent.watchedCanaries.areSilent();
   const isNow = isCutOff || agent.selfFault.isSuspected();
@@ -135,8 +153,8 @@ function isDegraded(agent: Working): boolean {
   return isNow;
 }
 
-/** One session after the other, until it is stopped. */
-async function converse(agent: Working): Promise<void> {
+/** Opens one session after the other until the prober stops. */
+async function runSessions(agent: AgentState): Promise<void> {
   const { stopping } = agent;
   let failures = 0;
   while (!stopping.signal.aborted) {
@@ -148,14 +166,14 @@ async function converse(agent: Working): Promise<void> {
     } catch (err) {
       if (stopping.signal.aborted) return;
       const status = err instanceof ServerRefusal ? err.status : 0;
-      if (++failures === 1 || isRefusedToken(status)) complain(agent, err, status);
-      if (isRefusedToken(status)) await forgetKnown(agent);
+      if (++failures === 1 || isRefusedToken(status)) logSessionFailure(agent, err, status);
+      if (isRefusedToken(status)) await forgetSaved(agent);
       await pause(agent, retryDelayMs(failures, status));
     }
   }
 }
 
-async function openSession(agent: Working): Promise<void> {
+async function openSession(agent: AgentState): Promise<void> {
   const { link, clock, log, version, outbox } = agent;
   const answer = await link.session(agent.instance.id, version, clock.wall());
   if (agent.instance.vantage !== '' && agent.instance.vantage !== answer.vantage) {
@@ -166,91 +184,91 @@ async function openSession(agent: Working): Promise<void> {
     agent.instance = await writeInstance(agent.bufferDir, { id: agent.instance.id, vantage: answer.vantage });
   agent.session = answer;
   agent.userAgent = answer.userAgent;
-  agent.wheel ??= wheelFor(agent, answer.vantage);
+  agent.scheduler ??= schedulerFor(agent, answer.vantage);
   await outbox.begin(answer.seq);
   log.info({ vantage: answer.vantage, instance: agent.instance.id, skewMs: Math.round(clock.wall() - answer.now) }, 'connected');
 }
 
-/** Under another vantage, what is in the buffer was seen from somewhere else, and this name belongs there. */
-async function changeVantage(agent: Working, vantage: string): Promise<void> {
+/** Buffered results and the instance id belong to the old vantage, so both are given up. */
+async function changeVantage(agent: AgentState, vantage: string): Promise<void> {
   agent.log.warn({ was: agent.instance.vantage, is: vantage }, 'this prober has another vantage now; undelivered results are given up');
-  await agent.wheel?.stop();
-  agent.wheel = undefined;
+  await agent.scheduler?.stop();
+  agent.scheduler = undefined;
   agent.assigned.clear();
-  await agent.keeper.forget();
+  await agent.stateStore.forget();
   await agent.outbox.forget();
   agent.instance = await renewInstance(agent.bufferDir, vantage);
 }
 
-function wheelFor(agent: Working, vantage: string): Wheel {
+function schedulerFor(agent: AgentState, vantage: string): Scheduler {
   const { guard, clock, loop, log, tls, onStart } = agent;
   const userAgent = () => agent.userAgent;
   const run = makeChecker({ guard, clock, loop, log, userAgent, ...(tls && { tls }) });
   const report = (assignment: Assignment, observation: Observation, at: number) => {
-    agent.selfFault.saw(assignment, observation);
+    agent.selfFault.record(assignment, observation);
     if (observation.outcome === 'error') agent.watchedCanaries.ask();
     agent.outbox.add({ monitor: assignment.id, epoch: assignment.epoch, ...observation }, at);
   };
-  return makeWheel({ clock, vantage, run, report, ...(onStart && { onStart }) });
+  return makeScheduler({ clock, vantage, run, report, ...(onStart && { onStart }) });
 }
 
-/** Asks what to check over and over; ends by throwing. */
-async function followAssignments(agent: Working): Promise<void> {
+/** Polls for assignments in a loop; ends by throwing. */
+async function followAssignments(agent: AgentState): Promise<void> {
   const { link, clock, log, selfFault } = agent;
   let cursor: string | undefined;
   for (;;) {
     const asked = clock.now();
     const answer = await link.assignments(agent.instance.id, cursor, agent.polling.signal);
     if (answer.unknown > 0) log.warn({ monitors: answer.unknown }, 'some monitors are not understood by this version; upgrade this prober');
-    const wheel = agent.wheel!;
-    wheel.assign(answer.assignments, answer);
-    selfFault.keepOnly(wheel.has);
-    await remember(agent, answer);
+    const scheduler = agent.scheduler!;
+    scheduler.assign(answer.assignments, answer);
+    selfFault.keepOnly(scheduler.has);
+    await saveState(agent, answer);
     cursor = answer.cursor;
-    // A server that answers at once with nothing is not asked in a circle.
+    // A server that answers at once without news is not polled in a tight loop.
     const hadNews = answer.full || answer.assignments.length + answer.removed.length > 0;
     if (!hadNews && clock.now() - asked < 1_000) await pause(agent, 1_000);
   }
 }
 
-const saveEveryMs = { changed: 10_000, unchanged: 3_600_000 };
+const saveIntervalMs = { changed: 10_000, unchanged: 3_600_000 };
 
-/** Written down when it has changed, not all the time; and once an hour, so that it shows how old it is. */
-async function remember(agent: Working, { full, assignments, removed }: AssignmentsResponse): Promise<void> {
-  const { assigned, keeper, clock, log } = agent;
+/** Saved after a change, at most every 10 s, and once an hour, so that its age stays known. */
+async function saveState(agent: AgentState, { full, assignments, removed }: AssignmentsResponse): Promise<void> {
+  const { assigned, stateStore, clock, log } = agent;
   if (full) assigned.clear();
   for (const id of removed) assigned.delete(id);
   for (const each of assignments) assigned.set(each.id, each);
   agent.isUnsaved ||= full || assignments.length + removed.length > 0;
-  if (clock.now() - agent.savedAt < (agent.isUnsaved ? saveEveryMs.changed : saveEveryMs.unchanged)) return;
+  if (clock.now() - agent.savedAt < (agent.isUnsaved ? saveIntervalMs.changed : saveIntervalMs.unchanged)) return;
   agent.savedAt = clock.now();
   agent.isUnsaved = false;
   const { vantage } = agent.instance;
-  await keeper
+  await stateStore
     .write({ vantage, userAgent: agent.userAgent, seq: agent.outbox.seq, savedAt: clock.wall(), assignments: [...assigned.values()] })
     .catch((err) => log.warn({ err }, 'what this prober knows cannot be written to its directory'));
 }
 
-/** Its token is refused: it has no business with what it knew, neither on the disk nor, if that is all it has, in its checks. */
-async function forgetKnown(agent: Working): Promise<void> {
-  await agent.keeper.forget().catch((err) => agent.log.warn({ err }, 'what this prober knew cannot be deleted'));
+/** Its token is refused: the saved assignments are deleted, and without a session the checks stop. */
+async function forgetSaved(agent: AgentState): Promise<void> {
+  await agent.stateStore.forget().catch((err) => agent.log.warn({ err }, 'what this prober knew cannot be deleted'));
   agent.isUnsaved = true;
   if (agent.session !== undefined) return;
-  await agent.wheel?.stop();
-  agent.wheel = undefined;
+  await agent.scheduler?.stop();
+  agent.scheduler = undefined;
   agent.assigned.clear();
 }
 
 const isRefusedToken = (status: number) => status === 401 || status === 403;
 
-function complain({ log }: Working, err: unknown, status: number) {
+function logSessionFailure({ log }: AgentState, err: unknown, status: number) {
   if (isRefusedToken(status))
     log.error({ err }, 'the server refuses this prober’s token; make another with `quarterdeck admin agents` there');
   else log.warn({ err }, 'the server is away; checks go on as they were');
 }
 
 /** Until the time is up or the prober stops. */
-const pause = ({ clock, stopping: { signal } }: Working, ms: number) =>
+const pause = ({ clock, stopping: { signal } }: AgentState, ms: number) =>
   new Promise<void>((resolve) => {
     const end = () => {
       cancel();
@@ -262,23 +280,23 @@ const pause = ({ clock, stopping: { signal } }: Working, ms: number) =>
     if (signal.aborted) end();
   });
 
-async function stopAgent(agent: Working, patienceMs: number): Promise<void> {
+async function stopAgent(agent: AgentState, graceMs: number): Promise<void> {
   const { clock, outbox } = agent;
   agent.stopping.abort();
   agent.polling.abort();
   let callOff = () => {};
   const late = new Promise<void>((resolve) => {
-    callOff = clock.at(clock.now() + patienceMs, resolve);
+    callOff = clock.at(clock.now() + graceMs, resolve);
   });
-  await Promise.race([agent.wheel?.stop(), late]);
+  await Promise.race([agent.scheduler?.stop(), late]);
   callOff();
-  await outbox.finish(Math.min(patienceMs, 5_000));
+  await outbox.finish(Math.min(graceMs, 5_000));
   agent.watchedCanaries.stop();
   agent.loop.stop();
   agent.link.close();
 }
 
-const oldestMs = bufferHours * 3_600_000;
+const maxResultAgeMs = bufferHours * 3_600_000;
 
 const onTheWire = ({ seq, degraded, results }: TimedBatch, { id }: Instance, clock: Clock) => {
   const sinceBoot = clock.sinceBoot();
@@ -287,6 +305,6 @@ const onTheWire = ({ seq, degraded, results }: TimedBatch, { id }: Instance, clo
     seq,
     degraded,
     now: clock.wall(),
-    results: results.map(({ at, ...result }) => ({ ...result, ageMs: Math.round(Math.min(oldestMs, Math.max(0, sinceBoot - at))) })),
+    results: results.map(({ at, ...result }) => ({ ...result, ageMs: Math.round(Math.min(maxResultAgeMs, Math.max(0, sinceBoot - at))) })),
   };
 };

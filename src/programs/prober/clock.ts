@@ -1,14 +1,14 @@
 import { uptime } from 'node:os';
 
-/** Every time that a prober knows. Tests bring their own. */
+/** All clocks of a prober. Tests inject their own. */
 export interface Clock {
   /** Milliseconds that only ever go forward, by which everything is scheduled and measured. */
   now(): number;
-  /** Milliseconds since the machine started, asleep or not. Two processes of one start agree on it. */
+  /** Milliseconds since the machine booted, asleep or not. All processes of one boot agree on it. */
   sinceBoot(): number;
-  /** Unix milliseconds. Jumps when somebody sets the clock, so it decides nothing but where in its interval a monitor has its place. */
+  /** Unix milliseconds. Jumps when the clock is set, so it only decides a monitor's slot within its interval. */
   wall(): number;
-  /** Calls once, at this `now`; answers how to call it off. */
+  /** Calls `act` once at this `now`; returns a function that cancels it. */
   at(time: number, act: () => void): () => void;
 }
 

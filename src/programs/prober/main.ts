@@ -1,5 +1,5 @@
-// A prober as a program of its own: what `quarterdeck probe` becomes, and what a server with the role `prober` starts beside itself.
-// It imports neither the database nor the command line: it holds no credential but its own, and stays small.
+// The prober as a separate program: `quarterdeck probe` becomes it, and a server with the role `prober` starts it as a child. It imports
+// neither the database nor the command line, holds no credential but its own, and stays small.
 import { Stop } from '../../kernel/errors.ts';
 import { parseAllow } from '../../kernel/guard/index.ts';
 import { makeLog } from '../../kernel/log.ts';
@@ -8,15 +8,15 @@ import { type Agent, startAgent } from './agent.ts';
 import { proberGuard } from './checks/guard.ts';
 import { systemClock } from './clock.ts';
 import { holdDirectory } from './delivery/instance.ts';
-import { keepKnown, keepNothing } from './delivery/known.ts';
 import { isOverheard, openLink } from './delivery/link.ts';
+import { makeStateStore, noStateStore } from './delivery/saved-state.ts';
 import { parseCanary } from './health/canaries.ts';
 import { readSettings } from './settings.ts';
 
 /** Longer than any check may take. */
-const longMs = 31_000;
-/** A server that stops, or was killed, is not waited with. */
-const briefMs = 1_500;
+const stopGraceMs = 31_000;
+/** With a server that stops or was killed, the prober waits only briefly. */
+const shortStopGraceMs = 1_500;
 
 async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> }> {
   const log = makeLog(settings.logLevel);
@@ -26,7 +26,7 @@ async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> 
   if ('server' in settings && isOverheard(settings.server))
     log.warn('the token, what checks are made with, and the results travel in the clear; use an https:// server');
   const directory = await holdDirectory(settings.bufferDir);
-  const keeper = 'token' in settings ? keepKnown({ dir: settings.bufferDir, token: settings.token, log }) : keepNothing;
+  const stateStore = 'token' in settings ? makeStateStore({ dir: settings.bufferDir, token: settings.token, log }) : noStateStore;
   let agent: Agent;
   try {
     agent = await startAgent({
@@ -37,7 +37,7 @@ async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> 
       bufferDir: settings.bufferDir,
       canaries,
       version: settings.version,
-      keeper,
+      stateStore,
     });
   } catch (error) {
     await directory.release();
@@ -46,7 +46,7 @@ async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> 
   return {
     async stop() {
       log.info('stopping');
-      await agent.stop(settings.endWithStdin ? briefMs : longMs);
+      await agent.stop(settings.endWithStdin ? shortStopGraceMs : stopGraceMs);
       await directory.release();
     },
   };

@@ -11,7 +11,7 @@ import { binaries, patience } from './kubernetes-support.ts';
 
 const amounts = { requests: 4_000, before: 1_300, workers: 12, rounds: 3 };
 
-test('real 1.36: with two apiservers, kill -9 of one costs no question, and nobody is told 403 afterwards', {
+test('real 1.36: with two apiservers, kill -9 of one costs no question, and no client gets 403 afterwards', {
   timeout: 600_000,
 }, async (t) => {
   const { owner, dataDir } = await quarterdeck(t, { env: { QUARTERDECK_CLUSTER_BINARIES: binaries } });

@@ -7,7 +7,7 @@ import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
 
 export const deleteGrant = operation(iam.deleteGrant, async ({ ctx, params }) => {
-  // Who holds a grant never changes. Their lock comes before any row, so they are looked up beforehand.
+  // The holder of a grant never changes. The holder's rights lock is taken before any row lock, so the holder is looked up first.
   const { user_id } = (await ctx.read((tx) => findGrant(tx, ctx.org, params.id))) ?? notFound('grant');
   return ctx.write(
     async (tx) => {

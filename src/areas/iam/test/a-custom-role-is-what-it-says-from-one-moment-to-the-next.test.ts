@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
 
-test('a custom role takes effect as it changes, and goes only when nobody holds it', async (t) => {
+test('a custom role takes effect as it changes, and is deleted only without holders', async (t) => {
   const { owner, member, narrowed } = await quarterdeck(t);
   const bob = await member(owner, 'member');
   const made = await owner.post('/iam/roles', { name: ' Watchers ', description: 'who watch', permissions: ['uptime.service.read'] });

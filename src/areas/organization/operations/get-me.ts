@@ -3,11 +3,11 @@ import { ok, operation } from '../../../identity/operation.ts';
 import { memberOf, membershipsOf } from '../../../identity/store/members.ts';
 import { unauthenticated } from '../../../kernel/errors.ts';
 
-/** A narrowed token was given away for some work in its organization: it shows no other one. */
+/** A narrowed token was handed out for work in its organization, so it shows no other organization. */
 export const getMe = operation(organization.getMe, async ({ ctx }) =>
   ctx.read(async (tx) => {
     const [found, memberships] = await Promise.all([memberOf(tx, ctx.org, ctx.user.id), membershipsOf(tx, ctx.user.id, ctx.org)]);
-    // Removed this moment, while their token was still remembered.
+    // The member was removed just now, while the token was still cached.
     const member = found ?? unauthenticated('unauthenticated: the token is revoked');
     return ok({
       id: ctx.user.id,

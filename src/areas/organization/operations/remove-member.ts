@@ -9,7 +9,7 @@ import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { leaveOncall } from '../../oncall/index.ts';
 
-/** To leave needs no permission, but the whole person: a narrowed token cannot do it for its owner. */
+/** Leaving needs no permission, but an unnarrowed token: a narrowed one cannot end its owner's membership. */
 function requireRemoving(ctx: Ctx, userId: string): { leaving: boolean } {
   const leaving = userId === ctx.user.id && !ctx.principal.scopes.length;
   if (!leaving && ctx.reach('organization.member.admin') !== '*') throw lacking('organization.member.admin');
@@ -17,7 +17,7 @@ function requireRemoving(ctx: Ctx, userId: string): { leaving: boolean } {
 }
 
 export const removeMember = operation(organization.removeMember, async ({ ctx, params }) => {
-  requireRemoving(ctx, params.userId); // also beforehand: else any member could take the lock of another one's rights
+  requireRemoving(ctx, params.userId); // checked before as well: otherwise any member could take the lock of another member's rights
   return ctx.write(
     async (tx) => {
       const { leaving } = requireRemoving(ctx, params.userId);

@@ -113,7 +113,7 @@ test('an account that exists speaks for itself: the link alone does not, another
   assert.equal((await ada.post('/organization/invitations/accept', { secret: fresh.secret })).status, 403);
 });
 
-test('nobody invites above themselves, and other organizations’ invitations do not exist', async (t) => {
+test('a member cannot invite above their own role, and other organizations’ invitations do not exist', async (t) => {
   const { owner, organization, member } = await quarterdeck(t);
   const admin = await member(owner, 'admin');
   const clerk = await member(owner, 'member');

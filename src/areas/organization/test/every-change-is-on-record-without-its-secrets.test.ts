@@ -85,7 +85,7 @@ test('every change is on record: who, by which token, in which request, and none
   assert.equal((await caller(url, owner.key).get('/organization/audit?cursor=nonsense')).status, 400);
 });
 
-test('what was refused or changed nothing is not on record, and nobody else’s record is shown', async (t) => {
+test('what was refused or changed nothing is not on record, and another organization’s record is not shown', async (t) => {
   const { owner, organization, member } = await quarterdeck(t);
   const count = async () => (await owner.get('/organization/audit')).body.entries.length;
   const before = await count();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { caller, quarterdeck, type Someone } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
-import { forgetLeft } from '../tasks.ts';
+import { deleteExpired } from '../tasks.ts';
 
 interface Entry {
   actor: string;
@@ -66,13 +66,13 @@ test('without the setting refusals leave no rows, and rows are forgotten when th
 
   await clock.advance('29d');
   await owner.patch('/organization', { name: 'Acme 2' });
-  await perform(forgetLeft);
+  await perform(deleteExpired);
   assert.equal(
     (await owner.get('/organization/audit')).body.entries.filter(({ action }: Entry) => action === 'organization.profile.update').length,
     2,
   );
   await clock.advance('2d');
-  await perform(forgetLeft);
+  await perform(deleteExpired);
   const left = (await owner.get('/organization/audit')).body.entries as Entry[];
   assert.equal(left.filter(({ action }) => action === 'organization.profile.update').length, 1);
 });

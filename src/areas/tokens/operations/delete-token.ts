@@ -2,7 +2,7 @@ import { tokens } from '../../../../contract/tokens.ts';
 import { revokeToken } from '../../../identity/engine/tokens.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { requireOwnLine } from '../../../identity/rules/line.ts';
+import { requireOwnLineage } from '../../../identity/rules/lineage.ts';
 import { lockToken } from '../../../identity/store/tokens.ts';
 import { notFound } from '../../../kernel/errors.ts';
 
@@ -10,7 +10,7 @@ export const deleteToken = operation(tokens.deleteToken, async ({ ctx, params })
   ctx.write(
     async (tx) => {
       const token = (await lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
-      requireOwnLine(ctx.principal, token);
+      requireOwnLineage(ctx.principal, token);
       await revokeToken(tx, ctx, token);
       return noContent();
     },

@@ -6,7 +6,7 @@ import { atomsOf, isScopable, permissionsOf } from '../../../identity/rules/gran
 import { customRoles } from '../../../identity/store/roles.ts';
 import type { OpenTokens } from '../open.ts';
 
-/** A role can be named when the caller holds each of its atoms, at least on some resource. */
+/** A role can be named when the caller holds each of its permissions, at least on some resource. */
 export const listScopeOptions = operation(tokens.listScopeOptions, async ({ ctx }, { resources }: OpenTokens) =>
   ctx.read(async (tx) => {
     const custom = await customRoles(tx, ctx.org);

@@ -2,7 +2,7 @@ import { tokens } from '../../../../contract/tokens.ts';
 import { changesRights, changeToken } from '../../../identity/engine/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { requireOwnLine } from '../../../identity/rules/line.ts';
+import { requireOwnLineage } from '../../../identity/rules/lineage.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
 import { lockToken } from '../../../identity/store/tokens.ts';
 import { notFound } from '../../../kernel/errors.ts';
@@ -13,7 +13,7 @@ export const updateToken = operation(tokens.updateToken, async ({ ctx, params, b
   ctx.write(
     async (tx) => {
       const token = (await lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
-      requireOwnLine(ctx.principal, token);
+      requireOwnLineage(ctx.principal, token);
       const asked = Object.keys(body).length > 0;
       const changed = asked ? await changeToken(tx, ctx, token, body, resources) : token;
       return ok(tokenView(changed, ctx.principal.org.slug, await customRoles(tx, ctx.org)));

@@ -21,7 +21,7 @@ export async function createAgent(
   return { key, ...(await store.insertAgent(tx, { vantage, name: name ?? vantage, hash })) };
 }
 
-/** Begins a transaction. Refused from now on, and what it waits for ends. Its monitors go to the vantage's other agents. */
+/** Begins a transaction. The agent is refused from now on, its long polls end, and its monitors go to the other agents of the vantage. */
 export async function revokeAgent(tx: Tx, id: string) {
   await lockRights(tx, installation, { revokes: [topics.credential(id)] });
   const revoked = (await store.revokeAgent(tx, id)) ?? notFound('agent');
@@ -33,26 +33,26 @@ export async function revokeAgent(tx: Tx, id: string) {
 /** An agent belongs to no organization. */
 const installation = '';
 
-/** Begins a transaction that takes something from an agent: its token is not revoked before that has ended. */
-export const isStillGood = async (tx: Tx, agentId: string | undefined): Promise<boolean> =>
+/** Begins a transaction that accepts something from an agent. Its token cannot be revoked before the transaction ends. */
+export const isAgentLive = async (tx: Tx, agentId: string | undefined): Promise<boolean> =>
   agentId === undefined || (await Promise.all([shareAgent(tx, agentId), store.isLive(tx, agentId)]))[1];
 
-/** The same for what asks itself whether the agent is revoked. */
+/** The same lock without the check: for callers that check for revocation in their own statement. */
 export const shareAgent = async (tx: Tx, agentId: string | undefined): Promise<void> => {
   if (agentId !== undefined) await lockRights(tx, installation, { shares: [topics.credential(agentId)] });
 };
 
-export interface Listed {
+export interface ListedAgent {
   /** Undefined: a server's own prober. */
   agent: store.AgentRow | undefined;
   /** Undefined: it was never seen. */
   instance: InstanceRow | undefined;
 }
 
-/** Each agent with what runs under its token, newest first; and the servers' own probers. */
-export async function listAgents(tx: Tx): Promise<Listed[]> {
+/** Each agent with the instances that run under its token, newest first, and the servers' own probers. */
+export async function listAgents(tx: Tx): Promise<ListedAgent[]> {
   const running = await instances(tx);
-  const listed: Listed[] = [];
+  const listed: ListedAgent[] = [];
   for (const agent of await store.agents(tx)) {
     const its = running.filter((i) => i.agent_id === agent.id);
     for (const instance of its.length ? its : [undefined]) listed.push({ agent, instance });

@@ -2,19 +2,19 @@ import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { checkedHeaders, isForeignMailServer, mailPort } from '../../../kernel/guard/index.ts';
-import { filledIn, type Target } from '../rules/hidden.ts';
+import { resolveMasks, type Target } from '../rules/masked-target.ts';
 import { type Targets, targetComplaint } from '../rules/target.ts';
 import { vantages as allVantages } from '../store/observations.ts';
 
 const use = 'uptime';
 
-/** With the stored value for everything that was sent as the caller was shown it: masked. */
+/** Replaces every mask in the request by the stored value. Callers are shown masks and may send them back. */
 export function fillIn(given: Targets, stored?: Target): Targets {
-  const filled = filledIn(given, stored);
+  const filled = resolveMasks(given, stored);
   return 'complaint' in filled ? invalid(filled.complaint) : filled.targets;
 }
 
-/** What a monitor may be told to ask. Names are not looked up: what they resolve to is judged at every check. */
+/** What a monitor may check. Names are not resolved here: the guard judges their addresses at every check. */
 export function checkTarget({ guard }: App, targets: Targets): void {
   const complaint = targetComplaint(targets);
   if (complaint) invalid(complaint);

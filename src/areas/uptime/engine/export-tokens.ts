@@ -5,17 +5,17 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import * as store from '../store/export-tokens.ts';
 
-const mostTokens = 100;
+const maxTokens = 100;
 
 /** The key is shown once. */
 export async function mintExportToken(tx: Tx, org: string, name: string): Promise<store.TokenRow & { key: string }> {
-  if ((await store.countTokens(tx, org)) >= mostTokens)
-    conflict(`the organization has ${mostTokens} export tokens, which is the most; revoke one first`);
+  if ((await store.countTokens(tx, org)) >= maxTokens)
+    conflict(`the organization has ${maxTokens} export tokens, which is the most; revoke one first`);
   const { key, hash } = mintKey('scrape');
   return { ...(await store.insertToken(tx, org, name, hash)), key };
 }
 
-/** Refused from the moment this commits, wherever it is remembered. */
+/** The token is refused once this commits, also where another process has it cached. */
 export async function revokeExportToken(tx: Tx, caches: Caches, org: string, id: string): Promise<store.TokenRow> {
   const token = (await store.revokeToken(tx, org, id)) ?? notFound('export token');
   await caches.drop(tx, topics.credential(token.id));
@@ -24,7 +24,7 @@ export async function revokeExportToken(tx: Tx, caches: Caches, org: string, id:
 
 export const isLiveToken = store.isLive;
 
-/** It was used to scrape just now. False: it was revoked meanwhile, so that what was gathered for it must not be sent. */
+/** Notes that the token was used for a scrape. False: it was revoked meanwhile, so the gathered snapshot must not be sent. */
 export async function useExportToken(tx: Tx, org: string, id: string): Promise<boolean> {
   if (!(await store.isLive(tx, org, id))) return false;
   await store.touchToken(tx, org, id);

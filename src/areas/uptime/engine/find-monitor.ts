@@ -5,7 +5,7 @@ import { serviceById, shareService } from '../../services/index.ts';
 import { reachesMonitor } from '../rules/reach.ts';
 import * as store from '../store/monitors.ts';
 
-/** Asked after the monitor was found: 404 comes before 403. */
+/** Called after the monitor was found: 404 comes before 403. */
 function requireReach(ctx: Ctx, monitor: { id: string; service_id: string | null }) {
   if (!reachesMonitor(ctx.visible, monitor)) ctx.require(monitor.id);
 }
@@ -16,7 +16,7 @@ export async function findMonitor(tx: Tx, ctx: Ctx, id: string): Promise<store.W
   return monitor;
 }
 
-/** The same, for whoever changes or deletes it. */
+/** The same with the row locked, for an update or a delete. */
 export async function lockMonitor(tx: Tx, ctx: Ctx, id: string): Promise<store.LockedRow> {
   const monitor = (await store.lockMonitor(tx, ctx.org, id)) ?? notFound('monitor');
   requireReach(ctx, monitor);

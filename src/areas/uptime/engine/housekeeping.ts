@@ -1,17 +1,17 @@
 import { DatabaseUnavailable, type Db } from '../../../kernel/db/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
-import { prune } from '../store/instances.ts';
-import { dropOldFailures, dropPartition, dropSurplusFailures, makeAhead, outlived } from '../store/partitions.ts';
+import { deleteOldInstances } from '../store/instances.ts';
+import { dropOldFailures, dropPartition, dropSurplusFailures, expiredPartitions, makeAhead } from '../store/partitions.ts';
 
 const daysAhead = 2;
 const keep = { resultDays: 8, rollupDays: 35, failureDays: 30, failures: 200 };
-const mostRefusals = 5;
-const failuresAtOnce = 5_000;
+const maxRefusals = 5;
+const failuresPerDelete = 5_000;
 
-/** Room for the results of the next days, and what is outlived goes whole. What a long read holds is dropped by a later run. */
+/** Makes the partitions of the next days and drops expired ones. A partition that a long read locks is dropped by a later run. */
 export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): Promise<void> {
   await db.write((tx) => makeAhead(tx, daysAhead));
-  const waiting = await db.read((tx) => outlived(tx, keep));
+  const waiting = await db.read((tx) => expiredPartitions(tx, keep));
   for (let refusals = 0; waiting.length && !signal.aborted; ) {
     const dropped = await db
       .write((tx) => dropPartition(tx, waiting[0]!))
@@ -20,14 +20,13 @@ export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): 
         (error) => (error instanceof DatabaseUnavailable ? false : Promise.reject(error)),
       );
     if (dropped) waiting.shift();
-    else if (++refusals >= mostRefusals)
-      return log.info({ partitions: waiting }, 'outlived results are being read; they are dropped later');
+    else if (++refusals >= maxRefusals) return log.info({ partitions: waiting }, 'outlived results are being read; they are dropped later');
   }
 }
 
-/** Failures beyond what anybody is shown, and probers that will not come back. */
+/** Deletes failures beyond those that the API shows, and instances of probers that are gone. */
 export async function forgetOld(db: Db, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && (await db.write((tx) => dropOldFailures(tx, keep.failureDays, failuresAtOnce))) === failuresAtOnce);
+  while (!signal.aborted && (await db.write((tx) => dropOldFailures(tx, keep.failureDays, failuresPerDelete))) === failuresPerDelete);
   while (!signal.aborted && (await db.write((tx) => dropSurplusFailures(tx, keep.failures))) > 0);
-  await db.write(prune);
+  await db.write(deleteOldInstances);
 }

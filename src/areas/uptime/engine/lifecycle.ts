@@ -3,24 +3,24 @@ import { now as clock } from '../../../kernel/time.ts';
 import { publicChanged } from '../../services/index.ts';
 import * as rules from '../rules/down.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
-import { opinionsOf, resetOpinions, rewriteOpinions } from '../store/opinions.ts';
 import { insertState, lockStates, type StateRow } from '../store/states.ts';
-import { settleAlerts } from './alerts.ts';
-import { record } from './record.ts';
-import { opinionChange, opinionOf, standingChange, standingOf, watchedOf } from './standing.ts';
+import { resetVantageStates, rewriteVantageStates, vantageStatesOf } from '../store/vantage-states.ts';
+import { updateAlerts } from './alerts.ts';
+import { recordTransitions } from './record.ts';
+import { statusChange, statusOf, vantageStateChange, vantageStateOf, watchedOf } from './status-rows.ts';
 
-// What happens to a monitor's state when somebody changes the monitor: inside their transaction, with the row as it is from now on.
+// What happens to a monitor's state when the monitor is edited. Runs in the transaction of the edit, with the row as it is from now on.
 
-/** It was made. */
+/** The monitor was made. */
 export async function beginWatching(tx: Tx, monitor: MonitorRow): Promise<void> {
   await insertState(tx, monitor.org_id, monitor.id);
-  await resetOpinions(tx, monitor.org_id, monitor.id, monitor.vantages);
+  await resetVantageStates(tx, monitor.org_id, monitor.id, monitor.vantages);
 }
 
-/** What it checks, or from where, is another thing now, or it is enabled again: nothing is known of it. */
+/** Its target or vantages changed, or it was enabled again: earlier checks say nothing about it. */
 export async function startOver(tx: Tx, monitor: MonitorRow): Promise<void> {
   const state = await lockState(tx, monitor);
-  await resetOpinions(tx, monitor.org_id, monitor.id, monitor.vantages);
+  await resetVantageStates(tx, monitor.org_id, monitor.id, monitor.vantages);
   await toPending(tx, monitor, state, 'the monitor was changed and starts over');
 }
 
@@ -32,36 +32,36 @@ export async function stopWatching(tx: Tx, monitor: MonitorRow, because: keyof t
 
 async function toPending(tx: Tx, monitor: MonitorRow, state: StateRow, because: string) {
   const now = Date.parse(await clock(tx));
-  const at = rules.nextMoment(Date.parse(state.since), now);
+  const at = rules.nextTimestamp(Date.parse(state.since), now);
   const transitions: rules.Transition[] =
     state.state === 'pending' ? [] : [{ at, from: state.state, to: 'pending', failingVantages: [], since: at }];
-  const change = standingChange({
+  const change = statusChange({
     state: 'pending',
     since: transitions.length ? at : Date.parse(state.since),
     beganAt: now,
     failingSince: undefined,
   });
-  await record(tx, [{ monitor, state, change: { id: monitor.id, ...change }, transitions }], because);
+  await recordTransitions(tx, [{ monitor, state, change: { id: monitor.id, ...change }, transitions }], because);
 }
 
-/** The interval or the condition is another one. */
+/** The interval or the down condition changed. */
 export async function rejudge(tx: Tx, monitor: MonitorRow): Promise<void> {
   const state = await lockState(tx, monitor);
   if (!monitor.enabled) return;
-  const known = new Map((await opinionsOf(tx, [monitor.id])).map((o) => [o.vantage, opinionOf(o)]));
+  const known = new Map((await vantageStatesOf(tx, [monitor.id])).map((o) => [o.vantage, vantageStateOf(o)]));
   const now = Date.parse(await clock(tx));
-  const { opinions, standing, transitions } = rules.rejudge(standingOf(state), watchedOf(monitor), known, now);
-  await rewriteOpinions(
+  const { opinions, standing, transitions } = rules.rejudge(statusOf(state), watchedOf(monitor), known, now);
+  await rewriteVantageStates(
     tx,
     monitor.id,
-    [...opinions].map(([vantage, o]) => ({ vantage, ...opinionChange(o) })),
+    [...opinions].map(([vantage, o]) => ({ vantage, ...vantageStateChange(o) })),
   );
-  await record(tx, [{ monitor, state, change: { id: monitor.id, ...standingChange(standing) }, transitions }]);
+  await recordTransitions(tx, [{ monitor, state, change: { id: monitor.id, ...statusChange(standing) }, transitions }]);
 }
 
-/** It belongs to another service, or to none. */
+/** The monitor moved to another service, or to none. */
 export async function moveToService(tx: Tx, monitor: MonitorRow): Promise<void> {
-  await settleAlerts(tx, [{ monitor, state: await lockState(tx, monitor) }]);
+  await updateAlerts(tx, [{ monitor, state: await lockState(tx, monitor) }]);
   await publicChanged(tx, monitor.org_id);
 }
 

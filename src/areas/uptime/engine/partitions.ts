@@ -1,19 +1,19 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { makePartitions } from '../store/partitions.ts';
 
-/** Remembers which days have their partitions, so that a batch does not ask. */
+/** Caches which days have partitions, so that a batch does not query for them. */
 export interface Partitions {
-  /** Makes what is missing for these times: the task that makes them ahead may not have run since the clock moved. */
-  cover(tx: Tx, times: readonly number[]): Promise<void>;
+  /** Makes the partitions that these times need: the task that makes them ahead may not have run since the clock moved. */
+  ensure(tx: Tx, times: readonly number[]): Promise<void>;
   forget(): void;
 }
 
 const dayMs = 86_400_000;
 
-export function makePartitionMemory(): Partitions {
+export function makePartitionCache(): Partitions {
   const known = new Set<number>();
   return {
-    cover: async (tx, times) => {
+    ensure: async (tx, times) => {
       const days = [...new Set(times.map((at) => Math.floor(at / dayMs)))].filter((day) => !known.has(day));
       if (!days.length) return;
       for (const day of days) await makePartitions(tx, new Date(day * dayMs).toISOString(), new Date(day * dayMs).toISOString());

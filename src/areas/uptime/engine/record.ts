@@ -3,17 +3,17 @@ import { publicChanged } from '../../services/index.ts';
 import type { Transition } from '../rules/down.ts';
 import { flapTransitions, flapWindowSeconds } from '../rules/flap.ts';
 import { insertTransitions, recentTransitions, type StateChange, writeStates } from '../store/states.ts';
-import { type Subject, settleAlerts } from './alerts.ts';
-import { watchCalm } from './calm-down.ts';
+import { type LockedMonitor, updateAlerts } from './alerts.ts';
+import { scheduleFlapEnd } from './end-flapping.ts';
 
-/** A monitor whose state this transaction moves, with its state row as it was when it was locked. */
-export interface Moved extends Subject {
+/** A monitor whose state changes in this transaction, with its state row as locked. */
+export interface StateMove extends LockedMonitor {
   change: Omit<StateChange, 'flapping'>;
   transitions: Transition[];
 }
 
-/** Writes where monitors stand now, how they came there, and tells whoever must know. One transaction. */
-export async function record(tx: Tx, moved: readonly Moved[], because?: string): Promise<void> {
+/** Writes the new states and transitions of monitors, updates their alerts, and publishes the change. One transaction. */
+export async function recordTransitions(tx: Tx, moved: readonly StateMove[], because?: string): Promise<void> {
   const changed = moved.filter((m) => m.transitions.length);
   if (changed.length)
     await insertTransitions(
@@ -29,20 +29,20 @@ export async function record(tx: Tx, moved: readonly Moved[], because?: string):
   if (!changed.length) return;
 
   const after = new Map(states.map((s) => [s.id, s]));
-  const subjects = changed.map(({ monitor, state }): Subject => {
+  const subjects = changed.map(({ monitor, state }): LockedMonitor => {
     const s = after.get(monitor.id)!;
     return {
       monitor,
       state: { ...state, state: s.state as typeof state.state, since: s.since, failing_since: s.failingSince, flapping: s.flapping },
     };
   });
-  await settleAlerts(tx, subjects, because);
+  await updateAlerts(tx, subjects, because);
   const unsteady = subjects.filter(({ state }) => state.flapping).map(({ monitor }) => monitor);
-  if (unsteady.length) await watchCalm(tx, unsteady);
+  if (unsteady.length) await scheduleFlapEnd(tx, unsteady);
   for (const org of new Set(changed.filter((m) => m.monitor.service_id).map((m) => m.monitor.org_id))) await publicChanged(tx, org);
 }
 
-async function nowFlapping(tx: Tx, changed: readonly Moved[]): Promise<ReadonlySet<string>> {
+async function nowFlapping(tx: Tx, changed: readonly StateMove[]): Promise<ReadonlySet<string>> {
   const upOrDown = changed.filter((m) => m.transitions.some((t) => t.from !== 'pending' && t.to !== 'pending')).map((m) => m.monitor.id);
   if (!upOrDown.length) return new Set();
   const counts = await recentTransitions(tx, upOrDown, flapWindowSeconds);

@@ -3,8 +3,8 @@ import { forgetMaintenance } from '../store/maintenance.ts';
 import { monitorsOfService } from '../store/monitors.ts';
 
 /**
- * What still needs a service that is about to be deleted. Planned work on it is a property of it and goes with it, in the same
- * transaction; when something else stands in the way, that transaction is undone.
+ * What still refers to a service that is about to be deleted. Its maintenance windows are deleted with it in the same transaction, which is
+ * rolled back when another reference is found.
  */
 export async function references(tx: Tx, org: string, serviceId: string): Promise<string[]> {
   await forgetMaintenance(tx, org, serviceId);

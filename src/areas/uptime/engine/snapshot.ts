@@ -3,31 +3,31 @@ import { yieldToLoop } from '../../../kernel/yielding.ts';
 import { namedServices } from '../../services/index.ts';
 import { addMonitor, families, type Snapshot } from '../rules/export-families.ts';
 import { writePieces } from '../rules/export-text.ts';
-import { addressOf } from '../rules/hidden.ts';
+import { addressOf } from '../rules/masked-target.ts';
 import { type ExportedRow, exportedOf } from '../store/exported.ts';
 import { vantages } from '../store/observations.ts';
 
-/** So many monitors are read at once: others get their turn in between, on the loop and in the database. */
-export const portion = 100;
+/** Monitors per query: other work runs in between, on the event loop and in the database. */
+export const pageSize = 100;
 
 type Read = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
-/** Everything of an organization that scrapers may read, in portions; none of them holds a connection while another is read. */
+/** Everything of an organization that scrapers may read, page by page; no connection is held between two pages. */
 export async function gatherSnapshot(read: Read, org: string): Promise<Snapshot> {
-  const snapshot: Snapshot = { named: [], subjects: [], vantages: await read(vantages) };
+  const snapshot: Snapshot = { monitors: [], series: [], vantages: await read(vantages) };
   let after = '';
   let found: ExportedRow[];
   do {
-    found = await read((tx) => readPortion(tx, org, after, snapshot));
-    // Ids only grow, and so does this one: monitors that are made meanwhile cannot keep it going for long.
+    found = await read((tx) => readPage(tx, org, after, snapshot));
+    // Ids only grow, so monitors that are made meanwhile cannot keep the loop going for long.
     after = found.at(-1)?.id ?? after;
     await yieldToLoop();
-  } while (found.length === portion);
+  } while (found.length === pageSize);
   return snapshot;
 }
 
-async function readPortion(tx: Tx, org: string, after: string, snapshot: Snapshot): Promise<ExportedRow[]> {
-  const found = await exportedOf(tx, org, after, portion);
+async function readPage(tx: Tx, org: string, after: string, snapshot: Snapshot): Promise<ExportedRow[]> {
+  const found = await exportedOf(tx, org, after, pageSize);
   const serviceIds = new Set(found.flatMap((m) => m.service_id ?? []));
   const names = serviceIds.size ? await namedServices(tx, org, [...serviceIds]) : new Map<string, string>();
   for (const m of found) {
@@ -48,7 +48,7 @@ async function readPortion(tx: Tx, org: string, after: string, snapshot: Snapsho
   return found;
 }
 
-/** The text, a piece a turn of the loop; the next one is written when the scraper has taken the last. */
+/** The text, one piece per turn of the event loop; the next is written when the scraper has taken the last. */
 export async function* writeSnapshot(snapshot: Snapshot): AsyncGenerator<string> {
   for (const piece of writePieces(families(snapshot))) {
     yield piece;

@@ -1,7 +1,7 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { findMonitor } from '../engine/find-monitor.ts';
-import { metricsAway } from '../engine/metrics-away.ts';
+import { metricsUnavailable } from '../engine/metrics-unavailable.ts';
 import type { OpenUptime } from '../open.ts';
 import { metricsOf, spanOf } from '../rules/windows.ts';
 
@@ -12,5 +12,5 @@ export const getMonitorMetrics = operation(uptime.getMonitorMetrics, async ({ ct
     const span = spanOf(window, monitor.interval_seconds);
     return ok({ window, stepSeconds: span.step, ...metricsOf(await metricsStore.buckets(monitor.no, span)) });
   };
-  return view().catch(metricsAway);
+  return view().catch(metricsUnavailable);
 });

@@ -1,7 +1,7 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { viewService } from '../engine/find-monitor.ts';
-import { fared } from '../engine/observed.ts';
+import { availabilityOf } from '../engine/service-availability.ts';
 import { percent } from '../rules/windows.ts';
 
 const shownDays = 90;
@@ -14,7 +14,7 @@ const withShare = <F extends { watchedSeconds: number; downSeconds: number }>(fi
 export const getServiceAvailability = operation(uptime.getServiceAvailability, async ({ ctx, params }) =>
   ctx.read(async (tx) => {
     const { id } = await viewService(tx, ctx, params.id);
-    const { state, from, days, months } = (await fared(tx, ctx.org, [id], shownDays)).get(id)!;
+    const { state, from, days, months } = (await availabilityOf(tx, ctx.org, [id], shownDays)).get(id)!;
     const known = { ...(state ? { state } : {}), ...(from ? { countedFrom: from } : {}) };
     return ok({ serviceId: id, ...known, days: days.map(withShare), months: months.map(withShare) });
   }),

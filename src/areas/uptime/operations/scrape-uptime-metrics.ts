@@ -12,7 +12,7 @@ const gone = (): never => {
   });
 };
 
-/** In pieces, as plain text; planes/export writes it as the scraper asked for it. */
+/** Streams plain text; planes/export converts it to the format that the scraper asked for. */
 export const scrapeUptimeMetrics = operation(uptime.scrapeUptimeMetrics, async ({ ctx }, { scrapes }: OpenUptime) => {
   const { principal } = ctx;
   if (!principal) return gone();
@@ -27,7 +27,7 @@ export const scrapeUptimeMetrics = operation(uptime.scrapeUptimeMetrics, async (
   return okInPieces(stream);
 });
 
-/** Revoked while it was sent: the answer is cut off before its end, which scrapers take for a failure. */
+/** The token was revoked while the text was sent: the answer is cut off before its end, which scrapers treat as a failure. */
 async function* endingWith(pieces: AsyncIterable<string>, isLive: () => Promise<boolean>): AsyncGenerator<string> {
   let last: string | undefined;
   for await (const piece of pieces) {

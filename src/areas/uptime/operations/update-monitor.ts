@@ -8,7 +8,7 @@ import { invalid, unavailable } from '../../../kernel/errors.ts';
 import { checkInterval, checkTarget, checkVantages, fillIn } from '../engine/check-monitor.ts';
 import { findService, lockMonitor } from '../engine/find-monitor.ts';
 import { changeMonitor, openMonitor, type WholeMonitor } from '../engine/monitors.ts';
-import { hasMask, mask } from '../rules/hidden.ts';
+import { hasMask, mask } from '../rules/masked-target.ts';
 import { quorumComplaint, shapeComplaint, targetOf, timeoutComplaint } from '../rules/target.ts';
 import { monitorById } from '../store/monitors.ts';
 import { monitorView } from '../views/monitor.ts';
@@ -22,14 +22,14 @@ export const updateMonitor = operation(uptime.updateMonitor, async ({ ctx, param
     const wanted = await edited(tx, ctx, openMonitor(secrets, locked), body);
     if (Object.keys(body).length) {
       const after = await changeMonitor(tx, secrets, locked, wanted);
-      // Headers and bodies of checks may be secrets: only what was touched is told.
+      // Headers and bodies of checks may be secrets: the audit row names the changed fields only.
       await audit(tx, ctx, 'uptime.monitor.update', after, { name: after.name, changed: Object.keys(body) });
     }
     return ok(monitorView(ctx, (await monitorById(tx, ctx.org, locked.id))!));
   }),
 );
 
-/** The monitor as it would be, once everything about it holds. */
+/** The monitor as edited, after all checks of the request passed. */
 async function edited(tx: Tx, ctx: Ctx, before: WholeMonitor, body: Edit): Promise<WholeMonitor> {
   const { http, tcp, serviceId } = body;
   const given = http || tcp ? { ...(http ? { http } : {}), ...(tcp ? { tcp } : {}) } : undefined;

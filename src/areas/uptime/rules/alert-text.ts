@@ -1,17 +1,17 @@
-import type { Shown } from './hidden.ts';
+import type { PublicTarget } from './masked-target.ts';
 
-export interface Told {
+export interface AlertedMonitor {
   id: string;
   name: string;
   kind: 'http' | 'tcp';
-  target: Shown;
+  target: PublicTarget;
   vantages: readonly string[];
 }
 
-export const hostOf = (target: Shown): string => ('url' in target ? new URL(target.url).host : `${target.host}:${target.port}`);
+export const hostOf = (target: PublicTarget): string => ('url' in target ? new URL(target.url).host : `${target.host}:${target.port}`);
 
-/** The query may carry a secret, so the address goes no further than its host. */
-export const alertLabels = (m: Told, failing: readonly string[]): Record<string, string> => ({
+/** The query may carry a secret, so the label holds the host only. */
+export const alertLabels = (m: AlertedMonitor, failing: readonly string[]): Record<string, string> => ({
   alertname: 'MonitorDown',
   monitor_id: m.id,
   kind: m.kind,
@@ -19,8 +19,8 @@ export const alertLabels = (m: Told, failing: readonly string[]): Record<string,
   vantages: failing.join(','),
 });
 
-/** One sentence for whoever is woken by it. */
-export function alertSummary(m: Told, failing: readonly { vantage: string; detail: string | null }[]): string {
+/** One sentence for the person who is paged. */
+export function alertSummary(m: AlertedMonitor, failing: readonly { vantage: string; detail: string | null }[]): string {
   const where =
     m.vantages.length > 1 ? ` from ${failing.length} of ${m.vantages.length} vantages (${failing.map((f) => f.vantage).join(', ')})` : '';
   const detail = failing.find((f) => f.detail)?.detail;

@@ -1,18 +1,18 @@
 import type { State } from './down.ts';
 
-/** What decides whether on-call has an alert of a monitor. */
-export interface Situation {
+/** What decides whether on-call has an alert for a monitor. */
+export interface AlertSituation {
   state: State;
-  /** While it flaps, its coming up is not told: see rules/flap.ts. */
+  /** While the monitor flaps, its recovery is not sent to on-call: see rules/flap.ts. */
   flapping: boolean;
   serviceId: string | null;
   /** Planned work on the service is under way. */
   maintained: boolean;
   failingSince: string | null;
-  /** The alert that on-call has from us, or will have once it was told what was decided before. */
+  /** The alert that on-call has, or will have once all queued notifications are delivered. */
   firing: { serviceId: string; since: string } | undefined;
-  /** The start of the newest alert that was ever decided to be given to it. */
-  toldSince: string | null;
+  /** The start of the newest alert that was ever queued for it. */
+  lastFiredAt: string | null;
 }
 
 export interface AlertSteps {
@@ -20,8 +20,8 @@ export interface AlertSteps {
   fire?: { serviceId: string; since: string };
 }
 
-/** What on-call must be told so that it has what the situation asks for. `because`: why an alert ends whose monitor did not come up. */
-export function alertSteps(s: Situation, now: string, because: string): AlertSteps {
+/** What on-call must be sent in this situation. `because`: why an alert ends whose monitor did not come up. */
+export function alertSteps(s: AlertSituation, now: string, because: string): AlertSteps {
   const wanted = s.state === 'down' && s.serviceId !== null && !s.maintained;
   const { firing } = s;
   if (firing && wanted && firing.serviceId === s.serviceId) return {};
@@ -36,8 +36,11 @@ export function alertSteps(s: Situation, now: string, because: string): AlertSte
           ? {}
           : { because: s.state === 'down' ? 'planned maintenance began' : because }),
     };
-  // An occurrence that was told once is old news to on-call; the outage that goes on is told as one that begins now.
+  // On-call ignores an occurrence it has seen before, so an outage that goes on is sent as one that begins now.
   if (wanted)
-    steps.fire = { serviceId: s.serviceId!, since: s.failingSince !== null && (s.toldSince ?? '') < s.failingSince ? s.failingSince : now };
+    steps.fire = {
+      serviceId: s.serviceId!,
+      since: s.failingSince !== null && (s.lastFiredAt ?? '') < s.failingSince ? s.failingSince : now,
+    };
   return steps;
 }

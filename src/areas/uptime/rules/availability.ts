@@ -1,5 +1,5 @@
-// How a service fared. It is down while one of its monitors is, and was watched while one of them was up or down. Planned work is
-// no part of either. All times are Unix milliseconds, intervals are half open and in order.
+// Availability of a service. It is down while one of its monitors is down, and watched while one of them is up or down. Maintenance windows
+// count for neither. All times are Unix milliseconds; intervals are half open and in order.
 
 /** Availability looks no further back; transitions themselves are kept for good. */
 export const historyDays = 400;
@@ -7,7 +7,7 @@ export const historyDays = 400;
 export type State = 'pending' | 'up' | 'down';
 type Interval = readonly [from: number, to: number];
 
-/** From `since` on, a monitor was in this state. In the order in which it happened. */
+/** From `since` on, a monitor was in this state. In order of occurrence. */
 export interface Change {
   since: number;
   to: State;
@@ -29,7 +29,7 @@ const dayMs = 86_400_000;
 
 export function availability(history: History, days: number) {
   const { down, watched } = observed(history);
-  const [watch, fall] = [meter(watched), meter(down)];
+  const [watch, fall] = [makeCoverage(watched), makeCoverage(down)];
   const today = Math.floor(history.now / dayMs) * dayMs;
   const byDay: (Figures & { date: string })[] = [];
   const byMonth = new Map<string, { watched: number; down: number }>();
@@ -45,20 +45,20 @@ export function availability(history: History, days: number) {
   return { days: byDay, months: [...byMonth].map(([month, sum]) => ({ month, ...figures(sum.watched, sum.down) })) };
 }
 
-/** Whatever was counted is at least a second, so that it can be seen. */
+/** Any counted time is at least one second, so that it shows. */
 const seconds = (ms: number) => (ms > 0 ? Math.max(1, Math.round(ms / 1_000)) : 0);
 const figures = (watched: number, down: number): Figures => ({ watchedSeconds: seconds(watched), downSeconds: seconds(down) });
 
-/** When the service was down, and when anybody looked. */
+/** When the service was down, and when it was watched. */
 export function observed({ monitors, maintenance, now }: History): { down: Interval[]; watched: Interval[] } {
-  const spells = monitors.flatMap((changes) => spellsOf(changes, now));
+  const spells = monitors.flatMap((changes) => statePeriods(changes, now));
   const of = (...states: State[]) => union(spells.filter((s) => states.includes(s.state)).map((s): Interval => [s.from, s.to]));
   const work = union(maintenance);
   return { down: minus(of('down'), work), watched: minus(of('up', 'down'), work) };
 }
 
-/** A change that is dated back takes the time from the state before it; no further than that one's own beginning. */
-function spellsOf(changes: readonly Change[], now: number): { from: number; to: number; state: State }[] {
+/** A back-dated change shortens the state before it, but not beyond that state's own beginning. */
+function statePeriods(changes: readonly Change[], now: number): { from: number; to: number; state: State }[] {
   const starts: number[] = [];
   for (const { since } of changes) starts.push(Math.min(now, Math.max(since, starts.at(-1) ?? Number.NEGATIVE_INFINITY)));
   return changes.map(({ to: state }, i) => ({ from: starts[i]!, to: starts[i + 1] ?? now, state }));
@@ -75,7 +75,7 @@ export function union(intervals: readonly Interval[]): Interval[] {
   return joined;
 }
 
-/** What of `all` is in none of `holes`; both as `union` makes them. */
+/** The parts of `all` outside of `holes`; both as `union` returns them. */
 export function minus(all: readonly Interval[], holes: readonly Interval[]): Interval[] {
   const left: Interval[] = [];
   let h = 0;
@@ -91,8 +91,8 @@ export function minus(all: readonly Interval[], holes: readonly Interval[]): Int
   return left;
 }
 
-/** How much of each span is covered, for spans that are asked about in order. */
-function meter(intervals: readonly Interval[]) {
+/** How much of a span is covered. Spans must be queried in order. */
+function makeCoverage(intervals: readonly Interval[]) {
   let i = 0;
   return ([from, to]: Interval): number => {
     while (i < intervals.length && intervals[i]![1] <= from) i++;
@@ -103,7 +103,7 @@ function meter(intervals: readonly Interval[]) {
   };
 }
 
-/** Of all live monitors together; undefined without any. */
+/** The state of all live monitors together; undefined without any. */
 export function stateOf(states: readonly State[]): State | undefined {
   if (!states.length) return undefined;
   return states.includes('down') ? 'down' : states.includes('up') ? 'up' : 'pending';

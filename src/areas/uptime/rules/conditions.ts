@@ -1,6 +1,6 @@
 import { checksASecond, type MissedKind, missedKinds } from '../../../protocols/agent.ts';
 
-/** What keeps a monitor from being watched as it is set, by a name that stays and a sentence for people. */
+/** Why a monitor is not checked as configured: a stable name, and a sentence for people. */
 export interface Condition {
   kind: MissedKind;
   vantage: string;

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 
-/** As much of a monitor as an edit can touch. */
-export interface Watching {
+/** The settings of a monitor that an edit can change. */
+export interface MonitorSettings {
   enabled: boolean;
-  /** Undefined: it cannot be opened, so that every other one is another. */
+  /** Undefined: it cannot be unsealed, so any given target counts as changed. */
   target: HttpTarget | TcpTarget | undefined;
   interval_seconds: number;
   timeout_ms: number;
@@ -13,21 +13,21 @@ export interface Watching {
   quorum: number;
 }
 
-/** What an edit asks of those who watch. */
+/** What follows from an edit. */
 export interface Consequences {
-  /** Probers must hear of it. */
+  /** Probers must be sent the new assignment. */
   revised: boolean;
-  /** What was seen so far says nothing about what is watched from now on. */
+  /** Earlier checks say nothing about the new settings. */
   startsOver: boolean;
-  /** What was seen so far is to be judged anew. */
+  /** Earlier checks are judged again under the new settings. */
   rejudged: boolean;
   stops: boolean;
 }
 
 const sameVantages = (a: readonly string[], b: readonly string[]) => isDeepStrictEqual([...a].sort(), [...b].sort());
 
-/** Saying again what holds already changes nothing. */
-export function consequences(before: Watching, after: Watching): Consequences {
+/** Sending the stored values again changes nothing. */
+export function consequences(before: MonitorSettings, after: MonitorSettings): Consequences {
   const other =
     !isDeepStrictEqual(before.target, after.target) ||
     before.timeout_ms !== after.timeout_ms ||

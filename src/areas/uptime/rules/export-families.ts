@@ -14,14 +14,14 @@ export interface Exported {
   timeoutMs: number;
   state: 'pending' | 'up' | 'down';
   flapping: boolean;
-  vantages: Seen[];
+  vantages: VantageSample[];
 }
 
-/** The newest result, without what says which one it is. */
+/** The newest result, without the fields that identify it. */
 export type Latest = Omit<Result, 'monitor' | 'epoch' | 'ageMs' | 'snippet'>;
 
-/** What one vantage saw. */
-export interface Seen {
+/** What one vantage last saw, and its counters. */
+export interface VantageSample {
   vantage: string;
   latest: Latest;
   /** Of the newest result, in seconds. */
@@ -35,14 +35,14 @@ export interface Seen {
   latencyHist: readonly number[];
 }
 
-/** What is written, gathered monitor by monitor. */
+/** The data of a scrape, gathered monitor by monitor. */
 export interface Snapshot {
-  named: Named[];
-  subjects: Subject[];
+  monitors: LabeledMonitor[];
+  series: Series[];
   vantages: readonly { id: string; available: boolean }[];
 }
 
-export function addMonitor({ named, subjects }: Snapshot, monitor: Exported): void {
+export function addMonitor({ monitors, series }: Snapshot, monitor: Exported): void {
   const labels = labelText({
     monitor_id: monitor.id,
     monitor: monitor.name,
@@ -50,38 +50,38 @@ export function addMonitor({ named, subjects }: Snapshot, monitor: Exported): vo
     kind: monitor.kind,
     instance: monitor.target,
   });
-  named.push({ monitor, labels });
+  monitors.push({ monitor, labels });
   if (!monitor.enabled) return;
-  for (const seen of monitor.vantages) {
-    if (isStale(monitor, seen.age)) continue;
-    const vantage = labelText({ vantage: seen.vantage });
-    subjects.push({ monitor, seen, labels: `${labels},${vantage}`, short: `${labelText({ monitor_id: monitor.id })},${vantage}` });
+  for (const sample of monitor.vantages) {
+    if (isStale(monitor, sample.age)) continue;
+    const vantage = labelText({ vantage: sample.vantage });
+    series.push({ monitor, sample, labels: `${labels},${vantage}`, shortLabels: `${labelText({ monitor_id: monitor.id })},${vantage}` });
   }
 }
 
-/** A series that nothing was added to for so long is dropped, so that a scraper marks it as stale instead of drawing a flat line. */
+/** A series without a new result for this long is dropped, so that the scraper marks it stale instead of drawing a flat line. */
 export const isStale = (monitor: Pick<Exported, 'intervalSeconds' | 'timeoutMs'>, age: number): boolean =>
   age > 3 * monitor.intervalSeconds + monitor.timeoutMs / 1_000;
 
 /** A monitor with its labels as they are written. */
-interface Named {
+interface LabeledMonitor {
   monitor: Exported;
   labels: string;
 }
 
 /** One vantage's view of one monitor. */
-interface Subject extends Named {
-  seen: Seen;
-  /** For what is only added up: who wants the names joins `uptime_monitor_info` on `monitor_id`. They would be half of the text. */
-  short: string;
+interface Series extends LabeledMonitor {
+  sample: VantageSample;
+  /** Labels for counters, without the names: queries join `uptime_monitor_info` on `monitor_id`. Names would be half of the text. */
+  shortLabels: string;
 }
 
 /** One gauge: its value for a monitor at a vantage, or undefined where there is none. */
-type Gauge = [name: string, help: string, of: (s: Subject) => number | undefined];
+type Gauge = [name: string, help: string, of: (s: Series) => number | undefined];
 
 const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000);
-const http = (of: (result: Latest) => number | undefined) => (s: Subject) => (s.monitor.kind === 'http' ? of(s.seen.latest) : undefined);
-const result = (of: (result: Latest) => number | undefined) => (s: Subject) => of(s.seen.latest);
+const http = (of: (result: Latest) => number | undefined) => (s: Series) => (s.monitor.kind === 'http' ? of(s.sample.latest) : undefined);
+const result = (of: (result: Latest) => number | undefined) => (s: Series) => of(s.sample.latest);
 
 // Names and meanings of blackbox_exporter, so that its dashboards and rules work as they are.
 const gauges: Gauge[] = [
@@ -134,9 +134,9 @@ function* each<T>(items: Iterable<T>, samples: (item: T) => Iterable<Sample>): G
   for (const item of items) yield* samples(item);
 }
 
-export function families({ named, subjects, vantages }: Snapshot): Family[] {
+export function families({ monitors, series, vantages }: Snapshot): Family[] {
   // A check that was never made says nothing about the target.
-  const made = subjects.filter((s) => s.seen.latest.outcome !== 'missed');
+  const made = series.filter((s) => s.sample.latest.outcome !== 'missed');
   return [
     ...gauges.map(
       ([name, help, of]): Family => ({
@@ -150,8 +150,8 @@ export function families({ named, subjects, vantages }: Snapshot): Family[] {
       }),
     ),
     ...detailsOf(made),
-    ...countsOf(subjects),
-    ...statesOf(named),
+    ...countsOf(series),
+    ...statesOf(monitors),
     {
       name: 'uptime_vantage_available',
       type: 'gauge',
@@ -161,14 +161,14 @@ export function families({ named, subjects, vantages }: Snapshot): Family[] {
   ];
 }
 
-const detailsOf = (made: readonly Subject[]): Family[] => [
+const detailsOf = (made: readonly Series[]): Family[] => [
   {
     name: 'probe_http_duration_seconds',
     type: 'gauge',
     help: 'How long each phase took, summed over redirects',
-    samples: each(made, ({ monitor, seen, labels }) =>
+    samples: each(made, ({ monitor, sample, labels }) =>
       monitor.kind === 'http'
-        ? phases.map(([phase, key]) => ({ labels, more: ['phase', phase], value: seconds(seen.latest.phases?.[key]) ?? 0 }))
+        ? phases.map(([phase, key]) => ({ labels, more: ['phase', phase], value: seconds(sample.latest.phases?.[key]) ?? 0 }))
         : [],
     ),
   },
@@ -176,35 +176,35 @@ const detailsOf = (made: readonly Subject[]): Family[] => [
     name: 'probe_tls_version_info',
     type: 'gauge',
     help: 'The version of TLS that was spoken',
-    samples: each(made, ({ seen, labels }) =>
-      seen.latest.tlsVersion === undefined ? [] : [{ labels: `${labels},${labelText({ version: seen.latest.tlsVersion })}`, value: 1 }],
+    samples: each(made, ({ sample, labels }) =>
+      sample.latest.tlsVersion === undefined ? [] : [{ labels: `${labels},${labelText({ version: sample.latest.tlsVersion })}`, value: 1 }],
     ),
   },
 ];
 
-const countsOf = (subjects: readonly Subject[]): Family[] => [
+const countsOf = (series: readonly Series[]): Family[] => [
   {
     name: 'uptime_check_total',
     type: 'counter',
     help: 'Checks since the monitor was made, by how they ended',
-    samples: each(subjects, ({ seen, short }) =>
-      outcomes.map(([outcome, key]) => ({ labels: short, more: ['outcome', outcome], value: seen[key] })),
+    samples: each(series, ({ sample, shortLabels }) =>
+      outcomes.map(([outcome, key]) => ({ labels: shortLabels, more: ['outcome', outcome], value: sample[key] })),
     ),
   },
   {
     name: 'uptime_check_duration_seconds',
     type: 'histogram',
     help: 'How long checks took',
-    samples: each(subjects, ({ seen, short }) => histogram(seen, short)),
+    samples: each(series, ({ sample, shortLabels }) => histogram(sample, shortLabels)),
   },
 ];
 
-const statesOf = (named: readonly Named[]): Family[] => [
+const statesOf = (monitors: readonly LabeledMonitor[]): Family[] => [
   {
     name: 'uptime_monitor_state',
     type: 'gauge',
     help: 'What all vantages together say: 1 for the state that it is in',
-    samples: each(named, ({ monitor, labels }) =>
+    samples: each(monitors, ({ monitor, labels }) =>
       states.map((state) => ({ labels, more: ['state', state], value: monitor.state === state ? 1 : 0 })),
     ),
   },
@@ -212,13 +212,13 @@ const statesOf = (named: readonly Named[]): Family[] => [
     name: 'uptime_monitor_flapping',
     type: 'gauge',
     help: 'Whether it changes so often that its coming up is not told yet',
-    samples: each(named, ({ monitor, labels }) => [{ labels, value: monitor.flapping ? 1 : 0 }]),
+    samples: each(monitors, ({ monitor, labels }) => [{ labels, value: monitor.flapping ? 1 : 0 }]),
   },
   {
     name: 'uptime_monitor_info',
     type: 'gauge',
     help: 'What the monitor is set to',
-    samples: each(named, ({ monitor: { enabled, intervalSeconds }, labels }) => [
+    samples: each(monitors, ({ monitor: { enabled, intervalSeconds }, labels }) => [
       { labels: `${labels},enabled="${enabled}",interval_seconds="${intervalSeconds}"`, value: 1 },
     ]),
   },
@@ -226,19 +226,19 @@ const statesOf = (named: readonly Named[]): Family[] => [
 
 const states = ['pending', 'up', 'down'] as const;
 
-/** Of the bounds that are stored, those that tell something apart: buckets only add up, so leaving one out loses nothing of the others. */
+/** The stored bounds that are exported. Buckets are cumulative, so leaving one out loses nothing of the others. */
 const exportedBounds: ReadonlySet<number> = new Set([0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]);
 
-function histogram({ latencyHist, latencySum }: Seen, labels: string): Sample[] {
+function histogram({ latencyHist, latencySum }: VantageSample, labels: string): Sample[] {
   let below = 0;
   const buckets = latencyBounds.flatMap((le, i): Sample[] => {
     below += latencyHist[i] ?? 0;
-    return exportedBounds.has(le) ? [{ suffix: '_bucket', labels, more: ['le', bound(le)], value: below }] : [];
+    return exportedBounds.has(le) ? [{ suffix: '_bucket', labels, extraLabel: ['le', bound(le)], value: below }] : [];
   });
   const count = latencyHist.reduce((sum, n) => sum + n, 0);
   return [
     ...buckets,
-    { suffix: '_bucket', labels, more: ['le', '+Inf'], value: count },
+    { suffix: '_bucket', labels, extraLabel: ['le', '+Inf'], value: count },
     { suffix: '_sum', labels, value: latencySum },
     { suffix: '_count', labels, value: count },
   ];

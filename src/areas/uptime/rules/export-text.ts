@@ -1,11 +1,11 @@
-// Prometheus' text format 0.0.4 and OpenMetrics 1.0, written by hand: a registry of objects for each organization and scrape would
-// cost more than the text, and keeps series that nobody measures any more.
+// Prometheus' text format 0.0.4 and OpenMetrics 1.0, written by hand: a registry of metric objects per organization and scrape would cost
+// more than the text, and would keep series of deleted monitors.
 
 export interface Sample {
-  /** As `labelText` writes them: of one monitor they are the same in many families, and written once. */
+  /** As `labelText` writes them. A monitor's labels are the same in many families and are built once. */
   labels: string;
   /** One more label, whose value needs no escaping. */
-  more?: readonly [name: string, value: string];
+  extraLabel?: readonly [name: string, value: string];
   value: number;
   /** `_bucket`, `_sum` or `_count` of a histogram. */
   suffix?: string;
@@ -15,7 +15,7 @@ export interface Family {
   name: string;
   type: 'gauge' | 'counter' | 'histogram';
   help: string;
-  /** Made one after the other while the text is written. */
+  /** Generated while the text is written. */
   samples: Iterable<Sample>;
 }
 
@@ -29,17 +29,17 @@ export const labelText = (labels: Readonly<Record<string, string>>): string =>
 
 const number = (value: number) => (Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf');
 
-function lineOf(name: string, { labels, more, value, suffix = '' }: Sample): string {
-  const all = more ? `${labels}${labels && ','}${more[0]}="${more[1]}"` : labels;
+function lineOf(name: string, { labels, extraLabel, value, suffix = '' }: Sample): string {
+  const all = extraLabel ? `${labels}${labels && ','}${extraLabel[0]}="${extraLabel[1]}"` : labels;
   return `${name}${suffix}${all && `{${all}}`} ${number(value)}\n`;
 }
 
-/** No piece is longer than this and one line more: what is written between two turns of the loop. */
-export const pieceLength = 32 * 1024;
+/** A piece is at most this long plus one line: it is written in one turn of the event loop. */
+export const maxPieceLength = 32 * 1024;
 
 /**
- * The text in pieces; the head of a family is one by itself. Families without a sample are left out: there is nothing to know of them.
- * No timestamps: what is stale is not here at all.
+ * The text in pieces; the head of a family is a piece of its own. Families without a sample are left out. There are no timestamps: stale
+ * series are not exported at all.
  */
 export function* writePieces(families: Iterable<Family>): Generator<string> {
   for (const { name, type, help, samples } of families) {
@@ -49,7 +49,7 @@ export function* writePieces(families: Iterable<Family>): Generator<string> {
       if (!isBegun) yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
       isBegun = true;
       piece += lineOf(name, sample);
-      if (piece.length < pieceLength) continue;
+      if (piece.length < maxPieceLength) continue;
       yield piece;
       piece = '';
     }
@@ -57,7 +57,7 @@ export function* writePieces(families: Iterable<Family>): Generator<string> {
   }
 }
 
-/** The same as OpenMetrics has it: a counter's family is called without `_total`, and the end is marked, so that half a text shows. */
+/** Converts to OpenMetrics: a counter's family has no `_total`, and `# EOF` marks the end, so that a truncated text shows. */
 export async function* asOpenMetrics(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
   for await (const piece of pieces)
     yield piece.startsWith('# HELP ') ? piece.replaceAll(/^# (HELP|TYPE) (\S+)_total /gm, '# $1 $2 ') : piece;
@@ -88,7 +88,7 @@ const accepted = (header: string): Accepted[] =>
     return { type, version: of('version')?.replaceAll('"', ''), q: Number.isNaN(q) ? 0 : q };
   });
 
-/** RFC 9110 12.5.1, as far as scrapers use it: what they like better, and the plain text in doubt. */
+/** RFC 9110 12.5.1, as far as scrapers use it: the format with the highest preference, and plain text in doubt. */
 export function formatFor(header: string | undefined): Format {
   const all = accepted(header ?? '');
   const best = (fits: (a: Accepted) => boolean) => Math.max(0, ...all.filter(fits).map((a) => a.q));

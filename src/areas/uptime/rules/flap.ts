@@ -1,6 +1,6 @@
-/** So many changes between up and down within an hour, and a monitor counts as flapping. */
+/** Changes between up and down within an hour from which on a monitor counts as flapping. */
 export const flapTransitions = 6;
 export const flapWindowSeconds = 3_600;
 
-/** It has calmed down when it kept its state for so long; only then on-call hears that it ended. */
-export const calmSeconds = (intervalSeconds: number): number => 3 * intervalSeconds;
+/** For how long a flapping monitor must keep its state before the flapping ends and on-call gets the recovery. */
+export const stableSeconds = (intervalSeconds: number): number => 3 * intervalSeconds;

@@ -1,6 +1,6 @@
-/** A slip of the year must not keep a service quiet for a year. */
-const mostDays = 31;
-/** Clocks of those who write `now` themselves. */
+/** A mistyped year must not suppress alerts for a year. */
+const maxDays = 31;
+/** Tolerance for clients that send their own clock's `now`. */
 const graceMs = 60_000;
 
 /** Undefined: nothing to complain about. */
@@ -9,7 +9,7 @@ export function windowComplaint({ startsAt, endsAt, now }: { startsAt: string; e
   if (from < at - graceMs) return 'startsAt lies in the past; leave it out to begin now';
   if (to <= from) return 'endsAt is not after startsAt; send a later end';
   if (to <= at) return 'endsAt lies in the past; send a later end';
-  if (to - from > mostDays * 86_400_000) return `maintenance lasts ${mostDays} days at most; send an earlier end`;
+  if (to - from > maxDays * 86_400_000) return `maintenance lasts ${maxDays} days at most; send an earlier end`;
   return undefined;
 }
 
@@ -17,7 +17,7 @@ export function windowComplaint({ startsAt, endsAt, now }: { startsAt: string; e
 const shownMs = (7 * 24 + 2) * 3_600_000;
 const sliceMs = 6 * 3_600_000;
 
-/** What of a window anybody can still see, in pieces of a few hours: in order, and never many. */
+/** The part of a window that metrics still show, in slices of a few hours: in order, and never many. */
 export function slicesOf({ startsAt, endsAt, now }: { startsAt: string; endsAt: string; now: string }): [from: string, to: string][] {
   const end = Math.min(Date.parse(endsAt), Date.parse(now));
   const slices: [string, string][] = [];

@@ -1,6 +1,6 @@
-import type { Shown, Target } from './hidden.ts';
+import type { PublicTarget, Target } from './masked-target.ts';
 
-// How a monitor's whole target stands in its row: sealed, for that row alone.
+// How a monitor's whole target is stored in its row: sealed, and valid for that row alone.
 
 interface Seals {
   seal(text: string, place: string): Buffer;
@@ -10,18 +10,18 @@ interface Unseals {
   unseal(sealed: Buffer, place: string): string;
 }
 
-const placeOf = (monitorId: string) => `uptime.monitor.sealed.${monitorId}`;
+const sealContext = (monitorId: string) => `uptime.monitor.sealed.${monitorId}`;
 
-export const sealTarget = ({ seal }: Seals, monitorId: string, target: Target | Shown): Buffer =>
-  seal(JSON.stringify(target), placeOf(monitorId));
+export const sealTarget = ({ seal }: Seals, monitorId: string, target: Target | PublicTarget): Buffer =>
+  seal(JSON.stringify(target), sealContext(monitorId));
 
 export interface SealedRow {
   id: string;
-  target: Shown;
+  target: PublicTarget;
   sealed: Buffer | null;
 }
 
-/** The whole target, or undefined: its seal is damaged, or the key that made it is not here (yet). Nobody else need wait for that. */
+/** The whole target. Undefined: the seal is damaged, or its key is not here (yet). Other monitors are not affected. */
 export function openedTarget(secrets: Unseals, row: SealedRow): Target | undefined {
   try {
     return openTarget(secrets, row);
@@ -30,6 +30,6 @@ export function openedTarget(secrets: Unseals, row: SealedRow): Target | undefin
   }
 }
 
-/** The whole target. What an earlier release wrote is not sealed yet: there, what is stored is whole. */
+/** The whole target. A row that an earlier release wrote is not sealed yet: its `target` column is whole. */
 export const openTarget = ({ unseal }: Unseals, { id, target, sealed }: SealedRow): Target =>
-  sealed === null ? (target as Target) : (JSON.parse(unseal(sealed, placeOf(id))) as Target);
+  sealed === null ? (target as Target) : (JSON.parse(unseal(sealed, sealContext(id))) as Target);

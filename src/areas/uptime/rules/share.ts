@@ -28,38 +28,38 @@ export function ownerOf(monitor: string, instances: readonly string[]): string |
 
 const shortHash = (text: string): string => hash('sha256', text, 'hex').slice(0, 16);
 
-/** Says in a cursor who shared when it was given: another set of members, and the whole share is told anew. */
+/** Names in a cursor the members that shared the vantage. When the members change, the whole share is sent again. */
 export const membersHash = (instances: readonly string[]): string => shortHash([...instances].sort().join());
 
 export interface Cursor {
-  /** What changed after it is yet to be told. */
+  /** Changes after this revision are still to be sent. */
   revision: number;
   members: string;
-  /** Says what of that could be told already: whoever comes with the same one would hear nothing new. */
-  held?: string;
+  /** Identifies the changes that were withheld: a poll with the same hash has no news. */
+  withheldHash?: string;
 }
 
-/** A monitor that cannot be handed out, and the change that made it so. */
-export interface Held {
+/** A monitor that cannot be assigned because its target cannot be unsealed, and the revision of its last change. */
+export interface WithheldMonitor {
   id: string;
   revision: number;
 }
 
-/** Stays before the first of those that could not be handed out, so that they are told as soon as they can be. */
-export const cursorBefore = (held: readonly Held[], revision: number, members: string): Cursor =>
+/** The cursor stays before the first withheld monitor, so that it is sent as soon as its target can be unsealed. */
+export const cursorBefore = (held: readonly WithheldMonitor[], revision: number, members: string): Cursor =>
   held.length
     ? {
         revision: held.reduce((least, { revision: its }) => Math.min(least, its - 1), revision),
         members,
-        held: shortHash([revision, ...held.map(({ id }) => id).sort()].join()),
+        withheldHash: shortHash([revision, ...held.map(({ id }) => id).sort()].join()),
       }
     : { revision, members };
 
-export const writeCursor = ({ revision, members, held }: Cursor): string =>
-  [revision, members, ...(held === undefined ? [] : [held])].join('.');
+export const writeCursor = ({ revision, members, withheldHash }: Cursor): string =>
+  [revision, members, ...(withheldHash === undefined ? [] : [withheldHash])].join('.');
 
-/** Undefined for none, or for what we never gave: then everything is told. */
+/** Undefined for no cursor, or for one that this server never issued: then everything is sent. */
 export function readCursor(text: string | undefined): Cursor | undefined {
   const m = /^(\d{1,15})\.([0-9a-f]{16})(?:\.([0-9a-f]{16}))?$/.exec(text ?? '');
-  return m ? { revision: Number(m[1]), members: m[2]!, ...(m[3] ? { held: m[3] } : {}) } : undefined;
+  return m ? { revision: Number(m[1]), members: m[2]!, ...(m[3] ? { withheldHash: m[3] } : {}) } : undefined;
 }

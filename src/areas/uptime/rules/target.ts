@@ -1,6 +1,6 @@
 import type { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 
-// What a monitor may be told to ask, as far as it can be judged without a network. Every complaint says what to do about it.
+// What a monitor may check, as far as that can be judged without a network. Every complaint says what to do about it.
 
 export interface HttpInput {
   url: string;
@@ -28,8 +28,8 @@ export interface Targets {
 /** Undefined: nothing to complain about. */
 type Complaint = string | undefined;
 
-const mostHeaderBytes = 8_192;
-const mostUrlCharacters = 2_048;
+const maxHeaderBytes = 8_192;
+const maxUrlCharacters = 2_048;
 
 /** Exactly the object that the kind names. */
 export function shapeComplaint(kind: 'http' | 'tcp', { http, tcp }: Targets): Complaint {
@@ -49,7 +49,7 @@ function httpComplaint(http: HttpInput): Complaint {
   if (http.expectBodyContains !== undefined && method === 'HEAD')
     return 'http.expectBodyContains does not go with HEAD, whose answers have no body; use GET';
   // With masks for its values a URL may be sent longer than it is.
-  if (http.url.length > mostUrlCharacters) return `http.url must have at most ${mostUrlCharacters} characters`;
+  if (http.url.length > maxUrlCharacters) return `http.url must have at most ${maxUrlCharacters} characters`;
   return (
     headersComplaint(http.headers ?? {}) ??
     base64Complaint('http.bodyBase64', http.bodyBase64, 16_384) ??
@@ -72,16 +72,16 @@ function headersComplaint(headers: Record<string, string>): Complaint {
       return `http.headers.${name} has characters that no header value has; write visible characters of ISO 8859-1, without line breaks`;
     bytes += name.length + value.length + 4; // `: ` and the line's end
   }
-  // Not how long they are: some may be stored values that whoever sent the masks does not know.
-  return bytes > mostHeaderBytes ? `http.headers is too long; send at most ${mostHeaderBytes} bytes in all` : undefined;
+  // The sentence does not tell the length: some values may be stored secrets that the caller does not know.
+  return bytes > maxHeaderBytes ? `http.headers is too long; send at most ${maxHeaderBytes} bytes in all` : undefined;
 }
 
 /** Buffer.from reads anything: what it writes again must be what was given. */
-function base64Complaint(field: string, text: string | undefined, most: number): Complaint {
+function base64Complaint(field: string, text: string | undefined, maxBytes: number): Complaint {
   if (text === undefined) return undefined;
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) return `${field} is not base64; encode the bytes with padding and without line breaks`;
-  return bytes.length > most ? `${field} holds ${bytes.length} bytes; send at most ${most}` : undefined;
+  return bytes.length > maxBytes ? `${field} holds ${bytes.length} bytes; send at most ${maxBytes}` : undefined;
 }
 
 function statusComplaint(expected: string[]): Complaint {

@@ -15,8 +15,8 @@ const windows: Record<Window, { seconds: number; step: number }> = {
 };
 
 /**
- * Steps shorter than the interval would be holes with a check between them now and then. Long ones are one more: the newest has only
- * begun, and without it nothing may be left of an hour.
+ * Steps shorter than the interval would leave empty buckets. Longer steps get one more: the newest has only begun, and without it an hour
+ * could be empty.
  */
 export function spanOf(window: Window, intervalSeconds: number): Span {
   const { seconds, step: least } = windows[window];
@@ -54,7 +54,7 @@ export function metricsOf(buckets: readonly Bucket[]) {
   return { series, uptimePct, ...(Object.keys(missed).length ? { missed } : {}) };
 }
 
-/** Never 100 while something was lost, nor 0 while something was not. */
+/** Never 100 while a check failed, nor 0 while one passed. */
 export function percent(lost: number, of: number): number {
   if (lost === 0) return 100;
   if (lost >= of) return 0;

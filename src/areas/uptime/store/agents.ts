@@ -17,7 +17,7 @@ export const agentByHash = (tx: Tx, hash: Buffer) => row(tx, AgentRow)`
 export const agents = (tx: Tx) => rows(tx, AgentRow)`
   select id, vantage, name, created_at, revoked_at from uptime.agent where revoked_at is null order by vantage, id`;
 
-/** The place an agent stands for: made with its first agent; a label given later renames it. */
+/** Makes the vantage with its first agent; a label given later renames it. */
 export const ensureVantage = (tx: Tx, id: string, label: string | undefined) => run(tx)`
   insert into uptime.vantage as v (id, label, created_at) values (${id}, ${label ?? id}, kernel.now())
   on conflict (id) do update set label = coalesce(${label ?? null}, v.label)`;
@@ -35,7 +35,7 @@ export const revokeAgent = (tx: Tx, id: string) => row(tx, AgentRow)`
   update uptime.agent set revoked_at = kernel.now() where id = ${id} and revoked_at is null
   returning id, vantage, name, created_at, revoked_at`;
 
-/** What it ran is not there any more: the others of the vantage take over at once. */
+/** Expires the agent's instances: the other probers of the vantage take over at once. */
 export const dismissInstances = (tx: Tx, agentId: string) => run(tx)`
   with told as materialized (select pg_notify(${assignmentsChannel}, ''))
   update uptime.instance set seen_at = seen_at - interval '1 day' from told where agent_id = ${agentId}`;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db/index.ts';
-import { Sealed, ShownTarget } from './monitor-row.ts';
+import { PublicTargetRow, Sealed } from './monitor-row.ts';
 
 /** Everything below it has committed: see `nextRevision`. */
 export const newestRevision = async (tx: Tx): Promise<number> =>
@@ -13,7 +13,7 @@ const AssignmentRow = Type.Object({
   /** False: deleted, disabled, or not this vantage's. */
   ours: Type.Boolean(),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
-  target: ShownTarget,
+  target: PublicTargetRow,
   sealed: Sealed,
   revision: Type.Integer(),
   epoch: Type.Integer(),

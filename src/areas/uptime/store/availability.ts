@@ -13,17 +13,23 @@ export const statesOf = (tx: Tx, org: string, serviceIds: readonly string[]) => 
 const ChangeRow = Type.Object({ service_id: Type.String(), monitor_id: Type.String(), since: Type.String(), to_state: State });
 export type ChangeRow = Static<typeof ChangeRow>;
 
-/** So many changes are read to tell how services fared; a monitor that flaps for months may have millions. */
-export const mostChanges = 20_000;
-const fewestOfService = 200;
+/** Transitions read at most for one availability query: a monitor that flaps for months may have millions. */
+export const maxChanges = 20_000;
+const minChangesPerService = 200;
 
-/** How many of one service, when so many are asked for at once. */
-export const mostOfEach = (services: number): number => Math.max(fewestOfService, Math.floor(mostChanges / Math.max(1, services)));
+/** The limit for each service when several are queried at once. */
+export const maxChangesPerService = (services: number): number =>
+  Math.max(minChangesPerService, Math.floor(maxChanges / Math.max(1, services)));
 
 const EdgeRow = Type.Object({ service_id: Type.String(), at: Type.String() });
 
-/** From when on the changes of each service are read, for those whose changes are more than that. What was before is not counted. */
-export const countedFrom = async (tx: Tx, org: string, serviceIds: readonly string[], most: number): Promise<ReadonlyMap<string, string>> =>
+/** For services with more transitions than the limit: the time from which on they are read. Earlier transitions are not counted. */
+export const countedFrom = async (
+  tx: Tx,
+  org: string,
+  serviceIds: readonly string[],
+  maxPerService: number,
+): Promise<ReadonlyMap<string, string>> =>
   new Map(
     (
       await rows(tx, EdgeRow)`
@@ -33,15 +39,15 @@ export const countedFrom = async (tx: Tx, org: string, serviceIds: readonly stri
                  select t.at from uptime.monitor m cross join lateral (
                           select at from uptime.transition
                            where monitor_id = m.id and at >= kernel.now() - make_interval(days => ${historyDays})
-                           order by at desc, id desc limit ${most + 1}) t
+                           order by at desc, id desc limit ${maxPerService + 1}) t
                   where m.org_id = ${org} and m.service_id = s.id
-                  order by t.at desc offset ${most} limit 1) edge`
+                  order by t.at desc offset ${maxPerService} limit 1) edge`
     ).map((e) => [e.service_id, e.at]),
   );
 
 /**
- * How the monitors of these services changed, the deleted ones included: everything as far back as availability looks, or from the
- * service's own edge on, and for each monitor the last change before that, which says how it entered. In order for each monitor.
+ * Transitions of the monitors of these services, deleted monitors included: as far back as availability looks, or from the service's own
+ * edge on. For each monitor also the last transition before that, which gives its state at the edge. In order for each monitor.
  */
 export const changesOf = (tx: Tx, org: string, serviceIds: readonly string[], from: ReadonlyMap<string, string>) => rows(tx, ChangeRow)`
   with edge as materialized (
@@ -62,9 +68,9 @@ export const changesOf = (tx: Tx, org: string, serviceIds: readonly string[], fr
 const WorkRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
 
 /** Windows that touch are taken together; of a service with very many, the newest. */
-export const workOn = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, WorkRow)`
+export const maintenanceWindows = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, WorkRow)`
   select m.service_id, lower(w.span) as starts_at, upper(w.span) as ends_at
     from (select service_id, range_agg(tstzrange(starts_at, ends_at)) as spans from uptime.maintenance
            where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${historyDays})
            group by service_id) m, unnest(m.spans) as w(span)
-   order by lower(w.span) desc limit ${mostChanges}`;
+   order by lower(w.span) desc limit ${maxChanges}`;

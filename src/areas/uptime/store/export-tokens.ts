@@ -16,7 +16,7 @@ const columns = sql`id, name, created_at, last_used_at`;
 export const tokensOf = (tx: Tx, org: string) => rows(tx, TokenRow)`
   select ${columns} from uptime.export_token where org_id = ${org} and revoked_at is null order by id desc`;
 
-/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+/** Counted under a lock until the transaction ends: two requests at once cannot both take the last one. */
 export const countTokens = async (tx: Tx, org: string): Promise<number> => {
   await run(tx)`select pg_advisory_xact_lock(hashtext('uptime.export'), hashtext(${org}))`;
   return (await row(tx, Type.Object({ n: Type.Integer() }))`
@@ -39,14 +39,14 @@ export const tokenByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRow)`
 
 const OrgRow = Type.Object({ slug: Type.String(), entitlements: Type.Array(Type.Unsafe<Entitlement>({ type: 'string' })) });
 
-/** Asked apart, not joined: the organization is another schema's. */
+/** A separate query, not a join: the organization belongs to another schema. */
 export const organizationOf = async (tx: Tx, org: string) =>
   (await row(tx, OrgRow)`select slug, entitlements from identity.org where id = ${org}`)!;
 
 export const isLive = async (tx: Tx, org: string, id: string): Promise<boolean> =>
   (await run(tx)`select 1 from uptime.export_token where org_id = ${org} and id = ${id} and revoked_at is null`) > 0;
 
-/** Once a minute: a scraper that comes every few seconds must not become as many writes. */
+/** Written once a minute at most: a scrape every few seconds must not become a write each. */
 export const touchToken = (tx: Tx, org: string, id: string) =>
   run(tx)`update uptime.export_token set last_used_at = kernel.now()
            where org_id = ${org} and id = ${id} and (last_used_at is null or last_used_at <= kernel.now() - interval '1 minute')`;

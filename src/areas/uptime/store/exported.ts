@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Latest } from '../rules/export-families.ts';
-import { ShownTarget } from './monitor-row.ts';
+import { PublicTargetRow } from './monitor-row.ts';
 
 const SeenRow = Type.Object({
   vantage: Type.String(),
@@ -20,7 +20,7 @@ const ExportedRow = Type.Object({
   name: Type.String(),
   service_id: Type.Union([Type.String(), Type.Null()]),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
-  target: ShownTarget,
+  target: PublicTargetRow,
   enabled: Type.Boolean(),
   interval_seconds: Type.Integer(),
   timeout_ms: Type.Integer(),
@@ -30,7 +30,7 @@ const ExportedRow = Type.Object({
 });
 export type ExportedRow = Static<typeof ExportedRow>;
 
-/** Live monitors, by id, with what each of their vantages saw last; nothing of one that has not yet seen the target that it has now. */
+/** Live monitors, by id, with the newest result of each vantage. A vantage that has not checked the current target yet is left out. */
 export const exportedOf = (tx: Tx, org: string, after: string, limit: number) => rows(tx, ExportedRow)`
   select m.id, m.name, m.service_id, m.kind, m.target, m.enabled, m.interval_seconds, m.timeout_ms, s.state, s.flapping,
          coalesce((select jsonb_agg(jsonb_build_object(

@@ -7,7 +7,7 @@ const VantageFigures = Type.Object({
   /** Probers that report now. */
   live: Type.Integer(),
   degraded: Type.Integer(),
-  /** How far the monitor that was not heard of for longest is behind, in its own intervals; null: nothing to check. */
+  /** Age of the newest result of the monitor that is furthest behind, in its own intervals; null: no monitors. */
   intervals: Type.Union([Type.Number(), Type.Null()]),
   seconds: Type.Union([Type.Number(), Type.Null()]),
 });

@@ -3,16 +3,16 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { goneSeconds } from '../../../protocols/agent.ts';
 import { assignmentsChannel } from './monitor-row.ts';
 
-/** Who speaks: an agent by its token, or a server's own prober, which has none. */
-export interface Speaker {
+/** Who reports: an agent by its token, or a server's own prober, which has none. */
+export interface ProberIdentity {
   vantage: string;
   agentId: string | undefined;
 }
 
 const SessionRow = Type.Object({ label: Type.String(), seq: Type.Integer(), now: Type.Integer() });
 
-/** Undefined: the instance belongs to another vantage. Whoever shares the vantage is told, for the shares change. */
-export const openSession = (tx: Tx, by: Speaker, instance: string, version: string, clientNow: number) =>
+/** Undefined: the instance belongs to another vantage. The other probers of the vantage are notified, because the shares change. */
+export const openSession = (tx: Tx, by: ProberIdentity, instance: string, version: string, clientNow: number) =>
   row(tx, SessionRow)`
     with c as materialized (select kernel.now() as now), told as materialized (select pg_notify(${assignmentsChannel}, '')),
     opened as (
@@ -30,8 +30,8 @@ export const refresh = async (tx: Tx, vantage: string, instance: string): Promis
 
 const BatchRow = Type.Object({ now: Type.String(), vantage_no: Type.Integer() });
 
-/** The batch's turn: until this transaction ends no other of this instance is taken in. Undefined: see `lastBatch`. */
-export const beginBatch = (tx: Tx, by: Speaker, batch: { instance: string; seq: number; now: number; degraded: boolean }) =>
+/** Locks the instance: until this transaction ends no other batch of it is stored. */
+export const beginBatch = (tx: Tx, by: ProberIdentity, batch: { instance: string; seq: number; now: number; degraded: boolean }) =>
   row(tx, BatchRow)`
     update uptime.instance i set last_seq = ${batch.seq}, seen_at = c.now, degraded = ${batch.degraded},
            skew_ms = round(${batch.now}::numeric - extract(epoch from c.now) * 1000)
@@ -43,36 +43,36 @@ export const beginBatch = (tx: Tx, by: Speaker, batch: { instance: string; seq: 
 const LastRow = Type.Object({ seq: Type.Union([Type.Integer(), Type.Null()]), revoked: Type.Boolean() });
 
 /** What was stored last of an instance; null: it has no session. */
-export const lastBatch = async (tx: Tx, by: Speaker, instance: string): Promise<Static<typeof LastRow>> =>
+export const lastBatch = async (tx: Tx, by: ProberIdentity, instance: string): Promise<Static<typeof LastRow>> =>
   (await row(tx, LastRow)`
     select (select last_seq from uptime.instance where id = ${instance} and vantage = ${by.vantage}) as seq,
            exists (select from uptime.agent where id = ${by.agentId ?? null} and revoked_at is not null) as revoked`)!;
 
 const MemberRow = Type.Object({ id: Type.String() });
 
-/** Those that share a vantage now. */
+/** Instances that share a vantage now. */
 export const members = async (tx: Tx, vantage: string): Promise<string[]> =>
   (
     await rows(tx, MemberRow)`
       select id from uptime.instance where vantage = ${vantage} and not standby and seen_at > kernel.now() - make_interval(secs => ${goneSeconds}) order by id`
   ).map((m) => m.id);
 
-/** It says goodbye: its share goes to the others at once instead of after its silence. */
-export const leave = (tx: Tx, instance: string) => run(tx)`
+/** Marks an instance as gone: its share goes to the others at once instead of after its timeout. */
+export const expireInstance = (tx: Tx, instance: string) => run(tx)`
   with told as materialized (select pg_notify(${assignmentsChannel}, ''))
   update uptime.instance set seen_at = seen_at - interval '1 day' from told where id = ${instance}`;
 
-/** A server that would probe says so, whether or not there is anything to probe. */
+/** Notes that a server is ready to probe, whether or not there are monitors. */
 export const standBy = (tx: Tx, instance: string, vantage: string, version: string) => run(tx)`
   insert into uptime.instance as i (id, vantage, version, standby, connected_at, seen_at)
   values (${instance}, ${vantage}, ${version}, true, kernel.now(), kernel.now())
   on conflict (id) do update set seen_at = excluded.seen_at where i.vantage = excluded.vantage`;
 
-/** A server that stops has nothing left to say. */
+/** A server that stops removes its standby row. */
 export const forgetStandBy = (tx: Tx, instance: string) => run(tx)`delete from uptime.instance where id = ${instance} and standby`;
 
-/** An agent's disk ring is forgotten after a day; its row is kept for long enough that no batch can come twice. */
-export const prune = (tx: Tx) =>
+/** An agent keeps undelivered batches for a day; its row is kept for longer, so that no batch can be stored twice. */
+export const deleteOldInstances = (tx: Tx) =>
   run(tx)`delete from uptime.instance where seen_at < kernel.now() - case when standby then interval '1 hour' else interval '30 days' end`;
 
 const SeenRow = Type.Object({
@@ -92,5 +92,5 @@ export const instances = (tx: Tx) => rows(tx, SeenRow)`
   select id, vantage, agent_id, version, skew_ms, degraded, seen_at, seen_at > kernel.now() - make_interval(secs => ${goneSeconds}) as live
     from uptime.instance where not standby order by vantage, seen_at desc`;
 
-/** Held until the transaction ends: one server at a time looks for a place of its own on disk. */
-export const lockPlaces = (tx: Tx) => run(tx)`select pg_advisory_xact_lock(hashtext('uptime.places'))`;
+/** Held until the transaction ends: one server at a time searches for a free prober directory. */
+export const lockProberDirectories = (tx: Tx) => run(tx)`select pg_advisory_xact_lock(hashtext('uptime.places'))`;

@@ -42,11 +42,11 @@ export const lockMaintenance = (tx: Tx, org: string, id: string) => row(tx, Main
 export const deleteMaintenance = (tx: Tx, org: string, id: string) =>
   run(tx)`delete from uptime.maintenance where org_id = ${org} and id = ${id}`;
 
-/** Goes with a service that is deleted: nothing is left to work on. */
+/** Deleted with its service. */
 export const forgetMaintenance = (tx: Tx, org: string, serviceId: string) =>
   run(tx)`delete from uptime.maintenance where org_id = ${org} and service_id = ${serviceId}`;
 
-/** Planned work, for those who show services to others. */
+/** A maintenance window, as status pages show it. */
 export interface Maintenance {
   id: string;
   serviceId: string;
@@ -55,19 +55,19 @@ export interface Maintenance {
   endsAt: string;
 }
 
-/** Of those ahead or under way, and of those over: readers of a status page get no more. */
-const shownAtMost = { ahead: 50, over: 20 };
+/** Windows that a status page shows at most: ahead or under way, and over. */
+const maxShown = { ahead: 50, over: 20 };
 
-/** Under way, ahead, or over for less than so many days; soonest first, and at most so many. For those who show services to others. */
+/** Windows under way, ahead, or over for less than `pastDays` days; soonest first. For status pages. */
 export const plannedMaintenance = async (tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]> =>
   (
     await rows(tx, MaintenanceRow)`
       (select ${columns} from uptime.maintenance
         where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at <= kernel.now() and ends_at > kernel.now() - make_interval(days => ${pastDays})
-        order by ends_at desc, id desc limit ${shownAtMost.over})
+        order by ends_at desc, id desc limit ${maxShown.over})
       union all
       (select ${columns} from uptime.maintenance
-        where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() order by starts_at, id limit ${shownAtMost.ahead})
+        where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() order by starts_at, id limit ${maxShown.ahead})
       order by starts_at, id`
   ).map((m) => ({ id: m.id, serviceId: m.service_id, title: m.title, startsAt: m.starts_at, endsAt: m.ends_at }));
 

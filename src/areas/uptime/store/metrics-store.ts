@@ -12,10 +12,13 @@ const BucketRow = Type.Object({
   bad_ms: Type.Number(),
   missed: Type.Integer(),
 });
-/** Checks of one vantage in one step: how many counted and passed, how long the passing and the others took together, how many were not made. */
+/**
+ * Checks of one vantage in one step: how many counted, how many passed, the total time of the passing and of the other checks, and how many
+ * were missed.
+ */
 export type Bucket = Static<typeof BucketRow>;
 
-/** Where the checks of the past are kept: PostgreSQL, or whatever keeps series better when there are more of them. */
+/** Where checks are kept: PostgreSQL now; another store of time series may replace it. */
 export interface MetricsStore {
   /** Oldest first; a step without a check that counts or was missed is absent. `monitorNo` is the monitor's number in stored checks. */
   buckets(monitorNo: number, span: Span): Promise<Bucket[]>;
@@ -25,7 +28,7 @@ export const sqlMetrics = (db: Db): MetricsStore => ({
   buckets: (monitorNo, span) => db.read((tx) => (span.raw ? fromChecks(tx, monitorNo, span) : fromRollup(tx, monitorNo, span))),
 });
 
-/** Steps are counted from 1970, so that one bucket is the same bucket in every answer. */
+/** Steps are aligned to 1970, so that buckets are the same in every answer. */
 const binned = (time: Sql, step: number) => sql`date_bin(make_interval(secs => ${step}), ${time}, timestamptz 'epoch')`;
 const from = ({ step, steps }: Span) => sql`(${binned(sql`kernel.now()`, step)} - make_interval(secs => ${step * (steps - 1)}))`;
 
@@ -34,7 +37,7 @@ const named = (buckets: Sql) => sql`
     from (${buckets}) b join uptime.vantage v on v.no = b.vantage_no
    order by v.no, b.t`;
 
-/** Planned work counts in no figure; checks that were never made are only counted. */
+/** Checks during maintenance count in no figure; missed checks are only counted. */
 const fromChecks = (tx: Tx, monitorNo: number, span: Span) =>
   rows(tx, BucketRow)`${named(sql`
   select vantage_no, ${binned(sql`at`, span.step)} as t, (count(*) filter (where outcome <> 3))::int as n, (count(*) filter (where outcome = 0))::int as ok,

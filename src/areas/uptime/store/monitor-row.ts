@@ -2,24 +2,24 @@ import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
-import type { Shown } from '../rules/hidden.ts';
+import type { PublicTarget } from '../rules/masked-target.ts';
 
-/** What of a target is not sealed. Rows of an earlier release hold all of it until they are sealed. */
-export const ShownTarget = Type.Union([
+/** The unsealed part of a target. Rows of an earlier release hold the whole target until they are sealed. */
+export const PublicTargetRow = Type.Union([
   Type.Pick(HttpTarget, ['url', 'method', 'followRedirects', 'expectStatus']),
   Type.Pick(TcpTarget, ['host', 'port', 'tls']),
 ]);
 
 /**
- * A server of an earlier release hands this to its probers as it is. They take no list for headers or for what is sent, and leave the
- * monitor to others, instead of checking it without its credentials and expectations: an up of theirs would end a real alert.
+ * A server of an earlier release sends this to its probers as it is. They reject a list for headers or for the bytes to send, and leave the
+ * monitor to other probers. Checking it without its credentials and expectations could end a real alert.
  */
-export const storedTarget = (shown: Shown): string =>
+export const storedTarget = (shown: PublicTarget): string =>
   JSON.stringify('url' in shown ? { ...shown, headers: [] } : { ...shown, sendBase64: [] });
 
-/** The whole target is sealed, for those who need more of it than `target` shows; null: see above. */
+/** The whole target, sealed; null: an earlier release wrote the row. */
 export const Sealed = Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]);
-export const SealedTargetRow = Type.Object({ id: Type.String(), target: ShownTarget, sealed: Sealed });
+export const SealedTargetRow = Type.Object({ id: Type.String(), target: PublicTargetRow, sealed: Sealed });
 
 export const MonitorRow = Type.Object({
   org_id: Type.String(),
@@ -29,7 +29,7 @@ export const MonitorRow = Type.Object({
   service_id: Type.Union([Type.String(), Type.Null()]),
   enabled: Type.Boolean(),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
-  target: ShownTarget,
+  target: PublicTargetRow,
   interval_seconds: Type.Integer(),
   timeout_ms: Type.Integer(),
   vantages: Type.Array(Type.String()),
@@ -48,7 +48,7 @@ export const monitorColumns = sql`m.org_id, m.id, m.no, m.name, m.service_id, m.
 /** The channel on which servers hear that there is something new for probers. */
 export const assignmentsChannel = 'qd_uptime';
 
-/** In order of commit: from here to the end of the transaction nobody else changes what probers must know. Tells the servers. */
+/** Revisions are in order of commit: until this transaction ends no other may change what probers must know. Notifies the servers. */
 export const nextRevision = async (tx: Tx): Promise<number> => {
   await run(tx)`select pg_advisory_xact_lock(hashtext('uptime.revision')), pg_notify(${assignmentsChannel}, '')`;
   return (await row(tx, Type.Object({ revision: Type.Integer() }))`select nextval('uptime.revision') as revision`)!.revision;

@@ -7,7 +7,7 @@ import { MonitorRow, monitorColumns, Sealed, storedTarget } from './monitor-row.
 const LockedRow = Type.Object({ ...MonitorRow.properties, sealed: Sealed });
 export type LockedRow = Static<typeof LockedRow>;
 
-/** A monitor with what is thought of it now. */
+/** A monitor with its current state. */
 const WatchedRow = Type.Object({
   ...LockedRow.properties,
   state: Type.Union([Type.Literal('pending'), Type.Literal('up'), Type.Literal('down')]),
@@ -17,7 +17,7 @@ const WatchedRow = Type.Object({
 });
 export type WatchedRow = Static<typeof WatchedRow>;
 
-/** So long after the last one nobody need be told any more; or three intervals, when that is longer. */
+/** For how long a skipped check is shown; or for three intervals, when that is longer. */
 const skippedSeconds = 600;
 
 const watched = sql`${monitorColumns}, m.sealed, s.state, s.since,
@@ -28,7 +28,7 @@ const watched = sql`${monitorColumns}, m.sealed, s.state, s.since,
                       and v.skipped_at > kernel.now() - make_interval(secs => greatest(${skippedSeconds}, 3 * m.interval_seconds))), '[]') as skipped
   from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id`;
 
-/** By its own id or by its service's: whoever reaches a service reaches what watches it. */
+/** By its own id or by its service's: a caller who reaches a service reaches its monitors. */
 const reached = (visible: Visible) => sql`(${isVisible(visible, sql`m.id`)} or ${isVisible(visible, sql`m.service_id`)})`;
 
 export const monitorsOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Pagination) => rows(tx, WatchedRow)`
@@ -38,11 +38,11 @@ export const monitorsOf = (tx: Tx, org: string, visible: Visible, { limit, after
 export const monitorById = (tx: Tx, org: string, id: string) => row(tx, WatchedRow)`
   select ${watched} where m.org_id = ${org} and m.id = ${id} and m.deleted_at is null`;
 
-/** Whoever changes a monitor holds its row: two changes at once are made one after the other. */
+/** Locks the row for an edit, so that concurrent edits run one after the other. */
 export const lockMonitor = (tx: Tx, org: string, id: string) => row(tx, LockedRow)`
   select ${monitorColumns}, m.sealed from uptime.monitor m where m.org_id = ${org} and m.id = ${id} and m.deleted_at is null for update`;
 
-/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+/** Counted under a lock until the transaction ends: two requests at once cannot both take the last one. */
 export const countMonitors = async (tx: Tx, org: string): Promise<number> => {
   await run(tx)`select pg_advisory_xact_lock(hashtext('uptime.quota'), hashtext(${org}))`;
   const found = await row(tx, Type.Object({ n: Type.Integer() }))`
@@ -50,7 +50,7 @@ export const countMonitors = async (tx: Tx, org: string): Promise<number> => {
   return found!.n;
 };
 
-/** Known before the monitor is there: its target is sealed for this id. */
+/** Generated before the insert: the target is sealed for this id. */
 export const newMonitorId = async (tx: Tx): Promise<string> =>
   (await row(tx, Type.Object({ id: Type.String() }))`select kernel.new_id('mon') as id`)!.id;
 

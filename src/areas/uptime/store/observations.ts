@@ -5,7 +5,7 @@ import { goneSeconds } from '../../../protocols/agent.ts';
 const VantageRow = Type.Object({ id: Type.String(), label: Type.String(), available: Type.Boolean() });
 export type VantageRow = Static<typeof VantageRow>;
 
-/** This server's own, and every place that has an agent which may report; available while one of its probers does. */
+/** The local vantage, and every vantage with an agent that is not revoked; available while one of its probers reports. */
 export const vantages = (tx: Tx) => rows(tx, VantageRow)`
   select v.id, v.label,
          exists (select 1 from uptime.instance i
@@ -39,7 +39,7 @@ export const transitionsOf = (tx: Tx, org: string, monitorId: string) => rows(tx
 
 const EpochRow = Type.Object({ epoch: Type.String(), now: Type.String(), monitors: Type.Integer() });
 
-/** Touches the schema itself, not only the server: a table that is gone or locked away shows. */
+/** Queries the schema itself, not only the server: a missing or locked table shows. */
 export const ping = async (tx: Tx, org: string) =>
   (await row(tx, EpochRow)`
     select (select max(id) from kernel.migration where id like 'uptime/%') as epoch, kernel.now() as now,

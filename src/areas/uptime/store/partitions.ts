@@ -7,8 +7,8 @@ export const makePartitions = (tx: Tx, first: string, last: string) => run(tx)`s
 export const makeAhead = (tx: Tx, days: number) => run(tx)`
   select uptime.make_partitions(kernel.now() - interval '1 day', kernel.now() + make_interval(days => ${days}))`;
 
-/** Both tables' partitions that lie wholly before what is kept. Their names say from when they are. */
-export const outlived = async (tx: Tx, keep: { resultDays: number; rollupDays: number }): Promise<string[]> =>
+/** Partitions of both tables that lie wholly before the retention. Their names hold their date. */
+export const expiredPartitions = async (tx: Tx, keep: { resultDays: number; rollupDays: number }): Promise<string[]> =>
   (
     await rows(tx, Type.Object({ name: Type.String() }))`
       select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
@@ -20,8 +20,8 @@ export const outlived = async (tx: Tx, keep: { resultDays: number; rollupDays: n
   ).map((p) => p.name);
 
 /**
- * Takes the table and its parent for a moment. Whoever writes would queue behind us while we wait for a reader, so we do not wait
- * for long: the caller tries again.
+ * Locks the table and its parent for a moment. Writers would queue behind this statement while it waits for a reader, so the wait is short
+ * and the caller retries.
  */
 export async function dropPartition(tx: Tx, name: string): Promise<void> {
   if (!/^check_(result|rollup)_\d{4}_\d\d_\d\d$/.test(name)) throw new Error(`${name} is no partition of ours`);
@@ -29,7 +29,7 @@ export async function dropPartition(tx: Tx, name: string): Promise<void> {
   await tx.query(new Sql([`drop table if exists uptime.${name}`], []));
 }
 
-/** Of some monitors that have more, everything beyond their newest so many; how many rows went. */
+/** Deletes all but the newest `keep` failures of some monitors that have more; returns the number of rows. */
 export const dropSurplusFailures = (tx: Tx, keep: number) => run(tx)`
   delete from uptime.failure f using (
     select m.monitor_id, last.at, last.id

@@ -8,7 +8,7 @@ export interface StoredResult {
   /** As in the migration: 0 pass, 1 fail, 2 error, 3 missed. */
   outcome: number;
   excluded: boolean;
-  /** Its prober took itself for the culprit; then it is excluded whatever was planned. */
+  /** Its prober suspected a fault of its own; the check is excluded then, with or without maintenance. */
   degraded: boolean;
   latency: number | null;
   resolve: number | null;
@@ -19,7 +19,7 @@ export interface StoredResult {
   status: number | null;
 }
 
-/** The step of five minutes that a check belongs to, and what it holds of its checks. */
+/** The five-minute bucket of a check, and what the bucket aggregates. */
 const bucketOf = sql`date_bin('5 minutes', at, timestamptz '2000-01-01 00:00:00+00')`;
 const rolledUp = sql`
   count(*) filter (where outcome < 3 and not excluded), count(*) filter (where outcome = 0 and not excluded),
@@ -27,7 +27,7 @@ const rolledUp = sql`
   coalesce(sum(latency::float8) filter (where outcome = 0 and not excluded), 0),
   coalesce(sum(latency::float8) filter (where outcome in (1, 2) and not excluded), 0)`;
 
-/** Every check and its step of five minutes in one statement: neither is there without the other. */
+/** Checks and their five-minute buckets in one statement: neither is stored without the other. */
 export const insertResults = (tx: Tx, vantageNo: number, results: readonly StoredResult[]) => {
   const column = <K extends keyof StoredResult>(key: K) => results.map((r) => r[key]);
   return run(tx)`
@@ -47,7 +47,7 @@ export const insertResults = (tx: Tx, vantageNo: number, results: readonly Store
            ok_ms = u.ok_ms + excluded.ok_ms, bad_ms = u.bad_ms + excluded.bad_ms`;
 };
 
-/** Of checks that were stored before, nobody knows whether their prober was at fault. */
+/** For checks stored before this time it is unknown whether their prober was at fault. */
 export const faultsKnownSince = (tx: Tx): Promise<string> => migratedAt(tx, 'uptime/0008_degraded_checks');
 
 /** A monitor's checks between two times. */
@@ -59,14 +59,14 @@ export interface Stretch {
   to: string;
 }
 
-/** Checks that no planned work stands in the way of any more count again; how many those were. With the monitor's state locked. */
+/** Checks that no maintenance window covers any more count again; returns how many. Called with the monitor's state locked. */
 export const includeChecks = (tx: Tx, { org, serviceId, monitorNo, from, to }: Stretch) => run(tx)`
   update uptime.check_result r set excluded = false
    where r.monitor_no = ${monitorNo} and r.at >= ${from} and r.at < ${to} and r.excluded and not r.degraded
      and not exists (select from uptime.maintenance w
                       where w.org_id = ${org} and w.service_id = ${serviceId} and w.starts_at <= r.at and r.at < w.ends_at)`;
 
-/** Their steps of five minutes once more from the checks, whole ones. With the monitor's state locked: nobody adds to them meanwhile. */
+/** Rebuilds whole five-minute buckets from the checks. Called with the monitor's state locked, so no batch adds to them meanwhile. */
 export const rebuildSteps = (tx: Tx, { monitorNo, from, to }: Stretch) => run(tx)`
   update uptime.check_rollup u set n = c.n, ok = c.ok, missed = c.missed, excluded = c.excluded, ok_ms = c.ok_ms, bad_ms = c.bad_ms
     from (select ${bucketOf}, vantage_no, ${rolledUp} from uptime.check_result

@@ -19,8 +19,8 @@ const StateRow = Type.Object({
 export type StateRow = Static<typeof StateRow>;
 
 /**
- * In the order of their ids, so that two batches wait for each other instead of deadlocking. Whoever changes what a monitor is also
- * holds its state: what is read of monitors after this stands until the transaction ends.
+ * Locked in order of id, so that two batches wait for each other instead of deadlocking. An edit of a monitor locks its state too: monitors
+ * read after this do not change until the transaction ends.
  */
 export const lockStates = (tx: Tx, ids: readonly string[]) => rows(tx, StateRow)`
   select monitor_id, state, since, began_at, failing_since, flapping, alert_since, alert_service_id, told_since
@@ -51,7 +51,7 @@ export const writeStates = (tx: Tx, changes: readonly StateChange[]) => run(tx)`
            as c(id text, state text, since timestamptz, "beganAt" timestamptz, "failingSince" timestamptz, flapping boolean)
    where s.monitor_id = c.id`;
 
-/** Which alert on-call has of each of these monitors once it was told everything; without `since`, none. */
+/** Which alert on-call has of each of these monitors once all notifications are delivered; without `since`, none. */
 export const writeAlerts = (tx: Tx, alerts: readonly { id: string; since?: string; serviceId?: string }[]) => run(tx)`
   update uptime.monitor_state s set alert_since = a.since, alert_service_id = a."serviceId", told_since = coalesce(a.since, s.told_since)
     from jsonb_to_recordset(${JSON.stringify(alerts)}::jsonb) as a(id text, since timestamptz, "serviceId" text)
@@ -72,8 +72,8 @@ export const recentTransitions = (tx: Tx, ids: readonly string[], windowSeconds:
    where monitor_id = any(${ids}::text[]) and at > kernel.now() - make_interval(secs => ${windowSeconds}) and from_state in ('up', 'down') and to_state in ('up', 'down')
    group by monitor_id`;
 
-/** The monitors of a service. All of them: one that looks well may be going down in a batch that has not committed. */
-export const watchersOf = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
+/** Ids of all monitors of a service, also of those that are up: a batch that has not committed may be taking one down. */
+export const monitorIdsOfService = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
   (
     await rows(tx, Type.Object({ id: Type.String() }))`
       select id from uptime.monitor where org_id = ${org} and service_id = ${serviceId} and deleted_at is null`

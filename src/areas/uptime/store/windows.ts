@@ -4,7 +4,7 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 const WindowRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
 export type WindowRow = Static<typeof WindowRow>;
 
-/** Planned work on these services that touches a time between the two. */
+/** Maintenance windows of these services that overlap the given time span. */
 export const windowsBetween = (tx: Tx, services: readonly { org: string; id: string }[], from: string, until: string) => rows(
   tx,
   WindowRow,
@@ -14,7 +14,7 @@ export const windowsBetween = (tx: Tx, services: readonly { org: string; id: str
     join uptime.maintenance m using (org_id, service_id)
    where m.starts_at <= ${until} and m.ends_at > ${from}`;
 
-/** Those of these services on which planned work is under way. */
+/** The services with maintenance under way. */
 export const maintainedServices = async (tx: Tx, services: readonly { org: string; id: string }[]): Promise<ReadonlySet<string>> =>
   new Set(
     (
@@ -33,8 +33,8 @@ export const nextBoundary = async (tx: Tx, org: string, serviceId: string): Prom
      where m.org_id = ${org} and m.service_id = ${serviceId} and m.ends_at > kernel.now() and b.at > kernel.now()`)!.at ?? undefined;
 
 /**
- * Who plans work on a service, takes its turn or brings a monitor to it does so one after the other: what each sees next to its own is
- * complete. Before the monitors' states.
+ * Serializes planning maintenance of a service, its boundaries, and moving a monitor to it: each sees the others' committed writes. Locked
+ * before the monitors' states.
  */
 export const lockWindows = (tx: Tx, org: string, serviceId: string) =>
   run(tx)`select pg_advisory_xact_lock(hashtextextended(${`uptime.maintenance ${org} ${serviceId}`}, 0))`;

@@ -1,15 +1,15 @@
 import type { Ctx } from '../../../identity/context.ts';
 import { conditionsOf } from '../rules/conditions.ts';
-import { maskedTarget, shownTarget } from '../rules/hidden.ts';
+import { maskedTarget, publicTarget } from '../rules/masked-target.ts';
 import { reachesMonitor } from '../rules/reach.ts';
 import { openedTarget } from '../rules/sealed-target.ts';
 import type { WatchedRow } from '../store/monitors.ts';
 
-/** What everybody may see, where it cannot be opened: then it can still be found, renamed, set anew and deleted. */
+/** The public part where the target cannot be unsealed: the monitor can still be found, renamed, edited and deleted. */
 function targetView(ctx: Ctx, m: WatchedRow) {
   const mayChange = reachesMonitor(ctx.reach('uptime.monitor.write'), m);
   const whole = mayChange ? openedTarget(ctx.app.secrets, m) : undefined;
-  return whole ? maskedTarget(whole) : shownTarget(m.target);
+  return whole ? maskedTarget(whole) : publicTarget(m.target);
 }
 
 /** Absent while every check is made. */
@@ -18,7 +18,7 @@ function conditionsView({ enabled, skipped }: WatchedRow) {
   return conditions.length ? { conditions } : {};
 }
 
-/** As much of a monitor as the caller may see: values that are sent with its checks are nobody's to see. */
+/** A monitor as the caller may see it. Values that are sent with its checks are never shown. */
 export const monitorView = (ctx: Ctx, m: WatchedRow) => ({
   ...conditionsView(m),
   id: m.id,

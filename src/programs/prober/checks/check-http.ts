@@ -17,12 +17,12 @@ export interface HttpCheck {
   readonly tls?: FetchOptions['tls'];
 }
 
-/** One request on a connection of its own, and one for each redirect. Throws only what is not the target's doing. */
+/** One request on a connection of its own, and one for each redirect. Throws only errors that are not the target's fault. */
 export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tls }: HttpCheck): Promise<Observation> {
   const started = performance.now();
   const phases = new PhaseSums();
   const seen: Pick<Observation, 'tlsVersion' | 'certificateUntil'> = {};
-  const told = (rest: Omit<Observation, 'latencyMs' | 'phases'>): Observation => ({
+  const observe = (rest: Omit<Observation, 'latencyMs' | 'phases'>): Observation => ({
     ...rest,
     ...seen,
     latencyMs: round(performance.now() - started),
@@ -53,11 +53,11 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
     const body = beginning.bytes();
     const answer = answerOf(response);
     const verdict = judge(target, response.status, body);
-    return told(verdict === null ? { outcome: 'pass', ...answer } : { ...verdict, ...answer, snippet: snippetOf(body) });
+    return observe(verdict === null ? { outcome: 'pass', ...answer } : { ...verdict, ...answer, snippet: snippetOf(body) });
   } catch (error) {
     const verdict = errorOf(error);
     if (verdict === null) throw error;
-    return told({
+    return observe({
       ...verdict,
       ...(response === undefined ? {} : answerOf(response)),
       snippet: snippetOf(beginning.bytes()),
@@ -83,8 +83,8 @@ function answerOf({ status, httpVersion, headers, hops }: GuardResponse): Omit<O
 }
 
 /**
- * Reads to the end, since a body that breaks off is an outage too, or to the limit: a longer body than anybody looks through is no
- * fault. The first `kept` bytes are in `beginning` also when it fails: what arrived before a failure is the best clue to it.
+ * Reads the body to its end, since a truncated body is an outage too, or to the limit: a longer body is no fault. The first `kept` bytes
+ * are in `beginning` also when the read fails, as a clue to the failure.
  */
 async function readBody(response: GuardResponse, kept: number, beginning: GrowingBuffer): Promise<void> {
   try {

@@ -15,12 +15,12 @@ export interface TcpCheck {
   readonly tls?: TlsOptions;
 }
 
-/** Connect, shake hands if asked to, say what is to be said, and look at the beginning of the answer. */
+/** Connects, makes the TLS handshake if asked to, sends the given bytes, and compares the beginning of the answer. */
 export async function checkTcp(guard: Guard, { target, timeoutMs, tls }: TcpCheck): Promise<Observation> {
   const started = performance.now();
   const phases = new PhaseSums();
   const seen: Pick<Observation, 'tlsVersion' | 'certificateUntil' | 'family'> = {};
-  const told = (rest: Omit<Observation, 'latencyMs' | 'phases'>): Observation => ({
+  const observe = (rest: Omit<Observation, 'latencyMs' | 'phases'>): Observation => ({
     ...rest,
     ...seen,
     latencyMs: round(performance.now() - started),
@@ -39,22 +39,22 @@ export async function checkTcp(guard: Guard, { target, timeoutMs, tls }: TcpChec
         seen.tlsVersion = (socket as TLSSocket).getProtocol() ?? undefined;
         seen.certificateUntil = expiryOf(certificate);
       }
-      const isExpected = await converse(socket, target, started + timeoutMs - performance.now(), answer, phases);
-      if (isExpected) return told({ outcome: 'pass' });
+      const isExpected = await exchange(socket, target, started + timeoutMs - performance.now(), answer, phases);
+      if (isExpected) return observe({ outcome: 'pass' });
       const sentence = answer.length === 0 ? 'closed the connection without a word' : 'answered with something else than was expected';
-      return told({ ...fail('prefix_mismatch', `${target.host} ${sentence}`), snippet: snippetOf(answer.bytes()) });
+      return observe({ ...fail('prefix_mismatch', `${target.host} ${sentence}`), snippet: snippetOf(answer.bytes()) });
     } finally {
       socket.destroy();
     }
   } catch (error) {
     const verdict = errorOf(error);
     if (verdict === null) throw error;
-    return told({ ...verdict, snippet: snippetOf(answer.bytes()) });
+    return observe({ ...verdict, snippet: snippetOf(answer.bytes()) });
   }
 }
 
-/** Whether the answer begins as expected. As many bytes are awaited as that takes, and none when nothing is expected. */
-function converse(socket: Socket, target: TcpTarget, leftMs: number, answer: GrowingBuffer, phases: PhaseSums): Promise<boolean> {
+/** Whether the answer begins as expected. Waits for as many bytes as expected, and for none when nothing is expected. */
+function exchange(socket: Socket, target: TcpTarget, leftMs: number, answer: GrowingBuffer, phases: PhaseSums): Promise<boolean> {
   const expected = Buffer.from(target.expectPrefixBase64 ?? '', 'base64');
   const host = target.host;
   return new Promise((resolve, reject) => {

@@ -16,7 +16,7 @@ export interface CheckerOptions {
   readonly tls?: TlsOptions;
 }
 
-/** Runs one check. Never throws: what is our own fault is a check that was missed. */
+/** Runs one check. Never throws: a fault of the prober itself is a missed check. */
 export function makeChecker({ guard, clock, loop, log, userAgent, tls }: CheckerOptions) {
   const look = (assignment: Assignment): Promise<Observation> => {
     const { timeoutMs } = assignment;
@@ -34,7 +34,7 @@ export function makeChecker({ guard, clock, loop, log, userAgent, tls }: Checker
     try {
       const observation = withoutSecrets(await look(assignment), assignment);
       if (!timedOut(observation)) return observation;
-      const lostMs = lostTime(clock.now() - started, assignment.timeoutMs, loop.lostSince(started));
+      const lostMs = lostMsOf(clock.now() - started, assignment.timeoutMs, loop.lostSince(started));
       return lostMs === 0 ? observation : missed(assignment, { lostMs }, 'a check ran out of time because this prober is overloaded');
     } catch (err) {
       return missed(assignment, { err }, 'a check failed through a fault of this prober');
@@ -42,7 +42,7 @@ export function makeChecker({ guard, clock, loop, log, userAgent, tls }: Checker
   };
 }
 
-/** An answer may repeat what it was asked with, and readers see what failed. Before anything is written or sent. */
+/** An answer may repeat secrets of the request, and readers see failures. So they are removed before a result is spooled or sent. */
 function withoutSecrets({ errorDetail, snippet, ...seen }: Observation, { target }: Assignment): Observation {
   return {
     ...seen,
@@ -52,10 +52,10 @@ function withoutSecrets({ errorDetail, snippet, ...seen }: Observation, { target
 }
 
 /**
- * How much of a time-out is ours; 0: the target's alone. Its timer fired late, so the answer may have been there in time and unread;
- * or the loop stood still for a good part of the time that the target was given.
+ * How much of a timeout is the prober's fault; 0: none. Either its timer fired late, so the answer may have arrived in time, or the event
+ * loop stalled for a good part of the timeout.
  */
-export function lostTime(tookMs: number, timeoutMs: number, stalledMs: number): number {
+export function lostMsOf(tookMs: number, timeoutMs: number, stalledMs: number): number {
   const lateMs = tookMs - timeoutMs;
   if (lateMs > stallMs) return Math.round(lateMs);
   return stalledMs >= timeoutMs / 4 ? Math.round(stalledMs) : 0;

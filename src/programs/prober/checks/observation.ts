@@ -1,7 +1,7 @@
 import { GuardFailure, GuardRefusal, type Phase } from '../../../kernel/guard/index.ts';
 import type { Result } from '../../../protocols/agent.ts';
 
-/** What one check saw, before it is known when that was. */
+/** The outcome of one check, without its time. */
 export type Observation = Omit<Result, 'monitor' | 'epoch' | 'ageMs'>;
 
 /** The parts of a check in milliseconds, summed over redirects. */
@@ -30,8 +30,8 @@ export const fail = (errorKind: 'status_mismatch' | 'body_mismatch' | 'prefix_mi
 const isOurs = (error: GuardFailure) => (error.cause as { code?: unknown } | undefined)?.code === 'EADDRNOTAVAIL';
 
 /**
- * What an exception says about the target; null: nothing. What is not the other side's doing (no file descriptors or memory left, a
- * mistake of ours) must never be taken for its outage.
+ * What an exception says about the target; null: nothing. A local fault (no file descriptors, no memory, a bug) must never be reported as
+ * the target's outage.
  */
 export function errorOf(error: unknown): { outcome: 'error'; errorKind: string; errorDetail: string } | null {
   if (error instanceof GuardRefusal) return { outcome: 'error', errorKind: 'blocked_target', errorDetail: error.message.slice(0, 500) };

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
-import { replaceFile } from './known.ts';
+import { replaceFile } from './saved-state.ts';
 
-/** The name under which batches are numbered. It stays with the buffer: the numbers in there are its. */
+/** The id under which batches are numbered. It stays with the buffer, whose batches carry its numbers. */
 export interface Instance {
   readonly id: string;
   /** Where its results were seen from; '' before the first session. */
@@ -19,7 +19,7 @@ export async function readInstance(dir: string): Promise<Instance> {
     const { id, vantage } = JSON.parse(text) as Instance;
     if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) && typeof vantage === 'string') return { id, vantage };
   } catch {
-    // None yet, or spoilt: another name loses nothing but the recognition of a batch that was sent twice.
+    // Missing or damaged: a new id loses nothing but the recognition of a batch that was sent twice.
   }
   return renewInstance(dir, '');
 }
@@ -33,7 +33,7 @@ export async function writeInstance(dir: string, instance: Instance): Promise<In
   return instance;
 }
 
-/** A process by number and, where the system tells, by when it started: numbers are used again. */
+/** A process by pid and, where known, start time: pids are reused. */
 const processMark = async (pid: number): Promise<string> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`;
@@ -57,7 +57,7 @@ export async function holdDirectory(dir: string): Promise<{ release(): Promise<v
   const own = `${path}.${process.pid}`;
   for (;;) {
     try {
-      // Linked when it is written: nobody finds it without its content.
+      // Linked after it was written: another prober never finds it without its content.
       await writeFile(own, await processMark(process.pid), { mode: 0o600 });
       await link(own, path).finally(() => rm(own, { force: true }));
       return { release: () => rm(path, { force: true }) };

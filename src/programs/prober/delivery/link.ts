@@ -19,7 +19,7 @@ import {
   SessionResponse,
 } from '../../../protocols/agent.ts';
 
-/** The server answered, and not with what was asked for. */
+/** The server answered with an error. */
 export class ServerRefusal extends Error {
   readonly status: number;
 
@@ -30,7 +30,7 @@ export class ServerRefusal extends Error {
   }
 }
 
-/** The prober's side of its conversation with a server. Everything throws when it does not succeed. */
+/** The prober's client of a server. Every call throws when it fails. */
 export interface Link {
   session(instance: string, version: string, now: number): Promise<SessionResponse>;
   /** Waits for a change. Assignments that this version does not understand are left out, and counted. */
@@ -40,7 +40,7 @@ export interface Link {
   close(): void;
 }
 
-const mostAnswerBytes = 64 * 2 ** 20;
+const maxAnswerBytes = 64 * 2 ** 20;
 /** Below it, packing costs more than sending. */
 const packedBytes = 4096;
 const answerMs = 15_000;
@@ -48,7 +48,7 @@ const answerMs = 15_000;
 const isSession = Compile(SessionResponse);
 const isBatchResponse = Compile(BatchResponse);
 const isAssignment = Compile(Assignment);
-/** Each assignment is looked at by itself: one from a newer server must not cost all the others. */
+/** Each assignment is validated by itself: an unknown one from a newer server must not reject the others. */
 const isAssignments = Compile(
   Type.Object({ cursor: Type.String(), full: Type.Boolean(), assignments: Type.Array(Type.Unknown()), removed: Type.Array(Type.String()) }),
 );
@@ -164,13 +164,13 @@ export function isOverheard(server: string): boolean {
 }
 
 async function read(response: IncomingMessage): Promise<unknown> {
-  const sent = new GrowingBuffer(mostAnswerBytes);
+  const sent = new GrowingBuffer(maxAnswerBytes);
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    if (sent.length + chunk.length > mostAnswerBytes) throw new Error(`the server answered with more than ${mostAnswerBytes} bytes`);
+    if (sent.length + chunk.length > maxAnswerBytes) throw new Error(`the server answered with more than ${maxAnswerBytes} bytes`);
     sent.add(chunk);
   }
   let body = sent.bytes();
-  if (response.headers['content-encoding'] === 'gzip') body = await unpack(body, { maxOutputLength: mostAnswerBytes });
+  if (response.headers['content-encoding'] === 'gzip') body = await unpack(body, { maxOutputLength: maxAnswerBytes });
   const status = response.statusCode ?? 0;
   const answer = parsed(body.toString('utf8'));
   if (status >= 200 && status < 300) return answer;

@@ -6,13 +6,13 @@ import { retryDelayMs } from './retry.ts';
 import type { Spool } from './spool.ts';
 import type { TimedBatch } from './spool-record.ts';
 
-const everyMs = 1_000;
-/** A server that has not taken a batch by then is away: from here on results are on the disk before anything else. */
-const patienceMs = 3_000;
-/** Snippets make a result a kilobyte; a batch of such is cut before it is half a thousand. */
-const mostBatchBytes = 512 * 1024;
-/** When not even the disk takes them. */
-const mostInMemory = 120;
+const tickMs = 1_000;
+/** A server that has not acknowledged a batch by then counts as away: from then on batches go to the disk first. */
+const spillAfterMs = 3_000;
+/** A result with a snippet is about 1 KiB, so such a batch is cut before it reaches 500 results. */
+const maxBatchBytes = 512 * 1024;
+/** For when the disk fails too. */
+const maxBatchesInMemory = 120;
 
 export interface OutboxOptions {
   readonly clock: Clock;
@@ -28,8 +28,8 @@ export interface OutboxOptions {
 }
 
 /**
- * Results on their way to the server: in batches, in order, one at a time, again until each is stored. While the server takes them they
- * are only in memory, so a prober that is killed loses what it saw in the last second or so; when it does not, they go to the disk.
+ * Delivers results to the server in batches: in order, one at a time, each retried until it is stored. While the server acknowledges them,
+ * batches are in memory only, so a killed prober loses about the last second. When it does not, they go to the disk.
  */
 export interface Outbox {
   /** The newest number that a batch was given. */
@@ -44,8 +44,8 @@ export interface Outbox {
   finish(withinMs: number): Promise<void>;
 }
 
-/** Everything that an outbox knows of what is on its way. */
-interface Sending extends OutboxOptions {
+/** The state of an outbox. */
+interface OutboxState extends OutboxOptions {
   /** Not yet a batch. */
   collected: { readonly result: Omit<Result, 'ageMs'>; readonly at: number }[];
   collectedBytes: number;
@@ -63,11 +63,11 @@ interface Sending extends OutboxOptions {
   wake: () => void;
   /** End pauses before their time. */
   readonly pauses: Set<() => void>;
-  cancelBeat: () => void;
+  cancelTick: () => void;
 }
 
 export function makeOutbox(options: OutboxOptions): Outbox {
-  const outbox: Sending = {
+  const outbox: OutboxState = {
     ...options,
     collected: [],
     collectedBytes: 0,
@@ -79,9 +79,9 @@ export function makeOutbox(options: OutboxOptions): Outbox {
     failures: 0,
     wake: () => {},
     pauses: new Set(),
-    cancelBeat: () => {},
+    cancelTick: () => {},
   };
-  scheduleBeat(outbox);
+  scheduleTick(outbox);
   void sendAll(outbox);
   return {
     get seq() {
@@ -96,13 +96,13 @@ export function makeOutbox(options: OutboxOptions): Outbox {
 
 // What is seen becomes batches
 
-function collect(outbox: Sending, result: Omit<Result, 'ageMs'>, at: number) {
+function collect(outbox: OutboxState, result: Omit<Result, 'ageMs'>, at: number) {
   outbox.collected.push({ result, at });
   outbox.collectedBytes += 200 + (result.snippet?.length ?? 0) + (result.errorDetail?.length ?? 0);
-  if (outbox.collected.length >= mostResults || outbox.collectedBytes >= mostBatchBytes) cut(outbox);
+  if (outbox.collected.length >= mostResults || outbox.collectedBytes >= maxBatchBytes) cutBatch(outbox);
 }
 
-function cut(outbox: Sending) {
+function cutBatch(outbox: OutboxState) {
   const { clock, collected, inMemory } = outbox;
   if (collected.length === 0) return;
   const sinceBoot = clock.sinceBoot();
@@ -113,36 +113,36 @@ function cut(outbox: Sending) {
   const batch = { seq: ++outbox.seq, degraded: outbox.isDegraded(), results };
   if (isSpooling(outbox)) return void write(outbox, batch);
   inMemory.push({ batch, cutAt: now });
-  if (inMemory.length > mostInMemory) inMemory.shift();
+  if (inMemory.length > maxBatchesInMemory) inMemory.shift();
   outbox.wake();
 }
 
-/** Sooner or later, whatever the sender is waiting for. */
-function beat(outbox: Sending) {
+/** Runs every second, independent of the sender. */
+function onTick(outbox: OutboxState) {
   const { clock } = outbox;
-  cut(outbox);
+  cutBatch(outbox);
   const [oldest] = outbox.inMemory;
-  if (oldest !== undefined && clock.now() - oldest.cutAt >= patienceMs) void spill(outbox);
-  scheduleBeat(outbox);
+  if (oldest !== undefined && clock.now() - oldest.cutAt >= spillAfterMs) void spillToDisk(outbox);
+  scheduleTick(outbox);
 }
 
-function scheduleBeat(outbox: Sending) {
+function scheduleTick(outbox: OutboxState) {
   const { clock } = outbox;
-  outbox.cancelBeat = clock.at(clock.now() + everyMs, () => beat(outbox));
+  outbox.cancelTick = clock.at(clock.now() + tickMs, () => onTick(outbox));
 }
 
 // Batches that the server does not take go to the disk
 
-const isSpooling = ({ beingWritten, spool }: Sending) => beingWritten > 0 || !spool.isEmpty;
+const isSpooling = ({ beingWritten, spool }: OutboxState) => beingWritten > 0 || !spool.isEmpty;
 
-/** In order: whatever is cut from now on is written after these. */
-async function spill(outbox: Sending) {
+/** In order: batches that are cut later are written after these. */
+async function spillToDisk(outbox: OutboxState) {
   const batches = outbox.inMemory;
   outbox.inMemory = [];
   await Promise.all(batches.map(({ batch }) => write(outbox, batch)));
 }
 
-async function write(outbox: Sending, batch: TimedBatch) {
+async function write(outbox: OutboxState, batch: TimedBatch) {
   outbox.beingWritten++;
   try {
     await outbox.spool.append(batch);
@@ -156,7 +156,7 @@ async function write(outbox: Sending, batch: TimedBatch) {
 
 // Batches go to the server, the oldest first
 
-async function sendAll(outbox: Sending) {
+async function sendAll(outbox: OutboxState) {
   while (!outbox.isStopped) {
     const woken = new Promise<void>((resolve) => {
       outbox.wake = resolve;
@@ -171,13 +171,13 @@ async function sendAll(outbox: Sending) {
   }
 }
 
-async function nextBatch({ spool, beingWritten, inMemory }: Sending): Promise<TimedBatch | undefined> {
+async function nextBatch({ spool, beingWritten, inMemory }: OutboxState): Promise<TimedBatch | undefined> {
   if (!spool.isEmpty) return spool.first();
   return beingWritten > 0 ? undefined : inMemory[0]?.batch;
 }
 
 /** How long to wait before the next one. */
-async function deliver(outbox: Sending, batch: TimedBatch): Promise<number> {
+async function deliver(outbox: OutboxState, batch: TimedBatch): Promise<number> {
   const { log } = outbox;
   try {
     await outbox.send(batch);
@@ -198,15 +198,15 @@ async function deliver(outbox: Sending, batch: TimedBatch): Promise<number> {
   }
 }
 
-async function forgetDelivered(outbox: Sending, upTo: number) {
+async function forgetDelivered(outbox: OutboxState, upTo: number) {
   outbox.inMemory = outbox.inMemory.filter(({ batch }) => batch.seq > upTo);
   await outbox.spool.delivered(upTo);
 }
 
-/** Sent again it would be refused again, and everything behind it would wait for ever. */
+/** A retry would be refused again, and every batch behind it would wait forever. */
 const isPoison = (status: number) => status >= 400 && status < 500 && ![401, 403, 404, 408, 409, 410, 425, 429].includes(status);
 
-const pause = ({ clock, pauses }: Sending, ms: number) =>
+const pause = ({ clock, pauses }: OutboxState, ms: number) =>
   new Promise<void>((resolve) => {
     const end = () => {
       cancel();
@@ -217,39 +217,39 @@ const pause = ({ clock, pauses }: Sending, ms: number) =>
     pauses.add(end);
   });
 
-/** Whatever the sender waits for, it looks again now. */
-function stopWaiting(outbox: Sending) {
+/** Wakes the sender from any wait. */
+function stopWaiting(outbox: OutboxState) {
   for (const end of outbox.pauses) end();
   outbox.wake();
 }
 
 // Its beginning and its end
 
-async function begin(outbox: Sending, stored: number) {
+async function begin(outbox: OutboxState, stored: number) {
   await outbox.spool.delivered(stored);
   outbox.seq = Math.max(outbox.seq, stored);
   outbox.hasBegun = true;
   stopWaiting(outbox);
 }
 
-async function forget(outbox: Sending) {
+async function forget(outbox: OutboxState) {
   outbox.collected = [];
   outbox.inMemory = [];
   await outbox.spool.clear();
 }
 
-async function finish(outbox: Sending, withinMs: number) {
+async function finish(outbox: OutboxState, withinMs: number) {
   const { clock, spool } = outbox;
-  outbox.cancelBeat();
+  outbox.cancelTick();
   const deadline = clock.now() + withinMs;
-  // Checks that nobody waits for any more may still end meanwhile.
+  // Checks that outlasted the grace period may still end meanwhile.
   const isLeft = () => {
-    cut(outbox);
+    cutBatch(outbox);
     return outbox.inMemory.length > 0 || isSpooling(outbox);
   };
   while (isLeft() && clock.now() < deadline && outbox.failures === 0 && outbox.hasBegun) await pause(outbox, 20);
   outbox.isStopped = true;
   stopWaiting(outbox);
-  await spill(outbox);
+  await spillToDisk(outbox);
   await spool.close();
 }

@@ -1,24 +1,24 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../../kernel/log.ts';
-import { decode, encode, recordAt, type Stamp, shift, type TimedBatch } from './spool-record.ts';
+import { clockShift, decode, encode, recordAt, type Stamp, type TimedBatch } from './spool-record.ts';
 
 export interface SpoolOptions {
   readonly dir: string;
   readonly log: Logger;
   readonly stamp: () => Stamp;
-  readonly mostBytes: number;
-  readonly mostAgeMs: number;
-  /** How much is given up at once when it is full. */
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+  /** Bytes that are dropped at once when the spool is full. */
   readonly segmentBytes?: number;
 }
 
 /**
- * Batches that the server could not take, on the disk: a ring of files, the oldest given up first. What `append` has answered survives
- * the process and the machine; a record that was being written when either ended is found by its checksum and left out.
+ * Undelivered batches on the disk: a ring of files, of which the oldest is dropped first. A batch survives process and machine once
+ * `append` has resolved. A record that was being written during a crash is detected by its checksum and skipped.
  */
 export interface Spool {
-  /** The newest number in it; 0 when it is empty. */
+  /** The newest batch number in it; 0 when it is empty. */
   readonly lastSeq: number;
   readonly isEmpty: boolean;
   append(batch: TimedBatch): Promise<void>;
@@ -54,7 +54,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const segments = await findSegments(dir, log);
   const ring: Ring = { segmentBytes: 2 ** 20, ...options, segments, writing: undefined, cursor: 0, content: Buffer.alloc(0) };
-  const inTurn = makeTurns();
+  const inTurn = makeSerialQueue();
   return {
     get lastSeq() {
       return segments.at(-1)?.lastSeq ?? 0;
@@ -70,8 +70,8 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   };
 }
 
-/** One thing at a time, in the order asked for. */
-function makeTurns() {
+/** Runs one call at a time, in order. */
+function makeSerialQueue() {
   let turn: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
     const done = turn.then(work);
@@ -82,20 +82,20 @@ function makeTurns() {
 
 async function append(ring: Ring, batch: TimedBatch) {
   const bytes = await encode({ ...batch, stamp: ring.stamp() });
-  await makeRoom(ring, bytes.length);
+  await dropOldestUntilFits(ring, bytes.length);
   const { file, segment } = await fileFor(ring, batch.seq, bytes.length);
-  // At its place and not at the end: what a full disk made of the record before stands there.
+  // At its offset and not at the end: a record that a full disk truncated may be there.
   await file.write(bytes, 0, bytes.length, segment.bytes);
   await file.datasync();
   segment.bytes += bytes.length;
   segment.lastSeq = batch.seq;
 }
 
-async function makeRoom(ring: Ring, bytes: number) {
-  const { segments, mostBytes, log } = ring;
-  while (segments.length > 0 && segments.reduce((sum, each) => sum + each.bytes, bytes) > mostBytes) {
+async function dropOldestUntilFits(ring: Ring, bytes: number) {
+  const { segments, maxBytes, log } = ring;
+  while (segments.length > 0 && segments.reduce((sum, each) => sum + each.bytes, bytes) > maxBytes) {
     log.warn({ upToBatch: segments[0]!.lastSeq }, 'the buffer is full; its oldest results are given up');
-    await giveUp(ring, segments[0]!);
+    await dropSegment(ring, segments[0]!);
   }
 }
 
@@ -113,19 +113,19 @@ async function fileFor(ring: Ring, seq: number, bytes: number): Promise<{ file: 
 }
 
 async function firstBatch(ring: Ring): Promise<TimedBatch | undefined> {
-  const { segments, mostAgeMs } = ring;
+  const { segments, maxAgeMs } = ring;
   for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
     const at = await firstRecord(ring, segment);
     if (at === null) {
-      await giveUp(ring, segment);
+      await dropSegment(ring, segment);
       continue;
     }
     const record = await decode(ring.content.subarray(at.offset, at.offset + at.length));
     const now = ring.stamp();
-    const added = shift(record.stamp, now);
+    const added = clockShift(record.stamp, now);
     const results = record.results
       .map((each) => ({ ...each, at: each.at + added }))
-      .filter(({ at: was }) => now.sinceBoot - was <= mostAgeMs);
+      .filter(({ at: was }) => now.sinceBoot - was <= maxAgeMs);
     if (results.length > 0) return { seq: record.seq, degraded: record.degraded, results };
     ring.cursor += at.length;
   }
@@ -140,7 +140,7 @@ async function forgetUpTo(ring: Ring, seq: number) {
         ring.cursor += at.length;
       return;
     }
-    await giveUp(ring, segment);
+    await dropSegment(ring, segment);
   }
 }
 
@@ -150,7 +150,7 @@ async function firstRecord(ring: Ring, segment: Segment) {
   return recordAt(ring.content, ring.cursor);
 }
 
-async function giveUp(ring: Ring, segment: Segment) {
+async function dropSegment(ring: Ring, segment: Segment) {
   ring.segments.splice(ring.segments.indexOf(segment), 1);
   ring.cursor = 0;
   ring.content = Buffer.alloc(0);
@@ -163,7 +163,7 @@ async function closeFile(ring: Ring) {
   ring.writing = undefined;
 }
 
-/** What an earlier process left behind, as far as it is whole. It is not written to again. */
+/** Segments of an earlier process, up to the last whole record. They are not appended to. */
 async function findSegments(dir: string, log: Logger): Promise<Segment[]> {
   const segments: Segment[] = [];
   const names = (await readdir(dir)).filter((name) => name.endsWith(suffix)).sort();

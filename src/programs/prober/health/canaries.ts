@@ -16,11 +16,11 @@ export function parseCanary(text: string): Canary {
   throw new Stop(exitCodes.configuration, `the canary "${text}" is not host:port; write it like 192.0.2.1:443`);
 }
 
-const everyMs = 15_000;
-const patienceMs = 3_000;
-const leastApartMs = 1_000;
+const intervalMs = 15_000;
+const connectTimeoutMs = 3_000;
+const minGapMs = 1_000;
 
-/** Whether a TCP connection can be opened. The operator named it, so no guard stands in between, and the system looks its name up. */
+/** Whether a TCP connection can be opened. The operator chose the address, so it bypasses the guard, and the system resolves its name. */
 const answers = ({ host, port }: Canary): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host, port });
@@ -29,7 +29,7 @@ const answers = ({ host, port }: Canary): Promise<boolean> =>
       socket.destroy();
       resolve(isThere);
     };
-    const timer = setTimeout(() => end(false), patienceMs);
+    const timer = setTimeout(() => end(false), connectTimeoutMs);
     socket
       .once(
         'connect',
@@ -42,9 +42,9 @@ const answers = ({ host, port }: Canary): Promise<boolean> =>
   });
 
 export interface Canaries {
-  /** None of them answers: it is us who are cut off. Never, when there are none. */
+  /** No canary answers: the prober itself is cut off. Always false without canaries. */
   areSilent(): boolean;
-  /** Now, rather than when it is their time: something has begun to fail. */
+  /** Checks the canaries now instead of at the next interval: a check has begun to fail. */
   ask(): void;
   stop(): void;
 }
@@ -57,7 +57,7 @@ export function watchCanaries(clock: Clock, canaries: readonly Canary[], ask = a
   const round = async () => {
     cancel();
     askedAt = clock.now();
-    cancel = clock.at(askedAt + everyMs, round);
+    cancel = clock.at(askedAt + intervalMs, round);
     const heard = await Promise.all(canaries.map(ask));
     if (!isStopped) isSilent = !heard.includes(true);
   };
@@ -65,7 +65,7 @@ export function watchCanaries(clock: Clock, canaries: readonly Canary[], ask = a
   return {
     areSilent: () => isSilent,
     ask: () => {
-      if (!isStopped && clock.now() - askedAt >= leastApartMs) void round();
+      if (!isStopped && clock.now() - askedAt >= minGapMs) void round();
     },
     stop: () => {
       isStopped = true;

@@ -3,11 +3,11 @@ import type { Observation } from '../checks/observation.ts';
 import type { Clock } from '../clock.ts';
 import { hostOf } from '../schedule/host-rate.ts';
 
-/** Fewer monitors than these can all fail at once by themselves. */
-const leastMonitors = 10;
-const mostSamples = 100;
-/** By so many of the latest checks it is told whether it is over. */
-const latest = 10;
+/** With fewer monitors, all may fail at once through faults of their own. */
+const minMonitors = 10;
+const maxSamples = 100;
+/** The number of latest checks that decide whether a suspicion is over. */
+const recentChecks = 10;
 
 interface Sample {
   readonly at: number;
@@ -17,15 +17,16 @@ interface Sample {
 }
 
 /**
- * When more than half of what was well turns to error within an interval, on more than one host, we are the likelier culprit. That is
- * judged by the latest checks of monitors that were well, a quarter of all (10 to 100): a cut is noticed before it is confirmed.
+ * When more than half of the healthy monitors turn to error within an interval, on more than one host, the prober's own network is the
+ * likelier cause. This is judged by the latest checks of healthy monitors, a quarter of all (10 to 100), so a cut is noticed before it is
+ * confirmed.
  *
- * It is over when checks pass again, or after two intervals, the shortest of those that turned: a prober whose canaries answer, or that
- * has none, cannot tell a cut of its own from the end of everything it watches, and must not keep quiet about the latter for long.
+ * The suspicion ends when checks pass again, or after two intervals, the shortest of those that turned. A prober without canaries, or whose
+ * canaries answer, cannot tell a cut of its own from a real outage of everything. It must not hide the latter for long.
  */
 export interface SelfFault {
-  saw(assignment: Assignment, observation: Observation): void;
-  /** What it no longer watches. */
+  record(assignment: Assignment, observation: Observation): void;
+  /** Forgets monitors that are no longer assigned. */
   keepOnly(isWatched: (monitorId: string) => boolean): void;
   isSuspected(): boolean;
 }
@@ -38,28 +39,28 @@ export function makeSelfFault(clock: Clock): SelfFault {
   let suspected = never;
 
   const mostFail = () => errors.filter(Boolean).length > errors.length / 2;
-  /** What turned, when it is more than half. */
+  /** The monitors that turned, when they are more than half. */
   const majorityTurned = (now: number): readonly Sample[] => {
-    if (wasError.size < leastMonitors) return [];
+    if (wasError.size < minMonitors) return [];
     const recent = samples.filter(({ at, intervalMs }) => now - at <= intervalMs);
     const turned = recent.filter(({ hasTurned }) => hasTurned);
     const isMajority = recent.length === wanted() && turned.length > recent.length / 2 && new Set(turned.map(({ host }) => host)).size > 1;
     return isMajority ? turned : [];
   };
-  const wanted = () => Math.min(mostSamples, Math.max(leastMonitors, Math.ceil(wasError.size / 4)));
+  const wanted = () => Math.min(maxSamples, Math.max(minMonitors, Math.ceil(wasError.size / 4)));
 
   return {
-    saw(assignment, { outcome, errorKind }) {
+    record(assignment, { outcome, errorKind }) {
       if (outcome === 'missed') return;
-      // What the guard refuses, it refuses in every weather.
+      // The guard's refusals do not depend on the network.
       const isError = outcome === 'error' && errorKind !== 'blocked_target';
-      errors = [...errors, isError].slice(-latest);
+      errors = [...errors, isError].slice(-recentChecks);
       const before = wasError.get(assignment.id);
       wasError.set(assignment.id, isError);
       if (before !== false) return;
       const now = clock.now();
       const intervalMs = assignment.intervalSeconds * 1000;
-      // It was last well before we were suspected: the same trouble, seen later, does not put its end off.
+      // It was last well before the suspicion began: the same fault, seen later, does not extend it.
       if (isError && now - suspected.at <= intervalMs) return;
       samples.push({ at: now, hasTurned: isError, host: hostOf(assignment), intervalMs });
       samples = samples.slice(-wanted());

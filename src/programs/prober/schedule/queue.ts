@@ -1,4 +1,4 @@
-/** What comes next by time: a binary heap. */
+/** A priority queue by time: a binary heap. */
 export class TimeQueue<T extends { readonly at: number }> {
   private readonly heap: T[] = [];
 

@@ -6,8 +6,8 @@ export function fnv1a(text: string): number {
 }
 
 /**
- * Where in its interval a monitor has its place, in milliseconds: a second by the hash, so that monitors spread evenly and vantages of
- * one monitor take turns, and a moment within that second, so that those of one second do not start as one.
+ * A monitor's slot within its interval, in milliseconds. The hash picks a second, so that monitors spread evenly and the vantages of one
+ * monitor alternate, and a moment within it, so that checks of one second do not start together.
  */
 export function offsetOf(monitorId: string, vantage: string, intervalSeconds: number): number {
   const hash = fnv1a(`${monitorId}:${vantage}`);
@@ -15,6 +15,6 @@ export function offsetOf(monitorId: string, vantage: string, intervalSeconds: nu
   return (hash % intervalSeconds) * 1000 + ((Math.imul(hash, 0x9e3779b1) >>> 12) % 1000);
 }
 
-/** How long after this wall time the place comes round, 0 to just below the interval. */
+/** Time from this wall clock to the next slot, 0 to just below the interval. */
 export const untilOffset = (offsetMs: number, intervalMs: number, wall: number): number =>
   (((offsetMs - wall) % intervalMs) + intervalMs) % intervalMs;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { makeScheduler } from '../schedule/scheduler.ts';
 import { offsetOf } from '../schedule/slot.ts';
-import { makeWheel } from '../schedule/wheel.ts';
 import { httpMonitor, manualClock } from './support.ts';
 
 const interval = 60_000;
@@ -13,7 +13,7 @@ test('whatever happens to the wall clock, checks of a monitor stay an interval a
       const clock = manualClock();
       const at: number[] = [];
       const outcomes: string[] = [];
-      const wheel = makeWheel({
+      const scheduler = makeScheduler({
         clock,
         vantage: 'local',
         run: async () => {
@@ -22,7 +22,7 @@ test('whatever happens to the wall clock, checks of a monitor stay an interval a
         },
         report: (_, { outcome }) => outcomes.push(outcome),
       });
-      wheel.assign([httpMonitor('mon_a')], { removed: [], full: true });
+      scheduler.assign([httpMonitor('mon_a')], { removed: [], full: true });
       await clock.advance(2.5 * interval);
       for (const jump of jumps) {
         clock.setWall(clock.wall() + jump);

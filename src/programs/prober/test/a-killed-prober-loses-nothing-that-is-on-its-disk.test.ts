@@ -105,7 +105,7 @@ test('asked to end while the server is away, it keeps what it has and ends with 
   await stop();
 });
 
-test('one directory, one prober; another one waits for nobody and says who is there', async (t) => {
+test('one directory, one prober; a second one does not wait and names the first', async (t) => {
   const dir = await bufferDir(t);
   const server = await fakeServer(t, { socketPath: join(dir, 'server.sock') });
   const settings = { socketPath: server.url, bufferDir: join(dir, 'buffer') };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/harness/process.ts';
 import { httpServer } from '../../../kernel/guard/test/servers.ts';
-import { keepKnown } from '../delivery/known.ts';
+import { makeStateStore } from '../delivery/saved-state.ts';
 import { agentHere, bufferDir, type FakeServer, fakeServer, proberProcess } from './server.ts';
 import { heard, httpMonitor, httpTarget } from './support.ts';
 
@@ -24,8 +24,8 @@ async function watchedPlace(t: TestContext) {
 /** A prober in this process that writes down what it knows, and what it says. */
 async function knowing(t: TestContext, server: FakeServer, dir: string, token = 'qd_agent_test') {
   const { log, lines } = heard();
-  const keeper = keepKnown({ dir, token, log });
-  const { stop } = await agentHere(t, server, { dir, token, log, keeper });
+  const stateStore = makeStateStore({ dir, token, log });
+  const { stop } = await agentHere(t, server, { dir, token, log, stateStore });
   return { stop: () => stop(0), hasSaid: (what: RegExp) => lines.some(({ msg }) => what.test(String(msg))) };
 }
 
@@ -100,24 +100,24 @@ test('what it knew goes when its token is refused, and is no use with another to
 test('what is a day old, of another time, or damaged is not gone on with', async (t) => {
   const dir = await bufferDir(t);
   const { log, lines } = heard();
-  const keeper = keepKnown({ dir, token: 'qd_agent_test', log });
+  const stateStore = makeStateStore({ dir, token: 'qd_agent_test', log });
   const now = 1_800_000_000_000;
   const known = { vantage: 'fra1', userAgent: 'x', seq: 7, savedAt: now, assignments: [httpMonitor('mon_a')] };
-  assert.equal(await keeper.read(now), undefined, 'nothing yet');
-  await keeper.write({ ...known, assignments: [...known.assignments, { ...httpMonitor('mon_new'), kind: 'quic' } as never] });
+  assert.equal(await stateStore.read(now), undefined, 'nothing yet');
+  await stateStore.write({ ...known, assignments: [...known.assignments, { ...httpMonitor('mon_new'), kind: 'quic' } as never] });
   const day = 86_400_000;
-  assert.deepEqual(await keeper.read(now + day - 1), known, 'without what this version does not understand');
-  assert.equal(await keeper.read(now + day + 1), undefined);
-  assert.equal(await keeper.read(now - 2 * 3_600_000), undefined);
+  assert.deepEqual(await stateStore.read(now + day - 1), known, 'without what this version does not understand');
+  assert.equal(await stateStore.read(now + day + 1), undefined);
+  assert.equal(await stateStore.read(now - 2 * 3_600_000), undefined);
   const path = join(dir, 'known.sealed');
   const whole = await readFile(path);
   for (const spoilt of [whole.subarray(0, 20), Buffer.alloc(0), whole.with(-1, whole.at(-1)! ^ 1)]) {
     await writeFile(path, spoilt);
-    assert.equal(await keeper.read(now), undefined);
+    assert.equal(await stateStore.read(now), undefined);
   }
   await new Promise(setImmediate);
   assert.equal(lines.filter(({ msg }) => /cannot be read/.test(String(msg))).length, 3);
-  await keeper.forget();
-  await keeper.forget();
+  await stateStore.forget();
+  await stateStore.forget();
   assert.deepEqual(await readdir(dir), []);
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Assignment } from '../../../protocols/agent.ts';
+import { makeScheduler } from '../schedule/scheduler.ts';
 import { offsetOf } from '../schedule/slot.ts';
-import { makeWheel } from '../schedule/wheel.ts';
 import { httpMonitor, manualClock } from './support.ts';
 
 interface Start {
@@ -17,7 +17,7 @@ async function starts(assignments: Assignment[], forMs: number, { vantage = 'loc
   const clock = manualClock({ wall });
   const found: Start[] = [];
   const missed: string[] = [];
-  const wheel = makeWheel({
+  const scheduler = makeScheduler({
     clock,
     vantage,
     run: async ({ id }) => {
@@ -29,7 +29,7 @@ async function starts(assignments: Assignment[], forMs: number, { vantage = 'loc
       if (outcome === 'missed') missed.push(id);
     },
   });
-  wheel.assign(assignments, { removed: [], full: true });
+  scheduler.assign(assignments, { removed: [], full: true });
   await clock.advance(forMs);
   return { found, missed };
 }

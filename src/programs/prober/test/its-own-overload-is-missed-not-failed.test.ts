@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeGuard, parseAllow } from '../../../kernel/guard/index.ts';
 import { httpServer } from '../../../kernel/guard/test/servers.ts';
-import { lostTime, makeChecker } from '../checks/checker.ts';
+import { lostMsOf, makeChecker } from '../checks/checker.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { watchLoop } from '../health/loop-watch.ts';
 import { heard, httpMonitor, httpTarget, manualClock } from './support.ts';
@@ -75,8 +75,8 @@ test('stalls of the loop are counted from 50 ms on, and forgotten after a minute
 });
 
 test('a time-out is the target’s alone when our timer was on time and little was lost', () => {
-  assert.equal(lostTime(1_010, 1_000, 0), 0);
-  assert.equal(lostTime(1_010, 1_000, 240), 0);
-  assert.equal(lostTime(1_010, 1_000, 250), 250);
-  assert.equal(lostTime(1_060, 1_000, 0), 60);
+  assert.equal(lostMsOf(1_010, 1_000, 0), 0);
+  assert.equal(lostMsOf(1_010, 1_000, 240), 0);
+  assert.equal(lostMsOf(1_010, 1_000, 250), 250);
+  assert.equal(lostMsOf(1_060, 1_000, 0), 60);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placeOf } from '../schedule/host-rate.ts';
-import { makeWheel } from '../schedule/wheel.ts';
+import { hostPortOf } from '../schedule/host-rate.ts';
+import { makeScheduler } from '../schedule/scheduler.ts';
 import { httpMonitor, httpTarget, manualClock } from './support.ts';
 
 function bench(tookMs = 0) {
@@ -10,7 +10,7 @@ function bench(tookMs = 0) {
   const reported: { id: string; outcome: string; errorKind?: string; at: number }[] = [];
   let atOnce = 0;
   const most = { atOnce: 0 };
-  const wheel = makeWheel({
+  const scheduler = makeScheduler({
     clock,
     vantage: 'local',
     run: async ({ id }) => {
@@ -22,13 +22,13 @@ function bench(tookMs = 0) {
     },
     report: ({ id }, { outcome, errorKind }, at) => reported.push({ id, outcome, ...(errorKind && { errorKind }), at }),
   });
-  return { clock, started, reported, wheel, most };
+  return { clock, started, reported, scheduler, most };
 }
 const all = { removed: [], full: true };
 
 test('a prober that stood still for long misses one check of each monitor, and goes on at their places', async () => {
-  const { clock, started, reported, wheel } = bench();
-  wheel.assign([httpMonitor('mon_a'), httpMonitor('mon_b')], all);
+  const { clock, started, reported, scheduler } = bench();
+  scheduler.assign([httpMonitor('mon_a'), httpMonitor('mon_b')], all);
   await clock.advance(120_000);
   const before = clock.now();
   const ran = started.length;
@@ -46,8 +46,8 @@ test('a prober that stood still for long misses one check of each monitor, and g
 });
 
 test('late by less than an interval is late, not missed', async () => {
-  const { clock, started, reported, wheel } = bench();
-  wheel.assign([httpMonitor('mon_a')], all);
+  const { clock, started, reported, scheduler } = bench();
+  scheduler.assign([httpMonitor('mon_a')], all);
   await clock.advance(130_000);
   const ran = started.length;
   clock.stall(59_000);
@@ -57,16 +57,16 @@ test('late by less than an interval is late, not missed', async () => {
 });
 
 test('a monitor whose check is still under way misses its next', async () => {
-  const { clock, started, reported, wheel } = bench(130_000);
-  wheel.assign([httpMonitor('mon_a')], all);
+  const { clock, started, reported, scheduler } = bench(130_000);
+  scheduler.assign([httpMonitor('mon_a')], all);
   await clock.advance(200_000);
   assert.ok(reported.some(({ outcome, errorKind }) => outcome === 'missed' && errorKind === 'still_running'));
   for (const [at, each] of started.entries()) if (at > 0) assert.ok(each.at - started[at - 1]!.at >= 130_000);
 });
 
 test('five hundred checks at once, and the others in their turn', async () => {
-  const { clock, started, reported, wheel, most } = bench(5_000);
-  wheel.assign(
+  const { clock, started, reported, scheduler, most } = bench(5_000);
+  scheduler.assign(
     Array.from({ length: 1_200 }, (_, at) => httpMonitor(`mon_${at}`, { timeoutMs: 10_000 })),
     all,
   );
@@ -77,9 +77,9 @@ test('five hundred checks at once, and the others in their turn', async () => {
 });
 
 test('one host gets ten checks a second, however many monitors name it; what finds no turn in its interval is missed', async () => {
-  const { clock, started, reported, wheel } = bench();
+  const { clock, started, reported, scheduler } = bench();
   const target = httpTarget('http://busy.example/');
-  wheel.assign(
+  scheduler.assign(
     Array.from({ length: 900 }, (_, at) => httpMonitor(`mon_${at}`, { target: { ...target, url: `${target.url}${at}` } })),
     all,
   );
@@ -94,17 +94,17 @@ test('one host gets ten checks a second, however many monitors name it; what fin
 });
 
 test('the rate is counted by host and port: however busy one port is, the other gets all its checks', async () => {
-  const { clock, reported, wheel } = bench();
+  const { clock, reported, scheduler } = bench();
   const at = (id: string, url: string) => httpMonitor(id, { target: httpTarget(url) });
   const busy = Array.from({ length: 900 }, (_, n) => at(`mon_${n}`, `https://busy.example/${n}`));
-  wheel.assign([...busy, at('mon_other', 'https://busy.example:8443/')], all);
+  scheduler.assign([...busy, at('mon_other', 'https://busy.example:8443/')], all);
   await clock.advance(600_000);
   const of = (id: string) => reported.filter((r) => r.id === id).map((r) => r.outcome);
   assert.ok(of('mon_other').length >= 10 && of('mon_other').every((outcome) => outcome === 'pass'));
   assert.ok(reported.some(({ outcome }) => outcome === 'missed'));
   const places = ['https://busy.example/', 'https://BUSY.example:443/x', 'http://busy.example', 'https://busy.example:8443'];
   assert.deepEqual(
-    places.map((url) => placeOf(at('mon_a', url))),
+    places.map((url) => hostPortOf(at('mon_a', url))),
     ['busy.example:443', 'busy.example:443', 'busy.example:80', 'busy.example:8443'],
   );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Assignment } from '../../../protocols/agent.ts';
-import { makeWheel } from '../schedule/wheel.ts';
+import { makeScheduler } from '../schedule/scheduler.ts';
 import { httpMonitor, httpTarget, manualClock } from './support.ts';
 
 function bench() {
@@ -9,7 +9,7 @@ function bench() {
   const made = new Map<string, number>();
   const missed = new Map<string, number>();
   const started: number[] = [];
-  const wheel = makeWheel({
+  const scheduler = makeScheduler({
     clock,
     vantage: 'local',
     run: async () => {
@@ -21,7 +21,7 @@ function bench() {
       counted.set(id, (counted.get(id) ?? 0) + 1);
     },
   });
-  return { clock, made, missed, started, wheel };
+  return { clock, made, missed, started, scheduler };
 }
 
 const of = (tenant: string | undefined, count: number, intervalSeconds: number): Assignment[] =>
@@ -34,8 +34,8 @@ const of = (tenant: string | undefined, count: number, intervalSeconds: number):
   );
 
 test('an organization with thousands of monitors of a host keeps no check of another one from being made', async () => {
-  const { clock, made, missed, started, wheel } = bench();
-  wheel.assign([...of('a', 3_600, 300), ...of('b', 1, 60)], { removed: [], full: true });
+  const { clock, made, missed, started, scheduler } = bench();
+  scheduler.assign([...of('a', 3_600, 300), ...of('b', 1, 60)], { removed: [], full: true });
   await clock.advance(900_000);
   const b = 'mon_b_60_0';
   assert.equal(missed.get(b), undefined);
@@ -49,26 +49,26 @@ test('an organization with thousands of monitors of a host keeps no check of ano
 });
 
 test('within an organization, a long interval does not keep a short one from its checks', async () => {
-  const { clock, made, wheel } = bench();
-  wheel.assign([...of('a', 3_600, 300), ...of('a', 1, 60)], { removed: [], full: true });
+  const { clock, made, scheduler } = bench();
+  scheduler.assign([...of('a', 3_600, 300), ...of('a', 1, 60)], { removed: [], full: true });
   await clock.advance(900_000);
   assert.ok(made.get('mon_a_60_0')! >= 10, `${made.get('mon_a_60_0')} checks in fifteen minutes`);
 });
 
 test('assignments of a server of the release before, which names no tenant, are checked all the same', async () => {
-  const { clock, made, missed, wheel } = bench();
-  wheel.assign([...of(undefined, 100, 60), ...of('b', 1, 60)], { removed: [], full: true });
+  const { clock, made, missed, scheduler } = bench();
+  scheduler.assign([...of(undefined, 100, 60), ...of('b', 1, 60)], { removed: [], full: true });
   await clock.advance(300_000);
   assert.equal(made.size, 101);
   assert.equal(missed.size, 0);
 });
 
 test('what is taken away while it waits takes no turn', async () => {
-  const { clock, made, started, wheel } = bench();
+  const { clock, made, started, scheduler } = bench();
   const gone = of('a', 500, 300);
-  wheel.assign([...gone, ...of('b', 1, 60)], { removed: [], full: true });
+  scheduler.assign([...gone, ...of('b', 1, 60)], { removed: [], full: true });
   await clock.advance(2_000);
-  wheel.assign([], { removed: gone.map(({ id }) => id), full: false });
+  scheduler.assign([], { removed: gone.map(({ id }) => id), full: false });
   const before = started.length;
   await clock.advance(120_000);
   assert.ok(started.length - before <= 3, 'the checks of the one that is left');

@@ -11,7 +11,7 @@ import { manualClock, quiet } from './support.ts';
 async function bench(t: TestContext, dir?: string) {
   const clock = manualClock();
   const stamp = () => ({ boot: 'b', sinceBoot: clock.sinceBoot(), wall: clock.wall() });
-  const spool = await openSpool({ dir: dir ?? (await bufferDir(t)), log: quiet, stamp, mostBytes: 2 ** 20, mostAgeMs: 86_400_000 });
+  const spool = await openSpool({ dir: dir ?? (await bufferDir(t)), log: quiet, stamp, maxBytes: 2 ** 20, maxAgeMs: 86_400_000 });
   t.after(() => spool.close());
   const server = { answer: async (_: TimedBatch): Promise<void> => {}, stored: [] as TimedBatch[], asked: 0, unknown: 0, degraded: false };
   const outbox = makeOutbox({

@@ -14,11 +14,11 @@ function watched(count: number, host = (at: number) => `h${at}.example`) {
   const clock = manualClock();
   const fault = makeSelfFault(clock);
   const monitors = Array.from({ length: count }, (_, at) => httpMonitor(`mon_${at}`, { target: httpTarget(`http://${host(at)}/`) }));
-  for (const monitor of monitors) fault.saw(monitor, pass);
+  for (const monitor of monitors) fault.record(monitor, pass);
   const round = async (see: (at: number) => Observation, forMs = 60_000) => {
     for (const [at, monitor] of monitors.entries()) {
       await clock.advance(forMs / count);
-      fault.saw(monitor, see(at));
+      fault.record(monitor, see(at));
     }
   };
   return { clock, fault, monitors, round };
@@ -38,7 +38,7 @@ test('it is noticed after a few checks, not after a whole interval: before any o
   let failed = 0;
   for (const monitor of monitors) {
     await clock.advance(600);
-    fault.saw(monitor, error);
+    fault.record(monitor, error);
     failed++;
     if (fault.isSuspected()) break;
   }
@@ -69,14 +69,14 @@ test('of the most watched, whatever is looked at less often and turns later', as
   const every = (seconds: number) =>
     Array.from({ length: 20 }, (_, at) => httpMonitor(`mon_${seconds}_${at}`, { intervalSeconds: seconds }));
   const [often, seldom] = [every(30), every(600)];
-  for (const monitor of [...often, ...seldom]) fault.saw(monitor, pass);
+  for (const monitor of [...often, ...seldom]) fault.record(monitor, pass);
   const suspectedAt: number[] = [];
   // Each in its turn: one that is looked at often every 1.5 s, one that is not every 30 s.
   for (let turn = 0; turn < 800; turn++) {
     await clock.advance(1_500);
     const see = turn < 400 ? pass : error;
-    fault.saw(often[turn % 20]!, see);
-    if (turn % 20 === 0) fault.saw(seldom[(turn / 20) % 20]!, see);
+    fault.record(often[turn % 20]!, see);
+    if (turn % 20 === 0) fault.record(seldom[(turn / 20) % 20]!, see);
     if (fault.isSuspected()) suspectedAt.push(turn);
   }
   assert.ok(suspectedAt.length > 0 && suspectedAt[0]! < 420, 'noticed by those that are looked at often');
@@ -113,7 +113,7 @@ test('a few, one host with many monitors, wrong answers and forbidden targets ar
 test('monitors that were never well, or are gone, say nothing', async () => {
   const clock = manualClock();
   const fault = makeSelfFault(clock);
-  for (let at = 0; at < 50; at++) fault.saw(httpMonitor(`mon_${at}`), error);
+  for (let at = 0; at < 50; at++) fault.record(httpMonitor(`mon_${at}`), error);
   assert.equal(fault.isSuspected(), false);
   const { fault: other, round, monitors } = watched(12);
   await round(() => pass);

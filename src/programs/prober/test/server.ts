@@ -16,8 +16,8 @@ import { type Assignment, type Batch, paths, type Result } from '../../../protoc
 import { environmentOf, type ProberSettings, proberProgram } from '../../../protocols/prober-settings.ts';
 import { type AgentOptions, startAgent } from '../agent.ts';
 import { systemClock } from '../clock.ts';
-import { keepNothing } from '../delivery/known.ts';
 import { openLink } from '../delivery/link.ts';
+import { noStateStore } from '../delivery/saved-state.ts';
 
 /** The server's half of the conversation with one prober: enough to see what a prober does, and to misbehave. */
 export interface FakeServer {
@@ -130,11 +130,11 @@ export async function agentHere(t: TestContext, server: FakeServer, { dir, token
     bufferDir: dir,
     canaries: [],
     version: '1',
-    keeper: keepNothing,
+    stateStore: noStateStore,
     ...more,
   });
   t.after(() => started.stop(0));
-  return { stop: (patienceMs = 1_000) => started.stop(patienceMs) };
+  return { stop: (graceMs = 1_000) => started.stop(graceMs) };
 }
 
 export interface ProberProcess {

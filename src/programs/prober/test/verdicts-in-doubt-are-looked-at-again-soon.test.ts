@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Assignment, Outcome } from '../../../protocols/agent.ts';
-import { confirmDelayMs } from '../schedule/pace.ts';
-import { makeWheel } from '../schedule/wheel.ts';
+import { makeScheduler } from '../schedule/scheduler.ts';
+import { confirmDelayMs } from '../schedule/streak.ts';
 import { httpMonitor, manualClock } from './support.ts';
 
 /** When checks start, in seconds after the first, as outcomes come one after the other. */
@@ -10,7 +10,7 @@ async function startsBy(outcomes: Outcome[], more: Partial<Omit<Assignment, 'kin
   const clock = manualClock();
   const at: number[] = [];
   const left = [...outcomes];
-  const wheel = makeWheel({
+  const scheduler = makeScheduler({
     clock,
     vantage: 'local',
     run: async () => {
@@ -19,7 +19,7 @@ async function startsBy(outcomes: Outcome[], more: Partial<Omit<Assignment, 'kin
     },
     report: () => {},
   });
-  wheel.assign([httpMonitor('mon_a', more)], { removed: [], full: true });
+  scheduler.assign([httpMonitor('mon_a', more)], { removed: [], full: true });
   while (left.length > 0) await clock.advance(5_000);
   await clock.advance(30_000);
   return at.slice(0, outcomes.length + 1).map((time) => Math.round((time - at[0]!) / 1000));

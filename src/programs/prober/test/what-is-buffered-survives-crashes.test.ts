@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { openSpool, type Spool } from '../delivery/spool.ts';
-import { type Stamp, shift, type TimedBatch } from '../delivery/spool-record.ts';
+import { clockShift, type Stamp, type TimedBatch } from '../delivery/spool-record.ts';
 import { heard, quiet } from './support.ts';
 
 const hour = 3_600_000;
@@ -28,8 +28,8 @@ const batch = (seq: number, at = start.sinceBoot, results = 3): TimedBatch => ({
 const opened: Spool[] = [];
 after(() => Promise.all(opened.map((spool) => spool.close())));
 
-async function spoolIn(dir: string, now = start, more: { mostBytes?: number; segmentBytes?: number; log?: typeof quiet } = {}) {
-  const spool = await openSpool({ dir, log: quiet, stamp: () => now, mostBytes: 64 * 2 ** 20, mostAgeMs: 24 * hour, ...more });
+async function spoolIn(dir: string, now = start, more: { maxBytes?: number; segmentBytes?: number; log?: typeof quiet } = {}) {
+  const spool = await openSpool({ dir, log: quiet, stamp: () => now, maxBytes: 64 * 2 ** 20, maxAgeMs: 24 * hour, ...more });
   opened.push(spool);
   return spool;
 }
@@ -129,7 +129,7 @@ test('a file emptied by a crash of the machine is no batch', async (t) => {
 
 test('when it is full the oldest go first, and it never grows beyond its bound', async (t) => {
   const dir = await folder(t);
-  const spool = await spoolIn(dir, start, { mostBytes: 6_000, segmentBytes: 1_000 });
+  const spool = await spoolIn(dir, start, { maxBytes: 6_000, segmentBytes: 1_000 });
   for (let seq = 1; seq <= 100; seq++) {
     await spool.append(batch(seq));
     const sizes = await Promise.all((await readdir(dir)).map(async (name) => (await stat(join(dir, name))).size));
@@ -157,12 +157,12 @@ test('what is older than a day is not told any more', async (t) => {
 
 test('ages are right after a restart of the process, whatever the wall clock did meanwhile', () => {
   const now = { ...later(5_000), wall: start.wall - 400 * 24 * hour };
-  assert.equal(shift(start, now), 0);
+  assert.equal(clockShift(start, now), 0);
 });
 
 test('after a restart of the machine the wall clock tells, as far as it can be true', () => {
   const reborn = (sinceBoot: number, wall: number): Stamp => ({ boot: 'two', sinceBoot, wall });
-  const age = (now: Stamp) => now.sinceBoot - (start.sinceBoot + shift(start, now));
+  const age = (now: Stamp) => now.sinceBoot - (start.sinceBoot + clockShift(start, now));
   assert.equal(age(reborn(60_000, start.wall + 300_000)), 300_000);
   assert.equal(age(reborn(60_000, start.wall - hour)), 60_000, 'set back: at least as old as this start');
   assert.equal(age({ boot: '', sinceBoot: 60_000, wall: start.wall + 300_000 }), 300_000, 'a system that names no start');

@@ -68,7 +68,7 @@ test('a token that is switched off switches off what it minted, until it is swit
   assert.deepEqual(await statuses(line), [200, 200, 200]);
 });
 
-test('a token that is narrowed narrows what it minted, and nobody widens that beyond it', async (t) => {
+test('a token that is narrowed narrows what it minted, and no edit widens that beyond it', async (t) => {
   const { owner, url } = await quarterdeck(t);
   const [minter, child, grandchild] = await threeGenerations(url, owner);
   const may = (who: Caller) => Promise.all(['/uptime/services', '/oncall/services'].map(async (path) => (await who.get(path)).status));

@@ -8,7 +8,7 @@ test('a narrowed token cannot mint, enable, widen or end what exceeds it', async
 
   const wider = await viewer.post('/tokens', { name: 'wider', scope: [{ role: 'uptime.editor' }] });
   assert.equal(wider.status, 403);
-  assert.match(wider.body.error, /nobody can give more than they hold/);
+  assert.match(wider.body.error, /a caller can give only what they hold/);
 
   const bare = await viewer.post('/tokens', { name: 'no scope named' });
   assert.equal(bare.status, 201);

@@ -15,8 +15,8 @@ test('a scope names roles and resources that exist and that its minter holds', a
     [owner, [{ role: 'admin', resourceIds: [shop] }], 400, /the role admin cannot be narrowed to resources; leave resourceIds out/],
     [owner, [{ role: 'uptime.viewer', resourceIds: [] }], 400, /must not be an empty list; omit it instead/],
     [owner, [], 400, /scope must not be an empty list; omit it instead/],
-    [clerk, [{ role: 'uptime.viewer' }], 403, /nobody can give more than they hold/],
-    [clerk, [{ role: 'owner' }], 403, /nobody can give more than they hold/],
+    [clerk, [{ role: 'uptime.viewer' }], 403, /a caller can give only what they hold/],
+    [clerk, [{ role: 'owner' }], 403, /a caller can give only what they hold/],
     [clerk, [{ role: 'uptime.viewer', resourceIds: [shop] }], 400, /is not a resource that you can see/],
   ];
   for (const [who, scope, status, sentence] of refused) {

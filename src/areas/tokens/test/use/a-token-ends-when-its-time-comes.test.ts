@@ -61,7 +61,7 @@ test('a disabled token is refused until it is enabled, a deleted one for good', 
   assert.equal((await owner.delete(`/tokens/${id}`)).status, 404);
 });
 
-test('somebody else’s token does not exist, whoever asks', async (t) => {
+test('another member’s token does not exist for any caller', async (t) => {
   const { owner, member, organization } = await quarterdeck(t);
   const [admin, stranger] = [await member(owner, 'admin'), await organization('elsewhere')];
   for (const who of [admin, stranger]) {

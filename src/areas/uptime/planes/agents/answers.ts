@@ -7,10 +7,10 @@ import { holdUntilAnswered } from '../../../../kernel/http/body.ts';
 import { abortWhenCallerLeaves } from '../../../../kernel/http/plane.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import { Batch, type BatchResponse, pollSeconds, SessionRequest, type SessionResponse } from '../../../../protocols/agent.ts';
-import { isStillGood } from '../../engine/agent-registry.ts';
-import { makePartitionMemory, type Partitions } from '../../engine/partitions.ts';
-import { fittingClock, noSession, openSession, refreshSession } from '../../engine/sessions.ts';
-import { takeBatch } from '../../engine/take-batch.ts';
+import { isAgentLive } from '../../engine/agent-registry.ts';
+import { ingestBatch } from '../../engine/ingest-batch.ts';
+import { makePartitionCache, type Partitions } from '../../engine/partitions.ts';
+import { clampClock, noSession, openSession, refreshSession } from '../../engine/sessions.ts';
 import { type Counters, countBatch } from '../../metrics.ts';
 import { newsFor } from './assign.ts';
 import { type Changes, followChanges } from './changes.ts';
@@ -18,8 +18,8 @@ import { type Identify, type Identity, refused } from './identify.ts';
 import { makeOpener, type Opener } from './opener.ts';
 import { readJson } from './read-json.ts';
 
-/** What it takes to answer probers, from elsewhere and from this machine. */
-export interface Desk {
+/** What the handlers for probers need, for remote agents and for the local prober. */
+export interface AgentContext {
   app: App;
   changes: Changes;
   opener: Opener;
@@ -27,11 +27,11 @@ export interface Desk {
   counters: Counters;
 }
 
-export const openDesk = (app: App, counters: Counters): Desk => ({
+export const makeAgentContext = (app: App, counters: Counters): AgentContext => ({
   app,
   changes: followChanges(app),
   opener: makeOpener(app),
-  partitions: makePartitionMemory(),
+  partitions: makePartitionCache(),
   counters,
 });
 
@@ -49,10 +49,10 @@ const holdFor = ({ bodies }: App, { vantage }: Identity, response: ServerRespons
 const checkSession = checker(SessionRequest, 'body');
 const checkBatch = checker(Batch, 'body');
 
-export async function answerSession({ app }: Desk, { request, response, by }: Call): Promise<SessionResponse> {
+export async function answerSession({ app }: AgentContext, { request, response, by }: Call): Promise<SessionResponse> {
   const given = checkSession(await readJson(request, holdFor(app, by, response))) as Static<typeof SessionRequest>;
   by.opens?.(given.instance);
-  const opened = await app.db.write(async (tx) => ((await isStillGood(tx, by.agentId)) ? openSession(tx, by, given) : undefined));
+  const opened = await app.db.write(async (tx) => ((await isAgentLive(tx, by.agentId)) ? openSession(tx, by, given) : undefined));
   if (!opened) throw refused();
   return {
     vantage: by.vantage,
@@ -63,14 +63,14 @@ export async function answerSession({ app }: Desk, { request, response, by }: Ca
   };
 }
 
-/** Waits until there is something new for this instance. */
-export async function answerAssignments({ app, changes, opener }: Desk, { request, response, by, identify, query }: Call) {
+/** Long poll: waits until there is a change for this instance. */
+export async function answerAssignments({ app, changes, opener }: AgentContext, { request, response, by, identify, query }: Call) {
   const instance = query.get('instance') ?? '';
   if (!isInstance.test(instance)) invalid('instance must be the id that the session was opened with');
   await app.db.read((tx) => refreshSession(tx, by.vantage, instance));
   const since = query.get('since');
   const until = performance.now() + pollSeconds * 1000;
-  const gone = abortWhenCallerLeaves(response); // not the socket's end: many questions come by one
+  const gone = abortWhenCallerLeaves(response); // not when the socket closes: it carries many requests
   let over = AbortSignal.any([by.signal, gone]);
   for (;;) {
     const seen = changes.count();
@@ -79,33 +79,33 @@ export async function answerAssignments({ app, changes, opener }: Desk, { reques
     while (changes.count() === seen && !over.aborted) {
       const left = until - performance.now();
       if (left <= 0 || isClosing(request)) return { cursor: since, full: false, assignments: [], removed: [] };
-      await changes.after(seen, Math.min(left, closingEveryMs), over);
+      await changes.after(seen, Math.min(left, closingPollMs), over);
     }
     gone.throwIfAborted();
-    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone]); // it may only have been forgotten
+    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone]); // the principal may only have been dropped from the cache
   }
 }
 
 export async function answerResults(
-  { app, partitions, counters }: Desk,
+  { app, partitions, counters }: AgentContext,
   { request, response, by }: Call,
 ): Promise<Static<typeof BatchResponse>> {
   const batch = checkBatch(await readJson(request, holdFor(app, by, response))) as Batch;
-  const given = { ...batch, now: fittingClock(batch.now) };
-  const taken = await takeBatch(app, partitions, by, given).catch((error) => {
+  const given = { ...batch, now: clampClock(batch.now) };
+  const taken = await ingestBatch(app, partitions, by, given).catch((error) => {
     if (error?.code !== noPartition) throw error;
-    // Somebody with a clock far ahead has dropped it since we saw it.
+    // A server with a clock far ahead dropped the partition since this process cached it.
     partitions.forget();
-    return takeBatch(app, partitions, by, given);
+    return ingestBatch(app, partitions, by, given);
   });
-  if (taken.is === 'revoked') throw refused();
-  if (taken.is === 'no session') noSession();
+  if (taken.status === 'revoked') throw refused();
+  if (taken.status === 'no session') noSession();
   countBatch(counters, by.vantage, taken);
   return { seq: batch.seq };
 }
 
 const isInstance = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const noPartition = '23514';
-/** Nobody tells a request under way that its server stops, so a waiting one looks: it must not hold the stop up. */
-const closingEveryMs = 250;
+/** A stopping server does not signal its pending requests, so a long poll checks for it and does not delay the stop. */
+const closingPollMs = 250;
 export const isClosing = ({ socket }: IncomingMessage): boolean => (socket as Socket & { server?: Server }).server?.listening === false;

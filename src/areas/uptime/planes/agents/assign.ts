@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Assignment, AssignmentsResponse, HttpTarget, TcpTarget } from '../../../../protocols/agent.ts';
-import type { Target } from '../../rules/hidden.ts';
+import type { Target } from '../../rules/masked-target.ts';
 import { cursorBefore, membersHash, ownerOf, readCursor, writeCursor } from '../../rules/share.ts';
 import { type AssignmentRow, allOf, changedSince, newestRevision } from '../../store/assignments.ts';
 import { members } from '../../store/instances.ts';
 import type { Opener } from './opener.ts';
 
-/** What an instance must know beyond its cursor; undefined: nothing new. */
+/** Changes for an instance since its cursor; undefined: none. */
 export async function newsFor(
   tx: Tx,
   opener: Opener,
@@ -16,9 +16,9 @@ export async function newsFor(
   since: string | undefined,
 ): Promise<AssignmentsResponse | undefined> {
   const sharing = await members(tx, vantage);
-  if (!sharing.includes(instance)) sharing.push(instance); // it asks, so it is there, whatever the clock did meanwhile
+  if (!sharing.includes(instance)) sharing.push(instance); // it polls, so it is alive, whatever the clock did meanwhile
   const known = readCursor(since);
-  // Read before the assignments: what commits in between is told now and once more, never not at all.
+  // Read before the assignments: a change that commits in between is sent twice, never omitted.
   const revision = await newestRevision(tx);
   const shared = membersHash(sharing);
   if (known && since === writeCursor({ revision, members: shared })) return undefined;
@@ -37,7 +37,7 @@ export async function newsFor(
   };
 }
 
-/** The same from every server, and no name: an agent need not know whom it works for. */
+/** The same from every server, and not the organization's id: an agent need not know its tenants. */
 const tenantOf = (org: string): string => hash('sha256', `tenant ${org}`, 'base64url').slice(0, 16);
 
 const assignmentTo = (row: AssignmentRow, target: Target): Assignment => {

@@ -1,11 +1,11 @@
 import type { App } from '../../../../kernel/app.ts';
 import { assignmentsChannel } from '../../store/monitor-row.ts';
 
-/** Says when there may be something new for probers. */
+/** Signals that there may be a change for probers. */
 export interface Changes {
-  /** Moves with every change: whoever read it before it looked cannot miss one. */
+  /** Grows with every change. A caller that reads it before its query cannot miss a change. */
   count(): number;
-  /** Until it has moved past `seen`, the time is up, or the signal is aborted. */
+  /** Resolves when the count differs from `seen`, the time is up, or the signal is aborted. */
   after(seen: number, ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export function followChanges(app: App): Changes {
     for (const tell of waiting) tell();
   };
   app.listener.on(assignmentsChannel, changed);
-  // What was said while we were deaf is unknown.
+  // Notifications sent while the listener was disconnected are lost, so any change may have happened.
   app.listener.onChange(changed);
   return {
     count: () => changes,

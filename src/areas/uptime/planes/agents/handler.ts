@@ -6,12 +6,12 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import type { Plane, PlaneHandler } from '../../../../kernel/http/plane.ts';
 import { paths } from '../../../../protocols/agent.ts';
-import { answerAssignments, answerResults, answerSession, type Call, type Desk, isClosing } from './answers.ts';
+import { type AgentContext, answerAssignments, answerResults, answerSession, type Call, isClosing } from './answers.ts';
 import type { Identify } from './identify.ts';
 
 interface Route {
   method: string;
-  answer: (desk: Desk, call: Call) => Promise<unknown>;
+  answer: (desk: AgentContext, call: Call) => Promise<unknown>;
 }
 
 const routes: Record<string, Route> = {
@@ -20,8 +20,8 @@ const routes: Record<string, Route> = {
   [paths.results]: { method: 'POST', answer: answerResults },
 };
 
-/** What probers ask, whoever they are: `makeIdentify` is asked once for who tells. */
-export const agentsPlane = (desk: Desk, role: Plane['role'], makeIdentify: () => Identify): Plane => ({
+/** The HTTP API of probers, remote and local. `makeIdentify` is called once, when the plane opens. */
+export const agentsPlane = (desk: AgentContext, role: Plane['role'], makeIdentify: () => Identify): Plane => ({
   name: 'agents',
   role,
   owns: ({ url }) => url?.startsWith('/agent/') ?? false,
@@ -30,7 +30,7 @@ export const agentsPlane = (desk: Desk, role: Plane['role'], makeIdentify: () =>
 });
 
 const handleWith =
-  (desk: Desk, identify: Identify): PlaneHandler =>
+  (desk: AgentContext, identify: Identify): PlaneHandler =>
   async (request, response) => {
     const [path = '', query = ''] = (request.url ?? '').split('?', 2);
     const by = await identify(request);
@@ -79,7 +79,7 @@ function send(response: ServerResponse, status: number, bytes: Buffer, headers: 
     'content-type': 'application/json',
     'content-length': bytes.length,
     'cache-control': 'no-store',
-    // A stopping server waits for connections that were busy when it began to.
+    // A stopping server waits for connections that were busy when it began to stop.
     ...(isClosing(response.req) ? { connection: 'close' } : {}),
     ...headers,
   });

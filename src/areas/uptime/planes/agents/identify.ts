@@ -5,12 +5,12 @@ import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
 import { agentByHash } from '../../store/agents.ts';
-import type { Speaker } from '../../store/instances.ts';
+import type { ProberIdentity } from '../../store/instances.ts';
 
-/** Who asks, and until when that may be relied on: aborted when its token may have been revoked. */
-export interface Identity extends Speaker {
+/** The calling prober. `signal` is aborted when its token may have been revoked. */
+export interface Identity extends ProberIdentity {
   signal: AbortSignal;
-  /** Told of the instance before it is put on record: whoever stops it then knows what to take off again. */
+  /** Called with the instance before its row is written, so that a stop knows which row to expire. */
   opens?(instance: string): void;
 }
 
@@ -61,5 +61,5 @@ export const refused = () =>
     'unauthenticated: this agent’s token is unknown or was revoked; make a new one with `quarterdeck admin agents create`',
   );
 
-/** Whoever reaches the socket is the server's own prober: nobody else can open its directory. */
+/** Only the server's own prober can connect here: the socket's directory is readable by this user alone. */
 export const asLocal = (): Identity => ({ vantage: 'local', agentId: undefined, signal: new AbortController().signal });

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { uptime } from '../../../../../contract/uptime.ts';
 import { asOpenMetrics, contentTypes, formatFor, takesGzip } from '../../rules/export-text.ts';
 
-/** The format and the encoding that a scraper asked for are a matter of HTTP: the operation only says what there is to tell. */
+/** Format and encoding are negotiated here, at the HTTP layer: the operation only produces the text. */
 export function negotiateExport(server: FastifyInstance) {
   server.addHook('onSend', (request, reply, payload, done) => {
     const scrape = request.routeOptions.config.spec?.id === uptime.scrapeUptimeMetrics.id;
@@ -21,7 +21,7 @@ export function negotiateExport(server: FastifyInstance) {
       return;
     }
     reply.header('content-encoding', 'gzip');
-    // Packed beside the loop. Fastify hears of whatever goes wrong from the last stream, and this ends the others with it.
+    // Compressed off the event loop. Fastify sees errors of the last stream, and `pipeline` ends the others with it.
     done(
       null,
       pipeline(written, createGzip({ level: constants.Z_BEST_SPEED }), () => {}),
@@ -29,7 +29,10 @@ export function negotiateExport(server: FastifyInstance) {
   });
 }
 
-/** A scraper that left before the first piece ends this one while its generator has not begun, so the one below is ended by hand. */
+/**
+ * A scraper that disconnects before the first piece closes this stream before its generator has started, so the payload is destroyed by
+ * hand.
+ */
 function openMetricsOf(payload: Readable): Readable {
   const written = Readable.from(asOpenMetrics(payload), { highWaterMark: 1 });
   return written.once('close', () => payload.destroy());

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { now } from '../../../../kernel/time.ts';
 import { observedOf, plannedMaintenance } from '../../index.ts';
-import { desk, made, monitor } from '../desk.ts';
+import { desk, made, monitor } from '../agent-context.ts';
 
 test('maintenance is planned, listed, told to those who ask, and called off', async (t) => {
   const { owner, app, clock, narrowed, organization } = await desk(t);

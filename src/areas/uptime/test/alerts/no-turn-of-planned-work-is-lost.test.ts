@@ -6,9 +6,9 @@ import { row, type Tx } from '../../../../kernel/db/index.ts';
 import { cancel } from '../../../../kernel/jobs/index.ts';
 import { statement } from '../../../../kernel/sql.ts';
 import { now } from '../../../../kernel/time.ts';
-import { calmDown, watchCalm } from '../../engine/calm-down.ts';
+import { endFlapping, scheduleFlapEnd } from '../../engine/end-flapping.ts';
 import { maintenanceChanged, maintenanceTurn } from '../../engine/maintenance.ts';
-import { tellUntold } from '../../engine/tell-oncall.ts';
+import { deliverPending } from '../../engine/notify-oncall.ts';
 import { insertMaintenance } from '../../store/maintenance.ts';
 import { lockStates, monitorsOf, writeStates } from '../../store/states.ts';
 import { eventually, made, watched } from '../support.ts';
@@ -57,7 +57,7 @@ const dueAt = ({ app }: Quarterdeck, kind: string, key: string) =>
 
 /** On-call hears what was decided of the monitor, as a worker would tell it. */
 const openIncidents = async ({ app, owner }: Quarterdeck, monitor: { id: string }): Promise<number> => {
-  await app.db.write((tx) => tellUntold(tx, owner.orgId, monitor.id));
+  await app.db.write((tx) => deliverPending(tx, owner.orgId, monitor.id));
   return (await made(owner.get('/oncall/incidents?status=open'))).incidents.length;
 };
 
@@ -125,8 +125,8 @@ test('a job that ends while it is being put off is made anew', async (t) => {
   await qd.app.db.write((tx) => maintenanceChanged(ending(tx, maintenanceTurn, key), org, serviceId));
   assert.equal(await dueAt(qd, maintenanceTurn.kind, key), later(600));
 
-  const calm = (wrap: (tx: Tx) => Tx) => qd.app.db.write(async (tx) => watchCalm(wrap(tx), await monitorsOf(tx, [monitor.id])));
+  const calm = (wrap: (tx: Tx) => Tx) => qd.app.db.write(async (tx) => scheduleFlapEnd(wrap(tx), await monitorsOf(tx, [monitor.id])));
   await calm((tx) => tx);
-  await calm((tx) => ending(tx, calmDown, monitor.id));
-  assert.ok(await dueAt(qd, calmDown.kind, monitor.id));
+  await calm((tx) => ending(tx, endFlapping, monitor.id));
+  assert.ok(await dueAt(qd, endFlapping.kind, monitor.id));
 });

@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { eventually, history, made, stateOf, untilTold, watched } from '../support.ts';
 
-test('during maintenance states go on changing and nobody is told; what is still down afterwards fires then', async (t) => {
+test('during maintenance states go on changing and on-call is not notified; a monitor that is still down afterwards fires then', async (t) => {
   const qd = await quarterdeck(t);
   const { owner, clock } = qd;
   const { id: serviceId } = await made(owner.post('/uptime/services', { name: 'shop' }));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { rows, run } from '../../../../kernel/db/index.ts';
-import { monitorsARun } from '../../engine/tell-oncall.ts';
+import { monitorsPerRun } from '../../engine/notify-oncall.ts';
 import { agent, made, monitor, untilTold } from '../support.ts';
 
 const Claim = Type.Object({ untold: Type.Integer() });
@@ -33,7 +33,7 @@ async function manyMonitors(qd: Quarterdeck, serviceId: string, n: number) {
   return { monitors, all: (outcome: 'pass' | 'error') => tokyo.report(...monitors.map(({ id }) => ({ monitor: id, outcome }))) };
 }
 
-test('on-call is told of many monitors a few at a time, each run behind whoever else waits for the lane', {
+test('on-call is notified of many monitors a few at a time, each run behind other jobs of the lane', {
   timeout: 120_000,
 }, async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api,worker', QUARTERDECK_UPTIME_MONITOR_QUOTA: '1000' } });
@@ -44,7 +44,7 @@ test('on-call is told of many monitors a few at a time, each run behind whoever 
   await all('error');
   await untilTold(qd, 60_000);
   const untold = (await claims()).map((c) => c.untold);
-  assert.deepEqual(untold, [monitors.length, monitors.length - monitorsARun, monitors.length - 2 * monitorsARun]);
+  assert.deepEqual(untold, [monitors.length, monitors.length - monitorsPerRun, monitors.length - 2 * monitorsPerRun]);
 });
 
 test('many monitors that flap at once are put off in a handful of statements', { timeout: 120_000 }, async (t) => {

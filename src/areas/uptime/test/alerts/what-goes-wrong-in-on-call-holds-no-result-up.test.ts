@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { row, rows, run } from '../../../../kernel/db/index.ts';
 import { tryLockDeliveries } from '../../../oncall/index.ts';
-import { findLostTellings } from '../../tasks.ts';
+import { findLostNotifications } from '../../tasks.ts';
 import { agent, eventually, made, monitor, stateOf, watched } from '../support.ts';
 
 const once = { downCondition: { confirmations: 1, quorum: 1 } };
@@ -107,7 +107,7 @@ test('a monitor that is deleted, and one that is moved, before on-call could hea
   );
 });
 
-test('of a service that is gone nobody is told, and nothing is left to tell', async (t) => {
+test('a deleted service is not notified, and no notification is left', async (t) => {
   const qd = await quarterdeck(t);
   const { id: serviceId } = await made(qd.owner.post('/uptime/services', { name: 'shop' }));
   const { agents, monitor: its } = await watched(qd, ['tokyo'], { serviceId, ...once });
@@ -172,10 +172,10 @@ test('a telling whose job is gone is found and told', async (t) => {
   await agents[0]!.fail(its);
   await qd.app.db.write((tx) => run(tx)`delete from kernel.job where kind = 'uptime.tell-oncall'`);
   await mend();
-  await qd.perform(findLostTellings);
+  await qd.perform(findLostNotifications);
   assert.deepEqual(await jobs(qd), [], 'a moment is not late');
   await qd.clock.advance('61s');
-  await qd.perform(findLostTellings);
+  await qd.perform(findLostNotifications);
   await eventually(async () => (await incidents(qd, 'open')).length === 1);
   await eventually(async () => (await jobs(qd)).length === 0);
 });

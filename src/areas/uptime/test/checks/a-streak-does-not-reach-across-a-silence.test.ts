@@ -4,7 +4,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { allTransitions, failuresOf, made, stateOf, watched } from '../support.ts';
 
-test('after hours in which nobody looked, one failure takes nothing down, and those hours are no outage', async (t) => {
+test('after hours without checks, one failure takes nothing down, and those hours are no outage', async (t) => {
   const qd = await quarterdeck(t);
   const { owner, clock } = qd;
   const { agents, monitor } = await watched(qd, ['tokyo']);

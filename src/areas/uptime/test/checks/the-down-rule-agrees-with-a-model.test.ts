@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { enter, nextMoment, noOpinion, type Opinion, rejudge, type Standing, type Transition } from '../../rules/down.ts';
-import { takeIn, type Watched } from '../../rules/take-in.ts';
+import { applyResults, type WatchedMonitor } from '../../rules/apply-results.ts';
+import {
+  applyTransition,
+  type MonitorStatus,
+  nextTimestamp,
+  noVantageState,
+  rejudge,
+  type Transition,
+  type VantageState,
+} from '../../rules/down.ts';
 import { Model } from './down-model.ts';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
@@ -52,13 +60,13 @@ const story = fc.integer({ min: 1, max: 5 }).chain((vantages) =>
 
 /** The rule as the engine uses it: one thing after the other, everything between two steps kept as rows are. */
 class Subject {
-  monitor: Watched;
-  standing: Standing;
-  opinions = new Map<string, Opinion>();
+  monitor: WatchedMonitor;
+  standing: MonitorStatus;
+  opinions = new Map<string, VantageState>();
   transitions: Transition[] = [];
   failures: { vantage: string; attempt: number }[] = [];
 
-  constructor(monitor: Watched, now: number) {
+  constructor(monitor: WatchedMonitor, now: number) {
     this.monitor = monitor;
     this.standing = { state: 'pending', since: now, beganAt: now, failingSince: undefined };
   }
@@ -68,19 +76,19 @@ class Subject {
     results: { outcome: 'pass' | 'fail' | 'error' | 'missed'; at: number; epoch: number; degraded: boolean }[],
     now: number,
   ) {
-    const taken = takeIn(this.monitor, this.standing, this.opinions, vantage, results, now);
-    this.standing = taken.standing;
-    this.opinions.set(vantage, taken.opinion);
+    const taken = applyResults(this.monitor, this.standing, this.opinions, vantage, results, now);
+    this.standing = taken.status;
+    this.opinions.set(vantage, taken.vantageState);
     this.transitions.push(...taken.transitions);
     this.failures.push(...taken.failures.map(({ attempt }) => ({ vantage, attempt })));
   }
 
   pending(now: number) {
-    const at = nextMoment(this.standing.since, now);
+    const at = nextTimestamp(this.standing.since, now);
     if (this.standing.state !== 'pending') {
       const t: Transition = { at, from: this.standing.state, to: 'pending', failingVantages: [], since: at };
       this.transitions.push(t);
-      this.standing = enter(this.standing, t);
+      this.standing = applyTransition(this.standing, t);
     }
     this.standing = { ...this.standing, beganAt: now };
   }
@@ -94,7 +102,7 @@ class Subject {
 
   restart() {
     this.standing = structuredClone(this.standing);
-    this.opinions = new Map([...this.opinions].map(([k, o]) => [k, { ...noOpinion, ...structuredClone(o) }]));
+    this.opinions = new Map([...this.opinions].map(([k, o]) => [k, { ...noVantageState, ...structuredClone(o) }]));
   }
 }
 

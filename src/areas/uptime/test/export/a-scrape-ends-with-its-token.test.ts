@@ -4,7 +4,7 @@ import pg from 'pg';
 import { caller } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db/index.ts';
-import { desk, made, monitor } from '../desk.ts';
+import { desk, made, monitor } from '../agent-context.ts';
 import { agent } from '../support.ts';
 
 const path = '/uptime/export/metrics';

@@ -5,9 +5,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { caller } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { run, type Tx } from '../../../../kernel/db/index.ts';
-import { gatherSnapshot, portion, writeSnapshot } from '../../engine/snapshot.ts';
-import { pieceLength } from '../../rules/export-text.ts';
-import { desk, made, monitor } from '../desk.ts';
+import { gatherSnapshot, pageSize, writeSnapshot } from '../../engine/snapshot.ts';
+import { maxPieceLength } from '../../rules/export-text.ts';
+import { desk, made, monitor } from '../agent-context.ts';
 
 const path = '/uptime/export/metrics';
 const many = 1_000;
@@ -48,8 +48,8 @@ test('monitors are read in portions and written in pieces, with a turn of the lo
       }),
     );
   const snapshot = await gatherSnapshot(read, owner.orgId);
-  assert.equal(snapshot.named.length, many + 1);
-  assert.ok(Math.max(...rowsRead) <= portion);
+  assert.equal(snapshot.monitors.length, many + 1);
+  assert.ok(Math.max(...rowsRead) <= pageSize);
 
   let turns = 0;
   let isRead = false;
@@ -62,13 +62,13 @@ test('monitors are read in portions and written in pieces, with a turn of the lo
   for await (const piece of writeSnapshot(snapshot)) {
     assert.ok(turns > before, 'somebody else had a turn since the last piece');
     before = turns;
-    assert.ok(piece.length <= pieceLength + 1_000);
+    assert.ok(piece.length <= maxPieceLength + 1_000);
     bytes += Buffer.byteLength(piece);
     pieces++;
   }
   isRead = true;
   await turning;
-  assert.ok(pieces > bytes / (pieceLength + 1_000));
+  assert.ok(pieces > bytes / (maxPieceLength + 1_000));
   assert.ok(bytes / many < 5_700, `${Math.round(bytes / many)} bytes a monitor`);
 });
 

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { caller } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { makeScrapes, openScrape } from '../../engine/scrapes.ts';
-import { desk, made } from '../desk.ts';
+import { desk, made } from '../agent-context.ts';
 
 const path = '/uptime/export/metrics';
 
@@ -43,7 +43,7 @@ for (const [name, accept, encoding] of [
     }
   });
 
-test('a scrape that nobody reads is ended after a minute, and the process goes on', async (t: TestContext) => {
+test('a scrape without a reader is ended after a minute, and the process goes on', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const scrapes = makeScrapes();
   const stream = await openScrape(scrapes, 'org', async () =>

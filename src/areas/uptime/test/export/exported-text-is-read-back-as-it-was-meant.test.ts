@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '../../../../../test/harness/any-text.ts';
-import { addMonitor, type Exported, families, isStale, type Seen, type Snapshot } from '../../rules/export-families.ts';
+import { addMonitor, type Exported, families, isStale, type Snapshot, type VantageSample } from '../../rules/export-families.ts';
 import { asOpenMetrics, bound, type Family, formatFor, labelText, takesGzip, writePieces } from '../../rules/export-text.ts';
 import { emptyHistogram, latencyBounds } from '../../rules/latency.ts';
 
@@ -91,7 +91,7 @@ test('the scraper gets the format that it likes best', () => {
   assert.deepEqual(['gzip', 'gzip;q=0.5, br', 'GZIP', 'br', 'gzip;q=0', undefined].map(takesGzip), [true, true, true, false, false, false]);
 });
 
-const seen = (more: Partial<Seen> = {}): Seen => ({
+const seen = (more: Partial<VantageSample> = {}): VantageSample => ({
   vantage: 'local',
   latest: { outcome: 'pass', latencyMs: 150 },
   age: 10,
@@ -118,13 +118,13 @@ const exported = (more: Partial<Exported> = {}): Exported => ({
   ...more,
 });
 const valuesOf = (monitor: Exported, name: string) => {
-  const snapshot: Snapshot = { named: [], subjects: [], vantages: [] };
+  const snapshot: Snapshot = { monitors: [], series: [], vantages: [] };
   addMonitor(snapshot, monitor);
   return read(text(families(snapshot))).samples.filter((s) => s.name === name);
 };
 
 test('a check is told as blackbox_exporter would', () => {
-  const latest: Seen['latest'] = {
+  const latest: VantageSample['latest'] = {
     ...seen().latest,
     phases: { resolve: 1, connect: 2, tls: 3, firstByte: 4, transfer: 5 },
     status: 200,

@@ -5,7 +5,7 @@ import { families } from '../../rules/export-families.ts';
 
 const file = (name: string) => readFileSync(new URL(`../../../../../deploy/uptime/${name}`, import.meta.url), 'utf8');
 
-const exported = new Map(families({ named: [], subjects: [], vantages: [] }).map((f) => [f.name, f.type]));
+const exported = new Map(families({ monitors: [], series: [], vantages: [] }).map((f) => [f.name, f.type]));
 
 /** Series of ours that an expression asks for. */
 const asked = (expression: string) => [...expression.matchAll(/\b(?:probe|uptime)_[a-z0-9_]+|\buptime:[a-z0-9_:]+/g)].map((m) => m[0]);

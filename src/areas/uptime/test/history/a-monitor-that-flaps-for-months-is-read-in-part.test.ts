@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { observedOf } from '../../index.ts';
-import { mostChanges, mostOfEach } from '../../store/availability.ts';
-import { desk, made, monitor } from '../desk.ts';
+import { maxChanges, maxChangesPerService } from '../../store/availability.ts';
+import { desk, made, monitor } from '../agent-context.ts';
 
 test('so many changes are read and no more, what was before counts as unwatched, and the answer says from when on it counts', async (t) => {
   const { owner, app } = await desk(t);
@@ -40,12 +40,12 @@ test('so many changes are read and no more, what was before counts as unwatched,
       90,
     ),
   );
-  assert.ok(mostRows <= mostOfEach(2) + 2, `${mostRows} rows`);
-  assert.deepEqual([mostOfEach(1), mostOfEach(100)], [mostChanges, 200]);
+  assert.ok(mostRows <= maxChangesPerService(2) + 2, `${mostRows} rows`);
+  assert.deepEqual([maxChangesPerService(1), maxChangesPerService(100)], [maxChanges, 200]);
 
   const { countedFrom, days, months } = await made(owner.get(`/uptime/services/${shop.id}/availability`));
   const told = (Date.now() - Date.parse(countedFrom)) / 86_400_000;
-  assert.ok(Math.abs(told - mostChanges / 144) < 2, `counted from ${countedFrom}`);
+  assert.ok(Math.abs(told - maxChanges / 144) < 2, `counted from ${countedFrom}`);
   // Of the first day and of today there may be a few minutes only.
   const today = new Date().toISOString().slice(0, 10);
   const whole = days.filter(({ date }: { date: string }) => date > countedFrom.slice(0, 10) && date < today);

@@ -6,7 +6,7 @@ import { run } from '../../../../kernel/db/index.ts';
 import { Sql } from '../../../../kernel/sql.ts';
 import { spanOf, type Window } from '../../rules/windows.ts';
 import { sqlMetrics } from '../../store/metrics-store.ts';
-import { desk } from '../desk.ts';
+import { desk } from '../agent-context.ts';
 
 /** The store as it is, on a database that only says how it would find the rows. */
 async function planOf(app: App, window: Window): Promise<string> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { observedOf } from '../../index.ts';
-import { desk, made, monitor } from '../desk.ts';
+import { desk, made, monitor } from '../agent-context.ts';
 import { agent } from '../support.ts';
 
 test('an outage shows in the state, the failures, the transitions, the metrics, the availability and the service catalog', async (t) => {

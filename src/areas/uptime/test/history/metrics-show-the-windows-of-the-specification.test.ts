@@ -7,7 +7,7 @@ import { now } from '../../../../kernel/time.ts';
 import { uptime } from '../../index.ts';
 import { metricsOf, percent, spanOf } from '../../rules/windows.ts';
 import { insertResults, type StoredResult } from '../../store/results.ts';
-import { desk, made, monitor, roadTo } from '../desk.ts';
+import { desk, made, monitor, roadTo } from '../agent-context.ts';
 
 type Seen = { ago: number; outcome?: number; latency?: number; excluded?: boolean };
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { row, run } from '../../../../kernel/db/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { MonitorRow, monitorColumns } from '../../store/monitor-row.ts';
-import { desk, httpMonitor, made, monitor, tcpMonitor } from '../desk.ts';
+import { desk, httpMonitor, made, monitor, tcpMonitor } from '../agent-context.ts';
 
 test('a monitor is made with its defaults written out, found, listed and deleted', async (t) => {
   const { owner, clock, app } = await desk(t);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { desk, made } from '../desk.ts';
+import { desk, made } from '../agent-context.ts';
 
 test('the catalog offers the intervals of this server and the vantages that may report', async (t) => {
   const { owner, app } = await desk(t, { env: { QUARTERDECK_UPTIME_INTERVALS: '60,5,90,3600,86400' } });

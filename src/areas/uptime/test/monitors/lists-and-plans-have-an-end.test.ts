@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { desk, made } from '../desk.ts';
+import { desk, made } from '../agent-context.ts';
 
 test('services are listed piece by piece; export tokens and planned windows are a hundred at most', async (t) => {
   const { owner, app } = await desk(t);

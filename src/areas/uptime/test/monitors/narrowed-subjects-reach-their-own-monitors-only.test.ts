@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { desk, httpMonitor, made, monitor } from '../desk.ts';
+import { desk, httpMonitor, made, monitor } from '../agent-context.ts';
 
 const ids = (list: { id: string }[]) => list.map((m) => m.id).sort();
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { desk, httpMonitor, made, monitor } from '../desk.ts';
+import { desk, httpMonitor, made, monitor } from '../agent-context.ts';
 
 test('of many who take the last places at once, as many get one as there are', async (t) => {
   const { owner, organization } = await desk(t, { env: { QUARTERDECK_UPTIME_MONITOR_QUOTA: '3' } });

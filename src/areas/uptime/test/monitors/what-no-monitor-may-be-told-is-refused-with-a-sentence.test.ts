@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Answer } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { shared } from '../../../oncall/test/support.ts';
-import { desk, httpMonitor, monitor, tcpMonitor } from '../desk.ts';
+import { desk, httpMonitor, monitor, tcpMonitor } from '../agent-context.ts';
 
 const oneDesk = shared(desk);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { desk, httpMonitor, made, tcpMonitor } from '../desk.ts';
+import { desk, httpMonitor, made, tcpMonitor } from '../agent-context.ts';
 import { everythingStored, wordsIn } from '../secrets-support.ts';
 import { agent } from '../support.ts';
 

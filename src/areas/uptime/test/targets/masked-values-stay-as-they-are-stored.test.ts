@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shared } from '../../../oncall/test/support.ts';
-import { desk, httpMonitor, made, monitor, tcpMonitor } from '../desk.ts';
+import { desk, httpMonitor, made, monitor, tcpMonitor } from '../agent-context.ts';
 import { agent } from '../support.ts';
 
 /** With one agent: several would share what is to be checked. */

@@ -15,7 +15,7 @@ import { Assignment } from '../../../../protocols/agent.ts';
 import { migrationsOf } from '../../../../serve.ts';
 import { areas } from '../../../index.ts';
 import { sealTargets } from '../../tasks.ts';
-import { desk, httpMonitor, made, tcpMonitor } from '../desk.ts';
+import { desk, httpMonitor, made, tcpMonitor } from '../agent-context.ts';
 import { everythingStored, wordsIn } from '../secrets-support.ts';
 import { agent, eventually } from '../support.ts';
 

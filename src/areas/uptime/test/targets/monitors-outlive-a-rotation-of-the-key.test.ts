@@ -7,7 +7,7 @@ import { followKey } from '../../../../admin/test/follow-key.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { keyIdOf, readKeys } from '../../../../kernel/secrets.ts';
 import { areas } from '../../../index.ts';
-import { desk, monitor } from '../desk.ts';
+import { desk, monitor } from '../agent-context.ts';
 import { agent } from '../support.ts';
 
 const SealedRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });

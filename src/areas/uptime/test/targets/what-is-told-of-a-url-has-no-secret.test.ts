@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { httpTarget, tcpTarget } from '../../../../programs/prober/test/support.ts';
 import { sendsHidden, shownUrl, withoutQueries } from '../../../../protocols/agent.ts';
-import { addressOf } from '../../rules/hidden.ts';
+import { addressOf } from '../../rules/masked-target.ts';
 
 test('of a URL, scheme, host, port and path are told', () => {
   const table: [string, string][] = [

@@ -5,16 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../../../kernel/log.ts';
 import { environmentOf, type ProberSettings, proberProgram } from '../../../../../protocols/prober-settings.ts';
 
-/** The prober's process, as long as it is wanted: one that dies is started again, later each time. */
+/** The prober's child process: restarted with growing backoff when it dies. */
 export interface Prober {
   readonly pid: number | undefined;
   stop(): Promise<void>;
 }
 
-const backoff = { firstMs: 500, mostMs: 30_000, healthyMs: 60_000 };
+const backoff = { firstMs: 500, maxMs: 30_000, healthyMs: 60_000 };
 const graceMs = 5_000;
 
-/** Only this much of our own environment: neither the database nor any secret is the prober's business. */
+/** Only these variables are passed on: the prober needs neither the database nor any secret. */
 const passedOn = ['NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ'];
 const ownEnvironment = () =>
   Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
@@ -26,7 +26,7 @@ export function startProber(settings: ProberSettings, log: Logger): Prober {
   const runOnce = async () => {
     const started = spawn(process.execPath, [proberProgram], {
       env: { ...ownEnvironment(), ...environmentOf(settings) },
-      stdio: ['pipe', 'ignore', 'pipe'], // a pipe as stdin: should we be killed, its end tells the prober
+      stdio: ['pipe', 'ignore', 'pipe'], // a pipe as stdin: it closes when this server is killed, and the prober ends
     });
     child = started;
     createInterface({ input: started.stderr! }).on('line', (line) => passLine(log, line));
@@ -37,7 +37,7 @@ export function startProber(settings: ProberSettings, log: Logger): Prober {
   };
 
   const loop = async () => {
-    for (let pause = backoff.firstMs; !stopping.signal.aborted; pause = Math.min(pause * 2, backoff.mostMs)) {
+    for (let pause = backoff.firstMs; !stopping.signal.aborted; pause = Math.min(pause * 2, backoff.maxMs)) {
       const began = performance.now();
       await runOnce();
       if (performance.now() - began > backoff.healthyMs) pause = backoff.firstMs;
@@ -62,7 +62,7 @@ export function startProber(settings: ProberSettings, log: Logger): Prober {
 
 const levels: Record<number, 'debug' | 'info' | 'warn' | 'error'> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'error' };
 
-/** Its log lines become ours; whatever else it says is a complaint of the runtime. */
+/** Its log lines join this server's log; other output comes from the runtime. */
 function passLine(log: Logger, line: string) {
   try {
     const { level, msg, time, pid, hostname, ...fields } = JSON.parse(line);

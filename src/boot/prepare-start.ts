@@ -1,0 +1,35 @@
+import type { Certificate } from '../kernel/certificate.ts';
+import type { Config } from '../kernel/config.ts';
+import { refuseForeignFiles } from '../kernel/data/directory.ts';
+import { exitCodes, Stop } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/log.ts';
+import { type Database, openDatabase } from './database.ts';
+import { readTls } from './edge.ts';
+
+// The part of a start that most refusals come from. It imports little, so that a refusal does not wait for two thousand files to load.
+
+/** A start that nothing speaks against so far. */
+export interface PreparedStart {
+  database: Database;
+  tls: Certificate | undefined;
+}
+
+/** Refuses what can be refused with nothing started, then opens the database, or takes the one that is given. */
+export async function prepareStart(config: Config, log: Logger, given?: Database): Promise<PreparedStart> {
+  await refuseForeignFiles(config.data);
+  requireAddress(config, log);
+  const tls = readTls(config);
+  return { tls, database: given ?? (await openDatabase(config, log)) };
+}
+
+/** Links in pages and mails, and the provider's callbacks, lead to the control API: a worker beside it must be told where that is. */
+function requireAddress({ roles, public_url }: Config, log: Logger) {
+  if (public_url) return;
+  if (roles.includes('api') && !roles.includes('registry'))
+    log.warn('logins for the registry name this process, which does not serve it; set QUARTERDECK_PUBLIC_URL to where both are reached');
+  if (roles.includes('api') || !roles.includes('worker')) return;
+  throw new Stop(
+    exitCodes.configuration,
+    'a worker without the role api sends links that lead to another process; set QUARTERDECK_PUBLIC_URL to where the API is reached',
+  );
+}
