@@ -23,9 +23,9 @@ import type { App } from './kernel/app.ts';
 import { openRestoreHold } from './kernel/backup/restore-hold.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
-import { partNotUsable } from './kernel/data/directory.ts';
+import { entryNotUsable } from './kernel/data/directory.ts';
 import { readNodeId } from './kernel/data/node.ts';
-import { connectionName, newServerName, noteServer } from './kernel/data/servers.ts';
+import { connectionName, newServerName, registerServer } from './kernel/data/servers.ts';
 import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
@@ -87,7 +87,7 @@ export async function serve(options: ServeOptions): Promise<Running> {
     return await start(options, stops, stop);
   } catch (error) {
     await stop();
-    throw partNotUsable(options.config.data, error);
+    throw entryNotUsable(options.config.data, error);
   }
 }
 
@@ -183,9 +183,9 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   const name = newServerName(await readNodeId(config));
   const listener = await listen({ connection: database.direct, name: connectionName(name) });
   stops.push(() => listener.close());
-  const noted = await noteServer(db, name, ring, log);
+  const noted = await registerServer(db, name, ring, log);
   stops.push(() => noted.stop());
-  const secrets = makeSecrets(config.data, ring, noted.noteKeys);
+  const secrets = makeSecrets(config.data, ring, noted.registerKeys);
   stops.push(async () => secrets.close());
   const waker = makeWaker({ db, connection: database.connection, listener });
   stops.push(() => waker.close());

@@ -13,7 +13,12 @@ import { prepareCluster } from '../../src/areas/clusters/clients/tenant/prepare.
 import { makeInnerKeys } from '../../src/areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../src/areas/clusters/engine/issue.ts';
 import { filesOf } from '../../src/areas/clusters/rules/process/files.ts';
-import { type Run, type WantedProgram, wantApiservers, wantControllerManager } from '../../src/areas/clusters/rules/process/programs.ts';
+import {
+  type RunSpec,
+  type WantedProgram,
+  wantApiservers,
+  wantControllerManager,
+} from '../../src/areas/clusters/rules/process/programs.ts';
 import { freePort } from '../../test/harness/free-port.ts';
 import { ask, type Way } from './cluster-client.ts';
 
@@ -49,7 +54,7 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
   const files = filesOf({ ca, accountKey: newKey(), inner, egressSocket: '/nowhere' });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'keys', name), text, { mode: 0o600 });
   const server = `https://127.0.0.1:${port}`;
-  const run: Run = {
+  const run: RunSpec = {
     ...{ tier: 'small', replicas: 1, endpoint: server, binaries, keysDir: join(folder, 'keys') },
     kineSocket: '',
     database: '',

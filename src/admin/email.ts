@@ -1,4 +1,4 @@
-import { freeSender, heldAway, posture, queueFigures, showSenders } from '../areas/email/index.ts';
+import { countQueue, freeSender, mailOnAbsentDisks, posture, showSenders } from '../areas/email/index.ts';
 import { operator } from '../identity/audit.ts';
 import { findOrganization } from './organization.ts';
 import { type OutputOptions, printRows } from './output.ts';
@@ -34,7 +34,7 @@ export async function resume({ db }: Session, o: Where) {
 }
 
 export async function showQueue({ db }: Session, o: OutputOptions) {
-  const [found, away] = await db.read((tx) => Promise.all([queueFigures(tx), heldAway(tx)]));
+  const [found, away] = await db.read((tx) => Promise.all([countQueue(tx), mailOnAbsentDisks(tx)]));
   const onAbsentDisks = away.map((a) => ({
     organization: a.org_id,
     state: 'on an absent disk',

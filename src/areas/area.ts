@@ -23,7 +23,7 @@ export interface Sealed {
 }
 
 /** Schemas that other programs keep in our database for an area: a backup holds their tables beside the area's own. */
-export interface Guests {
+export interface ForeignSchemas {
   /** A regular expression of PostgreSQL and of JavaScript that their names match, and no schema of ours. */
   pattern: string;
   /** Statements that make an empty one, as its program would. */
@@ -80,7 +80,7 @@ export interface Area<Own = never> {
   /** Keys of everything in the storage that the rows of this snapshot name: what a backup must hold. In portions, a query each. */
   stored?: (tx: Tx) => AsyncIterable<string>;
   sealed?: readonly Sealed[];
-  guests?: Guests;
+  foreignSchemas?: ForeignSchemas;
   open?: (host: Host) => Opened<Own> | Promise<Opened<Own>>;
 }
 

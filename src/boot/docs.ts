@@ -4,7 +4,7 @@ import type { Op } from '../../contract/common.ts';
 import { openapi } from '../../contract/openapi.ts';
 import { guarded } from '../kernel/faults/guarded.ts';
 import { pacedBytes } from '../kernel/http/paced-bytes.ts';
-import { inOurWords, refuseTarget } from '../kernel/http/server.ts';
+import { installErrorHandlers, refuseTarget } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 
 const policy =
@@ -62,7 +62,7 @@ async function reference(log: Logger): Promise<FastifyInstance> {
       (error, request, reply) => refuseTarget(error, request, reply as FastifyReply),
     ),
   });
-  inOurWords(pages, log);
+  installErrorHandlers(pages, log);
   const share = shareBytes();
   pages.addHook('onSend', (_request, reply, payload, done) => done(null, share(payload, reply)));
   await pages.register(scalar, {

@@ -1,6 +1,6 @@
 import type { Server } from 'node:https';
 import { isIP } from 'node:net';
-import { type Certificate, followConfigured, readConfigured } from '../kernel/certificate.ts';
+import { type Certificate, readConfigured, watchConfigured } from '../kernel/certificate.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -24,4 +24,4 @@ export function readTls(config: Config): Certificate | undefined {
 
 /** A renewed certificate is taken up without a restart. */
 export const followTls = (config: Config, server: Server, log: Logger) =>
-  followConfigured(config, log, (certificate) => server.setSecureContext({ ...certificate, minVersion: 'TLSv1.2' }));
+  watchConfigured(config, log, (certificate) => server.setSecureContext({ ...certificate, minVersion: 'TLSv1.2' }));

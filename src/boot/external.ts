@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Config } from '../kernel/config.ts';
-import { type Connection, eachHost, hostOf } from '../kernel/db/index.ts';
+import { type Connection, displayHost, eachHost } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
 import { followWritable } from './follow-writable.ts';
@@ -60,7 +60,7 @@ async function openUrl(url: string, setting: string, log: Logger): Promise<{ con
   const refusals: { host: string; why: string }[] = [];
   for (const each of urls) {
     const why = await examine(each, setting);
-    if (why !== undefined) refusals.push({ host: hostOf(each), why });
+    if (why !== undefined) refusals.push({ host: displayHost(each), why });
     else if (await isPooled({ connectionString: each })) stop(pooled(setting));
     else return urls.length === 1 ? { connection: { connectionString: each }, stop: async () => {} } : followWritable(urls, each, log);
   }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type Connection, hostOf } from '../kernel/db/index.ts';
+import { type Connection, displayHost } from '../kernel/db/index.ts';
 import type { Logger } from '../kernel/log.ts';
 
 /** How often the server that we write to is asked whether it still takes writes, and how long an answer may take. */
@@ -53,7 +53,7 @@ async function poll(following: FollowState): Promise<void> {
   following.client = clients[n];
   const found = following.urls[n]!;
   if (found === following.current) return;
-  following.log.warn({ from: hostOf(following.current), to: hostOf(found) }, 'another server of the database takes writes now');
+  following.log.warn({ from: displayHost(following.current), to: displayHost(found) }, 'another server of the database takes writes now');
   following.current = found;
 }
 

@@ -83,7 +83,7 @@ function measureShares(registry: Registry, { db, requests, bodies, refusals }: A
     registers: [registry],
     collect() {
       this.reset();
-      for (const { org, inside, waiting } of largest(db.turns.figures(), (f) => f.inside + f.waiting)) {
+      for (const { org, inside, waiting } of largest(db.connectionSlots.figures(), (f) => f.inside + f.waiting)) {
         this.set({ organization: org, state: 'busy' }, inside);
         this.set({ organization: org, state: 'waiting' }, waiting);
       }

@@ -6,9 +6,9 @@ import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import type { PreparedStart } from '../boot/prepare-start.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
-import { partNotUsable } from '../kernel/data/directory.ts';
+import { entryNotUsable } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
-import { tellFault } from '../kernel/faults/faults.ts';
+import { reportFault } from '../kernel/faults/faults.ts';
 import type { Logger } from '../kernel/log.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
@@ -57,7 +57,7 @@ async function runServer(config: Config) {
   const { url, roles: running, app } = await starting;
   parent?.write('ready');
   // A server that was killed could not write it down itself.
-  if (endedBy) tellFault({ kind: 'uncaught', name: 'signal', error: new Error(`the server was ended by ${endedBy}`) });
+  if (endedBy) reportFault({ kind: 'uncaught', name: 'signal', error: new Error(`the server was ended by ${endedBy}`) });
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
@@ -89,7 +89,7 @@ function endWithParent(): Socket | undefined {
 /** The state of the process is unknown after such an exception: it ends at once, and its parent starts another. PostgreSQL goes on and is adopted. */
 function endWithFaults() {
   process.on('uncaughtException', (error, origin) => {
-    tellFault({ kind: 'uncaught', name: origin, error });
+    reportFault({ kind: 'uncaught', name: origin, error });
     // The log is written later than we live.
     writeSync(2, `quarterdeck: an exception that nothing caught ends this server: ${inspect(error)}\n`);
     process.exit(exitCodes.fault);
@@ -99,7 +99,7 @@ function endWithFaults() {
 /** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */
 async function finishStart(config: Config, log: Logger, beginning: Promise<PreparedStart>): Promise<Running> {
   const prepared = await beginning.catch((error) => {
-    throw partNotUsable(config.data, error);
+    throw entryNotUsable(config.data, error);
   });
   const [{ serve }, { areas }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts')]);
   return serve({ config, log, areas, prepared });

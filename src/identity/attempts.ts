@@ -22,7 +22,7 @@ export interface Attempts {
    * secret with undefined, or with a refusal such as 401. `secret` identifies it among all others: a secret that was correct before is no
    * guess, and is looked up whatever its neighbours do.
    */
-  look<T extends {}>(request: IncomingMessage, secret: string | undefined, lookup: () => Promise<T | undefined>): Promise<T | undefined>;
+  lookUp<T extends {}>(request: IncomingMessage, secret: string | undefined, lookup: () => Promise<T | undefined>): Promise<T | undefined>;
   /** Counts a secret that is wrong by its form. Throws once there were too many. */
   failed(request: IncomingMessage): void;
   /** Counts another kind of failed request. */
@@ -58,7 +58,7 @@ export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = to
   };
 
   return {
-    look: async (request, secret, lookup) => {
+    lookUp: async (request, secret, lookup) => {
       const address = peers.of(request);
       const known = secret !== undefined && right.has(secret);
       const found = known ? await lookup() : await guess(address, lookup);

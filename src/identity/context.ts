@@ -1,7 +1,7 @@
 import type { Op, OpSpec } from '../../contract/common.ts';
 import type { Permission } from '../../contract/permissions.ts';
 import type { App } from '../kernel/app.ts';
-import { readOnly, type Tx, withoutReachingOut } from '../kernel/db/index.ts';
+import { assertNoOutbound, readOnly, type Tx } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, withIdempotency } from './idempotency.ts';
@@ -110,7 +110,7 @@ const makeWrite =
   (call: Call, acting: Acting): Ctx['write'] =>
   async (work, { revokes = [] } = {}) => {
     const { app, spec, idempotent } = call;
-    const act = (tx: Tx) => withoutReachingOut(tx, () => (idempotent ? withIdempotency(tx, idempotent, spec, () => work(tx)) : work(tx)));
+    const act = (tx: Tx) => assertNoOutbound(tx, () => (idempotent ? withIdempotency(tx, idempotent, spec, () => work(tx)) : work(tx)));
     const { principal } = acting;
     if (!principal) return app.db.write(act);
     if (!revokes.length && principal.isLikelyUnchanged()) {

@@ -67,16 +67,21 @@ export interface Loaded {
 export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
 
 /** Called before a lookup in the database: runs or refuses it. `secret`, the key's kind and hash, identifies the key. */
-export type Ask = (secret: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
+export type LookupGate = (secret: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
 
 export interface Principals {
   /**
    * Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for a key that is not cached. `presented`: the
    * same key, if it was recognized before.
    */
-  find(key: string, accept: ReadonlySet<Kind>, ask?: Ask, presented?: Presented): Principal | undefined | Promise<Principal | undefined>;
+  find(
+    key: string,
+    accept: ReadonlySet<Kind>,
+    ask?: LookupGate,
+    presented?: Presented,
+  ): Principal | undefined | Promise<Principal | undefined>;
   /** For a credential that was presented before and is now known by its hash alone, such as inside a signed bearer token. */
-  findByHash(kind: Kind, hash: Buffer, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
+  findByHash(kind: Kind, hash: Buffer, ask?: LookupGate): Principal | undefined | Promise<Principal | undefined>;
 }
 
 interface CachedPrincipal {
@@ -94,11 +99,11 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
   const cache = caches.make<CachedPrincipal>();
   cache.onDrop(({ abort }) => abort.abort());
 
-  const look = (presented: Presented, ask: Ask | undefined) => {
+  const look = (presented: Presented, ask: LookupGate | undefined) => {
     const known = cache.peek(presented.cacheKey);
     return known ? principalIfSameKey(presented, known) : loadOnce(presented, ask);
   };
-  const loadOnce = (presented: Presented, ask: Ask | undefined) => {
+  const loadOnce = (presented: Presented, ask: LookupGate | undefined) => {
     const { kind, hash, cacheKey } = presented;
     const load = loaders[kind];
     if (!load) return undefined;

@@ -40,7 +40,7 @@ export const allTopics = '*';
 const uncachedDropMs = 1_000;
 
 /** For processes without caches, such as the operator's command line: every server drops the topic once this commits. */
-export const dropElsewhere = async (tx: Tx, topic: string): Promise<void> => void (await run(tx)`select pg_notify(${channel}, ${topic})`);
+export const notifyDrop = async (tx: Tx, topic: string): Promise<void> => void (await run(tx)`select pg_notify(${channel}, ${topic})`);
 
 export function makeCaches(listener: Listener, log?: Pick<Logger, 'error'>): Caches {
   const shared: SharedState = { listener, log, drops: 0 };
@@ -60,7 +60,7 @@ export function makeCaches(listener: Listener, log?: Pick<Logger, 'error'>): Cac
       return cache;
     },
     drop: async (tx, topic) => {
-      await dropElsewhere(tx, topic);
+      await notifyDrop(tx, topic);
       tx.afterCommit(() => forget(topic));
     },
     dropAll: () => forget(allTopics),

@@ -34,7 +34,7 @@ export function readConfigured({ tls_cert: cert, tls_key: key }: Config): Certif
 /**
  * A renewed certificate is loaded without a restart. A broken one is logged and the old one stays. The returned function stops the watch.
  */
-export function followConfigured(config: Config, log: Logger, apply: (certificate: Certificate) => void): () => void {
+export function watchConfigured(config: Config, log: Logger, apply: (certificate: Certificate) => void): () => void {
   if (!config.tls_cert) return () => {};
   const files = [config.tls_cert, config.tls_key];
   const follow = (file: string) => () => {
@@ -58,7 +58,7 @@ const renewBeforeDays = 30;
 const dayMs = 86_400_000;
 
 /** The self-signed certificate in this directory. Created when it is missing, names another host, or is about to expire. */
-export async function keepCertificate(directory: string, host: string): Promise<Certificate> {
+export async function loadOrCreateCertificate(directory: string, host: string): Promise<Certificate> {
   const file = join(directory, 'smtp-certificate.pem');
   const kept = await readCertificate(file);
   if (kept && isGoodFor(kept, host)) return kept;

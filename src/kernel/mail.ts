@@ -51,12 +51,12 @@ export interface Message {
 
 /** The message was not sent, and why. */
 export class NotDelivered extends Error {
-  readonly lasting: RetryAdvice;
+  readonly retryAdvice: RetryAdvice;
 
   constructor(sentence: string, lasting: RetryAdvice, options?: { cause?: unknown }) {
     super(sentence, options);
     this.name = 'NotDelivered';
-    this.lasting = lasting;
+    this.retryAdvice = lasting;
   }
 }
 
@@ -147,7 +147,7 @@ export const sendMail = job(
   { lane: 'mail', payload: MailPayload, maxAttempts: 12 },
   async ({ app, payload, key, org = '' }: { app: App; payload: Omit<Message, 'id' | 'org'>; key: string; org?: string }) => {
     await app.mail.deliver({ ...payload, id: key, org }).catch((error) => {
-      throw error instanceof NotDelivered && error.lasting === 'for good' ? new GiveUp(error.message, { cause: error }) : error;
+      throw error instanceof NotDelivered && error.retryAdvice === 'for good' ? new GiveUp(error.message, { cause: error }) : error;
     });
   },
 );

@@ -28,7 +28,7 @@ export const maxListBytes = 262_144;
  * `is_far`: so have the rows before the one above it. PostgreSQL decompresses the large column only as far as the page goes: past a
  * compressed size of the whole page the rows are beyond anyway.
  */
-export const upToBytes = (column: Sql, list: Sql): Sql => sql`(
+export const withinListBytes = (column: Sql, list: Sql): Sql => sql`(
   select *, coalesce(sum(bytes) over (order by id desc rows between unbounded preceding and 1 preceding), 0) >= ${maxListBytes} as is_beyond,
             coalesce(sum(bytes) over (order by id desc rows between unbounded preceding and 2 preceding), 0) >= ${maxListBytes} as is_far
     from (select *, case when packed < ${maxListBytes} then octet_length(${column}::text) else ${maxListBytes} end as bytes

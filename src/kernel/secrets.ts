@@ -155,7 +155,7 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
       await writeKeys(file, ring);
     }
     await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPosition)})`;
-    await noteSealing(tx, ring.keys[0]!.id);
+    await registerSealingKey(tx, ring.keys[0]!.id);
     return ring;
   }
   const lost =
@@ -198,14 +198,14 @@ async function requireKeysInUse(tx: Tx, file: string, ring: KeyRing, canaryKey: 
       exitCodes.secretKey,
       `${file} seals with the key ${head}, which this installation has dropped: copy it from another server`,
     );
-  await noteSealing(tx, head);
+  await registerSealingKey(tx, head);
 }
 
 /** Before the first value is sealed with it: from then on a server without the key is refused. */
-export const noteSealing = (tx: Tx, keyId: string) =>
+export const registerSealingKey = (tx: Tx, keyId: string) =>
   run(tx)`insert into kernel.sealing_key (id, since_at) values (${keyId}, kernel.now()) on conflict (id) do nothing`;
 
 /** From now on only this key seals. */
-export const dropSealing = (tx: Tx, keptId: string) => run(tx)`delete from kernel.sealing_key where id <> ${keptId}`;
+export const keepOnlySealingKey = (tx: Tx, keptId: string) => run(tx)`delete from kernel.sealing_key where id <> ${keptId}`;
 
 export const resealCanary = (tx: Tx, ring: KeyRing) => run(tx)`update kernel.canary set sealed = ${seal(ring, 'canary', canaryPosition)}`;

@@ -3,7 +3,7 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { findOwnDirectory, lackingOf } from '../../src/areas/clusters/rules/process/cgroup.ts';
+import { findOwnDirectory, missingControllers } from '../../src/areas/clusters/rules/process/cgroup.ts';
 
 const cgroups = import.meta.resolve('../../src/areas/clusters/clients/process/cgroup.ts');
 
@@ -43,7 +43,8 @@ const server = `
 test('the kernel holds a cluster’s programs to its cgroup, and ends the one that takes too much', async (t) => {
   const mountinfo = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   const root = findOwnDirectory('0::/\n', mountinfo);
-  const lacking = root === undefined ? ['v2'] : lackingOf(await readFile(join(root, 'cgroup.subtree_control'), 'utf8').catch(() => ''));
+  const lacking =
+    root === undefined ? ['v2'] : missingControllers(await readFile(join(root, 'cgroup.subtree_control'), 'utf8').catch(() => ''));
   if (lacking.length > 0 || process.getuid?.() !== 0)
     return t.skip(`there is no cgroup ${lacking.join(', ')} that this user may make others in`);
   const given = join(root!, `quarterdeck-test-${process.pid}`);

@@ -1,7 +1,7 @@
 /** Random stories of incidents held against the model of the specification, and random deliveries, QUARTERDECK_FAULT_ROUNDS of each (default 300). */
 import { test } from 'node:test';
+import { tellStories } from '../../src/areas/oncall/test/escalation/tell-stories.ts';
 import { countAlerts } from '../../src/areas/oncall/test/incidents/count-alerts.ts';
-import { tellStories } from '../../src/areas/oncall/test/walks/tell-stories.ts';
 
 const rounds = Number(process.env.QUARTERDECK_FAULT_ROUNDS ?? 300);
 

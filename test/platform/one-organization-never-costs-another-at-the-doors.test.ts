@@ -21,7 +21,7 @@ test('those that wait, side by side', { concurrency: true }, async (t) => {
       assert.equal(status, 503);
       assert.match(body.error, /your organization has more requests under way than its share/);
       assert.equal(headers.get('retry-after'), '2');
-      const numbers = qd.app.db.turns.figures().find(({ org }) => org === qd.owner.orgId);
+      const numbers = qd.app.db.connectionSlots.figures().find(({ org }) => org === qd.owner.orgId);
       assert.deepEqual(numbers, { org: qd.owner.orgId, inside: 8, waiting: 0 });
       done.resolve();
       await Promise.all(hung);

@@ -61,7 +61,7 @@ function inOrder(tables: Table[]): Table[] {
   return ordered;
 }
 
-const patternsOf = (areas: readonly AnyArea[]) => areas.flatMap(({ guests }) => (guests ? [guests.pattern] : []));
+const patternsOf = (areas: readonly AnyArea[]) => areas.flatMap(({ foreignSchemas: guests }) => (guests ? [guests.pattern] : []));
 
 /** Schemas of other programs, which areas vouch for, that are there now. */
 export async function foreignSchemas(client: pg.Client, areas: readonly AnyArea[]): Promise<string[]> {
@@ -98,7 +98,7 @@ export async function findForeignTables(client: pg.Client, areas: readonly AnyAr
   const tables: ForeignTable[] = [];
   const odd: string[] = [];
   for (const { schema, name, kind, columns, keys } of rows) {
-    const { table } = areas.find(({ guests }) => guests && new RegExp(guests.pattern).test(schema))!.guests!;
+    const { table } = areas.find(({ foreignSchemas: guests }) => guests && new RegExp(guests.pattern).test(schema))!.foreignSchemas!;
     const isWhole = Object.keys(table.columns).length === Object.keys(columns).length && keys.join() === table.key;
     const fits = Object.entries(table.columns).every(([column, types]) => types.includes(columns[column] ?? ''));
     if (kind === 'r' && name === table.name && isWhole && fits) tables.push({ schema, name, sequence: table.sequence });

@@ -1,4 +1,4 @@
-import { heldAway, unstoredSegments } from '../../areas/email/index.ts';
+import { mailOnAbsentDisks, unstoredSegments } from '../../areas/email/index.ts';
 import type { Config } from '../../kernel/config.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { type Finding, ok, warn } from './finding.ts';
@@ -44,7 +44,7 @@ export function judgeHeldMail({ hasS3, unstored, away }: HeldMail): Finding[] {
 
 export const checkHeldMail = (db: Db, config: Config): Promise<Finding[]> =>
   db.read(async (tx) => {
-    const byNode = Map.groupBy(await heldAway(tx), ({ node }) => node);
+    const byNode = Map.groupBy(await mailOnAbsentDisks(tx), ({ node }) => node);
     const away = [...byNode.values()].map((orgs) => ({
       ...orgs[0]!,
       recipients: orgs.reduce((sum, { recipients }) => sum + recipients, 0),

@@ -5,14 +5,14 @@ import { nameStorage, openStorage } from '../../boot/storage.ts';
 import type { Config } from '../../kernel/config.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
-import { judgeStorage } from '../../kernel/storage/canary.ts';
+import { checkStorage as checkStorageId } from '../../kernel/storage/canary.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
 /** Whether this is the storage of this database; silent if it is, and while it cannot be asked, which the other check tells. */
 export async function checkStorageMark(config: Config, db: Db): Promise<Finding[]> {
   const storage = await openStorage(config);
   try {
-    const sentence = await judgeStorage(db, storage, nameStorage(config));
+    const sentence = await checkStorageId(db, storage, nameStorage(config));
     return sentence === undefined ? [] : [fail('storage', sentence)];
   } catch {
     return [];

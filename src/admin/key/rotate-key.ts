@@ -3,7 +3,16 @@ import type { Sealed } from '../../areas/area.ts';
 import { audit, operator } from '../../identity/audit.ts';
 import type { Connection, Db } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { dropSealing, type KeyRing, keyFile, keyIdOf, noteSealing, openRing, resealCanary, writeKeys } from '../../kernel/secrets.ts';
+import {
+  type KeyRing,
+  keepOnlySealingKey,
+  keyFile,
+  keyIdOf,
+  openRing,
+  registerSealingKey,
+  resealCanary,
+  writeKeys,
+} from '../../kernel/secrets.ts';
 import { connectFor } from '../backup/connection.ts';
 import { installation } from '../organization.ts';
 import { columnSealedWith } from './find-sealed.ts';
@@ -85,7 +94,7 @@ async function add(r: Rotation) {
 async function promote(r: Rotation) {
   const next = withNewestFirst(await read(r)).keys[0]!.id;
   await requireHolders(r, next, 'promote');
-  await r.db.write((tx) => noteSealing(tx, next));
+  await r.db.write((tx) => registerSealingKey(tx, next));
   const ring = await change(r, withNewestFirst);
   r.say(`${ring.keys[0]!.id} seals from now on`);
 }
@@ -113,7 +122,7 @@ async function drop(r: Rotation, client: pg.Client) {
   const used = await columnSealedWith(client, old);
   if (used) throw stillUsed(used, r.sealed);
   await r.db.write(async (tx) => {
-    await dropSealing(tx, ring.keys[0]!.id);
+    await keepOnlySealingKey(tx, ring.keys[0]!.id);
     await audit(tx, operator(installation), 'installation.key.drop', { id: ring.keys[0]!.id }, { dropped: old });
   });
   await writeKeys(keyFile(r.dataDir), withoutOld(ring));

@@ -69,7 +69,7 @@ async function withoutTriggers(client: pg.Client, schemas: readonly string[], ac
 export async function makeForeignSchemas(client: pg.Client, areas: readonly AnyArea[], manifest: Manifest): Promise<string[]> {
   const made: string[] = [];
   for (const schema of new Set(manifest.tables.map((table) => table.schema))) {
-    const guests = areas.find((area) => area.guests && new RegExp(area.guests.pattern).test(schema))?.guests;
+    const guests = areas.find((area) => area.foreignSchemas && new RegExp(area.foreignSchemas.pattern).test(schema))?.foreignSchemas;
     if (!guests) continue;
     await client.query(guests.make(schema));
     made.push(schema);

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { waitingMail } from '../../areas/email/index.ts';
+import { countQueuedRecipients } from '../../areas/email/index.ts';
 import { audit, operator } from '../../identity/audit.ts';
 import { endHold, findHold } from '../../kernel/backup/restore-hold.ts';
 import type { Tx } from '../../kernel/db/index.ts';
@@ -28,7 +28,7 @@ const words: Record<string, string> = {
 
 /** What would leave, by kind. */
 export async function waitingToLeave(tx: Tx): Promise<Waiting[]> {
-  const [mail, jobs] = await Promise.all([waitingMail(tx), jobAdmin.countWaiting(tx, ['page', 'mail', 'webhook'])]);
+  const [mail, jobs] = await Promise.all([countQueuedRecipients(tx), jobAdmin.countWaiting(tx, ['page', 'mail', 'webhook'])]);
   return [
     ...(mail ? [{ kind: 'recipients of mail', waiting: mail }] : []),
     ...jobs.map(({ kind, waiting }) => ({ kind: words[kind] ?? kind, waiting })),

@@ -7,7 +7,7 @@ import type { Database } from '../../boot/database.ts';
 import { openDb } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type Migration, migrate, migrationLock } from '../../kernel/migrate.ts';
-import { markForRestore, takeMark } from '../../kernel/storage/canary.ts';
+import { adoptStorageId, markForRestore } from '../../kernel/storage/canary.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
 import { connectFor } from '../backup/connection.ts';
@@ -91,7 +91,7 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
 
 async function takeOver(database: Database, storage: Storage): Promise<void> {
   const db = openDb({ connection: database.connection, max: 1 });
-  await takeMark(db, storage).finally(() => db.end());
+  await adoptStorageId(db, storage).finally(() => db.end());
 }
 
 /** The id by which a start knows its storage; undefined in backups of releases that had none. */

@@ -8,7 +8,7 @@ import { fakeSmtp } from '../../../test/fakes/smtp.ts';
 import { caller, quarterdeck } from '../../../test/harness/index.ts';
 import { urlOf } from '../../../test/harness/postgres.ts';
 import { eventually } from '../../../test/harness/process.ts';
-import { makeDestinationBook } from '../../areas/email/engine/receiving/book.ts';
+import { makeDestinationLookup } from '../../areas/email/engine/receiving/destinations.ts';
 import { openReturnPaths } from '../../areas/email/engine/return-path.ts';
 import { letter, mailScene, untilState } from '../../areas/email/test/mail-scene.ts';
 import { endpointAt, listening, ofLoopback } from '../../areas/email/test/webhooks/listening.ts';
@@ -93,7 +93,7 @@ test('after a restore everything that leaves waits until the operator has seen h
     (await app.db.read((tx) => tx.query(sql`select id::text as id from email.recipient where message_id = ${message}`))).rows[0]!
       .id as string;
   assert.ok(Number(await recipientOf(fresh)) > idOf(lostLocal) + 1_000_000);
-  const book = makeDestinationBook(app, await openReturnPaths(app));
+  const book = makeDestinationLookup(app, await openReturnPaths(app));
   assert.equal((await book.find(lostLocal, domain)).kind, 'unknown');
   await app.db.write((tx) => tx.query(sql`select setval(pg_get_serial_sequence('email.recipient', 'id'), ${idOf(lostLocal) - 1})`));
   const twin = await send(caller(again.url, secret) as typeof key, 'dave@far.example');

@@ -58,7 +58,7 @@ export const clusters = defineArea({
     { table: 'clusters.object', column: 'sealed', id: 'sealed_as' },
     { table: 'clusters.object_change', column: 'sealed', id: 'sealed_as' },
   ],
-  guests: kineSchemas,
+  foreignSchemas: kineSchemas,
   tasks,
   open: openClusters,
 });

@@ -1,6 +1,6 @@
 import type { Host, Opened } from '../area.ts';
 import { type Binaries, binariesDir, openBinaries } from './clients/process/binaries.ts';
-import { makeUnread } from './engine/embedded/unread.ts';
+import { makeUnreadLimiter } from './engine/embedded/unread-bytes.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { isServed, type ShardAvailability } from './engine/shard-availability.ts';
 import { makeTenantClusters } from './engine/tenant-clusters.ts';
@@ -17,7 +17,7 @@ export interface OpenClusters extends ShardAvailability {
 
 export function openClusters({ app, principals, roles }: Host): Opened<OpenClusters> {
   const binaries = openBinaries(binariesDir(app.config));
-  const unread = makeUnread(app.log);
+  const unread = makeUnreadLimiter(app.log);
   const tenants = makeTenantClusters(app, binaries, unread);
   const answering: ShardAvailability = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;

@@ -57,11 +57,11 @@ import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
 
 export { findMailHostTrouble, mailHostOf } from './engine/mail-host.ts';
-export * as posture from './engine/sending-pause.ts';
 export { freeSender, showSenders } from './engine/receiving/free-sender.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
-export { queueFigures, waitingMail } from './store/figures.ts';
-export { heldAway } from './store/holders.ts';
+export * as posture from './engine/sending-pause.ts';
+export { mailOnAbsentDisks } from './store/data-directories.ts';
+export { countQueue, countQueuedRecipients } from './store/queue-counts.ts';
 export { unstoredSegments } from './store/segments.ts';
 
 export const email = defineArea({

@@ -2,9 +2,9 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
 import type { Queue } from './engine/queue/index.ts';
 import type { ArrivalReader } from './engine/receiving/index.ts';
+import { mailOnAbsentDisks } from './store/data-directories.ts';
 import { countWaitingDeliveries } from './store/deliveries.ts';
-import { queueFigures } from './store/figures.ts';
-import { heldAway } from './store/holders.ts';
+import { countQueue } from './store/queue-counts.ts';
 import { countWaitingArrivals } from './store/receiving/arrivals.ts';
 
 /** These count before a metrics registry exists; it takes them over later. */
@@ -73,7 +73,7 @@ export function measure(
     labelNames: ['state'],
     registers: [registry],
     async collect() {
-      const found = await db.read(queueFigures).catch(() => undefined);
+      const found = await db.read(countQueue).catch(() => undefined);
       if (!found) return;
       this.reset();
       for (const { state, recipients } of found) this.inc({ state }, recipients);
@@ -84,7 +84,7 @@ export function measure(
     help: 'Recipients whose mail is only in a data directory on which no server has run for a minute; counted once a minute',
     registers: [registry],
     async collect() {
-      const found = await db.read(heldAway).catch(() => undefined);
+      const found = await db.read(mailOnAbsentDisks).catch(() => undefined);
       if (found) this.set(found.reduce((sum, { recipients }) => sum + recipients, 0));
     },
   });

@@ -5,24 +5,24 @@ import { readNodeId } from '../../kernel/data/node.ts';
 import { makeOperatorGuard } from '../../kernel/guard/index.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
-import { type DomainCache, makeDomainCache } from './engine/domains/domain-cache.ts';
 import { type DkimKeys, makeKeyMaker } from './engine/domains/dkim-keys.ts';
-import { type SubmitServices, sendRate } from './engine/submit.ts';
+import { type DomainCache, makeDomainCache } from './engine/domains/domain-cache.ts';
 import { makeIntake } from './engine/intake/index.ts';
 import { mailHostOf } from './engine/mail-host.ts';
 import { openOwnMail } from './engine/own-mail.ts';
 import { noQueue, type Queue, startQueue } from './engine/queue/index.ts';
-import { makeDestinationBook } from './engine/receiving/book.ts';
-import { noArrivalReader, type ArrivalReader, startArrivalReader } from './engine/receiving/index.ts';
+import { makeDestinationLookup } from './engine/receiving/destinations.ts';
+import { type ArrivalReader, noArrivalReader, startArrivalReader } from './engine/receiving/index.ts';
 import { openInboundIntake } from './engine/receiving/intake.ts';
 import { openReturnPaths, type ReturnPaths } from './engine/return-path.ts';
-import { runDirectoryUploads, runSegmentUploads, maxOpenMs, segmentFolder, segmentPrefix } from './engine/segments.ts';
+import { maxOpenMs, runDirectoryUploads, runSegmentUploads, segmentFolder, segmentPrefix } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
+import { type SubmitServices, sendRate } from './engine/submit.ts';
 import { type Deliverer, makeDeliverer } from './engine/webhooks/deliver.ts';
 import { type Counters, makeCounters, measure } from './metrics.ts';
-import { openMxDoor } from './planes/mx/index.ts';
+import { startMxServer } from './planes/mx/index.ts';
 import { resendPlane } from './planes/resend/index.ts';
-import { openSmtpDoor } from './planes/smtp/index.ts';
+import { startSubmissionServer } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
 
 /** State of the email area in one process. */
@@ -80,7 +80,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
 
   const smtp: OpenEmail['smtp'] = { ports: [] };
   const startServers = async () => {
-    const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname });
+    const door = await startSubmissionServer({ app, principals, ...handIn, mailHost: sending.hostname });
     smtp.ports = door.ports;
     const mx = await receiving.startDoor().catch(async (error) => {
       await door.stop();
@@ -179,9 +179,9 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
     own,
     startReadings: beginReadings,
     async startDoor() {
-      const book = makeDestinationBook(app, returnPaths);
+      const book = makeDestinationLookup(app, returnPaths);
       const reception = openInboundIntake({ app, spool: arriving, node, arrivalWorker: () => own.readings ?? noArrivalReader });
-      const door = await openMxDoor({ app, book, mailHost, reception });
+      const door = await startMxServer({ app, book, mailHost, reception });
       own.port = door.port;
       const readings = beginReadings();
       return {

@@ -1,7 +1,7 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
+import { failMailOfAbsentNodes } from './engine/absent-nodes.ts';
 import { checkDueDomains, checksDue } from './engine/domains/check-due.ts';
 import { aggregateQueueCounts } from './engine/queue-counts.ts';
-import { failMailOfAbsentNodes } from './engine/absent-nodes.ts';
 import { removeExpired, sweepOrphans } from './engine/retention.ts';
 
 /** Checks DNS records of due domains. Safe to run twice: a result counts only if the domain is unchanged since it was read. */

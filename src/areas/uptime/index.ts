@@ -28,7 +28,7 @@ import { namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
 
 export * as agentRegistry from './engine/agent-registry.ts';
-export { observedOf, type ServiceAvailability } from './engine/service-availability.ts';
+export { liveAvailabilityOf, type ServiceAvailability } from './engine/service-availability.ts';
 export { type Maintenance, plannedMaintenance } from './store/maintenance.ts';
 
 // Uptime: monitors that probers check, and what follows from their results.

@@ -91,7 +91,7 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Att
     }
     const guesses = guessesAt[spec.credential ?? 'pat'];
     const { key, presented } = readKey(request.raw, header);
-    const found = principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.look(request.raw, secret, lookup), presented);
+    const found = principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.lookUp(request.raw, secret, lookup), presented);
     if (found instanceof Promise) {
       found.then((principal) => admit(spec, request, reply, principal)).then(() => done(), done);
       return;

@@ -8,7 +8,7 @@ import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { makeRefusedAudit } from '../refused-audit.ts';
 import { type Binding, makeAdmission, makeAttemptsByKind, makeReadmission } from './admit.ts';
 import { makeAnswerCache } from './answer-cache.ts';
-import { type Checks, checksOf, handleRequest, makeUrgentRates, sendAnswer } from './ask.ts';
+import { type Checks, checksOf, handleRequest, makeUrgentRates, sendAnswer } from './handle.ts';
 import { LargeBody } from './large-body.ts';
 
 /** Every operation becomes a route: authenticate → rate limit → entitlement → validate → permission → handler → answer. */
@@ -22,7 +22,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
 
   /** A public operation that checks a secret of its own: a wrong one counts as a guess of its address. */
   const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> =>
-    isOpen(spec) ? (await guesses.open.look(request.raw, undefined, act))! : act();
+    isOpen(spec) ? (await guesses.open.lookUp(request.raw, undefined, act))! : act();
 
   /** An unusable body still had to be read: without a login it counts against its address like a wrong secret. */
   const countRefused = (request: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {

@@ -1,4 +1,4 @@
-import { type Caches, dropElsewhere } from '../../kernel/cache.ts';
+import { type Caches, notifyDrop } from '../../kernel/cache.ts';
 import { type Actor, operator } from '../audit.ts';
 import type { Principal } from '../principal.ts';
 
@@ -13,4 +13,4 @@ export interface ActingByToken extends Acting {
 }
 
 /** The operator at the command line, who has no caches and holds every role. */
-export const actingOperator = (org: string): Acting => ({ ...operator(org), app: { caches: { drop: dropElsewhere } } });
+export const actingOperator = (org: string): Acting => ({ ...operator(org), app: { caches: { drop: notifyDrop } } });

@@ -1,4 +1,4 @@
-import { dropElsewhere } from '../../kernel/cache.ts';
+import { notifyDrop } from '../../kernel/cache.ts';
 import type { Tx } from '../../kernel/db/index.ts';
 import { audit, operator } from '../audit.ts';
 import { topics } from '../principal.ts';
@@ -6,7 +6,7 @@ import { dropRights, lockRights } from '../rights-lock.ts';
 import { findMachineToken, lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';
 import { insertToken, type NewToken, renewToken } from '../store/tokens.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
-import { revokeLineage } from './line.ts';
+import { revokeLineage } from './lineage.ts';
 
 const name = 'this machine';
 /** Minted tokens end with it at the latest, so it has the longest lifetime that is allowed. */
@@ -27,7 +27,7 @@ export async function refreshMachineToken(tx: Tx, present: string, file: string)
   const renewed = await renewPresent(tx, owner, present, next);
   const token = renewed ?? (await insertToken(tx, { org, user, name, scope: [], ceilings: [], ...next }));
   await audit(tx, operator(org), renewed ? 'tokens.token.renew' : 'tokens.token.create', token, { name: token.name, file });
-  await dropElsewhere(tx, topics.tokensOf(org, user));
+  await notifyDrop(tx, topics.tokensOf(org, user));
   return key;
 }
 
@@ -42,7 +42,7 @@ async function renewPresent(tx: Tx, owner: MachineOwner, present: string, next: 
   await lockRights(tx, owner.org_id, { revokes: [topics.credential(found.id)] });
   const old = await lockMachineToken(tx, owner, name, hash);
   if (!old) return undefined;
-  await dropRights(tx, { drop: dropElsewhere }, owner.org_id, topics.credential(old.id));
+  await dropRights(tx, { drop: notifyDrop }, owner.org_id, topics.credential(old.id));
   if (old.enabled) return renewToken(tx, owner.org_id, { id: old.id, ...next });
   await revokeLineage(tx, owner.org_id, owner.user_id, old.id);
   return undefined;

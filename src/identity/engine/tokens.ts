@@ -22,7 +22,7 @@ import {
 } from '../store/tokens.ts';
 import { mintKey } from '../token-format.ts';
 import type { Acting, ActingByToken } from './acting.ts';
-import { lockLine, revokeLineage } from './line.ts';
+import { lockLineage, revokeLineage } from './lineage.ts';
 import { checkRoleUses, requireFewIds, type WantedUse } from './scopes.ts';
 
 const defaultLifetimeSeconds = 90 * 86_400;
@@ -44,7 +44,7 @@ export interface WantedToken {
 /** Mints a token from the caller's token: it ends with that one and never exceeds it. `sources` list what a scope can name. */
 export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, sources: readonly ResourceSource[]) {
   const { principal } = by;
-  const line = await lockLine(tx, by.org, principal.id);
+  const line = await lockLineage(tx, by.org, principal.id);
   requireGenerationLeft(line);
   requireWithinLifetime(wanted.expiresIn, line);
   await requireTokenQuota(tx, by.org, by.user.id);

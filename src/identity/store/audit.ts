@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../kernel/db/index.ts';
-import { type Pagination, upToBytes } from '../../kernel/pagination.ts';
+import { type Pagination, withinListBytes } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const AuditRow = Type.Object({
@@ -21,7 +21,7 @@ export type AuditRow = Static<typeof AuditRow>;
 /** The newest first. */
 export const listAuditRows = (tx: Tx, org: string, { limit, after }: Pagination) => rows(tx, AuditRow)`
   select id, at, actor, actor_label, token_id, action, target, request_id, case when is_beyond then '{}' else detail end as detail, is_beyond
-    from ${upToBytes(
+    from ${withinListBytes(
       sql`detail`,
       sql`select * from kernel.audit
            where org_id = ${org} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`,

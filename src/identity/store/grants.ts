@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { type Pagination, upToBytes } from '../../kernel/pagination.ts';
+import { type Pagination, withinListBytes } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const GrantRow = Type.Object({
@@ -22,7 +22,7 @@ export const listGrants = (tx: Tx, org: string, subject: string | null, { limit,
   const whose = subject === null ? sql`` : sql` and user_id = ${subject}`;
   return rows(tx, ListedRow)`
     select id, user_id, role, case when is_beyond then '{}' else resource_ids end as resource_ids, created_at, is_beyond
-      from ${upToBytes(
+      from ${withinListBytes(
         sql`resource_ids`,
         sql`select * from identity.role_grant
              where org_id = ${org}${whose} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`,

@@ -83,12 +83,12 @@ export const updateRoleOf = (tx: Tx, org: string, user: string, role: Organizati
  * Locks a member who is about to be removed: waits for pages to the member in progress, and later ones find no member. Tokens are deleted
  * with the membership. They are locked first, as minting does it, to avoid a deadlock.
  */
-export async function lockLeaving(tx: Tx, org: string, user: string): Promise<void> {
+export async function lockForRemoval(tx: Tx, org: string, user: string): Promise<void> {
   await run(tx)`select from identity.token where org_id = ${org} and user_id = ${user} order by id for update`;
   await run(tx)`select from identity.member where org_id = ${org} and user_id = ${user} for update`;
 }
 
 export async function deleteMember(tx: Tx, org: string, user: string): Promise<void> {
-  await lockLeaving(tx, org, user);
+  await lockForRemoval(tx, org, user);
   await run(tx)`delete from identity.member where org_id = ${org} and user_id = ${user}`;
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { type Pagination, upToBytes } from '../../kernel/pagination.ts';
+import { type Pagination, withinListBytes } from '../../kernel/pagination.ts';
 import { sql } from '../../kernel/sql.ts';
 import type { RoleUse } from '../rules/grants.ts';
 import type { Lineage } from '../rules/lineage.ts';
@@ -31,7 +31,7 @@ const columns = sql`id, name, start, enabled, scope, ceilings, minters, created_
 /** All tokens of a member, or only one token and its descendants. */
 export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Pagination) => rows(tx, ListedRow)`
   select id, name, start, enabled, case when is_beyond then '[]' else scope end as scope, minters, created_at, expires_at, last_request, is_beyond
-    from ${upToBytes(
+    from ${withinListBytes(
       sql`scope`,
       sql`select * from identity.token
            where org_id = ${org} and user_id = ${user} and (${after}::text is null or id < ${after})

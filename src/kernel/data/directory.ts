@@ -47,7 +47,7 @@ export function notUsable(dataDir: string, error: unknown): unknown {
 }
 
 /** The same for an entry of the directory, when the error names it. */
-export function partNotUsable(dataDir: string, error: unknown): unknown {
+export function entryNotUsable(dataDir: string, error: unknown): unknown {
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException;
   const why = reasons[code ?? ''];
   const inside = path === undefined ? '' : relative(dataDir, path);

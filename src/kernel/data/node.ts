@@ -29,7 +29,7 @@ export async function readNodeId({ data }: Pick<Config, 'data'>): Promise<string
 }
 
 /** The same, read once. A failed read is retried at the next call. */
-export function rememberNode(app: App): () => Promise<string> {
+export function memoizeNode(app: App): () => Promise<string> {
   let node: Promise<string> | undefined;
   return () =>
     (node ??= nodeOf(app).catch((error) => {

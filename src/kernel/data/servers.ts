@@ -50,12 +50,12 @@ const deleteLeftovers = (tx: Tx) => run(tx)`
 const retryMs = 1_000;
 
 export interface RegisteredServer {
-  noteKeys(ring: KeyRing): void;
+  registerKeys(ring: KeyRing): void;
   stop(): Promise<void>;
 }
 
 /** Registers the keys of this process, now and at each change. Retries every second while the database is unavailable. */
-export async function noteServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<RegisteredServer> {
+export async function registerServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<RegisteredServer> {
   const idsOf = (ring: KeyRing) => ring.keys.map(({ id }) => id);
   await db.write(async (tx) => {
     await deleteLeftovers(tx);
@@ -70,7 +70,7 @@ export async function noteServer(db: Db, name: ServerName, first: KeyRing, log: 
     });
   };
   return {
-    noteKeys,
+    registerKeys: noteKeys,
     async stop() {
       clearTimeout(retry);
       await db.write((tx) => deleteServer(tx, name));

@@ -47,7 +47,7 @@ function hostsOfQuery(query: URLSearchParams): Host[] {
 }
 
 /** The display name of the server, without the login. */
-export const hostOf = (url: string): string => {
+export const displayHost = (url: string): string => {
   const [, , , authority = '', , query = ''] = shape.exec(url) ?? [];
   return new URLSearchParams(query).get('host') ?? (authority || 'localhost');
 };

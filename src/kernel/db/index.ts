@@ -1,7 +1,7 @@
 export { DatabaseBusy, DatabaseFull, DatabaseSlow, DatabaseUnavailable, isAboutData, isUnavailable, isUniqueViolation } from './errors.ts';
-export { eachHost, hostOf } from './hosts.ts';
+export { displayHost, eachHost } from './hosts.ts';
+export { assertNoOutbound } from './outbound-check.ts';
 export { type Connection, type Db, type DbOptions, openDb } from './pool.ts';
-export { withoutReachingOut } from './reach-out.ts';
 export { readOnly } from './read-only.ts';
 export { row, rows, run } from './rows.ts';
 export { type Slot, type Slots, type Tx, txOn } from './transaction.ts';

@@ -29,7 +29,7 @@ export interface Db {
   /** Milliseconds since a statement failed because the database's disk was full; infinite if none has. */
   sinceFull(): number;
   /** Connections in use and waiting callers, by organization. */
-  turns: FairSemaphore;
+  connectionSlots: FairSemaphore;
   end(): Promise<void>;
 }
 
@@ -140,7 +140,7 @@ export function openDb(options: DbOptions): Db {
     },
     pool,
     sinceFull: () => performance.now() - fullAt,
-    turns,
+    connectionSlots: turns,
     end,
   };
 }

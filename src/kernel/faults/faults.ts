@@ -16,7 +16,7 @@ const counts = new Map<string, { kind: FaultKind; name: string; count: number }>
 /** Names are constants in the sources, so there are few; this bounds a mistake. */
 const maxNames = 200;
 
-export function tellFault(fault: Fault): void {
+export function reportFault(fault: Fault): void {
   const key = `${fault.kind} ${fault.name}`;
   const known = counts.get(key);
   if (known) known.count++;

@@ -1,4 +1,4 @@
-import { type FaultKind, tellFault } from './faults.ts';
+import { type FaultKind, reportFault } from './faults.ts';
 
 /** The connection, request or stream that a handler serves. It alone ends when the handler fails. */
 interface Peer {
@@ -18,11 +18,11 @@ export function guarded<A extends unknown[], R, Otherwise = undefined>(
 ): (...args: A) => R | Otherwise {
   const fail = (error: unknown, args: A) => {
     const kind: FaultKind = 'handler';
-    tellFault({ kind, name, error });
+    reportFault({ kind, name, error });
     try {
       (typeof peer === 'function' ? peer(args) : peer)?.destroy();
     } catch (second) {
-      tellFault({ kind, name: `${name}, while its peer was closed`, error: second });
+      reportFault({ kind, name: `${name}, while its peer was closed`, error: second });
     }
   };
   return (...args) => {

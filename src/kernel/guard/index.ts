@@ -99,7 +99,7 @@ export type { Connection, DialOptions, Phases } from './dial.ts';
 export { type FailureKind, GuardFailure, GuardRefusal, type Phase, type RefusalKind } from './errors.ts';
 export { checkedHeaders } from './exchange.ts';
 export type { FetchOptions, Timeouts } from './fetch.ts';
-export { isForeignMailServer, mailPort } from './mail-port.ts';
+export { isThirdPartyMailServer, mailPort } from './mail-port.ts';
 export { type Answer, checkedServer, dnsResolver, type Resolver } from './resolver.ts';
 export type { GuardResponse, Hop } from './response.ts';
 export type { TlsOptions } from './secure.ts';

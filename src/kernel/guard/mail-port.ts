@@ -8,7 +8,7 @@ export const mailPort = 25;
  * Whether a connection would bother a mail server of another organization. A private address was opened by the operator, or is refused
  * already: it leads to the operator's own mail server.
  */
-export function isForeignMailServer(use: string, host: string, port: number): boolean {
+export function isThirdPartyMailServer(use: string, host: string, port: number): boolean {
   if (port !== mailPort) return false;
   const verdict = decide(allowNothing, use, host);
   return verdict.allowed || verdict.class === 'unreadable';

@@ -49,7 +49,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: 
     };
     const onData = guarded('http.body.onData', request, (chunk: Buffer) => {
       if (body.length + chunk.length > maxBytes) finish(tooLarge(maxBytes));
-      else if (!held.reserve(chunk.length)) finish(noRoom());
+      else if (!held.reserve(chunk.length)) finish(bodyMemoryFull());
       else body.add(chunk);
     });
     const onEnd = guarded('http.body.onEnd', request, () => finish());
@@ -101,14 +101,14 @@ export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Bu
 const cutOff = () => new Refusal(400, 'invalid', 'the body was cut off');
 const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`);
 
-export const noRoom = () =>
+export const bodyMemoryFull = () =>
   new Refusal(503, 'unavailable', 'too many bytes of yours are on their way here at once; send this again in a moment', {
     headers: { 'retry-after': '2' },
     isTold: true,
   });
 
 /** The rest of a body whose response has left is read for a few seconds more and then cut. */
-export function cutAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
+export function discardAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (hasBody(request))
     response.once(
       'finish',

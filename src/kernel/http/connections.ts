@@ -64,7 +64,7 @@ export function markKnown({ socket }: IncomingMessage): void {
 }
 
 /** While this response is sent, its sender checks itself whether it is read. */
-export function watchesItself({ req: { socket } }: Pick<ServerResponse, 'req'>): (() => void) | undefined {
+export function skipUnreadCheck({ req: { socket } }: Pick<ServerResponse, 'req'>): (() => void) | undefined {
   if (selfWatched.has(socket)) return undefined;
   selfWatched.add(socket);
   return () => selfWatched.delete(socket);

@@ -207,7 +207,7 @@ function partialEndOfHead(bytes: Buffer, before: number): number {
 }
 
 /** Limits each connection of a server to one request in flight. */
-export function paceRequests(handle: RequestListener, isBusy: () => boolean = () => false) {
+export function onePerConnection(handle: RequestListener, isBusy: () => boolean = () => false) {
   const connections = new WeakMap<Socket, Connection>();
   return {
     listener: ((request, response) => {

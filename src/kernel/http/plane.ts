@@ -57,14 +57,14 @@ export class CallerGone extends Error {
 }
 
 /** Alternating names and values: the request id, the security headers of every response, and the caller's own. */
-export function frameHeaders({ requestId, cameByTls }: IncomingMessage, own: readonly string[] = []): string[] {
+export function planeHeaders({ requestId, cameByTls }: IncomingMessage, own: readonly string[] = []): string[] {
   const headers = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'].concat(own);
   if (requestId !== undefined) headers.push('X-Request-Id', requestId);
   if (cameByTls) headers.push('Strict-Transport-Security', hsts);
   return headers;
 }
 
-export function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
+export function setPlaneHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
   if (requestId !== undefined) response.setHeader('X-Request-Id', requestId);
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Referrer-Policy', 'no-referrer');
@@ -130,7 +130,7 @@ export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals 
     if (response.headersSent) return void response.destroy();
     const answer = () => {
       if (response.destroyed) return;
-      if (plane.writesFrameHeaders) setFrameHeaders(request, response);
+      if (plane.writesFrameHeaders) setPlaneHeaders(request, response);
       plane.refuse(request, response, error);
       discard(request);
       count(response.statusCode);
@@ -152,7 +152,7 @@ export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals 
 
   const take: RawHandler = (request, response) => {
     if (!plane.owns(request)) return false;
-    if (!plane.writesFrameHeaders) setFrameHeaders(request, response);
+    if (!plane.writesFrameHeaders) setPlaneHeaders(request, response);
     try {
       const handled = handle(request, response);
       if (!handled) {

@@ -6,14 +6,14 @@ import { Refusal } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
 import { asAnonymousCaller } from './anonymous-caller.ts';
-import { cutAfterAnswer } from './body.ts';
+import { discardAfterAnswer } from './body.ts';
 import type { Connections } from './connections.ts';
 import { type DelayedRefusals, noDelay } from './delayed-refusals.ts';
 import { discard } from './discard.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
 import type { Peers } from './peer.ts';
-import { paceRequests } from './pipelining.ts';
+import { onePerConnection } from './pipelining.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
 import { buildSerializer } from './serializers.ts';
@@ -63,7 +63,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
     schemaController: { compilersFactory: { buildSerializer, buildValidator } },
     serverFactory: (handler) => {
       const take = asAnonymousCaller(peers, (request, response) => {
-        cutAfterAnswer(request, response);
+        discardAfterAnswer(request, response);
         for (const takeRaw of raw) if (takeRaw(request, response)) return;
         handler(request, response);
       });
@@ -81,7 +81,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
           else refuseEarly(request, response, error);
         }
       };
-      const paced = paceRequests(
+      const paced = onePerConnection(
         guarded('http.request', ([{ socket }]) => socket, answer),
         isBusy,
       );
@@ -121,12 +121,17 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
     setSecurityHeaders(request, reply);
     done();
   });
-  inOurWords(server, log, elsewhere, delayedRefusals);
+  installErrorHandlers(server, log, elsewhere, delayedRefusals);
   return server;
 }
 
 /** Every refusal, ours or Fastify's, is sent in one format. Unexpected errors are shown to the operator alone. */
-export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, delayedRefusals: DelayedRefusals = noDelay) {
+export function installErrorHandlers(
+  server: FastifyInstance,
+  log: Logger,
+  elsewhere?: () => Refusal,
+  delayedRefusals: DelayedRefusals = noDelay,
+) {
   server.setNotFoundHandler((request, reply) => {
     const refusal = elsewhere?.() ?? noSuchOperation(request);
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });

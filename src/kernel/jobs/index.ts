@@ -48,6 +48,6 @@ export {
   type WantedJob,
 } from './enqueue.ts';
 export { failingFor, type JobFigures, jobFigures } from './figures.ts';
-export { claim, claimFairly, type FairClaim, type Leased, mostOrgs, orgsAfter, type Queue, renew, settle } from './lease.ts';
+export { claim, claimFairly, type FairClaim, type Leased, maxOrgsPerWalk, orgsAfter, type Queue, renew, settle } from './lease.ts';
 export { type Channel, channelNamed, clockMoved, makeWaker, type Waker, wake } from './wake.ts';
 export { startWorker, type Worker, type WorkerEvents, type WorkerOptions } from './worker.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Slot } from '../db/index.ts';
 import { type LaneOptions, type LaneState, makeLaneState } from './lane-state.ts';
-import { mostOrgs } from './lease.ts';
+import { maxOrgsPerWalk } from './lease.ts';
 import { type ClaimedJob, claimJobs, claimJobsFairly, jobOrgsAfter, nextDueIn, orgKeyOf } from './store.ts';
 
 export interface LaneLoop {
@@ -171,7 +171,7 @@ function updateBehind(lane: LaneState, order: Order, claimed: readonly ClaimedJo
  */
 function advanceTurn(lane: LaneState, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
   const reached = isFull ? Math.max(...claimed.map((job) => job.place)) : orgs.length;
-  const isEnd = reached === orgs.length && orgs.length < mostOrgs;
+  const isEnd = reached === orgs.length && orgs.length < maxOrgsPerWalk;
   const askedAll = lane.visitedAll && isEnd && !isFull;
   lane.afterOrg = isEnd ? '' : orgs[reached - 1]!;
   lane.visitedAll = isEnd || (lane.visitedAll && !isFull);

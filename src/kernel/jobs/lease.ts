@@ -47,7 +47,7 @@ export const claim = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted
   );
 
 /** The limit of organizations that one walk visits. */
-export const mostOrgs = 100;
+export const maxOrgsPerWalk = 100;
 
 const OrgRow = Type.Object({ org: Type.Union([Type.String(), Type.Null()]) });
 
@@ -65,7 +65,7 @@ export async function orgsAfter(
     with recursive orgs as (
       select org, 1 as n from (${next(sql`${after}::text`)}) first
       union all
-      select (${next(sql`orgs.org`)}), orgs.n + 1 from orgs where orgs.org is not null and orgs.n < ${mostOrgs})
+      select (${next(sql`orgs.org`)}), orgs.n + 1 from orgs where orgs.org is not null and orgs.n < ${maxOrgsPerWalk})
     select org from orgs order by n`;
   return found.flatMap((f) => f.org ?? []);
 }

@@ -80,7 +80,7 @@ export abstract class Connection {
   }
 
   /** Sends the reason and closes the connection, unless the timer is cleared before. */
-  cutAfter(ms: number, why: string): NodeJS.Timeout {
+  closeAfter(ms: number, why: string): NodeJS.Timeout {
     return setTimeout(() => this.send(421, `4.4.2 ${why}`), ms).unref();
   }
 
@@ -264,7 +264,7 @@ export abstract class Connection {
     if (this.socket.write(said.length === 1 ? said[0]! : Buffer.concat(said))) return;
     // A client that does not read our replies is not read from until it does. The replies are a few KiB, so there is no partial progress to
     // track.
-    this.#unreadTimer ??= this.cutAfter(this.#options.idleMs, 'you did not read what you were told; come again');
+    this.#unreadTimer ??= this.closeAfter(this.#options.idleMs, 'you did not read what you were told; come again');
   }
 
   #clearUnread() {

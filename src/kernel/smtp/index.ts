@@ -9,7 +9,7 @@
 // has settled, so an unanswered message stays with the client. All state is in memory: after a crash clients reconnect and send again.
 export type { Credentials, PathArgument } from './commands.ts';
 export { type ConnectionSlots, makeConnectionSlots } from './connection-slots.ts';
-export { chainPieces, type Expected, type Message, unusable } from './message.ts';
+export { chainPieces, type Message, type MessageLimits, unusableMessage } from './message.ts';
 export { Reply, replyFor } from './reply.ts';
 export { makeSmtpServer, type SmtpServer } from './server.ts';
 export { Session, type SessionHandler } from './session.ts';

@@ -5,7 +5,7 @@ import { watchLineEnds } from './line-ends.ts';
 import { Reply } from './reply.ts';
 
 /** The limits of a message. */
-export interface Expected {
+export interface MessageLimits {
   mostBytes: number;
   /** A larger message is streamed while it arrives. */
   gatheredBytes: number;
@@ -23,7 +23,7 @@ export interface Message {
   rest: Readable | undefined;
 }
 
-export const unusable = (why: string) => new Reply(554, '5.6.0', why);
+export const unusableMessage = (why: string) => new Reply(554, '5.6.0', why);
 
 /** How much of a large message is buffered for its reader before the client is paused. */
 const maxReadAheadBytes = 65_536;
@@ -37,7 +37,7 @@ export const isGone = (error: unknown) =>
 
 /** One message while it arrives. Problems are recorded, and reported at its end. */
 export class ReceivedMessage {
-  readonly #expected: Expected;
+  readonly #expected: MessageLimits;
   readonly #lines = watchLineEnds();
   /** Bytes not passed on yet. The sender chooses the chunk sizes: separate pieces would take many times their bytes. */
   #buffer: GrowingBuffer;
@@ -49,7 +49,7 @@ export class ReceivedMessage {
   /** Why it is refused. From then on its bytes are only counted. */
   refusal: Error | undefined;
 
-  constructor(expected: Expected) {
+  constructor(expected: MessageLimits) {
     this.#expected = expected;
     this.#buffer = new GrowingBuffer(expected.mostBytes);
   }
@@ -74,7 +74,7 @@ export class ReceivedMessage {
     const { mostBytes, hold } = this.#expected;
     if (this.bytes > mostBytes) return new Reply(552, '5.3.4', `the message is larger than ${mostBytes} bytes`);
     const why = this.#lines.check(piece);
-    if (why) return unusable(why);
+    if (why) return unusableMessage(why);
     return this.#rest || hold(piece.length) ? undefined : noRoom();
   }
 
@@ -88,7 +88,7 @@ export class ReceivedMessage {
   /** The end has come: undefined, or the reason of a refusal. */
   finish(): Error | undefined {
     const why = this.#lines.end();
-    if (why && !this.refusal) this.refuse(unusable(why));
+    if (why && !this.refusal) this.refuse(unusableMessage(why));
     if (!this.refusal && this.#rest) {
       for (const piece of this.#drain()) this.#rest.push(piece);
       this.#rest.push(null);

@@ -14,7 +14,7 @@ import {
 } from './commands.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { DataReader } from './data-reader.ts';
-import { clientLeft, type Expected, isGone, type Message, ReceivedMessage, type Receiving } from './message.ts';
+import { clientLeft, isGone, type Message, type MessageLimits, ReceivedMessage, type Receiving } from './message.ts';
 import * as replies from './replies.ts';
 import { Reply, replyFor } from './reply.ts';
 
@@ -27,7 +27,7 @@ export interface SessionHandler {
   beginMessage(sender: PathArgument): void | Promise<void>;
   addRecipient(address: string): void | Promise<void>;
   /** At DATA: the limits of the message. */
-  expectMessage(): Expected;
+  expectMessage(): MessageLimits;
   /** Returns the sentence after 250. */
   takeMessage(message: Message): Promise<string>;
   /** Called before each chunk is read: undefined, or a promise to wait for. A known sender has a share of the event loop. */

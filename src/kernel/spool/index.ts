@@ -30,7 +30,7 @@ export interface Spool {
 }
 
 export interface Appended {
-  places: SpoolPosition[];
+  positions: SpoolPosition[];
   written: Promise<void>;
   /** The caller drops the bodies: the next ones overwrite them. Must be called before the next append. */
   takeBack(): Promise<void>;
@@ -107,7 +107,7 @@ export function makeSpool(options: SpoolOptions): Spool {
       }
       const segment = current;
       const offset = end;
-      const places = positionsFrom(name, offset, bodies);
+      const positions = positionsFrom(name, offset, bodies);
       end += bodies.reduce((sum, { length }) => sum + length, 0);
       const written = write(segment, bodies, offset).catch((error) => {
         if (current === segment) closeSegment();
@@ -119,7 +119,7 @@ export function makeSpool(options: SpoolOptions): Spool {
         end = offset;
         await segment.then(({ file }) => file.truncate(offset)).catch(closeSegment);
       };
-      return { places, written, takeBack };
+      return { positions, written, takeBack };
     },
     rotate: closeSegment,
     get isDue() {

@@ -52,7 +52,7 @@ const markStorage = (db: Db, storage: Storage, name: string): Promise<void> =>
   });
 
 /** The sentence with which a start would refuse it; nothing is written. */
-export async function judgeStorage(db: Db, storage: Storage, name: string): Promise<string | undefined> {
+export async function checkStorage(db: Db, storage: Storage, name: string): Promise<string | undefined> {
   const shown = await readObject(storage);
   const known = await db.read(findCanary);
   if (shown !== undefined && shown !== known?.id) return otherInstallation(name).message;
@@ -99,7 +99,7 @@ export async function markForRestore(storage: Storage, id: string): Promise<void
 }
 
 /** An older backup names no id: it takes over the storage's id. */
-export async function takeMark(db: Db, storage: Storage): Promise<void> {
+export async function adoptStorageId(db: Db, storage: Storage): Promise<void> {
   const shown = await readObject(storage);
   if (shown !== undefined) await db.write((tx) => insertCanary(tx, shown));
 }

@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, createServer } from 'node:tls';
-import { keepCertificate, makeCertificate } from '../certificate.ts';
+import { loadOrCreateCertificate, makeCertificate } from '../certificate.ts';
 
 const yearMs = 365.25 * 86_400_000;
 
 test('a self-signed certificate is kept, and works with clients that trust it', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'qdc-'));
   t.after(() => rm(directory, { recursive: true }));
-  const made = await keepCertificate(directory, 'mail.example.com');
+  const made = await loadOrCreateCertificate(directory, 'mail.example.com');
 
   await t.test('it is for the host, by itself, for ten years, and no authority', () => {
     const parsed = new X509Certificate(made.cert);
@@ -49,14 +49,14 @@ test('a self-signed certificate is kept, and works with clients that trust it', 
   await t.test('only we read its key, and the next start takes the same one', async () => {
     const { mode } = await stat(join(directory, 'smtp-certificate.pem'));
     assert.equal(mode & 0o777, 0o600);
-    assert.deepEqual(await keepCertificate(directory, 'mail.example.com'), made);
+    assert.deepEqual(await loadOrCreateCertificate(directory, 'mail.example.com'), made);
   });
 
   await t.test('another host, and a damaged file, get another one', async () => {
-    const other = await keepCertificate(directory, 'mx.example.net');
+    const other = await loadOrCreateCertificate(directory, 'mx.example.net');
     assert.equal(new X509Certificate(other.cert).subjectAltName, 'DNS:mx.example.net');
     await writeFile(join(directory, 'smtp-certificate.pem'), 'nonsense');
-    const again = await keepCertificate(directory, 'mx.example.net');
+    const again = await loadOrCreateCertificate(directory, 'mx.example.net');
     assert.equal(new X509Certificate(again.cert).subjectAltName, 'DNS:mx.example.net');
   });
 

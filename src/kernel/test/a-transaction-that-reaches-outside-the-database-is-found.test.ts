@@ -5,7 +5,7 @@ import http from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
-import { openDb, run, type Tx, withoutReachingOut } from '../db/index.ts';
+import { assertNoOutbound, openDb, run, type Tx } from '../db/index.ts';
 
 test('a transaction that reaches outside the database is found in tests, and nothing of it is kept', async (t) => {
   const { connection, drop } = await freshDatabase({ empty: true });
@@ -22,7 +22,7 @@ test('a transaction that reaches outside the database is found in tests, and not
   await db.read((tx) => run(tx)`create table item (n int primary key)`);
   const { port } = server.address() as AddressInfo;
   const ask = async () => (await fetch(`http://127.0.0.1:${port}/`)).text();
-  const inTransaction = (work: (tx: Tx) => Promise<void>) => db.write((tx) => withoutReachingOut(tx, () => work(tx)));
+  const inTransaction = (work: (tx: Tx) => Promise<void>) => db.write((tx) => assertNoOutbound(tx, () => work(tx)));
   const ways: Record<string, () => Promise<unknown>> = {
     fetch: ask,
     'a request by node:http': async () => (await once(http.get({ port, host: '127.0.0.1' }), 'response'))[0].resume(),

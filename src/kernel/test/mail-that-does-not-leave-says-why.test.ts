@@ -15,7 +15,7 @@ const from = 'quarterdeck@cloud.example';
 const notDelivered = (sentence: RegExp, lasting: RetryAdvice) => (error: unknown) => {
   assert.ok(error instanceof NotDelivered, String(error));
   assert.match(error.message, sentence);
-  assert.equal(error.lasting, lasting, error.message);
+  assert.equal(error.retryAdvice, lasting, error.message);
   return true;
 };
 

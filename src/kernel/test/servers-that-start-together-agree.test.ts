@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { keepCertificate } from '../certificate.ts';
+import { loadOrCreateCertificate } from '../certificate.ts';
 import { readNodeId } from '../data/node.ts';
 
 test('servers that start together in a new data directory agree on what they find there', async (t) => {
@@ -15,7 +15,7 @@ test('servers that start together in a new data directory agree on what they fin
   assert.equal(new Set(ids).size, 1);
   assert.match(ids[0]!, /^[0-9a-f-]{36}$/);
 
-  const made = await Promise.all(together.map(() => keepCertificate(data, 'mail.example.com')));
+  const made = await Promise.all(together.map(() => loadOrCreateCertificate(data, 'mail.example.com')));
   const kept = await readFile(join(data, 'smtp-certificate.pem'), 'utf8');
   assert.ok(
     made.some(({ cert, key }) => kept === key + cert),

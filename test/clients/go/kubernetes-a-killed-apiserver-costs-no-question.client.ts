@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { loadavg } from 'node:os';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askOften, maps } from '../../../src/areas/clusters/test/process/ask-often.ts';
+import { askOften, maps } from '../../../src/areas/clusters/test/process/request-loop.ts';
 import { recordsIn } from '../../../src/areas/clusters/test/process/support.ts';
 import { adminOf, kube, readyCluster } from '../../../src/areas/clusters/test/support.ts';
 import { quarterdeck } from '../../harness/index.ts';

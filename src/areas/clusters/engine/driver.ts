@@ -11,7 +11,7 @@ import type { ClusterRow } from '../store/clusters.ts';
 import { isCertificateRefused } from '../store/nodes.ts';
 import { accessTo } from './access.ts';
 import { openEmbedded, removeObjects } from './embedded/index.ts';
-import type { Unread } from './embedded/unread.ts';
+import type { UnreadLimiter } from './embedded/unread-bytes.ts';
 import type { Pki } from './pki.ts';
 import { processDriver } from './process/index.ts';
 
@@ -83,7 +83,7 @@ export interface PlaneOptions {
   isRefused: (fingerprint: string) => boolean;
   binaries: Binaries;
   /** Bytes that callers have not read yet, over all clusters of this process. */
-  unread: Unread;
+  unread: UnreadLimiter;
   /** The lease under which this server serves it; none for a client. */
   lease?: string;
 }

@@ -45,7 +45,7 @@ export function planUpdate(catalog: Catalog, cluster: store.ClusterRow, patch: P
 export async function passGates(
   tx: Tx,
   cluster: store.ClusterRow,
-  { spec, asksNodes, needsHeadroomCheck }: PlannedChange,
+  { spec, needsNodeCheck: asksNodes, needsHeadroomCheck }: PlannedChange,
   nodes: readonly NodeSummary[],
 ) {
   const skew = asksNodes ? refuseSkew(spec.version, nodes) : undefined;

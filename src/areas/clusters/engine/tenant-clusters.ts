@@ -5,8 +5,8 @@ import { type Ask, TenantApiError } from '../clients/tenant/ask.ts';
 import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import { type ControlPlane, drivers } from './driver.ts';
-import { fullWords } from './embedded/room.ts';
-import type { Unread } from './embedded/unread.ts';
+import { storeFullPrefix } from './embedded/store-quota.ts';
+import type { UnreadLimiter } from './embedded/unread-bytes.ts';
 import { findPki } from './pki.ts';
 
 /** Timeouts for calls to a cluster's API while a caller waits: one request, and all requests of one operation. */
@@ -33,7 +33,7 @@ interface OpenedPlane {
   cluster: ClusterRow;
 }
 
-export function makeTenantClusters(app: App, binaries: Binaries, unread: Unread): TenantClusters {
+export function makeTenantClusters(app: App, binaries: Binaries, unread: UnreadLimiter): TenantClusters {
   const served = new Map<string, ControlPlane>();
   const opened = new Map<string, OpenedPlane>();
 
@@ -75,7 +75,7 @@ export function makeTenantClusters(app: App, binaries: Binaries, unread: Unread)
           return withTimeout(cluster, plane.ask(method, path, body), Math.min(requestTimeoutMs, leftMs));
         });
       } catch (error) {
-        if (error instanceof TenantApiError && error.status === 403 && error.apiMessage.startsWith(fullWords))
+        if (error instanceof TenantApiError && error.status === 403 && error.apiMessage.startsWith(storeFullPrefix))
           return conflict(`cluster ${cluster.name}: ${error.apiMessage}`);
         if (error instanceof TenantApiError)
           return unreachable(`the control plane of cluster ${cluster.name} did not do what was asked; try again in a moment`, {

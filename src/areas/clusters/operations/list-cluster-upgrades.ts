@@ -5,7 +5,7 @@ import { findCluster } from '../engine/find-cluster.ts';
 import { nodesIfAny } from '../engine/nodes.ts';
 import type { OpenClusters } from '../open.ts';
 import { upgradesFrom } from '../rules/catalog.ts';
-import { nodesInTheWay } from '../rules/gates.ts';
+import { blockingNodes } from '../rules/gates.ts';
 
 export const listClusterUpgrades = operation(clusters.listClusterUpgrades, async ({ ctx, params }, own: OpenClusters) => {
   const [cluster, catalog] = await ctx.read(
@@ -15,7 +15,7 @@ export const listClusterUpgrades = operation(clusters.listClusterUpgrades, async
   const upgrades = upgradesFrom(catalog, cluster.version).map(({ version, state }) => ({
     version,
     state,
-    blockedBy: nodesInTheWay(version, nodes).map(({ name, agentVersion }) => ({ node: name, agentVersion })),
+    blockedBy: blockingNodes(version, nodes).map(({ name, agentVersion }) => ({ node: name, agentVersion })),
   }));
   return ok({ current: cluster.version, upgrades });
 });

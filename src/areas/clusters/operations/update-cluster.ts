@@ -14,7 +14,7 @@ export const updateCluster = operation(clusters.updateCluster, async ({ ctx, par
   const [seen, catalog] = await ctx.read(
     async (tx) => [await findCluster(tx, ctx, params.name), await readCatalog(tx, own, ctx.org)] as const,
   );
-  const { asksNodes } = planUpdate(catalog, seen, body);
+  const { needsNodeCheck: asksNodes } = planUpdate(catalog, seen, body);
   const nodes = asksNodes ? await nodesIfAny(own.tenants, seen) : [];
   return ctx.write(async (tx) => {
     const cluster = await lockCluster(tx, ctx, params.name);

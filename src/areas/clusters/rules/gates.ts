@@ -26,7 +26,7 @@ export function refuseStep(from: string, to: string): string | undefined {
 export const allowedSkew = (kubeletMinor: number): number => (kubeletMinor < 25 ? 2 : 3);
 
 /** Nodes that are too old for the target, newer than it, or of unknown version; also nodes that are not ready. */
-export function nodesInTheWay(to: string, nodes: readonly NodeVersion[]): NodeVersion[] {
+export function blockingNodes(to: string, nodes: readonly NodeVersion[]): NodeVersion[] {
   const target = parseVersion(to);
   if (!target) return [...nodes];
   return nodes.filter(({ agentVersion }) => {
@@ -38,7 +38,7 @@ export function nodesInTheWay(to: string, nodes: readonly NodeVersion[]): NodeVe
 
 /** A refusal that names every blocking node. */
 export function refuseSkew(to: string, nodes: readonly NodeVersion[]): string | undefined {
-  const blocking = nodesInTheWay(to, nodes);
+  const blocking = blockingNodes(to, nodes);
   if (blocking.length === 0) return undefined;
   const names = blocking.map(({ name, agentVersion }) => `${name} (${agentVersion || 'unknown version'})`).join(', ');
   const target = parseVersion(to);

@@ -9,7 +9,7 @@ export interface Sample {
 
 /** Downsizing is judged by the samples of this window, and needs at least this many. */
 export const windowMinutes = 15;
-export const leastSamples = 3;
+export const minSamples = 3;
 const usableShare = 0.8;
 
 /** The nearest-rank percentile: always a value that occurred. 0 without values. */
@@ -36,8 +36,8 @@ const components: readonly Dimension[] = [
 
 /** Why present usage does not fit a smaller tier, the most exceeded dimension first. Undefined: it fits. */
 export function refuseDownsize(to: { name: string; limits: Tier }, samples: readonly Sample[]): string | undefined {
-  if (samples.length < leastSamples)
-    return `downsize blocked: only ${samples.length} of the ${leastSamples} looks at its use that are needed were made in the last ${windowMinutes} minutes; try again in a few minutes`;
+  if (samples.length < minSamples)
+    return `downsize blocked: only ${samples.length} of the ${minSamples} looks at its use that are needed were made in the last ${windowMinutes} minutes; try again in a few minutes`;
   const crowded = components
     .map((component) => {
       const used = p95(samples.map(component.of));

@@ -73,7 +73,7 @@ export interface PlannedChange {
   spec: Spec;
   /** Descriptions of the changes; empty: nothing changes. */
   changes: string[];
-  asksNodes: boolean;
+  needsNodeCheck: boolean;
   needsHeadroomCheck: boolean;
 }
 
@@ -100,7 +100,7 @@ export function planChange(catalog: Catalog, current: Spec, patch: Patch): Plann
   return {
     spec,
     changes: describeChanges(current, spec),
-    asksNodes: version !== current.version,
+    needsNodeCheck: version !== current.version,
     needsHeadroomCheck: isSmaller(tierOf(tier), tierOf(current.tier)),
   };
 }

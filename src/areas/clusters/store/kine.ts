@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { type Connection, openDb, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { Sql } from '../../../kernel/sql.ts';
-import type { Guests } from '../../area.ts';
+import type { ForeignSchemas } from '../../area.ts';
 import type { DatabaseLogin } from '../rules/process/database-login.ts';
 
 // A process cluster keeps its objects in its own schema, in a table that kine creates there.
@@ -150,7 +150,7 @@ export async function dropBatch(tx: Tx, name: string): Promise<string | undefine
 const numbers = ['bigint', 'integer'];
 
 /** The tables as kine creates them; kine adds its indexes when it starts. */
-export const kineSchemas: Guests = {
+export const kineSchemas: ForeignSchemas = {
   pattern: '^cluster_[0-9a-z]{1,54}$',
   make: (schema) => `
     create schema "${schema}";

@@ -1,5 +1,5 @@
 import { p95 } from '../rules/headroom.ts';
-import { wallsOf } from '../rules/process/cgroup.ts';
+import { cgroupLimitsOf } from '../rules/process/cgroup.ts';
 import { limitationsOf } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
 import { type ClusterRow, specOf } from '../store/clusters.ts';
@@ -34,7 +34,7 @@ function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
 function oomLimitations({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
   const ended = last?.components.filter(({ outOfMemory }) => outOfMemory).map(({ name }) => name) ?? [];
   if (ended.length === 0) return [];
-  const { mostMiB } = wallsOf(tier, replicas);
+  const { maxMiB: mostMiB } = cgroupLimitsOf(tier, replicas);
   return [
     `memory: within the last 15 minutes ${ended.join(' and ')} needed more than the ${mostMiB} MiB of the tier and was ended; choose a larger one`,
   ];

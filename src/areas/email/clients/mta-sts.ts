@@ -4,7 +4,7 @@ import type { Dns } from '../../../kernel/dns/index.ts';
 import type { Guard, TlsOptions } from '../../../kernel/guard/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { readStsId, readStsPolicy, type StsPolicy } from '../rules/mta-sts.ts';
-import { isSilent } from './mx.ts';
+import { isUnanswered } from './mx.ts';
 
 export interface MtaStsOptions {
   dns: Dns;
@@ -77,7 +77,7 @@ export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: MtaStsOpti
     const isNewId = id !== undefined && id !== cached?.id;
     const mayFetch = isNewId && (failed.get(domain) ?? 0) <= now();
     const policy = mayFetch ? await refresh(domain, id, cached?.policy) : cached?.policy;
-    const isKnown = policy !== undefined || !(isNewId || isSilent(answer));
+    const isKnown = policy !== undefined || !(isNewId || isUnanswered(answer));
     const isCrowded = policy === undefined && answer.isCrowded;
     return { policy: policy?.mode === 'enforce' ? policy : undefined, isKnown, ...(isCrowded && { isCrowded }) };
   };

@@ -8,7 +8,7 @@ export interface MxHost {
   preference: number;
 }
 
-export interface ToHosts {
+export interface HostsRoute {
   kind: 'hosts';
   hosts: MxHost[];
   /** The answer is DNSSEC-validated, so DANE may be used. */
@@ -19,7 +19,7 @@ export interface ToHosts {
 
 /** Mail servers of a domain. */
 export type Route =
-  | ToHosts
+  | HostsRoute
   /** The domain accepts no mail. */
   | { kind: 'none'; sentence: string }
   /** The lookup failed. `isOurs`: no name server answered, or this server did not ask. */
@@ -36,7 +36,7 @@ interface CachedRoute {
  */
 export interface Routes {
   /** From the cache only. */
-  known(domain: string, org: string): Route | undefined;
+  cached(domain: string, org: string): Route | undefined;
   /** Undefined: too many lookups are in flight. */
   find(domain: string, org: string): Promise<Route | undefined>;
 }
@@ -58,10 +58,10 @@ export interface RouteOptions {
   now: () => number;
   /** The enforced MTA-STS policy of a domain. */
   policyOf?: (domain: string) => Promise<{ policy: { mx: string[] } | undefined; isKnown: boolean; isCrowded?: true }>;
-  remembered?: number;
+  maxCachedRoutes?: number;
 }
 
-export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteOptions): Routes {
+export function makeRoutes({ dns, now, policyOf, maxCachedRoutes: remembered = 20_000 }: RouteOptions): Routes {
   const routes = new LRUCache<string, CachedRoute>(boundedTo(remembered));
   const inFlight = new Map<string, Promise<Route>>();
   const lookups = makeKeyedLimit(maxLookups);
@@ -82,7 +82,7 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteOpt
     return route;
   };
   return {
-    known,
+    cached: known,
     find: async (domain, org) => {
       const key = `${org} ${domain}`;
       const found = known(domain, org) ?? inFlight.get(key);
@@ -100,7 +100,7 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteOpt
 }
 
 const cacheSeconds = (ttl: number) => Math.min(maxCacheSeconds, Math.max(minCacheSeconds, ttl));
-export const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
+export const isUnanswered = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
 
 type Unanswered = Pick<DnsAnswer, 'outcome' | 'isCrowded'>;
 
@@ -120,7 +120,7 @@ const none = (sentence: string, ttl: number) => ({ route: { kind: 'none' as cons
 
 async function lookUp(dns: Dns, domain: string): Promise<{ route: Route; seconds: number }> {
   const answer = await dns.lookup(domain, 'MX');
-  if (isSilent(answer)) return unknown(domain, answer);
+  if (isUnanswered(answer)) return unknown(domain, answer);
   if (answer.outcome === 'nxdomain') return none(`the domain ${domain} does not exist`, answer.ttl);
   if (answer.outcome === 'nodata' || answer.records.length === 0) return lookUpImplicitMx(dns, domain, answer);
 
@@ -146,13 +146,13 @@ async function lookUpImplicitMx(dns: Dns, domain: string, mx: DnsAnswer): Promis
     };
     return { route, seconds: cacheSeconds(Math.min(mx.ttl, found.ttl)) };
   }
-  const silent = answers.find(isSilent);
+  const silent = answers.find(isUnanswered);
   if (silent !== undefined) return unknown(domain, silent);
   return none(`the domain ${domain} has neither mail servers (MX) nor an address`, mx.ttl);
 }
 
 /** By preference; hosts with equal preference in random order, to spread the load. */
-export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[] {
+export function byPreference(hosts: readonly MxHost[], random: () => number): MxHost[] {
   return hosts
     .map((host) => ({ host, by: random() }))
     .sort((a, b) => a.host.preference - b.host.preference || a.by - b.by)
@@ -164,7 +164,7 @@ export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[
  * may list another site's servers and must not change which of them is tried first. Host names are encoded, because a hostile name may hold
  * spaces and must not form another site's key.
  */
-export function siteKey({ hosts, authentic, enforced }: ToHosts): string {
+export function siteKey({ hosts, authentic, enforced }: HostsRoute): string {
   const conditions = enforced === undefined ? [] : ['enforced:', ...enforced.map(encodeURIComponent)];
   return [...rankHosts(hosts), ...conditions, ...(authentic ? ['authentic:'] : [])].join(' ');
 }

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { type Guard, GuardFailure, GuardRefusal, type GuardResponse } from '../../../kernel/guard/index.ts';
 
 /** One delivery attempt to a webhook endpoint. */
-export interface Telling {
+export interface WebhookAttempt {
   url: string;
   /** Connections are pooled per endpoint; endpoints never share one, even at the same address. */
   endpointId: string;
@@ -14,7 +14,7 @@ export interface Telling {
   payload: string;
 }
 
-export interface Reply {
+export interface WebhookReply {
   /** Undefined: no answer. */
   status?: number;
   retryAfter?: string;
@@ -27,13 +27,13 @@ const attemptTimeoutMs = 15_000;
 const maxAnswerBytes = 4_096;
 
 /** Standard Webhooks 1.0: HMAC over id, time and body. */
-export const signEvent = ({ secret, eventId, at, payload }: Omit<Telling, 'url' | 'endpointId'>): string =>
+export const signEvent = ({ secret, eventId, at, payload }: Omit<WebhookAttempt, 'url' | 'endpointId'>): string =>
   `v1,${createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
     .update(`${eventId}.${at}.${payload}`)
     .digest('base64')}`;
 
 /** Returns the endpoint's answer or the guard's refusal. Rejects only on abort or on an internal error. */
-export async function postEvent({ fetch }: Pick<Guard, 'fetch'>, attempt: Telling, signal: AbortSignal): Promise<Reply> {
+export async function postEvent({ fetch }: Pick<Guard, 'fetch'>, attempt: WebhookAttempt, signal: AbortSignal): Promise<WebhookReply> {
   try {
     const response = await fetch('webhook', attempt.url, {
       method: 'POST',
@@ -56,7 +56,7 @@ export async function postEvent({ fetch }: Pick<Guard, 'fetch'>, attempt: Tellin
   }
 }
 
-async function readReply(response: GuardResponse): Promise<Reply> {
+async function readReply(response: GuardResponse): Promise<WebhookReply> {
   const { status, headers } = response;
   if (status >= 200 && status < 300) {
     response.cancel();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { wallClock } from '../../../kernel/wall-clock.ts';
-import { type Mailbox, readAddress, readMailbox, showMailbox, Unusable } from '../rules/address.ts';
+import { InvalidAddress, type Mailbox, readAddress, readMailbox, showMailbox } from '../rules/address.ts';
 import { decodeWords, type HeaderField, Malformed, readHeader, readValue, showable } from '../rules/header.ts';
 import { isVerdictHeader, limits } from '../rules/limits.ts';
 
@@ -94,7 +94,7 @@ function readFrom(value: string | undefined, name = 'From'): Mailbox | Malformed
   if (value === undefined) return new Malformed('the header has no From');
   // `ada@example.com (Ada)` is the form of names before 1982; some programs still write it.
   const mailbox = readMailbox(value.replace(/^([^\s<>"()]+) +\(([^()<>"\\]*)\)$/, '$1'));
-  if (mailbox instanceof Unusable) return new Malformed(`${name} ${mailbox.why}`);
+  if (mailbox instanceof InvalidAddress) return new Malformed(`${name} ${mailbox.why}`);
   return { ...mailbox, name: showable(decodeWords(mailbox.name), limits.subject) };
 }
 
@@ -105,12 +105,12 @@ const addressListHead = /^(?:[^,;:<]*[,;:<]){0,200}[^,;:<]*/;
 function readList(value: string | undefined): string[] {
   if (!value) return [];
   const only = readMailbox(value);
-  if (!(only instanceof Unusable)) return [showable(showMailbox({ ...only, name: decodeWords(only.name) }), limits.line)];
+  if (!(only instanceof InvalidAddress)) return [showable(showMailbox({ ...only, name: decodeWords(only.name) }), limits.line)];
   return addressparser(addressListHead.exec(value.slice(0, 16_384))![0], { flatten: true })
     .slice(0, limits.recipients)
     .map(({ name, address }) => {
       const read = readAddress(address);
-      const shown = { name: decodeWords(name), address: read instanceof Unusable ? address : read.address };
+      const shown = { name: decodeWords(name), address: read instanceof InvalidAddress ? address : read.address };
       return showable(shown.address ? showMailbox(shown) : shown.name, limits.line);
     })
     .filter(Boolean);

@@ -28,7 +28,7 @@ export async function removeExpired(app: App, signal: AbortSignal): Promise<void
   while (!signal.aborted && (await db.write((tx) => store.deleteOldMessages(tx, 10 * batchSize))) === 10 * batchSize);
   while (!signal.aborted && (await db.write((tx) => deleteOldDeliveries(tx, 10 * batchSize))) === 10 * batchSize);
   while (!signal.aborted && (await db.write((tx) => deleteOldEvents(tx, 10 * batchSize))) === 10 * batchSize);
-  await db.write(store.deleteOldNotes);
+  await db.write(store.deleteOldCounters);
 }
 
 /** Removes objects without a row, left by a process that was killed between writing the bytes and the row. */
@@ -38,7 +38,7 @@ export async function sweepOrphans({ db, storage, log }: App, signal: AbortSigna
   const sweep = () =>
     db.write(async (tx) => {
       if (keys.length === 0 || !(await mayRemoveStored(tx))) return;
-      const named = await store.findNamed(tx, keys);
+      const named = await store.findReferenced(tx, keys);
       for (const key of keys.filter((each) => !named.has(each))) {
         await storage.remove(key);
         swept++;

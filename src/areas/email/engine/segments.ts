@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../kernel/app.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import type { Spool } from '../../../kernel/spool/index.ts';
-import { noteHolder } from '../store/holders.ts';
+import { noteDirectory } from '../store/data-directories.ts';
 import * as store from '../store/segments.ts';
 import { queueChannel } from './queue/channel.ts';
 import { arrivalsChannel } from './receiving/inbound-message.ts';
@@ -80,7 +80,7 @@ export function runDirectoryUploads(app: App, spool: Spool, node: string): Segme
   let tendAt = Number.NEGATIVE_INFINITY;
   const isDue = () => performance.now() >= tendAt;
   const tend = async () => {
-    const at = Date.parse(await app.db.write((tx) => noteHolder(tx, node)));
+    const at = Date.parse(await app.db.write((tx) => noteDirectory(tx, node)));
     await uploadSegments(app, spool, adopted ? new Date(at - abandonedAfterMs) : farFuture);
     adopted = true;
     tendAt = performance.now() + directoryIntervalMs;

@@ -1,8 +1,8 @@
 import { type Actor, audit, operator } from '../../../identity/audit.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
-import { judgeRates } from '../rules/posture.ts';
-import * as store from '../store/posture.ts';
+import { judgeRates } from '../rules/sending-pause.ts';
+import * as store from '../store/sending-pause.ts';
 import { queueChannel } from './queue/channel.ts';
 import { emitEvents } from './webhooks/emit-events.ts';
 
@@ -36,8 +36,8 @@ export async function resumeSending(tx: Tx, actor: Actor): Promise<boolean> {
  */
 export async function pauseIfOverLimits(tx: Tx, orgs: readonly string[]): Promise<void> {
   if (orgs.length === 0) return;
-  for (const figures of await store.findFigures(tx, [...new Set(orgs)])) {
-    const { posture, reason } = judgeRates(figures);
+  for (const figures of await store.findSendingRates(tx, [...new Set(orgs)])) {
+    const { action: posture, reason } = judgeRates(figures);
     if (posture === 'pause' && !figures.is_paused) await pauseSending(tx, operator(figures.org_id), reason);
     const isNear = posture !== 'fine';
     if (isNear === figures.is_warned || (await store.markWarned(tx, figures.org_id, isNear)) === 0) continue;

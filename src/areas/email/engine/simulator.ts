@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
 import type { Report } from '../rules/report/index.ts';
-import { type Story, storyOf } from '../rules/simulator.ts';
+import { type Scenario, scenarioOf } from '../rules/simulator.ts';
 import { applyReport } from './feedback/index.ts';
 import type { Outcome } from './outgoing.ts';
 
@@ -10,7 +10,7 @@ const host = { mx: 'simulator.invalid', stage: 'dot' };
 const deferSeconds = 60;
 
 /** The outcome of an attempt at a simulator address, without the network. */
-export function simulateAttempt(story: Story, tries: number): Outcome {
+export function simulateAttempt(story: Scenario, tries: number): Outcome {
   if (story === 'bounced') {
     const serverReply = { ...host, stage: 'rcpt', code: 550, enhanced: '5.1.1', response: '550 5.1.1 The simulator knows no such mailbox' };
     return { kind: 'bounced', bounceType: 'hard', class: 'InvalidRecipient', serverReply };
@@ -45,7 +45,7 @@ export const simulateComplaint = job(
 
 /** Enqueues complaints of delivered simulator recipients, each in its own transaction, as real complaints are. */
 export async function enqueueComplaints(tx: Tx, delivered: readonly { id: number; org_id: string; message_id: string; address: string }[]) {
-  const complaining = delivered.filter(({ address }) => storyOf(address) === 'complained');
+  const complaining = delivered.filter(({ address }) => scenarioOf(address) === 'complained');
   if (complaining.length === 0) return;
   await enqueueMany(
     tx,

@@ -1,11 +1,11 @@
 import { email } from '../../../../contract/email.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { judgeRates, pauseThresholds } from '../rules/posture.ts';
-import { findFigures, findSendingStatus } from '../store/posture.ts';
+import { judgeRates, pauseThresholds } from '../rules/sending-pause.ts';
+import { findSendingRates, findSendingStatus } from '../store/sending-pause.ts';
 
 export const getEmailSettings = operation(email.getEmailSettings, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const [posture, [figures]] = await Promise.all([findSendingStatus(tx, ctx.org), findFigures(tx, [ctx.org])]);
+    const [posture, [figures]] = await Promise.all([findSendingStatus(tx, ctx.org), findSendingRates(tx, [ctx.org])]);
     const judged = judgeRates(figures!);
     return ok({
       dailyQuota: posture.daily_quota ?? ctx.app.config.email_daily_quota,
@@ -15,7 +15,7 @@ export const getEmailSettings = operation(email.getEmailSettings, async ({ ctx }
       bouncePausePct: pauseThresholds.bouncePct,
       complaintPausePct: pauseThresholds.complaintPct,
       acceptedToday: posture.accepted,
-      ...(posture.paused_at === null && judged.posture !== 'fine' ? { warning: judged.reason } : {}),
+      ...(posture.paused_at === null && judged.action !== 'fine' ? { warning: judged.reason } : {}),
     });
   }),
 );

@@ -1,6 +1,6 @@
 import { email } from '../../../../contract/email.ts';
 import { operation } from '../../../identity/operation.ts';
-import { type SubmitServices, submitMessages, requireRate } from '../engine/submit.ts';
+import { requireRate, type SubmitServices, submitMessages } from '../engine/submit.ts';
 import { accepted } from '../views/accepted.ts';
 
 export const sendEmail = operation(email.sendEmail, async ({ ctx: { app, principal, idempotencyKey }, body }, own: SubmitServices) => {

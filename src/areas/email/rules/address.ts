@@ -12,7 +12,7 @@ export interface Mailbox {
 }
 
 /** Why an address is refused, as the end of a sentence that begins with the address. */
-export class Unusable {
+export class InvalidAddress {
   readonly why: string;
 
   constructor(why: string) {
@@ -31,22 +31,26 @@ const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 export const isSafeText = (text: string): boolean => text.isWellFormed() && !unsafe.test(text);
 
 /** An address alone: `ada@example.com`. */
-export function readAddress(text: string): { address: string; domain: string } | Unusable {
+export function readAddress(text: string): { address: string; domain: string } | InvalidAddress {
   const at = text.lastIndexOf('@');
-  if (at < 1 || at === text.length - 1) return new Unusable('must be an address such as ada@example.com');
+  if (at < 1 || at === text.length - 1) return new InvalidAddress('must be an address such as ada@example.com');
   const local = text.slice(0, at);
   const written = text.slice(at + 1);
-  if (!isSafeText(text)) return new Unusable('must not contain control characters');
+  if (!isSafeText(text)) return new InvalidAddress('must not contain control characters');
   if (!isAscii(local))
-    return new Unusable('must have only ASCII before the @: few servers take other characters there, and the message would come back');
-  if (local.startsWith('"')) return new Unusable('must not be quoted before the @');
-  if (local.length > maxLengths.local) return new Unusable(`must have at most ${maxLengths.local} characters before the @`);
-  if (!localPart.test(local)) return new Unusable('must be an address such as ada@example.com');
-  if (written.startsWith('[')) return new Unusable('must have a domain behind the @, not a number in brackets');
+    return new InvalidAddress(
+      'must have only ASCII before the @: few servers take other characters there, and the message would come back',
+    );
+  if (local.startsWith('"')) return new InvalidAddress('must not be quoted before the @');
+  if (local.length > maxLengths.local) return new InvalidAddress(`must have at most ${maxLengths.local} characters before the @`);
+  if (!localPart.test(local)) return new InvalidAddress('must be an address such as ada@example.com');
+  if (written.startsWith('[')) return new InvalidAddress('must have a domain behind the @, not a number in brackets');
   const domain = readDomain(written);
-  if (domain === undefined) return new Unusable('must have a domain such as example.com behind the @');
+  if (domain === undefined) return new InvalidAddress('must have a domain such as example.com behind the @');
   const address = `${local}@${domain}`;
-  return address.length > maxLengths.address ? new Unusable(`must have at most ${maxLengths.address} characters`) : { address, domain };
+  return address.length > maxLengths.address
+    ? new InvalidAddress(`must have at most ${maxLengths.address} characters`)
+    : { address, domain };
 }
 
 /** The domain in lower-case ASCII, or undefined. IDNs are converted. */
@@ -58,18 +62,19 @@ export function readDomain(written: string): string | undefined {
 }
 
 /** `ada@example.com`, `Ada <ada@example.com>` or `"Lovelace, Ada" <ada@example.com>`. */
-export function readMailbox(written: string): Mailbox | Unusable {
+export function readMailbox(written: string): Mailbox | InvalidAddress {
   const text = written.trim();
-  if (!isSafeText(text)) return new Unusable('must not contain line breaks or control characters');
+  if (!isSafeText(text)) return new InvalidAddress('must not contain line breaks or control characters');
   if (!text.endsWith('>')) {
     const alone = readAddress(text);
-    return alone instanceof Unusable ? alone : { name: '', ...alone };
+    return alone instanceof InvalidAddress ? alone : { name: '', ...alone };
   }
   const begin = text.lastIndexOf('<');
   const name = begin < 0 ? undefined : readPhrase(text.slice(0, begin).trim());
-  if (name === undefined) return new Unusable('must be one address, or a name and an address in angle brackets: Ada <ada@example.com>');
+  if (name === undefined)
+    return new InvalidAddress('must be one address, or a name and an address in angle brackets: Ada <ada@example.com>');
   const found = readAddress(text.slice(begin + 1, -1).trim());
-  return found instanceof Unusable ? found : { name, ...found };
+  return found instanceof InvalidAddress ? found : { name, ...found };
 }
 
 /** Plain and quoted words. Undefined: another parser could read a list, a group or a second address. */

@@ -1,4 +1,4 @@
-import type { Observation } from './observe.ts';
+import type { Observation } from './dns-defects.ts';
 
 const minute = 60;
 const hour = 60 * minute;
@@ -13,7 +13,7 @@ export const maxMisses = 3;
 export const missingSeconds = 24 * hour;
 
 /** Verification of sending or receiving before a check. Times are seconds of one clock. */
-export interface Standing {
+export interface VerificationStatus {
   state: 'pending' | 'verified' | 'failed';
   /** When this state began. */
   stateAt: number;
@@ -22,7 +22,7 @@ export interface Standing {
   missingSince: number | null;
 }
 
-export interface CheckedStatus extends Standing {
+export interface CheckedStatus extends VerificationStatus {
   /** Seconds until the next check; null: none. */
   nextIn: number | null;
 }
@@ -37,16 +37,16 @@ export function findingOf(observations: readonly Observation[], capability: 'sen
 }
 
 /** One check's effect on a domain. */
-export function afterCheck(before: Standing, finding: Finding, now: number): CheckedStatus {
+export function afterCheck(before: VerificationStatus, finding: Finding, now: number): CheckedStatus {
   const after = moveState(before, finding, now);
   return { ...after, nextIn: nextCheckIn(after, now) };
 }
 
-function moveState(before: Standing, finding: Finding, now: number): Standing {
+function moveState(before: VerificationStatus, finding: Finding, now: number): VerificationStatus {
   if (finding === 'unknown') return before;
   if (finding === 'found')
     return { state: 'verified', stateAt: before.state === 'verified' ? before.stateAt : now, misses: 0, missingSince: null };
-  const missed: Standing = { ...before, misses: before.misses + 1, missingSince: before.missingSince ?? now };
+  const missed: VerificationStatus = { ...before, misses: before.misses + 1, missingSince: before.missingSince ?? now };
   const isOver =
     before.state === 'pending'
       ? now - before.stateAt >= pendingSeconds
@@ -65,16 +65,16 @@ const checkIntervals: readonly [until: number, every: number][] = [
   [Number.POSITIVE_INFINITY, hour],
 ];
 
-export function nextCheckIn({ state, stateAt }: Pick<Standing, 'state' | 'stateAt'>, now: number): number | null {
+export function nextCheckIn({ state, stateAt }: Pick<VerificationStatus, 'state' | 'stateAt'>, now: number): number | null {
   const age = Math.max(0, now - stateAt);
   if (state === 'pending') return checkIntervals.find(([until]) => age < until)![1];
   return state === 'failed' && age >= failedSeconds ? null : 6 * hour;
 }
 
 /** A user requests a check: a failed domain becomes pending again, with its full time. */
-export const afterAsking = (before: Standing, now: number): Standing =>
+export const afterRecheckRequest = (before: VerificationStatus, now: number): VerificationStatus =>
   before.state === 'failed' ? { state: 'pending', stateAt: now, misses: 0, missingSince: null } : before;
 
 /** One check covers sending and receiving, at the earlier time. Receiving is not checked once checks of sending have stopped. */
-export const soonerOf = (send: number | null, receive: number | null): number | null =>
+export const earlierCheck = (send: number | null, receive: number | null): number | null =>
   send === null || receive === null ? send : Math.min(send, receive);

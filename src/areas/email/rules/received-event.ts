@@ -12,7 +12,7 @@ export interface ReportedMail {
 }
 
 /** Standard Webhooks recommends less than 20 kB; the whole message is at `contentUrl`. */
-export const mostPayloadBytes = 20_000;
+export const maxPayloadBytes = 20_000;
 /** Limits for the lists within the payload. */
 const maxListBytes = { rcptTo: 2_500, attachments: 3_000 };
 
@@ -61,7 +61,7 @@ export function receivedData(
     truncated: mail.isTruncated || rcptTo.length < envelope.rcptTo.length || attachments.length < mail.attachments.length,
     ...(mail.problem === null ? {} : { problem: mail.problem }),
   };
-  const left = () => mostPayloadBytes - taken - jsonBytes(data) - 100;
+  const left = () => maxPayloadBytes - taken - jsonBytes(data) - 100;
   if (mail.text !== null) {
     const text = truncateText(mail.text, Math.max(2, left()));
     data.text = text;

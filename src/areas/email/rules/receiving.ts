@@ -22,7 +22,7 @@ export const arrivalLimits = {
 } as const;
 
 /** The last fifth of the quota is reserved for messages up to this size, the size that people write. */
-export const smallBytes = 65_536;
+export const smallMessageBytes = 65_536;
 const minSenderShare = 64 * 2 ** 20;
 const minReserveShare = 2 ** 20;
 

@@ -20,7 +20,7 @@ export function requestedDelaySeconds(text: string): number | undefined {
  * Seconds until the next attempt. `tries` counts earlier deferrals; `random` (0 to 1) adds 10 % jitter either way. A delay that the server asks for
  * is granted with 5 to 15 s more, from 30 s up to our own longest delay.
  */
-export function delayAfter(tries: number, random: number, text = ''): number {
+export function retryDelaySeconds(tries: number, random: number, text = ''): number {
   const asked = requestedDelaySeconds(text);
   const planned = schedule[Math.min(Math.max(0, Math.floor(tries)), schedule.length - 1)]! * (0.9 + 0.2 * random);
   if (asked === undefined) return Math.round(planned);
@@ -28,7 +28,7 @@ export function delayAfter(tries: number, random: number, text = ''): number {
 }
 
 /** Backoff of a site after consecutive connection failures: 1 minute, doubling to 30 minutes. */
-export function restAfter(failures: number, random: number): number {
+export function siteBackoffSeconds(failures: number, random: number): number {
   const base = Math.min(minutes(30), minutes(1) * 2 ** Math.min(10, Math.max(0, failures - 1)));
   return Math.round(base * (0.9 + 0.2 * random));
 }

@@ -4,12 +4,12 @@ import { domainOf, foldAddress } from './envelope.ts';
 const simulatorDomain = 'simulator.invalid';
 
 const scenarios = ['delivered', 'bounced', 'deferred', 'complained', 'suppressed'] as const;
-export type Story = (typeof scenarios)[number];
+export type Scenario = (typeof scenarios)[number];
 
 export const isSimulated = (address: string): boolean => domainOf(foldAddress(address)) === simulatorDomain;
 
 /** The scenario of `bounced@simulator.invalid`, also with a `+tag`. Unknown names bounce. Undefined: not a simulator address. */
-export function storyOf(address: string): Story | undefined {
+export function scenarioOf(address: string): Scenario | undefined {
   if (!isSimulated(address)) return undefined;
   const name = foldAddress(address)
     .slice(0, -simulatorDomain.length - 1)

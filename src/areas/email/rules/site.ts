@@ -24,13 +24,13 @@ export function limitsOf(hosts: readonly string[]): SiteLimits {
 }
 
 /** Concurrency of a site: halved under pressure, raised by one after each clean minute. */
-export interface Pace {
+export interface SiteConcurrency {
   /** Connections at once. */
   connections: number;
   /** The current minute: its start, and its accepted and deferred answers. */
-  since: number;
-  good: number;
-  later: number;
+  windowStartedAt: number;
+  accepted: number;
+  deferred: number;
   /** Last reduction. At most one a minute, since ten connections hear the same complaint at once. */
   reducedAt: number;
 }
@@ -38,32 +38,37 @@ export interface Pace {
 const minute = 60_000;
 const minAnswers = 10;
 
-export const firstPace = (connections: number, now: number): Pace => ({
+export const initialConcurrency = (connections: number, now: number): SiteConcurrency => ({
   connections,
-  since: now,
-  good: 0,
-  later: 0,
+  windowStartedAt: now,
+  accepted: 0,
+  deferred: 0,
   reducedAt: Number.NEGATIVE_INFINITY,
 });
 
 /** Records one answer. `asksForLess`: the site asked for a lower rate. */
-export function notePace(pace: Pace, maxConnections: number, now: number, answer: 'good' | 'later' | 'asksForLess'): Pace {
-  const next = now - pace.since >= minute ? closeMinute(pace, maxConnections, now) : { ...pace };
-  if (answer === 'good') next.good += 1;
-  else next.later += 1;
-  const judged = next.good + next.later >= minAnswers && next.later >= 0.3 * (next.good + next.later);
+export function adjustConcurrency(
+  pace: SiteConcurrency,
+  maxConnections: number,
+  now: number,
+  answer: 'good' | 'later' | 'asksForLess',
+): SiteConcurrency {
+  const next = now - pace.windowStartedAt >= minute ? closeMinute(pace, maxConnections, now) : { ...pace };
+  if (answer === 'good') next.accepted += 1;
+  else next.deferred += 1;
+  const judged = next.accepted + next.deferred >= minAnswers && next.deferred >= 0.3 * (next.accepted + next.deferred);
   if (answer === 'good' || (answer !== 'asksForLess' && !judged) || now - next.reducedAt < minute) return next;
-  return { connections: Math.max(1, Math.floor(next.connections / 2)), since: now, good: 0, later: 0, reducedAt: now };
+  return { connections: Math.max(1, Math.floor(next.connections / 2)), windowStartedAt: now, accepted: 0, deferred: 0, reducedAt: now };
 }
 
 /** A minute with accepted mail and few deferrals adds one connection. */
-function closeMinute(pace: Pace, maxConnections: number, now: number): Pace {
-  const wasClean = pace.good > 0 && pace.later < 0.3 * (pace.good + pace.later) && now - pace.reducedAt >= minute;
+function closeMinute(pace: SiteConcurrency, maxConnections: number, now: number): SiteConcurrency {
+  const wasClean = pace.accepted > 0 && pace.deferred < 0.3 * (pace.accepted + pace.deferred) && now - pace.reducedAt >= minute;
   return {
     ...pace,
     connections: wasClean ? Math.min(maxConnections, pace.connections + 1) : pace.connections,
-    since: now,
-    good: 0,
-    later: 0,
+    windowStartedAt: now,
+    accepted: 0,
+    deferred: 0,
   };
 }

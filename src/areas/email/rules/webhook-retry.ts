@@ -3,7 +3,7 @@ const hour = 60 * minute;
 
 /** Seconds after each failed attempt: ten attempts over about three days. */
 const retryDelays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour] as const;
-export const mostAttempts = retryDelays.length + 1;
+export const maxAttempts = retryDelays.length + 1;
 
 /** Limit for an endpoint's Retry-After. */
 const maxRetryAfterSeconds = hour;
@@ -23,4 +23,4 @@ export function readRetryAfter(header: string | undefined, nowSeconds: number): 
 }
 
 /** An endpoint with only failures for this long is disabled. */
-export const mostFailingDays = 5;
+export const maxFailingDays = 5;

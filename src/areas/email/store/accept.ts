@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import { row, type Tx } from '../../../kernel/db/index.ts';
-import type { Asked, NewMessage, NewRecipient } from './receiving/intake.ts';
+import type { BatchQuery, NewMessage, NewRecipient } from './receiving/intake.ts';
 
 /** A batch that is checked and inserted in one statement. Ids come without their time prefix. */
-export interface WholeBatch extends Asked {
+export interface WholeBatch extends BatchQuery {
   /** Recipient counts in the order of `orgs`. */
   counts: readonly number[];
   /** Distinct send keys, and their rights locks (`sharedLocks`). */

@@ -55,7 +55,7 @@ const StartedAttemptRow = Type.Object({
   /** Why the delivery failed without an attempt; null: it starts. */
   why_not: Type.Union([Type.String(), Type.Null()]),
 });
-export type BegunRow = Static<typeof StartedAttemptRow>;
+export type StartedAttemptRow = Static<typeof StartedAttemptRow>;
 
 /**
  * Filters by id only. With `done_at is null` as well, the planner may choose the index of waiting deliveries while the table is small, and keep that
@@ -66,13 +66,16 @@ const lockDeliveries = (ids: readonly number[]): Sql => sql`
     from email.delivery d where d.id = any(${ids}::bigint[]) order by d.id for update`;
 
 /** The outcome of such a delivery is the outcome of the received message. */
-export const received = 'email.received';
+export const receivedEventType = 'email.received';
 
 /**
  * Starts attempts and returns what they need; finished deliveries are left out. A delivery whose endpoint is disabled or deleted is returned with the
  * reason and not started. One in state `delivering` was left by a dead process: its attempt is repeated without counting another.
  */
-export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<BegunRow[]> => rows(tx, StartedAttemptRow)`
+export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<StartedAttemptRow[]> => rows(
+  tx,
+  StartedAttemptRow,
+)`
   with clock as materialized (select kernel.now() as now),
        locked as materialized (${lockDeliveries(asked.map((a) => a.id))}),
        found as materialized (
@@ -99,7 +102,7 @@ export const failDeliveries = (tx: Tx, over: readonly { id: number; why: string 
    where d.id = l.id and o.id = l.id and l.done_at is null`;
 
 /** The result of one attempt. */
-export interface Heard {
+export interface AttemptResult {
   id: number;
   run: string;
   status: number | null;
@@ -121,13 +124,13 @@ const SettledRow = Type.Object({
 export type SettledDelivery = Static<typeof SettledRow>;
 
 /** Records the results of attempts that are still current. */
-export const settleDeliveries = (tx: Tx, heard: readonly Heard[]) => settle(tx, heard, sql`true`);
+export const settleDeliveries = (tx: Tx, heard: readonly AttemptResult[]) => settle(tx, heard, sql`true`);
 
 /** Records only successes without further effects on a message or an endpoint. */
-export const settlePlainly = (tx: Tx, heard: readonly Heard[]) =>
-  settle(tx, heard, sql`t.error is null and d.event_type <> ${received} and w.failing_since is null`);
+export const settleSimpleSuccesses = (tx: Tx, heard: readonly AttemptResult[]) =>
+  settle(tx, heard, sql`t.error is null and d.event_type <> ${receivedEventType} and w.failing_since is null`);
 
-const settle = (tx: Tx, heard: readonly Heard[], which: Sql): Promise<SettledDelivery[]> => rows(tx, SettledRow)`
+const settle = (tx: Tx, heard: readonly AttemptResult[], which: Sql): Promise<SettledDelivery[]> => rows(tx, SettledRow)`
   with clock as materialized (select kernel.now() as now),
        locked as materialized (${lockDeliveries(heard.map((h) => h.id))}),
        mine as materialized (

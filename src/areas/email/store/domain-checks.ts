@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import type { CheckedStatus, Standing } from '../rules/domain-state.ts';
+import type { CheckedStatus, VerificationStatus } from '../rules/domain-state.ts';
 
 const DueRow = Type.Object({
   org_id: Type.String(),
@@ -40,22 +40,22 @@ const timeOf = (seconds: number | null) => (seconds === null ? null : new Date(s
 const minSecondsBetweenChecks = 10;
 
 /** The result of a check. `receive` is undefined for a domain that is not armed. */
-export interface Checked {
-  send: Standing;
-  receive: Standing | undefined;
+export interface CheckResult {
+  send: VerificationStatus;
+  receive: VerificationStatus | undefined;
   /** Seconds until the next check; null: none. */
   nextIn: CheckedStatus['nextIn'];
 }
 
 /** Sets the receive columns. */
-const setReceive = (standing: Standing | undefined) =>
+const setReceive = (standing: VerificationStatus | undefined) =>
   standing
     ? sql`, receive_state = ${standing.state}, receive_state_at = ${timeOf(standing.stateAt)}, receive_misses = ${standing.misses},
            receive_missing_since = ${timeOf(standing.missingSince)}`
     : sql``;
 
 /** False: the domain changed since it was read. If a check was requested meanwhile, the next one comes soon, since records may have been published. */
-export const settleCheck = async (tx: Tx, read: DueRow, { send, receive, nextIn }: Checked): Promise<boolean> =>
+export const settleCheck = async (tx: Tx, read: DueRow, { send, receive, nextIn }: CheckResult): Promise<boolean> =>
   (await run(tx)`
     update email.domain
        set send_state = ${send.state}, state_at = ${timeOf(send.stateAt)}, misses = ${send.misses}, missing_since = ${timeOf(send.missingSince)},
@@ -70,7 +70,7 @@ export const settleCheck = async (tx: Tx, read: DueRow, { send, receive, nextIn 
 /** Time of a requested check: ten seconds after the last one at the earliest. An earlier scheduled check stays; one in flight does not count. */
 const earliestCheck = sql`least(case when next_check_at > c.now then next_check_at end, greatest(c.now, checked_at + make_interval(secs => ${minSecondsBetweenChecks})))`;
 
-export const hurryCheck = (tx: Tx, org: string, id: string, send: Standing, receive: Standing | undefined) => run(tx)`
+export const requestCheck = (tx: Tx, org: string, id: string, send: VerificationStatus, receive: VerificationStatus | undefined) => run(tx)`
   update email.domain
      set send_state = ${send.state}, state_at = ${timeOf(send.stateAt)}, misses = ${send.misses},
          missing_since = ${timeOf(send.missingSince)}, next_check_at = ${earliestCheck} ${setReceive(receive)}

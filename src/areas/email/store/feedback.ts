@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { summarize } from './queue.ts';
+import { updateMessageStates } from './queue.ts';
 
 // Effects of a report: one recipient, its message, and a suppression.
 
@@ -35,7 +35,7 @@ export async function lockReported(tx: Tx, org: string, messageId: string, recip
   return found;
 }
 
-export interface ReportedFate {
+export interface ReportedOutcome {
   recipientId: number;
   messageId: string;
   org: string;
@@ -58,7 +58,7 @@ const SuppressedRow = Type.Object({
 });
 
 /** Also removes a lease, so the process that holds it discards its outcome. Returns the suppression if it is new. */
-export async function writeReportedFate(tx: Tx, f: ReportedFate): Promise<Static<typeof SuppressedRow> | undefined> {
+export async function writeReportedOutcome(tx: Tx, f: ReportedOutcome): Promise<Static<typeof SuppressedRow> | undefined> {
   const kinds = f.isFirst ? ['sent', f.state] : [f.state];
   const [, , suppressed] = await Promise.all([
     run(tx)`
@@ -76,7 +76,7 @@ export async function writeReportedFate(tx: Tx, f: ReportedFate): Promise<Static
           values (${f.org}, kernel.new_id('sup'), ${f.suppress.folded}, ${f.suppress.reason}, kernel.now())
               on conflict do nothing returning id, address, reason, created_at`
       : [],
-    summarize(tx, [f.messageId]),
+    updateMessageStates(tx, [f.messageId]),
   ]);
   return suppressed[0];
 }

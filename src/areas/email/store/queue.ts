@@ -55,10 +55,10 @@ const SendingMessageRow = Type.Object({
   body_hash: Type.Unsafe<Buffer>({}),
   is_scheduled: Type.Boolean(),
 });
-export type SentOnRow = Static<typeof SendingMessageRow>;
+export type SendingMessageRow = Static<typeof SendingMessageRow>;
 
 /** Marks claimed recipients and their messages as `sending`, and returns the messages. */
-export async function markSending(tx: Tx, recipients: readonly number[], messages: readonly string[]): Promise<SentOnRow[]> {
+export async function markSending(tx: Tx, recipients: readonly number[], messages: readonly string[]): Promise<SendingMessageRow[]> {
   const [, found] = await Promise.all([
     run(
       tx,
@@ -75,7 +75,7 @@ export async function markSending(tx: Tx, recipients: readonly number[], message
 export const renewRecipients = (tx: Tx, leased: readonly (Leased & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 
 /** The outcome of one attempt. The keys are stored in the journal and read by SQL. */
-export interface Fate {
+export interface RecipientOutcome {
   id: number;
   lease: string;
   message_id: string;
@@ -130,7 +130,7 @@ const maxCountedLateSeconds = 600;
  * Records outcomes whose leases are still valid, with events, suppressions and message states. Messages are locked first and in order, so that
  * two recipients of one message, settled concurrently, cannot each see the other as unfinished.
  */
-export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<SettledRow[]> {
+export async function settleRecipients(tx: Tx, fates: readonly RecipientOutcome[]): Promise<SettledRow[]> {
   const messages = [...new Set(fates.map((f) => f.message_id))];
   const [, , found] = await Promise.all([
     // A plan from a small table would scan it, until PostgreSQL updates its statistics.
@@ -199,12 +199,12 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
         from fate f cross join clock left join suppressed s on s.org_id = f.org_id and s.address = f.folded`,
   ]);
   const shared = [...new Set(found.flatMap((f) => (f.is_alone ? [] : [f.message_id])))];
-  if (shared.length > 0) await summarize(tx, shared);
+  if (shared.length > 0) await updateMessageStates(tx, shared);
   return found;
 }
 
 /** Derives message states from recipients: progress while one is unfinished, then the worst outcome. */
-export const summarize = (tx: Tx, messages: readonly string[]): Promise<number> => run(tx)`
+export const updateMessageStates = (tx: Tx, messages: readonly string[]): Promise<number> => run(tx)`
   with clock as materialized (select kernel.now() as now) -- once: it costs more than a row does
   update email.message m
      set state = s.state, state_at = case when m.state = s.state then m.state_at else clock.now end,

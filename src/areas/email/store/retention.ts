@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { deleteOldHours } from './posture.ts';
+import { deleteOldHours } from './sending-pause.ts';
 
 // Deletes expired data. Reads hide it from its expiry on, so deletion may lag. Unfinished messages are never touched.
 
@@ -46,7 +46,7 @@ export const deleteOldMessages = (tx: Tx, limit: number): Promise<number> => run
   addresses as (delete from email.received_address a using old where a.message_id = old.id)
   delete from email.message m using old where m.id = old.id`;
 
-export const deleteOldNotes = async (tx: Tx): Promise<void> => {
+export const deleteOldCounters = async (tx: Tx): Promise<void> => {
   await Promise.all([
     run(tx)`delete from email.submission where created_at < kernel.now() - interval '25 hours'`,
     deleteOldHours(tx),
@@ -57,7 +57,7 @@ export const deleteOldNotes = async (tx: Tx): Promise<void> => {
 };
 
 /** The keys that a row refers to. */
-export const findNamed = async (tx: Tx, keys: readonly string[]): Promise<Set<string>> =>
+export const findReferenced = async (tx: Tx, keys: readonly string[]): Promise<Set<string>> =>
   new Set(
     (
       await rows(tx, KeyRow)`

@@ -31,7 +31,7 @@ export const markStored = async (tx: Tx, key: string): Promise<void> => {
 };
 
 /** Releases mail that is still bound to one machine although its segment is stored. Scans the whole queue. */
-export const freeStored = (tx: Tx): Promise<number> => run(tx)`
+export const releaseStored = (tx: Tx): Promise<number> => run(tx)`
   update email.recipient r set node = null
    where r.done_at is null and r.node is not null
      and exists (select from email.message m join email.segment s on s.key = m.body_key where m.id = r.message_id and s.stored_at is not null)`;

@@ -24,7 +24,7 @@ const EventMessageRow = Type.Object({
 export type EventMessageRow = Static<typeof EventMessageRow>;
 
 /** The message fields of an event. */
-export const findToldMessages = (tx: Tx, ids: readonly string[]): Promise<EventMessageRow[]> => rows(tx, EventMessageRow)`
+export const findEventMessages = (tx: Tx, ids: readonly string[]): Promise<EventMessageRow[]> => rows(tx, EventMessageRow)`
   select id, state, domain_id, direction, sender, recipients, copies, subject, tags from email.message where id = any(${ids}::text[])`;
 
 export interface NewEvent {

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { freePort } from '../../../../test/harness/free-port.ts';
-import { speakSmtp } from './doors.ts';
+import { speakSmtp } from './smtp-scene.ts';
 
 /** Where programs hand in mail by SMTP. */
 export async function ownSmtpPort() {

@@ -1,5 +1,5 @@
+import type { Observation } from '../rules/dns-defects.ts';
 import { type ExpectedRecord, recordsOf } from '../rules/dns-records.ts';
-import type { Observation } from '../rules/observe.ts';
 import type { DomainRow } from '../store/domains.ts';
 
 export const domainView = (row: DomainRow, mailHost: string) => ({

@@ -9,9 +9,9 @@ export const bouncePayload = ({ bounceType, class: of, code, enhanced, diagnosti
   withoutAbsent({ type: bounceType, class: of, code, enhancedCode: enhanced, diagnostic, remoteMta, source: 'dsn' });
 
 /** A complaint counts towards the automatic pause only if its reporter is verified. */
-export type ComplaintStanding =
+export type ComplaintCounting =
   | { counted: true; reporter: string; verifiedBy: 'dkim' | 'spf' }
   | { counted: false; notCountedBecause: string };
 
-export const complaintPayload = ({ feedbackType, userAgent, source }: Complaint, standing: ComplaintStanding) =>
+export const complaintPayload = ({ feedbackType, userAgent, source }: Complaint, standing: ComplaintCounting) =>
   withoutAbsent({ feedbackType, userAgent, source, ...standing });

@@ -24,7 +24,7 @@ export function calendarFeed(server: FastifyInstance, app: App) {
     const name = hash.toString('base64');
     const { allowed, resetSeconds } = links.take(name);
     if (!allowed) throw tooMany('this calendar was asked for too often', resetSeconds);
-    const feed = await attempts.look(request.raw, name, () =>
+    const feed = await attempts.lookUp(request.raw, name, () =>
       app.db.read(async (tx) => {
         const shown = await scheduleByLink(tx, hash);
         return shown && renderCalendarFeed(tx, shown.org_id, shown.schedule_id);

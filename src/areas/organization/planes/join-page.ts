@@ -19,7 +19,7 @@ export function joinPage(server: FastifyInstance, app: App) {
   server.post<{ Params: { secret: string } }>('/join/:secret', async (request, reply) => {
     try {
       const by = { app, principal: undefined, requestId: request.id };
-      const joined = await attempts.look(request.raw, undefined, () =>
+      const joined = await attempts.lookUp(request.raw, undefined, () =>
         app.db.write((tx) => joinByInvitation(tx, by, request.params.secret)),
       );
       sendHtml(

@@ -1,7 +1,7 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { type Ctx, lacking } from '../../../identity/context.ts';
-import { isOfLine } from '../../../identity/engine/line.ts';
+import { isInLineage } from '../../../identity/engine/lineage.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
@@ -27,7 +27,7 @@ export const revokeRegistryLogin = operation(registry.revokeRegistryLogin, async
 async function isOwn(tx: Tx, ctx: Ctx, login: LoginRow): Promise<boolean> {
   if (login.user_id !== ctx.user.id) return false;
   if (!ctx.principal.scopes.length) return true;
-  return login.minted_by !== null && isOfLine(tx, ctx.org, login.minted_by, ctx.principal.id);
+  return login.minted_by !== null && isInLineage(tx, ctx.org, login.minted_by, ctx.principal.id);
 }
 
 function requireAdmin(ctx: Ctx, { registries }: LoginRow) {

@@ -3,7 +3,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { olderPublicIncidents, publicIncidents } from '../../oncall/index.ts';
 import { namedServices } from '../../services/index.ts';
-import { observedOf, plannedMaintenance } from '../../uptime/index.ts';
+import { liveAvailabilityOf, plannedMaintenance } from '../../uptime/index.ts';
 import { statusPageUrl } from '../rules/addresses.ts';
 import { type Board, type BoardIncident, boardOf, incidentOf } from '../rules/board.ts';
 import { cursorAt, formatCursor, type HistoryCursor, nextCursor } from '../rules/history-cursor.ts';
@@ -57,7 +57,7 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publ
     services: names,
     incidents: found.slice(0, boardLimits.incidents),
     ...(next ? { older: cursorAt(next.openedAt) } : {}),
-    observed: await observedOf(tx, org, ids, barDays),
+    observed: await liveAvailabilityOf(tx, org, ids, barDays),
     maintenance: await plannedMaintenance(tx, org, ids, pastMaintenanceDays),
     subscribable: app.mail.leaves(),
     now: await now(tx),

@@ -106,5 +106,5 @@ async function mailSubscriber(
 
 const deliver = (app: App, message: Message) =>
   app.mail.deliver(message).catch((error) => {
-    throw error instanceof NotDelivered && error.lasting === 'for good' ? new GiveUp(error.message, { cause: error }) : error;
+    throw error instanceof NotDelivered && error.retryAdvice === 'for good' ? new GiveUp(error.message, { cause: error }) : error;
   });

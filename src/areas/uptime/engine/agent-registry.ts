@@ -1,7 +1,7 @@
 import { topics } from '../../../identity/principal.ts';
 import { dropRights, lockRights } from '../../../identity/rights-lock.ts';
 import { mintKey } from '../../../identity/token-format.ts';
-import { dropElsewhere } from '../../../kernel/cache.ts';
+import { notifyDrop } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import * as store from '../store/agents.ts';
@@ -26,7 +26,7 @@ export async function revokeAgent(tx: Tx, id: string) {
   await lockRights(tx, installation, { revokes: [topics.credential(id)] });
   const revoked = (await store.revokeAgent(tx, id)) ?? notFound('agent');
   await store.dismissInstances(tx, id);
-  await dropRights(tx, { drop: dropElsewhere }, installation, topics.credential(id));
+  await dropRights(tx, { drop: notifyDrop }, installation, topics.credential(id));
   return revoked;
 }
 

@@ -1,7 +1,7 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { invalid } from '../../../kernel/errors.ts';
-import { checkedHeaders, isForeignMailServer, mailPort } from '../../../kernel/guard/index.ts';
+import { checkedHeaders, isThirdPartyMailServer, mailPort } from '../../../kernel/guard/index.ts';
 import { resolveMasks, type Target } from '../rules/masked-target.ts';
 import { type Targets, targetComplaint } from '../rules/target.ts';
 import { vantages as allVantages } from '../store/observations.ts';
@@ -32,7 +32,7 @@ export function checkTarget({ guard }: App, targets: Targets): void {
 }
 
 function checkPort(host: string, port: number, field: string) {
-  if (!isForeignMailServer(use, host, port)) return;
+  if (!isThirdPartyMailServer(use, host, port)) return;
   invalid(`${field} names port ${mailPort}, which is for mail between servers; check the submission port 587 or 465 instead`);
 }
 

@@ -44,7 +44,7 @@ export async function availabilityOf(tx: Tx, org: string, serviceIds: readonly s
 }
 
 /** Availability of services over the last `days` days, and by month as far back as 400 days. Services without a live monitor are absent. */
-export async function observedOf(
+export async function liveAvailabilityOf(
   tx: Tx,
   org: string,
   serviceIds: readonly string[],

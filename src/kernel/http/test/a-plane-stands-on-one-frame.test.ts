@@ -8,7 +8,7 @@ import { Refusal } from '../../errors.ts';
 import { makeLog } from '../../log.ts';
 import type { Role } from '../../roles.ts';
 import { makePeers } from '../peer.ts';
-import { abortWhenCallerLeaves, frameHeaders, measurePlanes, mountPlane, type Plane, type PlaneHandler, refuseInJson } from '../plane.ts';
+import { abortWhenCallerLeaves, measurePlanes, mountPlane, type Plane, type PlaneHandler, planeHeaders, refuseInJson } from '../plane.ts';
 import { makeServer } from '../server.ts';
 
 interface Options {
@@ -75,7 +75,7 @@ test('answers and refusals carry the request’s id, and what browsers are told;
 test('a plane that sends its answers in one piece sends the frame’s headers with them, and its refusals have them too', async (t) => {
   const handle: PlaneHandler = (request, response) => {
     if (request.url === '/plane/no') throw new Refusal(404, 'not_found', 'nothing here');
-    response.writeHead(200, [...frameHeaders(request), 'Content-Length', '4']).end('fine');
+    response.writeHead(200, [...planeHeaders(request), 'Content-Length', '4']).end('fine');
   };
   const { url } = await standing(t, handle, { more: { writesFrameHeaders: true } });
   for (const path of ['/plane', '/plane/no']) assert.deepEqual(shown((await fetch(url + path, secure)).headers), full, path);
@@ -85,11 +85,11 @@ test('what lies ready is sent by itself, counted and refused like all else; the 
   const sendReady: Plane['sendReady'] = (request, response) => {
     if (request.url === '/plane/no') throw new Refusal(404, 'not_found', 'nothing here');
     if (request.url !== '/plane/ready') return false;
-    response.writeHead(200, frameHeaders(request, ['Content-Length', '5'])).end('ready');
+    response.writeHead(200, planeHeaders(request, ['Content-Length', '5'])).end('ready');
     return true;
   };
   const handle: PlaneHandler = (request, response) =>
-    void response.writeHead(200, frameHeaders(request, ['Content-Length', '7'])).end('handled');
+    void response.writeHead(200, planeHeaders(request, ['Content-Length', '7'])).end('handled');
   const { url, counted } = await standing(t, handle, { more: { writesFrameHeaders: true, sendReady } });
   const ask = async (path: string, init: RequestInit = {}) => {
     const answer = await fetch(url + path, { ...secure, ...init });

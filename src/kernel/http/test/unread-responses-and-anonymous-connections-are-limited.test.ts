@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { makeLog } from '../../log.ts';
-import { type ConnectionLimits, Connections, connectionLimits, markKnown, watchesItself } from '../connections.ts';
+import { type ConnectionLimits, Connections, connectionLimits, markKnown, skipUnreadCheck } from '../connections.ts';
 import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
 
@@ -22,7 +22,7 @@ async function serve(t: TestContext, limits: Partial<ConnectionLimits>, proxies:
       (request, response) => {
         begun++;
         if (request.headers.authorization) markKnown(request);
-        if (request.url === '/blob') response.once('close', watchesItself(response)!);
+        if (request.url === '/blob') response.once('close', skipUnreadCheck(response)!);
         if (request.url !== '/held') response.end(request.url === '/' ? 'hello\n' : large);
         return true;
       },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DataReader } from '../data-reader.ts';
-import { type Expected, type Message, ReceivedMessage } from '../message.ts';
+import { type Message, type MessageLimits, ReceivedMessage } from '../message.ts';
 import { makeUpDoor, settle } from './made-up-door.ts';
 
 const begin = 'EHLO far.example\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<c@d.example>\r\nDATA\r\n';
-const expected: Expected = { mostBytes: 2_000_000, gatheredBytes: 1_000_000, hold: () => true, end: () => {} };
+const expected: MessageLimits = { mostBytes: 2_000_000, gatheredBytes: 1_000_000, hold: () => true, end: () => {} };
 
 test('of what is said at once, only a chunk and a line are held, and each byte is copied once at most', async (t) => {
   const door = makeUpDoor({ mostCommands: Number.POSITIVE_INFINITY });

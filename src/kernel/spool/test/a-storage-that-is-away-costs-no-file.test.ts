@@ -26,7 +26,7 @@ test('a storage that is away costs no file, and gets everything once it is back'
   });
   const keys: string[] = [];
   for (const text of ['one', 'two', 'three']) {
-    const { places, written } = spool.append([Buffer.from(text)]);
+    const { positions: places, written } = spool.append([Buffer.from(text)]);
     await written;
     keys.push(places[0]!.key);
   }

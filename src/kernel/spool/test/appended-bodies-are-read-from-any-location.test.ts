@@ -17,7 +17,7 @@ async function folderFor(t: TestContext): Promise<string> {
 const remote = (storage: Storage): Storage => ({ ...storage, fileOf: async () => undefined });
 
 async function append(spool: Spool, ...bodies: string[]): Promise<SpoolPosition[]> {
-  const { places, written } = spool.append(bodies.map((b) => Buffer.from(b)));
+  const { positions: places, written } = spool.append(bodies.map((b) => Buffer.from(b)));
   await written;
   return places;
 }

@@ -4,12 +4,12 @@ import { basename, dirname, join } from 'node:path';
 import {
   type CgroupLimits,
   controllers,
-  filesOfWalls,
   findOwnDirectory,
-  lackingOf,
+  limitFileContents,
   limitFiles,
-  memoryKillsIn,
-  wallsIn,
+  missingControllers,
+  parseLimits,
+  parseOomKills,
 } from '../../rules/process/cgroup.ts';
 
 // A cgroup with limited children cannot hold processes itself. So the server moves into a cgroup beside those of the clusters:
@@ -72,7 +72,7 @@ async function findCgroups(): Promise<CgroupSupport> {
   if (own === undefined) return { why: 'this machine shows the server no cgroup v2' };
   // systemd's DelegateSubgroup puts the server into its own cgroup already.
   const given = basename(own) === serverName ? dirname(own) : own;
-  const lacking = lackingOf(await readText(join(given, 'cgroup.controllers')));
+  const lacking = missingControllers(await readText(join(given, 'cgroup.controllers')));
   if (lacking.length > 0) return { why: `the server’s cgroup has no ${lacking.join(' and no ')} controller` };
   const writable = await Promise.all(['cgroup.procs', 'cgroup.subtree_control'].map((name) => mayWrite(join(given, name))));
   if (!writable.every(Boolean)) return { why: 'the server’s cgroup is not given to it (Delegate=yes in a unit of systemd)' };
@@ -123,7 +123,7 @@ const enter = (dir: string, pid: number): Promise<void> =>
 /** Enables the controllers for child cgroups. */
 async function delegateControllers(dir: string): Promise<void> {
   const path = join(dir, 'cgroup.subtree_control');
-  const missing = lackingOf(await readText(path).catch(() => ''));
+  const missing = missingControllers(await readText(path).catch(() => ''));
   if (missing.length > 0) await writeFile(path, controllers.map((name) => `+${name}`).join(' '));
 }
 
@@ -133,12 +133,12 @@ const makeCgroups = (all: string): Cgroups => ({
     await mkdir(dir, { recursive: true });
     const read = (name: string) => readText(join(dir, name)).catch(() => '');
     return {
-      walls: async () => wallsIn(await Promise.all(limitFiles.map(read))),
+      walls: async () => parseLimits(await Promise.all(limitFiles.map(read))),
       async bound(walls) {
-        for (const [name, value] of filesOfWalls(walls)) await writeFile(join(dir, name), value);
+        for (const [name, value] of limitFileContents(walls)) await writeFile(join(dir, name), value);
       },
       enter: (pid) => enter(dir, pid),
-      memoryKills: async () => memoryKillsIn(await read('memory.events')),
+      memoryKills: async () => parseOomKills(await read('memory.events')),
     };
   },
   remove: (cluster) =>

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { App } from '../../../../kernel/app.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
-import { GuardFailure, GuardRefusal, isForeignMailServer } from '../../../../kernel/guard/index.ts';
+import { GuardFailure, GuardRefusal, isThirdPartyMailServer } from '../../../../kernel/guard/index.ts';
 import { phraseOf, readConnectTarget } from '../../rules/egress.ts';
 
 // The egress proxy of a cluster. An apiserver reaches nodes, services and webhooks by HTTP CONNECT on a unix socket; the guard judges each target.
@@ -82,7 +82,7 @@ async function openTunnel({ guard, log }: Pick<App, 'guard' | 'log'>, url: strin
   const target = readConnectTarget(url);
   if (!target) return refuse(socket, 400, 'the target of CONNECT is not host:port');
   const { host, port } = target;
-  if (isForeignMailServer('node', host, port))
+  if (isThirdPartyMailServer('node', host, port))
     return refuse(socket, 403, `port ${port} is for mail servers among themselves; use another one`);
   const gone = new AbortController();
   socket.once('close', () => gone.abort());

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { assume, chooseIdentity, type Identity, self } from '../../../../kernel/programs/identity.ts';
-import { chooseRange, chooseUser, isIn, namedIn, type SystemFiles, type UserRange } from '../../rules/process/users.ts';
+import { chooseRange, chooseUser, isInRange, namedIn, type SystemFiles, type UserRange } from '../../rules/process/users.ts';
 
 // The user of a cluster's programs. It is stored as the owner of `work/`, in a directory where only the server writes.
 
@@ -26,7 +26,7 @@ async function readSystemFiles(): Promise<SystemFiles> {
     readAll(['/etc/subuid', '/etc/subgid']),
     readAll(['/proc/self/uid_map', '/proc/self/gid_map']),
   ]);
-  return { named, lent, maps };
+  return { named, subordinate: lent, maps };
 }
 
 /** The owner of this cluster's `work/`; undefined: not assigned yet. */
@@ -75,7 +75,7 @@ async function findUser({ base, dir, cluster, range }: UserLookup & { range: Use
   const taken = new Set([...named, ...owners, ...keepers.map((each) => each?.uid)].filter((uid) => uid !== undefined));
   for (const [other, uid] of chosenUids) if (other !== dir) taken.add(uid);
   // No await between this read and the choice, so that two clusters cannot choose the same uid.
-  const uid = own !== undefined && isIn(range, own) && !taken.has(own) ? own : chooseUser(range, cluster, taken);
+  const uid = own !== undefined && isInRange(range, own) && !taken.has(own) ? own : chooseUser(range, cluster, taken);
   if (uid !== undefined) chosenUids.set(dir, uid);
   return uid;
 }

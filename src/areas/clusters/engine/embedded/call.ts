@@ -1,6 +1,6 @@
 import type { RequestInfo } from '../../rules/kubernetes/request-info.ts';
 import type { Caller } from './caller.ts';
-import type { UnreadAccount } from './unread.ts';
+import type { UnreadAccount } from './unread-bytes.ts';
 
 /** One request, after authentication and authorization. */
 export interface Call {

@@ -3,7 +3,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Authority } from '../../../../kernel/x509/issue.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import type { CompiledRbac } from '../../rules/kubernetes/rbac.ts';
-import type { Unread } from './unread.ts';
+import type { UnreadLimiter } from './unread-bytes.ts';
 
 /** The identity in a client certificate; absent for connections without one. */
 export interface EmbeddedIdentity {
@@ -32,7 +32,7 @@ export interface EmbeddedOptions {
   /** The limit of concurrent requests. */
   inflight: () => number;
   /** Counts unread bytes of all clusters in this process. */
-  unread: Unread;
+  unread: UnreadLimiter;
   /** The limit for the bytes of all objects, if it is below `limits.bytes`. */
   bytes?: () => number;
 }

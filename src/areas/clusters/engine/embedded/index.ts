@@ -36,9 +36,9 @@ import { internalCaller } from './caller.ts';
 import { makeChangeFeed } from './change-feed.ts';
 import type { Cluster, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 import { dispatch } from './dispatch.ts';
-import { describeFullStore } from './room.ts';
+import { describeFullStore } from './store-quota.ts';
 import { makeSweeper } from './sweep.ts';
-import { uncounted } from './unread.ts';
+import { uncounted } from './unread-bytes.ts';
 import { type ServeContext, serveRequest, toApiError } from './wire/serve.ts';
 
 export type { Access, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';

@@ -11,7 +11,7 @@ import { type Cluster, limits } from './cluster.ts';
 import { type ListQuery, matchesQuery, parseListQuery, parseVersion, readPages } from './list.ts';
 import { makePresenter, type Presenter } from './present.ts';
 import { requireSpace } from './read.ts';
-import type { UnreadAccount } from './unread.ts';
+import type { UnreadAccount } from './unread-bytes.ts';
 
 /** One open watch and its output buffer. */
 interface Watch extends Subscriber {

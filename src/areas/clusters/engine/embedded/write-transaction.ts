@@ -18,8 +18,8 @@ import {
 } from '../../store/objects.ts';
 import type { Caller } from './caller.ts';
 import { type Cluster, limits } from './cluster.ts';
-import { fullWords, quotaOf } from './room.ts';
 import { releaseAddresses } from './service-addresses.ts';
+import { quotaOf, storeFullPrefix } from './store-quota.ts';
 
 /** One transaction on a cluster's objects. It holds the cluster's row lock, so there is no other writer. */
 export interface WriteTransaction {
@@ -245,4 +245,4 @@ function requireQuota(
     throw full(`this cluster’s objects have ${maxBytes} bytes, as many as they may; delete some first, or choose a larger tier`);
 }
 
-const full = (why: string) => new ApiError(403, 'Forbidden', `${fullWords}: ${why}`, {});
+const full = (why: string) => new ApiError(403, 'Forbidden', `${storeFullPrefix}: ${why}`, {});

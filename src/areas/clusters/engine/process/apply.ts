@@ -7,7 +7,7 @@ import { prepareDirectory, removeOtherKeyFiles, writeKeyFiles } from '../../clie
 import { startEgress } from '../../clients/process/egress.ts';
 import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../../clients/process/programs.ts';
 import type { Ask } from '../../clients/tenant/ask.ts';
-import { wallsOf, widerOf } from '../../rules/process/cgroup.ts';
+import { cgroupLimitsOf, largerLimits } from '../../rules/process/cgroup.ts';
 import { type DatabaseLogin, loginOf, verifierOf } from '../../rules/process/database-login.ts';
 import { type FileSource, filesOf, type InnerKeys } from '../../rules/process/files.ts';
 import * as rules from '../../rules/process/programs.ts';
@@ -114,7 +114,7 @@ async function raiseCgroupLimits(plane: ProcessPlane): Promise<void> {
   const isNew = plane.cgroup === undefined;
   plane.cgroup = await found.keep(id);
   if (isNew) plane.oomKillCount = await plane.cgroup.memoryKills();
-  await plane.cgroup.bound(widerOf(await plane.cgroup.walls(), wallsOf(tier, replicas)));
+  await plane.cgroup.bound(largerLimits(await plane.cgroup.walls(), cgroupLimitsOf(tier, replicas)));
 }
 
 /** Waits until draining programs have exited: they may still read their files, or need the memory of a larger tier. */
@@ -123,10 +123,10 @@ async function removeUnused(plane: ProcessPlane): Promise<void> {
   if (!directory || !keysDir || draining.size > 0) return;
   await removeOtherKeyFiles(directory, keysDir);
   const { tier, replicas } = parts.cluster();
-  await cgroup?.bound(wallsOf(tier, replicas));
+  await cgroup?.bound(cgroupLimitsOf(tier, replicas));
 }
 
-async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egressSocket'>): Promise<rules.Run> {
+async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egressSocket'>): Promise<rules.RunSpec> {
   const { app, parts } = plane;
   const { id, version, tier, replicas } = parts.cluster();
   const directory = plane.directory!;
@@ -279,7 +279,7 @@ async function stopUnwanted(plane: ProcessPlane, kind: rules.ProgramKind, wanted
 }
 
 /** Controllers use one apiserver, by its port, and are restarted when that port changes. */
-async function ensureControllers(plane: ProcessPlane, run: rules.Run): Promise<void> {
+async function ensureControllers(plane: ProcessPlane, run: rules.RunSpec): Promise<void> {
   const server = `https://127.0.0.1:${plane.servers[0]!.record.port}`;
   const wanted = [rules.wantControllerManager(run, server), ...(plane.hasNodes ? [rules.wantScheduler(run, server)] : [])];
   for (const each of wanted) plane.controllers.set(each.kind, await ensureProgram(plane, each));

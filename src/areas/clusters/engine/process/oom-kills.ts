@@ -1,4 +1,4 @@
-import { wallsOf } from '../../rules/process/cgroup.ts';
+import { cgroupLimitsOf } from '../../rules/process/cgroup.ts';
 import type { ProgramKind } from '../../rules/process/programs.ts';
 import type { ProcessPlane } from './state.ts';
 
@@ -28,5 +28,5 @@ export async function describeExit(plane: ProcessPlane, kind: ProgramKind): Prom
   await recordOomKills(plane, kind);
   if (plane.oomKills.get(kind)?.total === before) return `${kind} ended; it is started again`;
   const { tier, replicas } = plane.parts.cluster();
-  return `${kind} was ended: the cluster’s programs needed more than the ${wallsOf(tier, replicas).mostMiB} MiB of memory of its tier; it is started again`;
+  return `${kind} was ended: the cluster’s programs needed more than the ${cgroupLimitsOf(tier, replicas).maxMiB} MiB of memory of its tier; it is started again`;
 }

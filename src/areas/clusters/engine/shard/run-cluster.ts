@@ -10,7 +10,7 @@ import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
 import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
 import { ClusterError } from '../cluster-error.ts';
 import { type ControlPlane, drivers, type Prepare } from '../driver.ts';
-import type { Unread } from '../embedded/unread.ts';
+import type { UnreadLimiter } from '../embedded/unread-bytes.ts';
 import { ensurePki, findPki, type Pki } from '../pki.ts';
 import type { TenantClusters } from '../tenant-clusters.ts';
 import { type Approver, startApprover } from './approver.ts';
@@ -43,7 +43,7 @@ export interface ShardServices {
   tenants: TenantClusters;
   isRefused(cluster: string, fingerprint: string): boolean;
   binaries: Binaries;
-  unread: Unread;
+  unread: UnreadLimiter;
   /** Aborted when the server stops. */
   stopping: AbortSignal;
 }

@@ -6,9 +6,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
-import { type ConnectionLimits, Connections, connectionLimits, watchesItself } from '../../../../kernel/http/connections.ts';
+import { type ConnectionLimits, Connections, connectionLimits, skipUnreadCheck } from '../../../../kernel/http/connections.ts';
 import { asCaller, type Peers } from '../../../../kernel/http/peer.ts';
-import { paceRequests } from '../../../../kernel/http/pipelining.ts';
+import { onePerConnection } from '../../../../kernel/http/pipelining.ts';
 import { refuseMalformed } from '../../../../kernel/http/server.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
@@ -99,7 +99,7 @@ async function listen(
   clusterOf: FindCluster,
   { log, addressOf, connections, isBusy }: FrontParts,
 ): Promise<Server> {
-  const paced = paceRequests(
+  const paced = onePerConnection(
     guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(clusterOf)),
     isBusy,
   );
@@ -130,7 +130,7 @@ async function listen(
     const cluster = clusterOf(nameOf(request.socket as TLSSocket));
     const presented = cluster?.sockets.get(request.socket as TLSSocket);
     if (!cluster || !presented || !isUsable(presented)) return void socket.destroy();
-    watchesItself({ req: request }); // a terminal may be idle without limit
+    skipUnreadCheck({ req: request }); // a terminal may be idle without limit
     answerUpgrade(cluster, presented, request, socket, head);
   };
   server.on(

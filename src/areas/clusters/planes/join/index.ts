@@ -86,7 +86,7 @@ function makeAuthentication({ app, principals }: JoinPlaneOptions) {
     const key = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     if (key === undefined)
       throw new Refusal(401, 'unauthenticated', 'unauthenticated: send a registration token as `Authorization: Bearer qd_node_…`');
-    const found = principals.find(key, node, (secret, lookup) => attempts.look(request, secret, lookup));
+    const found = principals.find(key, node, (secret, lookup) => attempts.lookUp(request, secret, lookup));
     if (found === undefined) attempts.failed(request); // malformed, or cached as invalid
     const principal = await found;
     if (!principal)

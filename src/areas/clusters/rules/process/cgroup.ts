@@ -22,14 +22,14 @@ const plainText = (text: string) => text.replaceAll(/\\([0-7]{3})/g, (_, digits)
 export const controllers = ['memory', 'cpu'] as const;
 
 /** The needed controllers that are missing from a list of the kernel's. */
-export const lackingOf = (list: string): string[] => controllers.filter((name) => !list.split(/\s+/).includes(name));
+export const missingControllers = (list: string): string[] => controllers.filter((name) => !list.split(/\s+/).includes(name));
 
 /** Limits for all programs of one cluster together. */
 export interface CgroupLimits {
   /** Above this the kernel throttles the programs and reclaims memory. */
   highMiB: number;
   /** At this the kernel kills one of them. */
-  mostMiB: number;
+  maxMiB: number;
   /** The processor share under contention; 100 is a small cluster's. */
   weight: number;
 }
@@ -37,16 +37,16 @@ export interface CgroupLimits {
 const weights: Record<string, number> = { small: 100, medium: 200, large: 400 };
 
 /** The sum of the programs' GOMEMLIMITs, with two sets of apiservers as during a change; a quarter more before the kernel kills. */
-export function wallsOf(tier: string, replicas: number): CgroupLimits {
+export function cgroupLimitsOf(tier: string, replicas: number): CgroupLimits {
   const { apiserverMiB, controllerManagerMiB, schedulerMiB } = limitsOf(tier);
   const highMiB = kineMiB + 2 * replicas * apiserverMiB + controllerManagerMiB + schedulerMiB;
-  return { highMiB, mostMiB: Math.ceil(highMiB * 1.25), weight: weights[tier] ?? 100 };
+  return { highMiB, maxMiB: Math.ceil(highMiB * 1.25), weight: weights[tier] ?? 100 };
 }
 
 /** Used until the old apiservers have stopped, so that no program is killed because its tier shrinks. */
-export const widerOf = (a: CgroupLimits, b: CgroupLimits): CgroupLimits => ({
+export const largerLimits = (a: CgroupLimits, b: CgroupLimits): CgroupLimits => ({
   highMiB: Math.max(a.highMiB, b.highMiB),
-  mostMiB: Math.max(a.mostMiB, b.mostMiB),
+  maxMiB: Math.max(a.maxMiB, b.maxMiB),
   weight: Math.max(a.weight, b.weight),
 });
 
@@ -55,17 +55,17 @@ export const limitFiles = ['memory.max', 'memory.high', 'cpu.weight'] as const;
 
 const mebibyte = 2 ** 20;
 
-export const filesOfWalls = ({ highMiB, mostMiB, weight }: CgroupLimits): [name: string, value: string][] => [
+export const limitFileContents = ({ highMiB, maxMiB: mostMiB, weight }: CgroupLimits): [name: string, value: string][] => [
   ['memory.max', String(mostMiB * mebibyte)],
   ['memory.high', String(highMiB * mebibyte)],
   ['cpu.weight', String(weight)],
 ];
 
 /** Parses these files. A new cgroup has no limit yet (`max`), which reads as 0. */
-export function wallsIn([most, high, weight]: readonly string[]): CgroupLimits {
+export function parseLimits([most, high, weight]: readonly string[]): CgroupLimits {
   const count = (text: string | undefined) => (/^\d+$/.test(text?.trim() ?? '') ? Number(text) : 0);
-  return { highMiB: count(high) / mebibyte, mostMiB: count(most) / mebibyte, weight: count(weight) };
+  return { highMiB: count(high) / mebibyte, maxMiB: count(most) / mebibyte, weight: count(weight) };
 }
 
 /** The number of OOM kills in `memory.events`. */
-export const memoryKillsIn = (events: string): number => Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0);
+export const parseOomKills = (events: string): number => Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0);

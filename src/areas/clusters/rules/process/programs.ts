@@ -21,7 +21,7 @@ export interface WantedProgram {
 }
 
 /** The inputs from which a cluster's programs are derived. */
-export interface Run {
+export interface RunSpec {
   tier: string;
   replicas: number;
   endpoint: string;
@@ -44,7 +44,7 @@ const requestHeaders = [
 
 type ProgramSpec = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
 
-function makeWanted({ user }: Run, made: ProgramSpec, index: number | undefined, listens: boolean): WantedProgram {
+function makeWanted({ user }: RunSpec, made: ProgramSpec, index: number | undefined, listens: boolean): WantedProgram {
   const hash = hashOf([made.program, made.args(0), made.env, ...(user === undefined ? [] : [user])]);
   const log = index === undefined ? made.kind : `${made.kind}-${index}`;
   return { ...made, hash, listens, log, name: index === undefined ? made.kind : `${log}-${hash}` };
@@ -59,7 +59,7 @@ const kineConnections = '3';
  *  consistent list, several of them before an apiserver is ready. Without progress an apiserver lists from kine, in a few milliseconds. */
 const emulatedEtcdVersion = '3.5.12';
 
-export const wantKine = (run: Run): WantedProgram =>
+export const wantKine = (run: RunSpec): WantedProgram =>
   makeWanted(
     run,
     {
@@ -77,7 +77,7 @@ export const wantKine = (run: Run): WantedProgram =>
     false,
   );
 
-export function wantApiservers(run: Run): WantedProgram[] {
+export function wantApiservers(run: RunSpec): WantedProgram[] {
   const limits = limitsOf(run.tier);
   return Array.from({ length: run.replicas }, (_, index) =>
     makeWanted(
@@ -94,7 +94,7 @@ export function wantApiservers(run: Run): WantedProgram[] {
   );
 }
 
-function apiserverArguments({ endpoint, keysDir, kineSocket }: Run, limits: ProgramLimits, port: number): string[] {
+function apiserverArguments({ endpoint, keysDir, kineSocket }: RunSpec, limits: ProgramLimits, port: number): string[] {
   const at = (name: string) => join(keysDir, name);
   return [
     ...[`--etcd-servers=unix://${kineSocket}`, `--encryption-provider-config=${at('store.json')}`],
@@ -121,7 +121,7 @@ const controllerArguments = (keysDir: string, name: string, server: string) => [
   ...['--leader-elect=true', '--secure-port=0', '--profiling=false'],
 ];
 
-export function wantControllerManager(run: Run, server: string): WantedProgram {
+export function wantControllerManager(run: RunSpec, server: string): WantedProgram {
   const { tier, binaries, keysDir } = run;
   const limits = limitsOf(tier);
   const at = (name: string) => join(keysDir, name);
@@ -139,7 +139,7 @@ export function wantControllerManager(run: Run, server: string): WantedProgram {
   return makeWanted(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
 }
 
-export function wantScheduler(run: Run, server: string): WantedProgram {
+export function wantScheduler(run: RunSpec, server: string): WantedProgram {
   const { tier, binaries, keysDir } = run;
   const limits = limitsOf(tier);
   const args = controllerArguments(keysDir, 'scheduler', server);

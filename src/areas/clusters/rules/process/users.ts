@@ -20,7 +20,7 @@ export interface SystemFiles {
   /** `/etc/passwd` and `/etc/group`: the third field is a used number. */
   named: readonly string[];
   /** `/etc/subuid` and `/etc/subgid`: subordinate ranges of other users. */
-  lent: readonly string[];
+  subordinate: readonly string[];
   /** `/proc/self/uid_map` and `gid_map`: the numbers that exist in this namespace. Empty: all. */
   maps: readonly string[];
 }
@@ -41,7 +41,7 @@ const rangeOf = (first: string | undefined, count: string | undefined): UserRang
 /** The operator's range, or the first default range that exists here and has no used number; undefined: none. */
 export function chooseRange(given: UserRange | undefined, files: SystemFiles): UserRange | undefined {
   if (given) return given;
-  const lent = files.lent.flatMap((text) => linesOf(text).map((line) => rangeOf(line.split(':')[1], line.split(':')[2])));
+  const lent = files.subordinate.flatMap((text) => linesOf(text).map((line) => rangeOf(line.split(':')[1], line.split(':')[2])));
   const named = [...namedIn(files)].map((id) => ({ first: id, last: id }));
   const maps = files.maps.map((text) => linesOf(text).map((line) => rangeOf(line.trim().split(/\s+/)[0], line.trim().split(/\s+/)[2])));
   const exists = (range: UserRange) =>
@@ -49,7 +49,7 @@ export function chooseRange(given: UserRange | undefined, files: SystemFiles): U
   return defaultRanges.find((range) => exists(range) && ![...lent, ...named].some((other) => overlaps(range, other)));
 }
 
-export const isIn = ({ first, last }: UserRange, id: number): boolean => id > first && id <= last;
+export const isInRange = ({ first, last }: UserRange, id: number): boolean => id > first && id <= last;
 
 /** Derived from the cluster's id, so it is the same on every server and after a restore; the next free one if it is taken. Undefined: none is free. */
 export function chooseUser(range: UserRange, cluster: string, taken: ReadonlySet<number>): number | undefined {

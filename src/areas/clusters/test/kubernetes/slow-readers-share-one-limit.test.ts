@@ -6,7 +6,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import { makeLog } from '../../../../kernel/log.ts';
 import { limits } from '../../engine/embedded/cluster.ts';
-import { makeUnread, unreadLimits } from '../../engine/embedded/unread.ts';
+import { makeUnreadLimiter, unreadLimits } from '../../engine/embedded/unread-bytes.ts';
 import { configMap, embedded, openWatch } from './support.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
@@ -14,7 +14,7 @@ const quiet = makeLog('silent');
 
 test('the connections with the most unread bytes are cut when a cluster or an organization exceeds its limit', () => {
   const MiB = 2 ** 20;
-  const unread = makeUnread(quiet);
+  const unread = makeUnreadLimiter(quiet);
   const cut: string[] = [];
   const open = (org: string, cluster: string, name: string) => unread.open({ org, cluster }, () => cut.push(name));
   const [slow, slower, other, stranger] = [
@@ -50,7 +50,7 @@ test('after any sequence of add, subtract and close, the sums are right and with
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
-      const unread = makeUnread(quiet);
+      const unread = makeUnreadLimiter(quiet);
       const held = new Map<number, number>();
       const shares = Array.from({ length: 10 }, (_, n) =>
         unread.open({ org: `org ${n % 2}`, cluster: `cluster ${n % 4}` }, () => void held.delete(n)),

@@ -7,7 +7,7 @@ import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index
 import { bits, integer, octets, oid, sequence, tagged, toPem } from '../../../../kernel/x509/der.ts';
 import { type Authority, issueCertificate, writeHosts, writeName } from '../../../../kernel/x509/issue.ts';
 import { type EmbeddedCluster, type EmbeddedIdentity, type EmbeddedOptions, openEmbedded } from '../../engine/embedded/index.ts';
-import { makeUnread } from '../../engine/embedded/unread.ts';
+import { makeUnreadLimiter } from '../../engine/embedded/unread-bytes.ts';
 import { isCertificateRefused } from '../../store/nodes.ts';
 
 // An embedded cluster with its own TLS listener and certificates. In the product the front does this.
@@ -104,7 +104,7 @@ export async function embedded(t: TestContext): Promise<Testbed> {
     },
     isRefused: (fingerprint) => refused.has(fingerprint),
     isRefusedNow: (tx, fingerprint) => isCertificateRefused(tx, clusterId, fingerprint),
-    unread: makeUnread(deck.app.log),
+    unread: makeUnreadLimiter(deck.app.log),
     certificateSeconds: 7 * 86_400,
     inflight: () => tier.inflight,
   };

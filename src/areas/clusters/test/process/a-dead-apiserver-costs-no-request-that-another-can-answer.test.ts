@@ -12,7 +12,7 @@ import { makeAuthority, newKey } from '../../engine/issue.ts';
 import { type ForwardContext, forwardRequest } from '../../engine/process/forward.ts';
 import { makeTargetPool } from '../../engine/process/target-pool.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
-import { askOften, maps } from './ask-often.ts';
+import { askOften, maps } from './request-loop.ts';
 import { capacityOf, pidsOf, recordsIn, withPrograms } from './support.ts';
 
 const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });

@@ -4,7 +4,7 @@ import { makeInnerKeys } from '../../engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../engine/issue.ts';
 import { filesOf } from '../../rules/process/files.ts';
 import {
-  type Run,
+  type RunSpec,
   restartDelaySeconds,
   wantApiservers,
   wantControllerManager,
@@ -12,7 +12,7 @@ import {
   wantScheduler,
 } from '../../rules/process/programs.ts';
 
-const run: Run = {
+const run: RunSpec = {
   ...{ tier: 'small', replicas: 2, endpoint: 'https://127.0.0.1:16443', keysDir: '/run/keys-a', kineSocket: '/run/kine.sock' },
   ...{ binaries: { dir: '/bin/v1.36.4', kine: '/bin/kine' }, database: 'postgres://me:secret@localhost/db?search_path=cluster_x' },
 };

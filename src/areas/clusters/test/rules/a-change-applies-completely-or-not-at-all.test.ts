@@ -52,7 +52,7 @@ test('a change applies completely or not at all, and keeps fields that it does n
       assert.deepEqual(spec.datastore, { ...current.datastore, ...patch.datastore }, 'a datastore merges');
       assert.equal(spec.datastore.mode, current.datastore.mode);
       assert.equal(planned.changes.length === 0, JSON.stringify(spec) === JSON.stringify(current) || planned.changes.length === 0);
-      assert.equal(planned.asksNodes, spec.version !== current.version);
+      assert.equal(planned.needsNodeCheck, spec.version !== current.version);
       if (current.datastore.storageGiB !== undefined) assert.ok(spec.datastore.storageGiB! >= current.datastore.storageGiB);
     }),
   );

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filesOfWalls, findOwnDirectory, lackingOf, memoryKillsIn, wallsIn, wallsOf, widerOf } from '../../rules/process/cgroup.ts';
+import {
+  cgroupLimitsOf,
+  findOwnDirectory,
+  largerLimits,
+  limitFileContents,
+  missingControllers,
+  parseLimits,
+  parseOomKills,
+} from '../../rules/process/cgroup.ts';
 
 const line = (root: string, point: string) =>
   `24 1 0:22 / /proc rw - proc proc rw\n30 24 0:26 ${root} ${point} rw,nosuid shared:4 - cgroup2 cgroup2 rw\n`;
@@ -21,26 +29,26 @@ test('the server’s own cgroup is found at its mount, and no other directory is
 });
 
 test('a cluster’s limits fit two sets of apiservers, and grow with its tier and replicas', () => {
-  assert.deepEqual(wallsOf('small', 1), { highMiB: 1_600, mostMiB: 2_000, weight: 100 });
-  const all = (['small', 'medium', 'large'] as const).flatMap((tier) => [1, 2, 3].map((replicas) => wallsOf(tier, replicas)));
-  for (const { highMiB, mostMiB } of all) assert.ok(highMiB < mostMiB);
+  assert.deepEqual(cgroupLimitsOf('small', 1), { highMiB: 1_600, mostMiB: 2_000, weight: 100 });
+  const all = (['small', 'medium', 'large'] as const).flatMap((tier) => [1, 2, 3].map((replicas) => cgroupLimitsOf(tier, replicas)));
+  for (const { highMiB, maxMiB: mostMiB } of all) assert.ok(highMiB < mostMiB);
   for (let n = 1; n < 3; n++) assert.ok(all[n]!.highMiB > all[n - 1]!.highMiB);
-  const [small, medium] = [wallsOf('small', 3), wallsOf('medium', 1)];
-  assert.deepEqual(widerOf(small, medium), widerOf(medium, small));
-  assert.ok(widerOf(small, medium).mostMiB >= Math.max(small.mostMiB, medium.mostMiB));
-  assert.deepEqual(filesOfWalls(wallsOf('small', 1)), [
+  const [small, medium] = [cgroupLimitsOf('small', 3), cgroupLimitsOf('medium', 1)];
+  assert.deepEqual(largerLimits(small, medium), largerLimits(medium, small));
+  assert.ok(largerLimits(small, medium).maxMiB >= Math.max(small.maxMiB, medium.maxMiB));
+  assert.deepEqual(limitFileContents(cgroupLimitsOf('small', 1)), [
     ['memory.max', String(2_000 * 2 ** 20)],
     ['memory.high', String(1_600 * 2 ** 20)],
     ['cpu.weight', '100'],
   ]);
-  assert.deepEqual(wallsIn(filesOfWalls(medium).map(([, value]) => `${value}\n`)), medium);
+  assert.deepEqual(parseLimits(limitFileContents(medium).map(([, value]) => `${value}\n`)), medium);
   // A new cgroup.
-  assert.deepEqual(widerOf(wallsIn(['max\n', 'max\n', '100\n']), small), small);
+  assert.deepEqual(largerLimits(parseLimits(['max\n', 'max\n', '100\n']), small), small);
 });
 
 test('missing controllers and OOM kills are read from the kernel’s files', () => {
-  assert.deepEqual(lackingOf('cpuset cpu io memory pids\n'), []);
-  assert.deepEqual(lackingOf('hugetlb\n'), ['memory', 'cpu']);
-  assert.equal(memoryKillsIn('low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n'), 2);
-  assert.equal(memoryKillsIn(''), 0);
+  assert.deepEqual(missingControllers('cpuset cpu io memory pids\n'), []);
+  assert.deepEqual(missingControllers('hugetlb\n'), ['memory', 'cpu']);
+  assert.equal(parseOomKills('low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n'), 2);
+  assert.equal(parseOomKills(''), 0);
 });

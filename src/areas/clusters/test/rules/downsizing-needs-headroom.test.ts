@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { leastSamples, p95, refuseDownsize } from '../../rules/headroom.ts';
+import { minSamples, p95, refuseDownsize } from '../../rules/headroom.ts';
 import { isChangeable, mayBecome, phaseAfterFailure, phases, refuseChange, retrySeconds } from '../../rules/phases.ts';
 import { tiers } from '../../rules/tiers.ts';
 
@@ -14,7 +14,7 @@ const small = { name: 'small', limits: tiers.small };
 
 test('a smaller tier is refused exactly when a 95th percentile exceeds 80 % of its limit; each such component is named', () => {
   fc.assert(
-    fc.property(fc.array(sample, { minLength: leastSamples, maxLength: 40 }), (samples) => {
+    fc.property(fc.array(sample, { minLength: minSamples, maxLength: 40 }), (samples) => {
       const crowded = {
         'worker nodes': p95(samples.map((s) => s.nodes)) > tiers.small.nodes * 0.8,
         'API requests at once': p95(samples.map((s) => s.inflight)) > tiers.small.inflight * 0.8,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { chooseRange, chooseUser, isIn, namedIn, type SystemFiles } from '../../rules/process/users.ts';
+import { chooseRange, chooseUser, isInRange, namedIn, type SystemFiles } from '../../rules/process/users.ts';
 
 const files = (some: Partial<SystemFiles> = {}): SystemFiles => ({
   named: ['root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n', 'root:x:0:\n'],
-  lent: ['alice:100000:65536\n', ''],
+  subordinate: ['alice:100000:65536\n', ''],
   maps: ['         0          0 4294967295\n', '         0          0 4294967295\n'],
   ...some,
 });
@@ -17,10 +17,10 @@ test('a range of user ids is the operator’s, or one that exists and is unused'
   assert.deepEqual(chooseRange({ first: 5_000, last: 6_000 }, files()), { first: 5_000, last: 6_000 });
   // A used name, a delegated range, a container with few ids, a system without the files.
   assert.deepEqual(chooseRange(undefined, files({ named: ['x:x:1900000007:1::/:/bin/sh\n'] })), few);
-  assert.deepEqual(chooseRange(undefined, files({ lent: ['x:1800000000:200000000\n'] })), few);
+  assert.deepEqual(chooseRange(undefined, files({ subordinate: ['x:1800000000:200000000\n'] })), few);
   assert.deepEqual(chooseRange(undefined, files({ maps: ['0 100000 65536\n', '0 100000 65536\n'] })), few);
   assert.deepEqual(chooseRange(undefined, files({ maps: ['0 0 4294967295\n', '0 100000 65536\n'] })), few);
-  assert.deepEqual(chooseRange(undefined, files({ named: [], lent: [], maps: ['', ''] })), usual);
+  assert.deepEqual(chooseRange(undefined, files({ named: [], subordinate: [], maps: ['', ''] })), usual);
   // A container with a single user has no range.
   assert.equal(chooseRange(undefined, files({ maps: ['0 1000 1\n', '0 1000 1\n'] })), undefined);
   assert.deepEqual([...namedIn(files())], [0, 65_534]);
@@ -35,7 +35,7 @@ test('a cluster keeps its user id unless another user has it, and never gets one
       const user = chooseUser(range, cluster, taken);
       assert.equal(user, chooseUser(range, cluster, taken));
       if (user === undefined) return assert.ok(Array.from({ length: 40 }, (_, n) => 1_001 + n).every((id) => taken.has(id)));
-      assert.ok(isIn(range, user) && user !== range.first && !taken.has(user));
+      assert.ok(isInRange(range, user) && user !== range.first && !taken.has(user));
       if (!taken.has(wanted)) assert.equal(user, wanted);
     }),
   );

@@ -10,7 +10,7 @@ import {
   upgradesFrom,
   type VersionState,
 } from '../../rules/catalog.ts';
-import { allowedSkew, nodesInTheWay, refuseSkew, refuseStep } from '../../rules/gates.ts';
+import { allowedSkew, blockingNodes, refuseSkew, refuseStep } from '../../rules/gates.ts';
 import { compareVersions, parseVersion } from '../../rules/versions.ts';
 
 const version = fc
@@ -83,7 +83,7 @@ test('a node blocks an upgrade exactly when it is newer than the target or too o
       const shown = nodes.map(({ name, minor }) => ({ name, agentVersion: `v1.${minor}.1` }));
       const bad = nodes.filter(({ minor }) => minor > target || target - minor > allowedSkew(minor)).map(({ name }) => name);
       assert.deepEqual(
-        nodesInTheWay(to, shown).map(({ name }) => name),
+        blockingNodes(to, shown).map(({ name }) => name),
         bad,
       );
       const sentence = refuseSkew(to, shown);
@@ -91,5 +91,5 @@ test('a node blocks an upgrade exactly when it is newer than the target or too o
       for (const name of bad) assert.ok(sentence!.includes(`${name} (v1.`));
     }),
   );
-  assert.equal(nodesInTheWay('v1.36.0+embedded', [{ name: 'silent', agentVersion: '' }]).length, 1, 'what does not say is not passed over');
+  assert.equal(blockingNodes('v1.36.0+embedded', [{ name: 'silent', agentVersion: '' }]).length, 1, 'what does not say is not passed over');
 });

@@ -1,4 +1,4 @@
-import type { SmtpConnection } from './conversation.ts';
+import type { SmtpConnection } from './connection.ts';
 import { SmtpFailure } from './failure.ts';
 import { printReply, type Reply } from './replies.ts';
 import type { ServerExtensions } from './session.ts';

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import { type Connection, type Guard, GuardFailure } from '../../../../kernel/guard/index.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
-import { SmtpConnection, type Timeouts } from './conversation.ts';
+import { SmtpConnection, type Timeouts } from './connection.ts';
 import { SmtpFailure } from './failure.ts';
 import { printReply, type Reply } from './replies.ts';
 import { readExtensions, type ServerExtensions, Session } from './session.ts';
@@ -20,7 +20,7 @@ export interface TlsPlan {
   context?: SecureContext;
 }
 
-export interface Opening {
+export interface SessionOptions {
   guard: Guard;
   use: string;
   host: string;
@@ -34,7 +34,7 @@ export interface Opening {
 }
 
 /** Opens a session that is ready for messages. Throws SmtpFailure, or GuardRefusal for an address that the guard forbids. */
-export async function openSession(options: Opening): Promise<Session> {
+export async function openSession(options: SessionOptions): Promise<Session> {
   const { host, timeouts, tls } = options;
   let connection = await reach(options);
   const conversation = new SmtpConnection(host, connection.socket, timeouts);
@@ -66,7 +66,7 @@ const tlsOptions = ({ verify, refuse, context }: TlsPlan) => ({
   ...(context === undefined ? {} : { context }),
 });
 
-async function reach({ guard, use, host, port, tls, timeouts, signal }: Opening): Promise<Connection> {
+async function reach({ guard, use, host, port, tls, timeouts, signal }: SessionOptions): Promise<Connection> {
   const dialing = { connectMs: timeouts.connect, signal };
   try {
     if (tls.when === 'implicit') return await guard.connectTls(use, host, port, { ...dialing, tls: tlsOptions(tls) });
@@ -91,7 +91,7 @@ async function greet(conversation: SmtpConnection, hostname: string): Promise<Se
   return readExtensions(undefined);
 }
 
-async function upgrade(options: Opening, connection: Connection, conversation: SmtpConnection): Promise<Connection<TLSSocket>> {
+async function upgrade(options: SessionOptions, connection: Connection, conversation: SmtpConnection): Promise<Connection<TLSSocket>> {
   const { guard, host, tls, timeouts, signal } = options;
   conversation.write('STARTTLS\r\n');
   const reply = await conversation.reply('starttls');

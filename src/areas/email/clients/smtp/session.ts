@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { SmtpConnection } from './conversation.ts';
+import type { SmtpConnection } from './connection.ts';
 import { type Content, DotStuffer, wholeMessage } from './dot-stuffing.ts';
 import type { SmtpFailure, Stage } from './failure.ts';
 import type { Reply } from './replies.ts';
@@ -41,7 +41,7 @@ export interface Decision {
   reply: Reply;
 }
 
-export interface Whereabouts {
+export interface RemoteServer {
   host: string;
   address: string;
   tls: string | undefined;
@@ -63,19 +63,19 @@ const localRefusal = (stage: Stage, code: number, enhanced: string, text: string
 /** An open client session: messages in sequence, one recipient each. */
 export class Session {
   readonly extensions: ServerExtensions;
-  readonly whereabouts: Whereabouts;
+  readonly remote: RemoteServer;
   readonly #connection: SmtpConnection;
   /** A transaction is unfinished, so the next message starts with RSET. */
   #inTransaction = false;
   sent = 0;
 
-  constructor(connection: SmtpConnection, extensions: ServerExtensions, whereabouts: Whereabouts) {
+  constructor(connection: SmtpConnection, extensions: ServerExtensions, whereabouts: RemoteServer) {
     this.#connection = connection;
     this.extensions = extensions;
-    this.whereabouts = whereabouts;
+    this.remote = whereabouts;
   }
 
-  get isOver(): boolean {
+  get isClosed(): boolean {
     return this.#connection.isClosed;
   }
 
@@ -93,7 +93,7 @@ export class Session {
     fetched.catch(() => {});
     try {
       const decision = await this.#sendEnvelope(envelope);
-      if (decision?.stage === 'rset') throw this.#connection.fail('protocol', `${this.whereabouts.host} refuses to begin anew (RSET)`);
+      if (decision?.stage === 'rset') throw this.#connection.fail('protocol', `${this.remote.host} refuses to begin anew (RSET)`);
       if (decision !== undefined) {
         discard(fetched);
         return decision;
@@ -109,7 +109,7 @@ export class Session {
 
   /** Refuses locally what the server's extensions already rule out. */
   #refuseLocally({ from, to, bytes }: Envelope): Decision | undefined {
-    const { extensions, whereabouts } = this;
+    const { extensions, remote: whereabouts } = this;
     if (unsafeInCommand.test(to) || unsafeInCommand.test(from)) {
       return localRefusal('rcpt', 553, '5.1.3', 'the address holds characters that no mail server takes');
     }
@@ -234,7 +234,7 @@ export class Session {
 
   /** Sends QUIT and closes without waiting for the answer. */
   quit() {
-    if (this.isOver) return;
+    if (this.isClosed) return;
     this.#connection.write('QUIT\r\n');
     this.#connection.end();
   }

@@ -1,7 +1,7 @@
 import type { Body } from '../../../../../contract/common.ts';
 import type { email } from '../../../../../contract/email.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';
-import { isSafeText, type Mailbox, readMailbox, Unusable } from '../../rules/address.ts';
+import { InvalidAddress, isSafeText, type Mailbox, readMailbox } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { isHeaderName, isPlatformHeader, limits } from '../../rules/limits.ts';
 
@@ -53,7 +53,7 @@ export function checkDraft(body: EmailSend, where = ''): Draft {
 
 function checkMailbox(written: string, field: string): Mailbox {
   const mailbox = readMailbox(written);
-  return mailbox instanceof Unusable ? invalid(`${field} ${mailbox.why}`) : mailbox;
+  return mailbox instanceof InvalidAddress ? invalid(`${field} ${mailbox.why}`) : mailbox;
 }
 
 function checkHeaders(headers: Record<string, string>, where: string): [string, string][] {

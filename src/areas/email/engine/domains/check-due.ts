@@ -5,8 +5,8 @@ import { unlessAborted } from '../../../../kernel/guard/index.ts';
 import { channelNamed, wake } from '../../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { now } from '../../../../kernel/time.ts';
-import { afterAsking, afterCheck, findingOf, type Standing, soonerOf } from '../../rules/domain-state.ts';
-import type { Observation } from '../../rules/observe.ts';
+import type { Observation } from '../../rules/dns-defects.ts';
+import { afterCheck, afterRecheckRequest, earlierCheck, findingOf, type VerificationStatus } from '../../rules/domain-state.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/domain-checks.ts';
 import type { DomainRow } from '../../store/domains.ts';
@@ -50,19 +50,19 @@ async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, 
 }
 
 /** Sending and receiving depend on different records, by the same rules. */
-function judge(domain: store.DueRow, observed: readonly Observation[], at: number): store.Checked {
+function judge(domain: store.DueRow, observed: readonly Observation[], at: number): store.CheckResult {
   const send = afterCheck(sendingOf(domain), findingOf(observed, 'send'), at);
   const before = receivingOf(domain);
   const receive = before && afterCheck(before, findingOf(observed, 'receive'), at);
-  return { send, receive, nextIn: soonerOf(send.nextIn, receive ? receive.nextIn : null) };
+  return { send, receive, nextIn: earlierCheck(send.nextIn, receive ? receive.nextIn : null) };
 }
 
 interface States {
-  send: Standing['state'];
+  send: VerificationStatus['state'];
   /** Undefined: not armed. */
-  receive: Standing['state'] | undefined;
+  receive: VerificationStatus['state'] | undefined;
 }
-const statesOf = ({ send, receive }: { send: Standing; receive: Standing | undefined }): States => ({
+const statesOf = ({ send, receive }: { send: VerificationStatus; receive: VerificationStatus | undefined }): States => ({
   send: send.state,
   receive: receive?.state,
 });
@@ -97,13 +97,13 @@ async function publishChange(tx: Tx, { caches }: App, domain: CheckedDomain, aft
 
 const secondsOf = (time: string) => Date.parse(time) / 1_000;
 const secondsOrNull = (time: string | null) => (time === null ? null : secondsOf(time));
-const sendingOf = (row: CheckedDomain): Standing => ({
+const sendingOf = (row: CheckedDomain): VerificationStatus => ({
   state: row.send_state,
   stateAt: secondsOf(row.state_at),
   misses: row.misses,
   missingSince: secondsOrNull(row.missing_since),
 });
-const receivingOf = (row: CheckedDomain): Standing | undefined =>
+const receivingOf = (row: CheckedDomain): VerificationStatus | undefined =>
   row.receive_state === 'none'
     ? undefined
     : {
@@ -116,10 +116,10 @@ const receivingOf = (row: CheckedDomain): Standing | undefined =>
 /** A caller requests a check now. A domain is checked at most once in ten seconds. */
 export async function askForCheck(tx: Tx, app: App, domain: DomainRow): Promise<void> {
   const at = secondsOf(await now(tx));
-  const send = afterAsking(sendingOf(domain), at);
+  const send = afterRecheckRequest(sendingOf(domain), at);
   const before = receivingOf(domain);
-  const receive = before && afterAsking(before, at);
-  await store.hurryCheck(tx, domain.org_id, domain.id, send, receive);
+  const receive = before && afterRecheckRequest(before, at);
+  await store.requestCheck(tx, domain.org_id, domain.id, send, receive);
   await publishChange(tx, app, domain, statesOf({ send, receive }));
   wake(tx, checksDue);
 }

@@ -1,8 +1,8 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { DnsAnswer } from '../../../../kernel/dns/index.ts';
+import { type Observation, observeRecord } from '../../rules/dns-defects.ts';
 import { type DomainKeys, type ExpectedRecord, recordsOf } from '../../rules/dns-records.ts';
 import { whyNotMailHost } from '../../rules/mail-host.ts';
-import { type Observation, observeRecord } from '../../rules/observe.ts';
 import { mailHostOf } from '../mail-host.ts';
 
 const lookupTimeoutMs = 10_000;

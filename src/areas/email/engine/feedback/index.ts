@@ -15,13 +15,13 @@
 
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { type Followed, followReport } from '../../rules/report/follow.ts';
+import { effectOfReport, type ReportEffect } from '../../rules/report/effect.ts';
 import type { Report } from '../../rules/report/index.ts';
 import type { Reporter } from '../../rules/report/reporter.ts';
 import { isSimulated } from '../../rules/simulator.ts';
 import * as store from '../../store/feedback.ts';
-import { countReported } from '../../store/posture.ts';
-import { bouncePayload, type ComplaintStanding, complaintPayload } from '../../views/feedback.ts';
+import { addReportedCounts } from '../../store/sending-pause.ts';
+import { bouncePayload, type ComplaintCounting, complaintPayload } from '../../views/feedback.ts';
 import { suppressionView } from '../../views/suppression.ts';
 import { pauseIfOverLimits } from '../sending-pause.ts';
 import type { WebhookEvent } from '../webhooks/emit-events.ts';
@@ -47,7 +47,7 @@ export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed,
   const known = await store.lockReported(tx, org, messageId, recipientId);
   if (!known) return 'nothing';
   const { folded, state, attempts } = known;
-  const decided = followReport({ address: folded, others: new Set(known.others), state, isTried: attempts > 0 }, parsed);
+  const decided = effectOfReport({ address: folded, others: new Set(known.others), state, wasAttempted: attempts > 0 }, parsed);
   if (!decided) return 'nothing';
   const change: ReportedChange = decided.to === 'complained' ? { ...decided, standing: standingOf(reporter) } : decided;
 
@@ -58,7 +58,7 @@ export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed,
   // An unverified complaint suppresses this recipient, and does not count towards the organization's limits.
   const isCounted = isHard || (change.to === 'complained' && change.standing.counted);
   const isFirst = !known.is_sent && known.door !== 'relay';
-  const suppression = await store.writeReportedFate(tx, {
+  const suppression = await store.writeReportedOutcome(tx, {
     ...{ recipientId, messageId, org, address: known.address, state: change.to, isFirst },
     ...logFieldsOf(change),
     suppress: isJudged && (isHard || isComplaint) ? { folded, reason: isHard ? 'bounce' : 'complaint' } : null,
@@ -66,24 +66,24 @@ export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed,
   if (known.door !== 'relay') await emitEvents(tx, reportEventsOf(known, change, isFirst, suppression));
   if (isJudged && (isCounted || !known.is_done)) {
     const complaints = isComplaint && isCounted ? 1 : 0;
-    await countReported(tx, org, { recipients: known.is_done ? 0 : 1, hard: isHard ? 1 : 0, complaints, since: known.since });
+    await addReportedCounts(tx, org, { recipients: known.is_done ? 0 : 1, hard: isHard ? 1 : 0, complaints, since: known.since });
     if (isCounted) await pauseIfOverLimits(tx, [org]);
   }
   return change.to;
 }
 
 type ReportedChange =
-  | Exclude<NonNullable<Followed>, { to: 'complained' }>
-  | (Extract<Followed, { to: 'complained' }> & { standing: ComplaintStanding });
+  | Exclude<NonNullable<ReportEffect>, { to: 'complained' }>
+  | (Extract<ReportEffect, { to: 'complained' }> & { standing: ComplaintCounting });
 
 /** Whether a complaint counts towards the automatic pause; shown in the log and in events. */
-function standingOf(reporter: Reporter | undefined): ComplaintStanding {
+function standingOf(reporter: Reporter | undefined): ComplaintCounting {
   if (reporter && 'domain' in reporter) return { counted: true, reporter: reporter.domain, verifiedBy: reporter.by };
   return { counted: false, notCountedBecause: reporter?.why ?? 'the report could not be verified' };
 }
 
 /** The log's fields for a report. */
-function logFieldsOf(change: ReportedChange): Pick<store.ReportedFate, 'error' | 'bounceType' | 'detail'> {
+function logFieldsOf(change: ReportedChange): Pick<store.ReportedOutcome, 'error' | 'bounceType' | 'detail'> {
   if (change.to === 'complained') {
     const { complaint, standing } = change;
     const detail = { source: 'arf', ...complaintPayload(complaint, standing) };
@@ -106,7 +106,7 @@ function reportEventsOf(
   { org_id: org, message_id: messageId, address: recipient }: store.ReportedRow,
   change: ReportedChange,
   isFirst: boolean,
-  suppression: Awaited<ReturnType<typeof store.writeReportedFate>>,
+  suppression: Awaited<ReturnType<typeof store.writeReportedOutcome>>,
 ): WebhookEvent[] {
   const about = { org, messageId };
   const data = {

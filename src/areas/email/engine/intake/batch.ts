@@ -113,11 +113,11 @@ function rememberRefusedOrgs({ orgsToJudge }: BatchOptions, batch: PendingSubmit
 /** Appends the bytes of accepted messages only: refusals and replayed answers cost no disk. */
 export function appendToSpool({ spool }: BatchOptions, batch: PendingSubmit[], verdicts: Verdict[]) {
   const inline = batch.flatMap(({ prepared }, n) => ('ids' in verdicts[n]! ? prepared.filter((p) => p.inline) : []));
-  const { places, written, takeBack } = inline.length
+  const { positions, written, takeBack } = inline.length
     ? spool.append(inline.map((p) => p.inline!))
-    : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
+    : { positions: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
   written.catch(() => {}); // awaited before COMMIT, unless a statement fails first
-  return { positionOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written, takeBack };
+  return { positionOf: new Map(inline.map((p, n) => [p, positions[n]!])), segment: positions[0]?.key, written, takeBack };
 }
 
 /** A large message is an object before it is judged. The orphan sweep removes what this misses within a day. */
@@ -146,9 +146,9 @@ async function loadFacts(tx: Tx, batch: PendingSubmit[]) {
   };
   const [judgeKey, { now, midnight_in, accounts, suppressed, domains }, claimed, made] = await Promise.all([
     findLiveKeys(tx, submissions),
-    store.askForBatch(tx, input),
+    store.readBatchState(tx, input),
     keys.length ? store.claimKeys(tx, keys) : [],
-    keys.length ? store.findMade(tx, keys) : [],
+    keys.length ? store.findSubmissions(tx, keys) : [],
   ]);
   return {
     judgeKey,
@@ -313,7 +313,7 @@ async function insertRows(tx: Tx, at: string, { batch, verdicts, rows: { message
   if (recipients.some(({ state, lease }) => state === 'queued' && lease === null)) wake(tx, queueChannel);
   const [leased] = await Promise.all([
     recipients.length ? store.insertBatch(tx, at, { messages, recipients, leaseSeconds, segment }) : [],
-    made.length ? store.keepMade(tx, made) : 0,
+    made.length ? store.saveSubmissions(tx, made) : 0,
   ]);
   await emitEvents(tx, recipients.filter(({ state }) => state === 'suppressed').map(suppressedEventOf));
   return leased;

@@ -1,6 +1,6 @@
 import { Refusal } from '../../../../kernel/errors.ts';
 import { foldAddress } from '../../rules/envelope.ts';
-import { storyOf } from '../../rules/simulator.ts';
+import { scenarioOf } from '../../rules/simulator.ts';
 import type { AcceptedMessage } from '../submission.ts';
 import type { BatchFacts, PendingSubmit } from './batch.ts';
 
@@ -33,7 +33,7 @@ export function judge(batch: PendingSubmit[], facts: BatchFacts, defaultQuota: n
       ids,
       messages: submissions.map(({ messageId }, i) => ({ id: ids[i]!, messageId })),
       replayed: false,
-      suppressed: new Set(addresses.filter((address) => facts.suppressed.has(`${org} ${address}`) || storyOf(address) === 'suppressed')),
+      suppressed: new Set(addresses.filter((address) => facts.suppressed.has(`${org} ${address}`) || scenarioOf(address) === 'suppressed')),
     };
   });
 }

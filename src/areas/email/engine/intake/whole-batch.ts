@@ -1,7 +1,7 @@
 import { wake } from '../../../../kernel/jobs/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { foldAddress } from '../../rules/envelope.ts';
-import { storyOf } from '../../rules/simulator.ts';
+import { scenarioOf } from '../../rules/simulator.ts';
 import { acceptBatch } from '../../store/accept.ts';
 import { queueChannel } from '../queue/channel.ts';
 import type { LeasedRecipient } from '../queue/index.ts';
@@ -82,7 +82,7 @@ function mustBeJudged({ orgsToJudge }: BatchOptions, { request: { submissions, i
   return (
     idempotency !== undefined ||
     orgsToJudge.has(submissions[0]!.org) ||
-    submissions.some(({ envelope }) => envelope.some((address) => storyOf(address) === 'suppressed'))
+    submissions.some(({ envelope }) => envelope.some((address) => scenarioOf(address) === 'suppressed'))
   );
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isUnavailable } from '../../../../kernel/db/index.ts';
 import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
-import { mostOrgs } from '../../../../kernel/jobs/index.ts';
+import { maxOrgsPerWalk } from '../../../../kernel/jobs/index.ts';
 import * as store from '../../store/queue.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { LeasedRecipient, QueueOptions } from './index.ts';
@@ -73,7 +73,7 @@ export interface ClaimCursor {
 
 interface ClaimedMail {
   claimed: store.ClaimedRow[];
-  messages: store.SentOnRow[];
+  messages: store.SendingMessageRow[];
   /** By recipient id. */
   refusals: ReadonlyMap<number, SendRefusal>;
 }
@@ -92,7 +92,7 @@ export async function claimDue(
     askedAt = performance.now();
     const [paused, orgs] = await Promise.all([store.findPaused(tx), store.findOrgs(tx, cursor.afterOrg)]);
     cursor.pausedOrgs = paused;
-    cursor.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
+    cursor.afterOrg = orgs.length < maxOrgsPerWalk ? '' : orgs.at(-1)!;
     const open = orgs.filter((org) => !paused.has(org));
     if (open.length === 0) return noMail;
     const found = await store.claimRecipients(tx, {
@@ -123,7 +123,7 @@ export async function claimDue(
 
 const toLeasedRecipient = (
   claimed: store.ClaimedRow,
-  message: store.SentOnRow,
+  message: store.SendingMessageRow,
   until: number,
   refusal: SendRefusal | undefined,
 ): LeasedRecipient => ({

@@ -27,8 +27,8 @@ import type { App } from '../../../../kernel/app.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
-import { storyOf } from '../../rules/simulator.ts';
-import type { Fate } from '../../store/queue.ts';
+import { scenarioOf } from '../../rules/simulator.ts';
+import type { RecipientOutcome } from '../../store/queue.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { Outgoing, Sender } from '../outgoing.ts';
 import { simulateAttempt } from '../simulator.ts';
@@ -165,8 +165,8 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   });
   const renewal = renewLeases(app, inFlight.items);
   const unsubscribe = [
-    app.waker.hear(queueChannel, claimLoop.nudge),
-    ...[recovery.forceNextRecovery, claimLoop.nudge, renewal.now].map((act) => app.waker.hear(clockMoved, act)),
+    app.waker.on(queueChannel, claimLoop.nudge),
+    ...[recovery.forceNextRecovery, claimLoop.nudge, renewal.now].map((act) => app.waker.on(clockMoved, act)),
   ];
 
   return {
@@ -200,7 +200,7 @@ async function attempt(
   shouldSend: () => boolean,
 ): Promise<PendingOutcome> {
   try {
-    const story = storyOf(item.address);
+    const story = scenarioOf(item.address);
     if (story) return toPendingOutcome(item, simulateAttempt(story, item.tries), false);
     const outgoing = await contents.outgoing(item);
     return outgoing
@@ -232,7 +232,7 @@ const withSendCheck = (outgoing: Outgoing, shouldSend: () => boolean): Outgoing 
 });
 
 /** On a full disk the outcome is not journaled. If the process is then killed before the database has it, the message is sent twice. */
-function appendToJournal(app: App, journal: Journal, row: Fate): (() => void) | undefined {
+function appendToJournal(app: App, journal: Journal, row: RecipientOutcome): (() => void) | undefined {
   try {
     return journal.append(row);
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import { Compile } from 'typebox/schema';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import type { Fate } from '../../store/queue.ts';
+import type { RecipientOutcome } from '../../store/queue.ts';
 
 /**
  * A file of final outcomes that the database does not have yet. Each is appended in the event-loop turn that read the remote server's reply.
@@ -16,7 +16,7 @@ import type { Fate } from '../../store/queue.ts';
  */
 export interface Journal {
   /** Throws when the disk is full. The caller calls the returned function once the database has the outcome. */
-  append(row: Fate): () => void;
+  append(row: RecipientOutcome): () => void;
   /** Whether a file of the folder belongs to this journal. */
   isOwnFile(name: string): boolean;
   close(): void;
@@ -100,7 +100,7 @@ const staleAfterMs = 120_000;
  */
 export async function replayJournals(
   folder: string,
-  settle: (rows: Fate[]) => Promise<unknown>,
+  settle: (rows: RecipientOutcome[]) => Promise<unknown>,
   isOwnFile: (name: string) => boolean = () => false,
 ): Promise<number> {
   let replayed = 0;
@@ -134,10 +134,10 @@ const isAlive = (pid: number): boolean => {
 };
 
 /** Torn lines are skipped. */
-function parseLine(line: string): Fate[] {
+function parseLine(line: string): RecipientOutcome[] {
   try {
     const row = JSON.parse(line);
-    return OutcomeShape.Check(row) ? [row as Fate] : [];
+    return OutcomeShape.Check(row) ? [row as RecipientOutcome] : [];
   } catch {
     return [];
   }

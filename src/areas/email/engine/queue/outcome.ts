@@ -1,10 +1,10 @@
-import type { Fate } from '../../store/queue.ts';
+import type { RecipientOutcome } from '../../store/queue.ts';
 import type { Outcome, ServerReply } from '../outgoing.ts';
 import type { LeasedRecipient } from './index.ts';
 
 export interface PendingOutcome {
   item: LeasedRecipient;
-  row: Fate;
+  row: RecipientOutcome;
   /** Set when the journal has this outcome; called once the database has it. */
   onSettled?: () => void;
 }

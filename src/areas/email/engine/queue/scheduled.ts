@@ -1,6 +1,6 @@
 import { entitlementsOf } from '../../../../identity/store/organizations.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { type ClaimedRow, findRevoked, findSuppressed, type SentOnRow } from '../../store/queue.ts';
+import { type ClaimedRow, findRevoked, findSuppressed, type SendingMessageRow } from '../../store/queue.ts';
 import type { SendRefusal } from './outcome.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { SendRefusal } from './outcome.ts';
 export async function recheckScheduled(
   tx: Tx,
   claimed: readonly ClaimedRow[],
-  messages: readonly SentOnRow[],
+  messages: readonly SendingMessageRow[],
 ): Promise<ReadonlyMap<number, SendRefusal>> {
   const scheduled = new Set(messages.flatMap((m) => (m.is_scheduled ? [m.id] : [])));
   const due = claimed.filter((c) => c.tries === 0 && scheduled.has(c.message_id));

@@ -3,7 +3,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { batchContext, runFor } from '../../../../kernel/fairness/index.ts';
 import { isSimulated } from '../../rules/simulator.ts';
-import { type Fate, settleRecipients } from '../../store/queue.ts';
+import { type RecipientOutcome, settleRecipients } from '../../store/queue.ts';
 import { pauseIfOverLimits } from '../sending-pause.ts';
 import { enqueueComplaints } from '../simulator.ts';
 import { emitEvents } from '../webhooks/emit-events.ts';
@@ -63,7 +63,7 @@ export function makeSettler(app: App, settled: (outcome: PendingOutcome, isLost:
 }
 
 /** Splits a batch in halves when the database refuses a value. The refused outcome alone is then written without the remote server's words. */
-export async function settleOutcomes(app: App, outcomeRows: Fate[]): ReturnType<typeof settleRecipients> {
+export async function settleOutcomes(app: App, outcomeRows: RecipientOutcome[]): ReturnType<typeof settleRecipients> {
   try {
     return await settleAndEmit(app, outcomeRows);
   } catch (error) {
@@ -80,7 +80,7 @@ export async function settleOutcomes(app: App, outcomeRows: Fate[]): ReturnType<
 }
 
 /** Webhook events, the automatic pause and simulated complaints are part of the same transaction. */
-const settleAndEmit = (app: App, outcomeRows: Fate[]) =>
+const settleAndEmit = (app: App, outcomeRows: RecipientOutcome[]) =>
   app.db.write(async (tx) => {
     const settled = await settleRecipients(tx, outcomeRows);
     await emitEvents(tx, outcomeEventsOf(settled, outcomeRows));

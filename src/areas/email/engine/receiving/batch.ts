@@ -5,8 +5,8 @@ import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { foldAddress } from '../../rules/envelope.ts';
-import { inboundShares, smallBytes } from '../../rules/receiving.ts';
-import * as store from '../../store/receiving/arrivals-taken.ts';
+import { inboundShares, smallMessageBytes } from '../../rules/receiving.ts';
+import * as store from '../../store/receiving/insert-arrivals.ts';
 import { addSegment } from '../../store/receiving/intake.ts';
 import { leaseSeconds } from '../queue/lease.ts';
 import { SegmentSealed } from '../segments.ts';
@@ -95,7 +95,7 @@ async function writeOnce(options: InboundBatchOptions, messages: readonly Inboun
       const batch = { arrivals: rows.arrivals, leaseSeconds, counted, mostOfSender: shares?.sender ?? null, segment };
       const [, result] = await Promise.all([
         segment === undefined || knownSegments.has(segment) || addSegment(tx, segment, options.node),
-        store.takeArrivals(tx, batch),
+        store.insertArrivals(tx, batch),
       ]);
       if (!result.is_open) throw new SegmentSealed(segment!);
       if (!result.has_room) throw new QuotaExceeded();
@@ -151,7 +151,7 @@ function judgeQuota(
   const shares = inboundShares(app.config.email_inbound_quota_bytes);
   return messages.map((message) => {
     const bytes = sizeOf(message) + rowOverheadBytes;
-    const isLarge = sizeOf(message) > smallBytes;
+    const isLarge = sizeOf(message) > smallMessageBytes;
     const isReport = message.destinations.some(({ destination }) => destination.kind === 'report');
     const limitBytes = isReport ? shares.report : isLarge ? shares.large : shares.small;
     const needed = new Map<string, number>();
@@ -179,11 +179,11 @@ function judgeQuota(
 
 function appendToSpool(spool: Spool, accepted: readonly InboundMessage[]) {
   const inline = accepted.filter(({ content }) => Buffer.isBuffer(content));
-  const { places, written, takeBack } = inline.length
+  const { positions, written, takeBack } = inline.length
     ? spool.append(inline.map(({ content }) => content as Buffer))
-    : { places: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
+    : { positions: [] as SpoolPosition[], written: Promise.resolve(), takeBack: async () => {} };
   written.catch(() => {}); // awaited before COMMIT, unless a statement fails first
-  return { positionOf: new Map(inline.map((message, n) => [message, places[n]!])), segment: places[0]?.key, written, takeBack };
+  return { positionOf: new Map(inline.map((message, n) => [message, positions[n]!])), segment: positions[0]?.key, written, takeBack };
 }
 
 interface Rows {

@@ -2,7 +2,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { channelNamed } from '../../../../kernel/jobs/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import type { Envelope } from '../../rules/receiving.ts';
-import type { Destination } from './book.ts';
+import type { Destination } from './destinations.ts';
 import type { LeasedArrival } from './in-flight.ts';
 
 /** Notified when an arrival waits that no process has leased. */

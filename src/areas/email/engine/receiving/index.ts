@@ -26,7 +26,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import { isUnavailable } from '../../../../kernel/db/index.ts';
 import { makeFairSemaphore, runFor, TenantThrottled } from '../../../../kernel/fairness/index.ts';
-import { clockMoved, mostOrgs } from '../../../../kernel/jobs/index.ts';
+import { clockMoved, maxOrgsPerWalk } from '../../../../kernel/jobs/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/receiving/arrivals.ts';
@@ -110,7 +110,7 @@ export function startArrivalReader(options: ArrivalReaderOptions): ArrivalReader
       const result = sizeLimit ? await sizeLimit.semaphore.run(arrival.org_id, read).catch(undefinedIfThrottled) : await read();
       if (isStopping) return;
       if (result) await recordResult(arrival, result);
-      else await app.db.write((tx) => store.putBack(tx, [arrival], retrySeconds));
+      else await app.db.write((tx) => store.releaseArrivals(tx, [arrival], retrySeconds));
     } catch (error) {
       // The arrival is still a row, and is claimed again when the lease lapses.
       if (!isUnavailable(error)) app.log.warn({ err: error, message: arrival.message_id }, 'an arrival could not be recorded yet');
@@ -140,7 +140,7 @@ export function startArrivalReader(options: ArrivalReaderOptions): ArrivalReader
     return claimed.mayBeMore ? 'more' : 'none';
   });
   const renewal = setInterval(() => void renewLeases(app, inFlight), renewIntervalMs);
-  const unsubscribe = [app.waker.hear(arrivalsChannel, claimLoop.nudge), app.waker.hear(clockMoved, claimLoop.nudge)];
+  const unsubscribe = [app.waker.on(arrivalsChannel, claimLoop.nudge), app.waker.on(clockMoved, claimLoop.nudge)];
   return {
     reader,
     reserve: inFlight.reserve,
@@ -178,8 +178,8 @@ async function claimArrivals(
   cursor.hasBacklog = true;
   if (limit === 0) return 'full';
   const found = await app.db.write(async (tx) => {
-    const [, orgs] = await Promise.all([store.findByIndex(tx), store.findOrgs(tx, cursor.afterOrg)]);
-    cursor.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
+    const [, orgs] = await Promise.all([store.disableSeqScan(tx), store.findOrgs(tx, cursor.afterOrg)]);
+    cursor.afterOrg = orgs.length < maxOrgsPerWalk ? '' : orgs.at(-1)!;
     const wanted = { orgs, running, perOrg, limit, lease: randomUUID(), leaseSeconds, held: [...inFlight.items.keys()], node };
     return orgs.length ? store.claimArrivals(tx, wanted) : [];
   });
@@ -256,5 +256,5 @@ async function renewLeases(app: App, inFlight: InFlight<LeasedArrival>): Promise
 
 /** Other processes may claim these arrivals at once. */
 async function releaseLeases(app: App, inFlight: readonly LeasedArrival[]): Promise<void> {
-  if (inFlight.length > 0) await app.db.write((tx) => store.putBack(tx, inFlight, 0)).catch(() => {});
+  if (inFlight.length > 0) await app.db.write((tx) => store.releaseArrivals(tx, inFlight, 0)).catch(() => {});
 }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { inboundShares, smallBytes } from '../../rules/receiving.ts';
-import { readReceived } from '../../store/receiving/arrivals-taken.ts';
+import { inboundShares, smallMessageBytes } from '../../rules/receiving.ts';
+import { readReceived } from '../../store/receiving/insert-arrivals.ts';
 import { batchCalls } from '../batch-calls.ts';
 import { largePrefix } from '../intake/prepare.ts';
 import { retrySealed } from '../segments.ts';
@@ -61,7 +61,7 @@ export function openInboundIntake(options: InboundIntakeOptions): InboundIntake 
         return false;
       const stored = await app.db.read((tx) => readReceived(tx, org));
       const shares = inboundShares(app.config.email_inbound_quota_bytes);
-      return stored + bytes + maxTraceBytes + rowOverheadBytes > (bytes > smallBytes ? shares.large : shares.small);
+      return stored + bytes + maxTraceBytes + rowOverheadBytes > (bytes > smallMessageBytes ? shares.large : shares.small);
     },
   };
 }

@@ -26,7 +26,7 @@ const routeGone = 'its route was deleted before it was told';
  * So each arrival yields one event under one id, whichever process is killed. A process that lost the lease changes nothing.
  */
 export async function recordArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<RecordedBatch> {
-  const [, owned] = await Promise.all([store.findByIndex(tx), store.takeOut(tx, read.map(toReadRow), routeGone)]);
+  const [, owned] = await Promise.all([store.disableSeqScan(tx), store.deleteReadArrivals(tx, read.map(toReadRow), routeGone)]);
   const isRouted = new Map(owned.map(({ id, is_routed }) => [id, is_routed]));
   await emitEvents(
     tx,

@@ -21,8 +21,8 @@ import type { Dns } from '../../../../kernel/dns/index.ts';
 import type { Guard, TlsOptions } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { makeMtaSts } from '../../clients/mta-sts.ts';
-import { makeRoutes, type Route, type Routes, siteKey, type ToHosts } from '../../clients/mx.ts';
-import { type Timeouts, usualTimeouts } from '../../clients/smtp/conversation.ts';
+import { type HostsRoute, makeRoutes, type Route, type Routes, siteKey } from '../../clients/mx.ts';
+import { defaultTimeouts, type Timeouts } from '../../clients/smtp/connection.ts';
 import type { Session } from '../../clients/smtp/session.ts';
 import { limitsOf, type SiteLimits } from '../../rules/site.ts';
 import type { LocalReason, Outcome, Outgoing, Sender } from '../outgoing.ts';
@@ -75,7 +75,7 @@ class SiteSender implements Sender {
   readonly #connectOptions: ConnectOptions;
   readonly #sites = new Map<string, Site>();
   /** The site key of each cached route: computing it costs more than the lookup. */
-  readonly #keys = new WeakMap<ToHosts, string>();
+  readonly #keys = new WeakMap<HostsRoute, string>();
   readonly #smartSite: Site | undefined;
   readonly #stopping = new AbortController();
   #isStopped = false;
@@ -91,7 +91,7 @@ class SiteSender implements Sender {
     const policyOf = makeMtaSts({ dns, guard, log, now: clock.now, ...options.policies });
     this.#routes = makeRoutes({ dns, now: clock.now, policyOf });
     this.#connectOptions = {
-      ...{ guard, port: options.port, hostname: options.hostname, timeouts: { ...usualTimeouts, ...options.timeouts }, clock, random },
+      ...{ guard, port: options.port, hostname: options.hostname, timeouts: { ...defaultTimeouts, ...options.timeouts }, clock, random },
       ...(context === undefined ? {} : { context }),
       brokenTls: makeBrokenTlsCache(),
     };
@@ -112,7 +112,7 @@ class SiteSender implements Sender {
   }
 
   backoffSeconds(domain: string, org: string): number {
-    const route = this.#smartSite === undefined ? this.#routes.known(domain, org) : undefined;
+    const route = this.#smartSite === undefined ? this.#routes.cached(domain, org) : undefined;
     if (route?.kind === 'unknown') return 15;
     const site = this.#smartSite ?? (route?.kind === 'hosts' ? this.#sites.get(this.#keyOf(route)) : undefined);
     if (site === undefined) return 0;
@@ -149,7 +149,7 @@ class SiteSender implements Sender {
   #route(item: Outgoing, settle: Settle) {
     if (this.#isStopped) return settle(waitOutcome(0, 'this server stops', 'stop'));
     if (this.#smartSite !== undefined) return this.#enqueue(this.#smartSite, item, settle);
-    const known = this.#routes.known(item.domain, item.org);
+    const known = this.#routes.cached(item.domain, item.org);
     if (known !== undefined) return this.#deliverTo(known, item, settle);
     this.#routes.find(item.domain, item.org).then(
       (found) => (found ? this.#deliverTo(found, item, settle) : settle(waitOutcome(5, 'too many domains are being looked up at once'))),
@@ -183,13 +183,13 @@ class SiteSender implements Sender {
     return site.waiting < maxWaitingPerSite && site.waitingOf(org) < maxWaitingPerOrg;
   }
 
-  #keyOf(route: ToHosts): string {
+  #keyOf(route: HostsRoute): string {
     const key = this.#keys.get(route) ?? siteKey(route);
     this.#keys.set(route, key);
     return key;
   }
 
-  #siteOf(route: ToHosts): Site {
+  #siteOf(route: HostsRoute): Site {
     const key = this.#keyOf(route);
     const known = this.#sites.get(key);
     if (known !== undefined) return known;

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { boundedTo } from '../../../../kernel/bounded-map.ts';
 import { TenantThrottled } from '../../../../kernel/fairness/index.ts';
 import { type Guard, GuardRefusal } from '../../../../kernel/guard/index.ts';
-import { inOrder, type MxHost } from '../../clients/mx.ts';
-import type { Timeouts } from '../../clients/smtp/conversation.ts';
+import { byPreference, type MxHost } from '../../clients/mx.ts';
+import type { Timeouts } from '../../clients/smtp/connection.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
 import { openSession, type TlsPlan } from '../../clients/smtp/open-session.ts';
 import type { Session } from '../../clients/smtp/session.ts';
@@ -43,7 +43,7 @@ export function makeSessionOpener(
   const coolingDown = new Map<string, number>();
   const isCoolingDown = ({ name }: MxHost) => (coolingDown.get(name) ?? 0) > options.clock.now();
   return async (signal) => {
-    const ordered = inOrder(hosts, options.random);
+    const ordered = byPreference(hosts, options.random);
     const tried = [...ordered.filter((host) => !isCoolingDown(host)), ...ordered.filter(isCoolingDown)].slice(0, maxHostsTried);
     let refusal: GuardRefusal | undefined;
     let failure: unknown;

@@ -3,9 +3,9 @@ import { GuardRefusal } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
 import type { Decision, Session } from '../../clients/smtp/session.ts';
-import { asksForLess, judgeReply } from '../../rules/bounces/reply.ts';
-import { delayAfter, restAfter } from '../../rules/retry.ts';
-import { firstPace, notePace, type Pace, type SiteLimits } from '../../rules/site.ts';
+import { asksForLess, classifyReply } from '../../rules/bounces/reply.ts';
+import { retryDelaySeconds, siteBackoffSeconds } from '../../rules/retry.ts';
+import { adjustConcurrency, initialConcurrency, type SiteConcurrency, type SiteLimits } from '../../rules/site.ts';
 import type { LocalReason, Outcome, Outgoing, ServerReply } from '../outgoing.ts';
 import type { Clock } from './clock.ts';
 import { outcomeOf, replyOfDecision, replyOfFailure } from './outcome.ts';
@@ -60,7 +60,7 @@ export class Site implements SlotHolder {
   readonly #idle: SiteConnection[] = [];
   #opening = 0;
   #retiring = 0;
-  #pace: Pace;
+  #pace: SiteConcurrency;
   #isProven = false;
   #failures = 0;
   #losses = 0;
@@ -75,7 +75,7 @@ export class Site implements SlotHolder {
   constructor(options: SiteOptions) {
     this.#options = options;
     const now = options.clock.now();
-    this.#pace = firstPace(options.limits.connections, now);
+    this.#pace = initialConcurrency(options.limits.connections, now);
     this.#tokens = options.limits.connectionsPerMinute;
     this.#tokensAt = now;
   }
@@ -198,7 +198,7 @@ export class Site implements SlotHolder {
     const connection: SiteConnection = { session, slot, cancelIdle: undefined, isRetiring: false };
     this.#openConnections.add(connection);
     session.onEnd = () => this.#connectionEnded(connection);
-    if (session.isOver) this.#connectionEnded(connection);
+    if (session.isClosed) this.#connectionEnded(connection);
     else this.#deliverNextOrIdle(connection);
   }
 
@@ -221,7 +221,13 @@ export class Site implements SlotHolder {
       this.#options.log.error({ err: error, site: this.#options.key }, 'a mail session could not be opened');
     // The site refuses a further connection but keeps the open ones: that is its connection limit, not a failure.
     if (this.#openConnections.size > 0) {
-      this.#pace = { ...this.#pace, connections: this.#openConnections.size, since: this.#options.clock.now(), good: 0, later: 0 };
+      this.#pace = {
+        ...this.#pace,
+        connections: this.#openConnections.size,
+        windowStartedAt: this.#options.clock.now(),
+        accepted: 0,
+        deferred: 0,
+      };
       return;
     }
     this.#backOff(serverReply);
@@ -235,7 +241,7 @@ export class Site implements SlotHolder {
     // Connections that fail at the same time count as one failure.
     if (this.backoffSeconds === 0) {
       this.#failures += 1;
-      const seconds = restAfter(this.#failures, random());
+      const seconds = siteBackoffSeconds(this.#failures, random());
       this.#backoffUntil = clock.now() + 1000 * seconds;
       this.#lastFailure = serverReply;
       log.info(
@@ -312,18 +318,18 @@ export class Site implements SlotHolder {
     } catch (error) {
       this.#connectionLost(connection, message, error);
     }
-    if (!connection.session.isOver) this.#deliverNextOrIdle(connection);
+    if (!connection.session.isClosed) this.#deliverNextOrIdle(connection);
   }
 
   #replied({ session, slot }: SiteConnection, message: WaitingMessage, decision: Decision) {
     const { isSmartHost, random, slots } = this.#options;
     const { stage, reply } = decision;
-    const serverReply = replyOfDecision(decision, session.whereabouts);
+    const serverReply = replyOfDecision(decision, session.remote);
     // A 421 to MAIL is about the session, not about the message.
     if (reply.code === 421 && stage === 'mail') return this.#sessionRefused(session, message, serverReply);
     const outcome = outcomeOf(message.item, decision, serverReply, isSmartHost, random());
     if (outcome === 'misconfigured') {
-      message.settle(this.#waitOutcome(restAfter(this.#failures + 1, random()), serverReply));
+      message.settle(this.#waitOutcome(siteBackoffSeconds(this.#failures + 1, random()), serverReply));
       return this.#backOff(serverReply);
     }
     this.#failures = 0;
@@ -337,14 +343,14 @@ export class Site implements SlotHolder {
 
   #notePace({ stage, reply }: Decision) {
     const { limits, clock } = this.#options;
-    const isLater = reply.code >= 400 && reply.code < 500 && judgeReply({ ...reply, stage }).class !== 'Greylisted';
+    const isLater = reply.code >= 400 && reply.code < 500 && classifyReply({ ...reply, stage }).class !== 'Greylisted';
     const said = !isLater ? 'good' : asksForLess(reply.text, reply.enhanced) ? 'asksForLess' : 'later';
-    this.#pace = notePace(this.#pace, limits.connections, clock.now(), said);
+    this.#pace = adjustConcurrency(this.#pace, limits.connections, clock.now(), said);
   }
 
   #sessionRefused(session: Session, message: WaitingMessage, serverReply: ServerReply) {
     if (session.sent > 1 && !message.isRetried) return this.#retry(message);
-    message.settle(this.#waitOutcome(restAfter(this.#failures + 1, this.#options.random()), serverReply));
+    message.settle(this.#waitOutcome(siteBackoffSeconds(this.#failures + 1, this.#options.random()), serverReply));
     this.#backOff(serverReply);
   }
 
@@ -358,7 +364,7 @@ export class Site implements SlotHolder {
   /** The session ended without a reply about the message. */
   #connectionLost({ session }: SiteConnection, message: WaitingMessage, error: unknown) {
     const { random, log, key, clock, limits } = this.#options;
-    const serverReply = replyOfFailure(error, session.whereabouts);
+    const serverReply = replyOfFailure(error, session.remote);
     if (!(error instanceof SmtpFailure) || error.kind === 'content') {
       log.error(
         { err: error instanceof SmtpFailure ? (error.cause ?? error) : error, site: key, message: message.item.messageId },
@@ -370,8 +376,13 @@ export class Site implements SlotHolder {
     if (this.#isStopped) return message.settle({ kind: 'waits', afterSeconds: 0, serverReply, because: 'stop' });
     const wasStale = session.sent > 1 && error.kind === 'closed' && (error.stage === 'mail' || error.stage === 'rset');
     if (wasStale && !message.isRetried) return this.#retry(message);
-    this.#pace = notePace(this.#pace, limits.connections, clock.now(), 'later');
-    message.settle({ kind: 'deferred', afterSeconds: delayAfter(message.item.tries, random()), class: 'TransientFailure', serverReply });
+    this.#pace = adjustConcurrency(this.#pace, limits.connections, clock.now(), 'later');
+    message.settle({
+      kind: 'deferred',
+      afterSeconds: retryDelaySeconds(message.item.tries, random()),
+      class: 'TransientFailure',
+      serverReply,
+    });
     this.#losses += 1;
     if (this.#losses >= maxLossesInARow) this.#backOff(serverReply);
   }

@@ -20,8 +20,8 @@ import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { job, postponeMany, RetryIn } from '../../../../kernel/jobs/index.ts';
-import { postEvent, type Reply } from '../../clients/webhook.ts';
-import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
+import { postEvent, type WebhookReply } from '../../clients/webhook.ts';
+import { delayAfterAttempt, maxFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
 import * as store from '../../store/deliveries.ts';
 import { settleReceived } from '../../store/receiving/arrivals.ts';
 import { noteFailing, noteWorking } from '../../store/webhooks.ts';
@@ -32,7 +32,7 @@ import { type DeliverySlot, type EndpointLimiter, makeEndpointLimiter, maxPostpo
 /** State shared by all deliveries of this process. */
 export interface Deliverer {
   limiter: EndpointLimiter;
-  begin(request: { id: number; run: string }): Promise<store.BegunRow | undefined>;
+  begin(request: { id: number; run: string }): Promise<store.StartedAttemptRow | undefined>;
   settle(result: AttemptResult): Promise<store.SettledDelivery | undefined>;
   /** Postpones the other deliveries to a hanging endpoint in one statement. Otherwise each would be claimed in vain. */
   postponeOthers(request: { org: string; endpointId: string } & Postponement): Promise<void>;
@@ -47,7 +47,7 @@ const postponePause = { times: 4, maxMs: 1_000 };
 const recheckSeconds = 30;
 const slowEndpointReason = 'its endpoint is slow, and has as many deliveries as it takes at once';
 
-type AttemptResult = store.Heard & { endpointId: string };
+type AttemptResult = store.AttemptResult & { endpointId: string };
 
 export function makeDeliverer({ db, watch }: Pick<App, 'db' | 'watch'>, onOutcome: Deliverer['onOutcome']): Deliverer {
   const limiter = makeEndpointLimiter();
@@ -106,13 +106,13 @@ function makePostponer(db: App['db'], limiter: EndpointLimiter, onOutcome: Deliv
 }
 
 /** Begins attempts in one statement. Deliveries that can no longer be made fail in a transaction. */
-async function beginAttempts(db: App['db'], requests: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
+async function beginAttempts(db: App['db'], requests: readonly { id: number; run: string }[]): Promise<store.StartedAttemptRow[]> {
   const started = await db.read((tx) => store.beginDeliveries(tx, requests));
   const impossible = started.flatMap(({ id, why_not: why, event_type }) => (why === null ? [] : [{ id, why, event_type }]));
   if (impossible.length === 0) return started;
   await db.write(async (tx) => {
     await store.failDeliveries(tx, impossible);
-    const ours = impossible.filter(({ event_type }) => event_type === store.received);
+    const ours = impossible.filter(({ event_type }) => event_type === store.receivedEventType);
     if (ours.length) await settleReceived(tx, ours.map(({ id }) => id)); // biome-ignore format: one thought
   });
   return started;
@@ -121,7 +121,7 @@ async function beginAttempts(db: App['db'], requests: readonly { id: number; run
 /** Settles attempts: plain successes in one statement, the rest in a transaction. */
 async function settleAttempts(db: App['db'], results: AttemptResult[]): Promise<store.SettledDelivery[]> {
   const hasPlain = results.some(({ error }) => error === null);
-  const plain = hasPlain ? await db.read((tx) => store.settlePlainly(tx, results)) : [];
+  const plain = hasPlain ? await db.read((tx) => store.settleSimpleSuccesses(tx, results)) : [];
   const done = new Set(plain.map(({ id }) => id));
   const rest = results.filter(({ id }) => !done.has(id));
   if (rest.length === 0) return plain;
@@ -132,7 +132,7 @@ async function settleAttempts(db: App['db'], results: AttemptResult[]): Promise<
 /** Settles attempts together with their messages and endpoints. An endpoint that just answered another delivery counts as working. */
 async function settleWithFollowUps(tx: Tx, results: AttemptResult[], working: ReadonlySet<string>): Promise<store.SettledDelivery[]> {
   const settled = await store.settleDeliveries(tx, results);
-  const done = settled.filter((s) => s.state !== 'pending' && s.event_type === store.received);
+  const done = settled.filter((s) => s.state !== 'pending' && s.event_type === store.receivedEventType);
   if (done.length) await settleReceived(tx, done.map(({ id }) => id)); // biome-ignore format: one thought
   const works = new Set([...working, ...settled.filter((s) => s.state === 'delivered').map((s) => s.endpoint_id)]);
   const mended = settled.filter((s) => works.has(s.endpoint_id) && s.failing_days !== null);
@@ -144,8 +144,8 @@ async function settleWithFollowUps(tx: Tx, results: AttemptResult[], working: Re
   const toDisable = new Map<string, { org: string; reason: string }>();
   for (const { endpoint_id, org_id, failing_days } of settled) {
     if (gone.has(endpoint_id)) toDisable.set(endpoint_id, { org: org_id, reason: 'it answered 410 Gone' });
-    else if (!works.has(endpoint_id) && (failing_days ?? 0) >= mostFailingDays)
-      toDisable.set(endpoint_id, { org: org_id, reason: `nothing but failures for ${mostFailingDays} days` });
+    else if (!works.has(endpoint_id) && (failing_days ?? 0) >= maxFailingDays)
+      toDisable.set(endpoint_id, { org: org_id, reason: `nothing but failures for ${maxFailingDays} days` });
   }
   for (const [id, { org, reason }] of [...toDisable].sort()) await disableForFailing(tx, org, id, reason);
   return settled;
@@ -213,6 +213,6 @@ async function recordAttempt(deliverer: Deliverer, { wait, ...result }: AttemptR
 }
 
 /** Undefined: no retry. */
-function retryDelayAfter({ status, retryAfter }: Reply, { attempts, now }: store.BegunRow): number | undefined {
+function retryDelayAfter({ status, retryAfter }: WebhookReply, { attempts, now }: store.StartedAttemptRow): number | undefined {
   return status === 410 ? undefined : delayAfterAttempt(attempts, randomInt(2 ** 20) / 2 ** 20, readRetryAfter(retryAfter, now));
 }

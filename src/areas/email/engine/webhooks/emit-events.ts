@@ -26,7 +26,7 @@ export async function emitEvents(tx: Tx, happenings: readonly WebhookEvent[]): P
 
   const at = subscribed[0]?.now ?? (await now(tx));
   const about = [...new Set(wanted.flatMap(({ messageId }) => messageId ?? []))];
-  const messages = new Map((about.length ? await store.findToldMessages(tx, about) : []).map((m) => [m.id, m]));
+  const messages = new Map((about.length ? await store.findEventMessages(tx, about) : []).map((m) => [m.id, m]));
   const events = wanted.map(({ org, type, messageId, endpointId, data }) => ({
     org_id: org,
     type,

@@ -1,10 +1,10 @@
 import { foldAddress } from '../../rules/envelope.ts';
-import type { Fate, SettledRow } from '../../store/queue.ts';
+import type { RecipientOutcome, SettledRow } from '../../store/queue.ts';
 import { suppressionView } from '../../views/suppression.ts';
 import type { WebhookEvent } from './emit-events.ts';
 
 /** The events of a batch of outcomes, in order of occurrence. */
-export function outcomeEventsOf(settled: readonly SettledRow[], fates: readonly Fate[]): WebhookEvent[] {
+export function outcomeEventsOf(settled: readonly SettledRow[], fates: readonly RecipientOutcome[]): WebhookEvent[] {
   const fateOf = new Map(fates.map((fate) => [fate.id, fate]));
   const seen = new Set<string>();
   const isNew = (id: string) => !seen.has(id) && seen.add(id);
@@ -25,9 +25,9 @@ const eventTypeOf = ({ fate, is_late }: SettledRow): WebhookEvent['type'] | unde
   return is_late ? 'email.delivery_delayed' : undefined;
 };
 
-const attemptOf = ({ detail }: Fate) => (typeof detail?.attempt === 'number' ? { attempt: detail.attempt } : {});
+const attemptOf = ({ detail }: RecipientOutcome) => (typeof detail?.attempt === 'number' ? { attempt: detail.attempt } : {});
 
-function outcomeData(row: SettledRow, fate: Fate): Record<string, unknown> {
+function outcomeData(row: SettledRow, fate: RecipientOutcome): Record<string, unknown> {
   const { detail, error } = fate;
   if (row.fate === 'deferred')
     return { delay: { ...attemptOf(fate), nextAttemptAt: row.next_at, ...(detail?.response ? { response: detail.response } : {}) } };

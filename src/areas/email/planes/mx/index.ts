@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
+import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../kernel/certificate.ts';
 import { makeByteBudget, makeFairSemaphore, makeKeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
-import type { DestinationLookup } from '../../engine/receiving/book.ts';
+import type { DestinationLookup } from '../../engine/receiving/destinations.ts';
 import type { InboundIntake } from '../../engine/receiving/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
 import { defaultTimeouts, openMxSession, type SessionTimeouts } from './session.ts';
@@ -17,7 +17,7 @@ export interface MxServerOptions {
   /** The host name in the greeting. */
   mailHost: string;
   /** Tests shorten these. */
-  times?: Partial<SessionTimeouts>;
+  timeouts?: Partial<SessionTimeouts>;
 }
 
 export interface MxServer {
@@ -47,10 +47,10 @@ const timeouts = {
 };
 
 /** Accepts mail from other mail servers on the MX port. */
-export async function openMxDoor(options: MxServerOptions): Promise<MxServer> {
+export async function startMxServer(options: MxServerOptions): Promise<MxServer> {
   const { app, mailHost } = options;
   const { config, log } = app;
-  const certificate = config.tls_cert ? readConfigured(config) : await keepCertificate(config.data, mailHost);
+  const certificate = config.tls_cert ? readConfigured(config) : await loadOrCreateCertificate(config.data, mailHost);
   const placeOf = (socket: Socket) => app.peers.of(asCaller(socket));
   const open = openMxSession({
     ...options,
@@ -64,7 +64,7 @@ export async function openMxDoor(options: MxServerOptions): Promise<MxServer> {
     }),
     messageRate: rateLimit(config.smtp_inbound_rate * 60, undefined, config.smtp_inbound_rate * 2),
     refusalRate: rateLimit(limits.refusalsPerAddressPerMinute),
-    times: { ...defaultTimeouts, ...options.times },
+    times: { ...defaultTimeouts, ...options.timeouts },
   });
   const server = makeSmtpServer({
     ...{
@@ -81,7 +81,7 @@ export async function openMxDoor(options: MxServerOptions): Promise<MxServer> {
     room: makeConnectionSlots({ each: limits.connectionsPerAddress, all: limits.connections }),
     open,
   });
-  const unfollow = followConfigured(config, log, (renewed) => server.renew(renewed));
+  const unfollow = watchConfigured(config, log, (renewed) => server.renew(renewed));
   const stop = async () => {
     unfollow();
     await server.stop();

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { FairSemaphore, KeyedLimit } from '../../../../kernel/fairness/index.ts';
-import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/smtp/index.ts';
+import { chainPieces, type Message, Reply, unusableMessage } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import type { InboundMessage } from '../../engine/receiving/inbound-message.ts';
 import { CommitInDoubt } from '../../engine/receiving/batch.ts';
+import type { InboundMessage } from '../../engine/receiving/inbound-message.ts';
 import type { InboundIntake } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, claimsOurVerdict, findExcess, findLoop, writeTrace } from '../../rules/receiving.ts';
@@ -66,10 +66,10 @@ function asReply(error: unknown): unknown {
 function checkHeader(bytes: Buffer, isAll: boolean, mailHost: string): void {
   const end = endOfHeader(bytes);
   if ((end < 0 ? bytes.length : end) > arrivalLimits.headerBytes || (end < 0 && !isAll))
-    throw unusable(`the header is larger than ${arrivalLimits.headerBytes} bytes`);
+    throw unusableMessage(`the header is larger than ${arrivalLimits.headerBytes} bytes`);
   const header = bytes.subarray(0, end < 0 ? bytes.length : end);
   const excess = findExcess(header);
-  if (excess) throw unusable(excess);
+  if (excess) throw unusableMessage(excess);
   const why = findLoop(header, mailHost);
   if (why) throw new Reply(554, '5.4.6', `this mail goes in circles: ${why}`);
   if (claimsOurVerdict(header, mailHost))

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import type { RateLimit } from '../../../../identity/rate-limit.ts';
 import { type ByteBudget, runFor } from '../../../../kernel/fairness/index.ts';
 import { addressOfPeer } from '../../../../kernel/http/peer.ts';
-import { type Expected, type Message, Reply, type Session, type SessionHandler } from '../../../../kernel/smtp/index.ts';
-import type { Destination, DestinationLookup } from '../../engine/receiving/book.ts';
-import { readAddress, Unusable } from '../../rules/address.ts';
+import { type Message, type MessageLimits, Reply, type Session, type SessionHandler } from '../../../../kernel/smtp/index.ts';
+import type { Destination, DestinationLookup } from '../../engine/receiving/destinations.ts';
+import { InvalidAddress, readAddress } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { showable } from '../../rules/header.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
@@ -93,15 +93,15 @@ export const openMxSession =
   };
 
 const armSessionTimeout = ({ times }: MxSessionContext, session: Session) =>
-  session.cutAfter(times.visitMs, 'this has taken long enough; come again');
+  session.closeAfter(times.visitMs, 'this has taken long enough; come again');
 
 /** The bytes are charged to the peer address and to the organization of every recipient. */
-function expectMessage(context: MxSessionContext, session: Session, { to, peer: place }: SessionState): Expected {
+function expectMessage(context: MxSessionContext, session: Session, { to, peer: place }: SessionState): MessageLimits {
   const isReport = [...to.values()].some(({ destination }) => destination.kind === 'report');
   const mostBytes = isReport ? arrivalLimits.reportBytes : arrivalLimits.bytes;
   const orgs = new Set([...to.values()].map(({ destination }) => destination.org));
   const held = context.memoryBudget.open({ org: [...orgs], address: place });
-  const deadline = session.cutAfter(context.times.messageMs, 'the message did not arrive in time');
+  const deadline = session.closeAfter(context.times.messageMs, 'the message did not arrive in time');
   return {
     mostBytes,
     gatheredBytes: isReport ? mostBytes : maxInMemoryBytes,
@@ -120,7 +120,7 @@ async function addRecipient(
   written: string,
 ): Promise<void> {
   const read = readAddress(written);
-  if (read instanceof Unusable) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
+  if (read instanceof InvalidAddress) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
   const { address, domain } = read;
   const folded = foldAddress(address);
   if (to.size >= arrivalLimits.recipients && !to.has(folded)) throw new Reply(452, '4.5.3', 'too many recipients');

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { makeAttempts } from '../../../../identity/attempts.ts';
-import { takeTime } from '../../../../identity/control-api/ask.ts';
+import { runHeavy } from '../../../../identity/control-api/handle.ts';
 import type { Principal, Principals } from '../../../../identity/principal.ts';
 import { reloadShared } from '../../../../identity/rights-lock.ts';
 import type { Kind } from '../../../../identity/token-format.ts';
@@ -14,8 +14,8 @@ import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
 import { runYielding } from '../../../../kernel/yielding.ts';
 import { cancelMessage, requireReach } from '../../engine/cancel.ts';
 import { checkDraft, type EmailSend } from '../../engine/compose/index.ts';
-import { type SubmitServices, submitMessages, requireRate } from '../../engine/submit.ts';
-import { requireSendingDomain, requireEntitled } from '../../engine/sender-authorization.ts';
+import { requireEntitled, requireSendingDomain } from '../../engine/sender-authorization.ts';
+import { requireRate, type SubmitServices, submitMessages } from '../../engine/submit.ts';
 import { findSent } from '../../store/sent.ts';
 import { resendView } from '../../views/resend.ts';
 import { nameRefusal, readResendBody } from './translate.ts';
@@ -58,7 +58,7 @@ function makeAuthentication({ app, principals }: ResendOptions) {
   return async (request: IncomingMessage): Promise<Principal> => {
     const key = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     if (key === undefined) throw new Refusal(401, 'missing_key', 'send a send key as `Authorization: Bearer qd_mail_…`');
-    const found = principals.find(key, sendKeyKinds, (secret, lookup) => attempts.look(request, secret, lookup));
+    const found = principals.find(key, sendKeyKinds, (secret, lookup) => attempts.lookUp(request, secret, lookup));
     if (found === undefined) attempts.failed(request); // malformed, or cached as wrong
     const principal = await found;
     if (!principal) throw unknownKey();
@@ -159,7 +159,7 @@ async function withBody<T>(
   const held = holdUntilAnswered(app.bodies, { org, credential: principal.id }, response);
   const bytes = await readBody(request, { maxBytes: bodyLimits.bytes, totalMs: 30_000, held });
   const answer = async () => work(readJson(bytes, bodyLimits));
-  const answerLarge = () => takeTime(app, org, async () => work(await runYielding(readJsonInSteps(bytes, bodyLimits))));
+  const answerLarge = () => runHeavy(app, org, async () => work(await runYielding(readJsonInSteps(bytes, bodyLimits))));
   return held.holdWhile(() => runForOrg(options, principal, bytes.length <= largeBodyBytes ? answer : answerLarge));
 }
 

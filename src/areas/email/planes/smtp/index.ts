@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Principals } from '../../../../identity/principal.ts';
-import { followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
+import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../kernel/certificate.ts';
 import { makeByteBudget, makeFairSemaphore } from '../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
@@ -40,10 +40,10 @@ function memoryLimits(mebibytes: number) {
 }
 
 /** Accepts mail from programs by SMTP: STARTTLS on one port, implicit TLS on the other. */
-export async function openSmtpDoor(options: SubmissionServerOptions): Promise<SubmissionServer> {
+export async function startSubmissionServer(options: SubmissionServerOptions): Promise<SubmissionServer> {
   const { app, principals, mailHost } = options;
   const { config, log } = app;
-  const certificate = config.tls_cert ? readConfigured(config) : await keepCertificate(config.data, mailHost);
+  const certificate = config.tls_cert ? readConfigured(config) : await loadOrCreateCertificate(config.data, mailHost);
   const logins = makeLogins(app, principals);
   const receiving = {
     ...options,
@@ -59,7 +59,7 @@ export async function openSmtpDoor(options: SubmissionServerOptions): Promise<Su
     open: openSubmissionSession(receiving, logins),
   };
   const servers = [false, true].map((isSecure) => makeSmtpServer({ ...shared, isSecure }));
-  const unfollow = followConfigured(config, log, (renewed) => servers.forEach((server) => void server.renew(renewed)));
+  const unfollow = watchConfigured(config, log, (renewed) => servers.forEach((server) => void server.renew(renewed)));
   const stop = async () => {
     unfollow();
     await Promise.all(servers.map((server) => server.stop()));

@@ -44,7 +44,7 @@ export function makeLogins(app: App, principals: Principals): Logins {
   /** Failed logins are counted per address, shared with the HTTP APIs. */
   const findPrincipal = async (session: Session, secret: string): Promise<Principal | undefined> => {
     const caller = asCaller(session.socket);
-    const found = principals.find(secret, sendKeyKinds, (name, lookup) => attempts.look(caller, name, lookup));
+    const found = principals.find(secret, sendKeyKinds, (name, lookup) => attempts.lookUp(caller, name, lookup));
     if (found === undefined) attempts.failed(caller); // malformed, or cached as wrong
     return found;
   };

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { ByteBudget, FairSemaphore } from '../../../../kernel/fairness/index.ts';
-import { chainPieces, type Message, unusable } from '../../../../kernel/smtp/index.ts';
-import { requireSendingDomain, type SendingDomains } from '../../engine/sender-authorization.ts';
+import { chainPieces, type Message, unusableMessage } from '../../../../kernel/smtp/index.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
+import { requireSendingDomain, type SendingDomains } from '../../engine/sender-authorization.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
 import { showMailbox } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
@@ -42,7 +42,7 @@ export async function receiveMessage(
   try {
     const { bytes, header, body } = splitHeader(pieces);
     const message = readMessage(header);
-    if (message instanceof Malformed) throw unusable(message.why);
+    if (message instanceof Malformed) throw unusableMessage(message.why);
     const domain = await requireSendingDomain(domains, principal, message.from.domain);
     for (const other of message.alsoFrom) if (other !== message.from.domain) await requireSendingDomain(domains, principal, other);
     content = rest
@@ -65,7 +65,7 @@ function splitHeader(pieces: Buffer[]): { bytes: Buffer; header: Buffer; body: B
   const bytes = first && others.length === 0 ? first : Buffer.concat([...(first ? [first] : []), ...others]);
   const end = endOfHeader(bytes);
   const header = end < 0 ? bytes : bytes.subarray(0, end);
-  if (header.length > headerLimits.bytes) throw unusable(`the header is larger than ${headerLimits.bytes} bytes`);
+  if (header.length > headerLimits.bytes) throw unusableMessage(`the header is larger than ${headerLimits.bytes} bytes`);
   return { bytes, header, body: bytes.subarray(header.length) };
 }
 

@@ -1,7 +1,7 @@
 import { Refusal } from '../../../../kernel/errors.ts';
 import { runFor, type WorkContext } from '../../../../kernel/fairness/index.ts';
 import { Reply, replyFor, type Session, type SessionHandler } from '../../../../kernel/smtp/index.ts';
-import { readAddress, Unusable } from '../../rules/address.ts';
+import { InvalidAddress, readAddress } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { limits } from '../../rules/limits.ts';
 import type { Login, Logins } from './logins.ts';
@@ -30,7 +30,7 @@ export const openSubmissionSession =
 
     return {
       begin() {
-        timer = session.cutAfter(timeouts.loginMs, 'nobody logged in; come again');
+        timer = session.closeAfter(timeouts.loginMs, 'nobody logged in; come again');
       },
       async logIn(given) {
         login?.logOut(); // first: a later log-out would also end the new login of the same key
@@ -56,14 +56,14 @@ export const openSubmissionSession =
       },
       addRecipient(written) {
         const read = readAddress(written);
-        if (read instanceof Unusable) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
+        if (read instanceof InvalidAddress) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
         const folded = foldAddress(read.address);
         if (envelope.size >= limits.recipients && !envelope.has(folded)) throw new Reply(452, '4.5.3', 'too many recipients');
         envelope.set(folded, read.address);
       },
       expectMessage() {
         const held = receiving.memoryBudget.open({ org: context!.org });
-        const deadline = session.cutAfter(timeouts.messageMs, 'the message did not arrive in time');
+        const deadline = session.closeAfter(timeouts.messageMs, 'the message did not arrive in time');
         return {
           mostBytes: limits.bytes,
           gatheredBytes: maxInMemoryBytes,

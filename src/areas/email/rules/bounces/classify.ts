@@ -166,7 +166,7 @@ function classifyByWords(text: string, refusal: Refusal): Classification | undef
   // 5.2.1 is a disabled mailbox: ambiguous words do not make it an unknown one.
   if (enhanced === '5.2.1' && !saysMailboxGone(text)) return undefined;
   // A missing domain is a fact of the DNS, so it also counts after DATA.
-  if (phrases.unknownHost.test(text) && !phrases.unsure.test(text)) return hardBounce('BadDomain');
+  if (phrases.unknownHost.test(text) && !phrases.severalCauses.test(text)) return hardBounce('BadDomain');
   if (isUnknown) return classifyUnknownUser(refusal, text);
   // OpenSMTPD says 524 for an unknown address, MessageLabs 542; 5.2.4 without these codes is a broken list.
   if (code === 524 || code === 542) return hardBounce('InvalidRecipient');
@@ -176,7 +176,8 @@ function classifyByWords(text: string, refusal: Refusal): Classification | undef
 
 /** Whether a refusal without a known command can only answer RCPT. */
 const answersRecipient = ({ code }: Refusal, text: string): boolean =>
-  !phrases.unsure.test(text) && (phrases.answersRecipient.test(text) || (code !== undefined && !phrases.quotedOfAnyCommand.test(text)));
+  !phrases.severalCauses.test(text) &&
+  (phrases.answersRecipient.test(text) || (code !== undefined && !phrases.quotedOfAnyCommand.test(text)));
 
 /**
  * "User unknown" is hard at RCPT, with a matching code, or from a server about its own users, without a quoted reply or another cause. After DATA
@@ -184,7 +185,7 @@ const answersRecipient = ({ code }: Refusal, text: string): boolean =>
  */
 function classifyUnknownUser(refusal: Refusal, text: string): Classification {
   const { stage, code, enhanced } = refusal;
-  const isDoubtful = phrases.repliesSentence.test(text) || phrases.unsure.test(text);
+  const isDoubtful = phrases.repliesSentence.test(text) || phrases.severalCauses.test(text);
   const isTheirOwn = code === undefined && stage === '' && !isDoubtful;
   const isRecipients = stage === 'rcpt' || (stage === '' && answersRecipient(refusal, text));
   const isCoded = /^5\.1\.(?:1|2|3|6|10|351)$/.test(enhanced ?? '') || (enhanced === '5.1.0' && !isAtData(stage));

@@ -69,7 +69,7 @@ export const tooLarge = anyOf(
 );
 
 /** Notices that list several possible causes do not say which one applies. */
-export const unsure = anyOf(
+export const severalCauses = anyOf(
   /\b(?:may|might) (?:not (?:exist|be|have)|no longer|be (?:unknown|invalid|misspelled))|es posible que|puede que|pode n[aã]o|talvez|il se peut/,
   /potrebbe|möglicherweise|mogelijk|być może|może nie|kanske|возможно|можливо|可能不|可能性があ|かもしれ/,
   /(?:possible|likely|common) (?:reasons?|causes?)|(?:one|any|some) of (?:the following|these) (?:reasons?|causes?)|mögliche (?:gründe|ursachen)|(?:causes|raisons) possibles/,
@@ -323,7 +323,7 @@ export const greylisted = anyOf(
 );
 
 /** The server asks for fewer messages or longer pauses. */
-export const hurried = anyOf(
+export const asksForLess = anyOf(
   /rate[- ]?limit|too (?:many|much)|too fast|throttl|temporarily (?:deferred|rejected|blocked|rate)|\[tss?\d\d\]/,
   /unusual (?:rate|traffic)|exceeded (?:the )?(?:rate|number|max)|slow down|reached (?:the )?limit|concurren|server busy/,
   /4\.7\.28|\b(?:rp-00[1-3]|s7\d\d|as7\d\d)\b/,

@@ -2,7 +2,7 @@ import { type Classification, classify, type Refusal, type ReplyClass } from './
 import * as phrases from './phrases.ts';
 
 /** A server's reply in one of our sessions. */
-export interface Said extends Refusal {
+export interface ServerReply extends Refusal {
   code: number;
   /** The smart host replied: only the operator can fix a refusal of our login. */
   bySmartHost?: boolean;
@@ -15,10 +15,10 @@ const retryLater = (of: ReplyClass): Verdict => ({ fault: 'transient', class: of
 
 /** The server asks for a lower rate, so the site is slowed down. Greylisting does not count. */
 export const asksForLess = (text: string, enhanced?: string): boolean =>
-  phrases.hurried.test(text.slice(0, 3_000).toLowerCase()) || enhanced === '4.7.28' || enhanced === '4.4.5';
+  phrases.asksForLess.test(text.slice(0, 3_000).toLowerCase()) || enhanced === '4.7.28' || enhanced === '4.4.5';
 
 /** Classifies a reply of any server. Pure. */
-export function judgeReply(reply: Said): Verdict {
+export function classifyReply(reply: ServerReply): Verdict {
   const { code, text, stage } = reply;
   if (code < 500) return classifyDeferral(reply);
   // "Bad sequence of commands": the session failed, not the message.
@@ -29,7 +29,7 @@ export function judgeReply(reply: Said): Verdict {
   return classify(reply);
 }
 
-function classifyDeferral({ text, enhanced, code }: Said): Verdict {
+function classifyDeferral({ text, enhanced, code }: ServerReply): Verdict {
   const words = phrases.normalize(text);
   if (asksForLess(text, enhanced)) return retryLater('RateLimited');
   if (enhanced === '4.2.2' || code === 452 || phrases.full.test(words)) return retryLater('QuotaIssues');

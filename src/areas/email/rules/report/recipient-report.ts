@@ -43,7 +43,8 @@ export function reportFromGroup(group: StatusGroup, notice: string, common: stri
   const isVague = first.class === 'Uncategorized' || isTerse(group.diagnostic);
   const full = isVague ? classify({ ...codes, text: `${group.diagnostic};\n${notice}` }) : first;
   // Many notices add general advice about rules and networks. It does not override a code about the recipient.
-  const isAdvice = full.class === 'PolicyRelated' || full.class === 'RoutingErrors' || phrases.unsure.test(phrases.normalize(notice));
+  const isAdvice =
+    full.class === 'PolicyRelated' || full.class === 'RoutingErrors' || phrases.severalCauses.test(phrases.normalize(notice));
   const best = first.bounceType === 'hard' && isAdvice ? first : full;
   const { address, original, remoteMta } = group;
   return {

@@ -44,7 +44,7 @@ export const claimArrivals = (tx: Tx, wanted: LocalClaim): Promise<ArrivalRow[]>
 export const renewArrivals = (tx: Tx, leased: readonly (Leased & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 
 /** Releases leases for a later attempt by any process. For a day this counts as no attempt: the message was not read, so it terminated no thread. */
-export const putBack = (tx: Tx, leased: readonly Leased[], inSeconds: number) => run(tx)`
+export const releaseArrivals = (tx: Tx, leased: readonly Leased[], inSeconds: number) => run(tx)`
   update email.arrival a
      set lease = null, lease_until = null, run_at = kernel.now() + make_interval(secs => ${inSeconds}),
          attempts = a.attempts - case when a.received_at > kernel.now() - interval '1 day' then 1 else 0 end
@@ -70,10 +70,11 @@ const DeletedArrivalRow = Type.Object({ id: Type.Integer(), is_routed: Type.Bool
  * Mail of a deleted route fails, since no endpoint gets it. Existing routes are locked until the transaction ends, so that their endpoint cannot be
  * deleted before the event is written.
  */
-export const takeOut = (tx: Tx, read: readonly ReadRow[], routeGone: string): Promise<Static<typeof DeletedArrivalRow>[]> => rows(
-  tx,
-  DeletedArrivalRow,
-)`
+export const deleteReadArrivals = (
+  tx: Tx,
+  read: readonly ReadRow[],
+  routeGone: string,
+): Promise<Static<typeof DeletedArrivalRow>[]> => rows(tx, DeletedArrivalRow)`
   with read as materialized (
          select * from json_to_recordset(${JSON.stringify(read)}::json) as r(
                 arrival bigint, lease uuid, route text, id text, sender text, recipients text[], copies text[], subject text, message_id text, error text)),
@@ -89,7 +90,7 @@ export const takeOut = (tx: Tx, read: readonly ReadRow[], routeGone: string): Pr
   select arrival as id, is_routed from ours`;
 
 /** For this transaction. A plan from a small table would scan it, until PostgreSQL updates its statistics. */
-export const findByIndex = (tx: Tx) => run(tx)`set local enable_seqscan = off`;
+export const disableSeqScan = (tx: Tx) => run(tx)`set local enable_seqscan = off`;
 
 /** Sets the state of received messages from their finished deliveries. */
 export const settleReceived = (tx: Tx, deliveries: readonly number[]): Promise<number> => run(tx)`

@@ -22,14 +22,14 @@ const FoundRow = Type.Object({
   domains: Type.Array(Type.String()),
 });
 
-export interface Asked {
+export interface BatchQuery {
   orgs: readonly string[];
   domains: readonly string[];
   addresses: readonly { org: string; folded: string }[];
 }
 
 /** Reads the state that decides about a batch, in one statement, since several would cost more than their work. */
-export const askForBatch = async (tx: Tx, { orgs, domains, addresses }: Asked): Promise<Static<typeof FoundRow>> =>
+export const readBatchState = async (tx: Tx, { orgs, domains, addresses }: BatchQuery): Promise<Static<typeof FoundRow>> =>
   (await row(tx, FoundRow)`
     with clock as materialized (select kernel.now() as now),
          locked as (
@@ -73,10 +73,10 @@ const SubmissionRow = Type.Object({
   message_ids: Type.Array(Type.String()),
   header_ids: Type.Array(Type.String()),
 });
-export type MadeRow = Static<typeof SubmissionRow>;
+export type SubmissionRow = Static<typeof SubmissionRow>;
 
 /** Earlier submissions with these idempotency keys. */
-export const findMade = (tx: Tx, keys: readonly { org: string; key: string }[]): Promise<MadeRow[]> => rows(tx, SubmissionRow)`
+export const findSubmissions = (tx: Tx, keys: readonly { org: string; key: string }[]): Promise<SubmissionRow[]> => rows(tx, SubmissionRow)`
   select s.org_id, s.key, s.fingerprint, s.message_ids,
          array(select coalesce(m.message_id, '') from unnest(s.message_ids) with ordinality i(id, n) left join email.message m on m.id = i.id order by i.n) as header_ids
     from email.submission s
@@ -165,7 +165,7 @@ export function insertBatch(tx: Tx, at: string, { messages, recipients, leaseSec
 }
 
 /** Stores the message ids of idempotency keys; keys without messages are released. */
-export const keepMade = (tx: Tx, made: readonly { org: string; key: string; ids: readonly string[] }[]): Promise<number> => run(tx)`
+export const saveSubmissions = (tx: Tx, made: readonly { org: string; key: string; ids: readonly string[] }[]): Promise<number> => run(tx)`
   with made as (select * from json_to_recordset(${JSON.stringify(made)}::json) as m(org text, key text, ids text[])),
        freed as (delete from email.submission s using made m where s.org_id = m.org and s.key = m.key and cardinality(m.ids) = 0)
   update email.submission s set message_ids = m.ids from made m where s.org_id = m.org and s.key = m.key and cardinality(m.ids) > 0`;

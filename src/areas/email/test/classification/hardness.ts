@@ -1,4 +1,4 @@
-import { judgeReply } from '../../rules/bounces/reply.ts';
+import { classifyReply } from '../../rules/bounces/reply.ts';
 import { readReport } from '../../rules/report/index.ts';
 import { dsn } from '../feedback/mails.ts';
 
@@ -7,7 +7,7 @@ const commands: Record<string, string> = { mail: 'MAIL FROM', rcpt: 'RCPT TO', d
 /** Whether a refusal suppresses its recipient: as a reply, in a report with the command, and in one without it (empty stage). */
 export function hardness(line: string, stage = 'rcpt'): { reply: boolean; report: boolean } {
   const [, code, enhanced, text] = /^(\d{3})[ -](?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
-  const reply = judgeReply({ code: Number(code), enhanced, text: text!, stage });
+  const reply = classifyReply({ code: Number(code), enhanced, text: text!, stage });
   const command = commands[stage];
   if (command === undefined && stage !== '') return { reply: reply.bounceType === 'hard', report: false };
   const diagnostic = command === undefined ? line : `${line} (in reply to ${command} command)`;

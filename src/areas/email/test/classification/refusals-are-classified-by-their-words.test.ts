@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeReply } from '../../rules/bounces/reply.ts';
+import { classifyReply } from '../../rules/bounces/reply.ts';
 import { readReport } from '../../rules/report/index.ts';
 import { dsn } from '../feedback/mails.ts';
 import { hardness } from './hardness.ts';
@@ -242,10 +242,10 @@ for (const [diagnostic, type] of withoutCommand)
 test('a server that refuses before MAIL refuses us', () => {
   for (const stage of ['connect', 'ehlo'])
     for (const text of ['No', 'A problem occurred', 'user unknown'])
-      assert.equal(judgeReply({ code: 554, text, stage }).bounceType, 'block');
+      assert.equal(classifyReply({ code: 554, text, stage }).bounceType, 'block');
 });
 
 test('Domino reports an unlisted recipient after the message', () => {
-  const judged = judgeReply({ code: 554, text: 'User bob (bob@far.example) not listed in Domino Directory', stage: 'dot' });
+  const judged = classifyReply({ code: 554, text: 'User bob (bob@far.example) not listed in Domino Directory', stage: 'dot' });
   assert.equal(judged.bounceType, 'hard');
 });

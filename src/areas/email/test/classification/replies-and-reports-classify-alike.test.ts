@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { classify } from '../../rules/bounces/classify.ts';
-import { judgeReply } from '../../rules/bounces/reply.ts';
+import { classifyReply } from '../../rules/bounces/reply.ts';
 import { readReport } from '../../rules/report/index.ts';
 import { dsn } from '../feedback/mails.ts';
 
@@ -31,7 +31,7 @@ const stages: Record<string, string> = { 'RCPT TO': 'rcpt', 'MAIL FROM': 'mail',
 
 for (const [code, enhanced, text, command, verdict] of samples)
   test(`${code} ${enhanced} ${text}: ${verdict}`, () => {
-    const reply = judgeReply({ code, enhanced, text, stage: stages[command]! });
+    const reply = classifyReply({ code, enhanced, text, stage: stages[command]! });
     assert.equal(`${reply.bounceType} ${reply.class}`, verdict, 'as a reply');
     const diagnostic = `${code} ${enhanced} ${text} (in reply to ${command} command)`;
     const [said] = readReport(dsn({ address: 'bob@far.example', status: enhanced, diagnostic })).recipients;

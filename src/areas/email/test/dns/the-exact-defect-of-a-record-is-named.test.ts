@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DnsAnswer, DnsType } from '../../../../kernel/dns/index.ts';
+import { observeRecord } from '../../rules/dns-defects.ts';
 import { recordsOf } from '../../rules/dns-records.ts';
 import { findingOf } from '../../rules/domain-state.ts';
-import { observeRecord } from '../../rules/observe.ts';
 
 const keys = {
   ...{ name: 'example.com', rsa_selector: 'r', rsa_public: 'cnNhIGtleSBieXRlcw==', ed_selector: 'e', ed_public: 'ZWQga2V5' },

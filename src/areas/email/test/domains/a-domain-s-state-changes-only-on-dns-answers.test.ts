@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
-  afterAsking,
   afterCheck,
+  afterRecheckRequest,
   type Finding,
   failedSeconds,
   missingSeconds,
@@ -18,7 +18,7 @@ const born = { state: 'pending' as const, stateAt: 0, misses: 0, missingSince: n
 
 function* live(checks: [Finding, number][]) {
   let now = 0;
-  let before: ReturnType<typeof afterAsking> = born;
+  let before: ReturnType<typeof afterRecheckRequest> = born;
   for (const [found, late] of checks) {
     const after = afterCheck(before, found, now);
     yield { before, after, found, now };
@@ -73,7 +73,7 @@ test('checks become rarer, stop after 14 days, and restart on request', () => {
 
   const failed = { state: 'failed' as const, stateAt: 0, misses: 9, missingSince: 0 };
   assert.equal(nextCheckIn(failed, failedSeconds), null);
-  assert.deepEqual(afterAsking(failed, 5_000_000), { state: 'pending', stateAt: 5_000_000, misses: 0, missingSince: null });
+  assert.deepEqual(afterRecheckRequest(failed, 5_000_000), { state: 'pending', stateAt: 5_000_000, misses: 0, missingSince: null });
   const verified = { state: 'verified' as const, stateAt: 0, misses: 1, missingSince: 7 };
-  assert.equal(afterAsking(verified, 9), verified);
+  assert.equal(afterRecheckRequest(verified, 9), verified);
 });

@@ -9,9 +9,9 @@ import { caller, quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { adminHere, emptyDatabase, quarterdeckCli, scratch } from '../../../../admin/test/support.ts';
 import { type Connection, txOn, types } from '../../../../kernel/db/index.ts';
-import { queueFigures } from '../../store/figures.ts';
-import { speakSmtp } from '../doors.ts';
+import { countQueue } from '../../store/queue-counts.ts';
 import { type MailScene, mailScene, untilState } from '../mail-scene.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { ownSmtpPort } from '../submit-by-smtp.ts';
 
 /** So much is there before the backup begins; from then on mail comes more slowly. */
@@ -101,7 +101,7 @@ async function backUpAndRestore(t: TestContext, admin: typeof adminHere, storage
 async function queueFiguresOf(connection: Connection) {
   const client = new pg.Client({ ...connection, types });
   await client.connect();
-  const kept = (await queueFigures(txOn(client))).map(({ state, recipients }) => ({ state, recipients }));
+  const kept = (await countQueue(txOn(client))).map(({ state, recipients }) => ({ state, recipients }));
   const counted = `select state, count(*)::int as recipients from email.recipient where done_at is null group by org_id, state order by org_id, state`;
   const { rows } = await client.query(counted);
   await client.end();

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { takeDatabase } from '../../../oncall/test/support.ts';
-import { speakSmtp } from '../doors.ts';
 import { deliverTo, letterIn, mxScene } from '../receiving/mx-scene.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 
 /** So large that it is an object of its own. */
 const large = letterIn().concat('x'.repeat(70).concat('\r\n').repeat(5_000));

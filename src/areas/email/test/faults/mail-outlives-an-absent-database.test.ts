@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { takeDatabase } from '../../../oncall/test/support.ts';
-import { speakSmtp } from '../doors.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { ownSmtpPort } from '../submit-by-smtp.ts';
 
 test('while the database is away mail is refused for a while, and what was heard meanwhile is settled later', async (t) => {

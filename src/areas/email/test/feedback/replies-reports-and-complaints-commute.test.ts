@@ -9,7 +9,7 @@ import { takeReport } from '../../engine/feedback/index.ts';
 import { settleOutcomes } from '../../engine/queue/settle.ts';
 import { pauseSending, resumeSending } from '../../engine/sending-pause.ts';
 import { readReport } from '../../rules/report/index.ts';
-import { type Fate, summarize } from '../../store/queue.ts';
+import { type RecipientOutcome, updateMessageStates } from '../../store/queue.ts';
 import { complaint, delay, hardBounce, softBounce, success, vacation } from './mails.ts';
 
 type Step =
@@ -110,7 +110,7 @@ async function play(qd: Quarterdeck, played: Step[]) {
     return rows[0] as { id: number };
   });
   let lease = '';
-  const settle = (fate: Partial<Fate>) => {
+  const settle = (fate: Partial<RecipientOutcome>) => {
     const common = {
       id,
       lease: lease || randomUUID(),
@@ -122,7 +122,7 @@ async function play(qd: Quarterdeck, played: Step[]) {
       handed: false,
       detail: null,
     };
-    return settleOutcomes(app, [{ ...common, state: 'delivered', ...fate } as Fate]);
+    return settleOutcomes(app, [{ ...common, state: 'delivered', ...fate } as RecipientOutcome]);
   };
   const act = async (step: Step) => {
     if (step === 'claim') {
@@ -134,7 +134,7 @@ async function play(qd: Quarterdeck, played: Step[]) {
       );
       if (rows.length) {
         lease = next;
-        await app.db.write((tx) => summarize(tx, [messageId]));
+        await app.db.write((tx) => updateMessageStates(tx, [messageId]));
       }
     } else if (step === 'delivered' || step === 'sent') await settle({ state: step, handed: true });
     else if (step === 'refused') await settle({ state: 'bounced', bounce_type: 'hard' });

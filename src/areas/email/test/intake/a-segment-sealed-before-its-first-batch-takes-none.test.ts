@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { takeArrivals } from '../../store/receiving/arrivals-taken.ts';
+import { insertArrivals } from '../../store/receiving/insert-arrivals.ts';
 import { addSegment } from '../../store/receiving/intake.ts';
 import { markStored, sealSegment } from '../../store/segments.ts';
 
@@ -13,7 +13,7 @@ test('a segment that was sealed before its first batch takes none', async (t) =>
   const isOpen = (segment: string) =>
     app.db.write(async (tx) => {
       await addSegment(tx, segment, 'node');
-      return (await takeArrivals(tx, { arrivals: [], leaseSeconds: 60, counted: { orgs: [], senders: [] }, mostOfSender: null, segment }))
+      return (await insertArrivals(tx, { arrivals: [], leaseSeconds: 60, counted: { orgs: [], senders: [] }, mostOfSender: null, segment }))
         .is_open;
     });
   assert.equal(await isOpen(key), false);

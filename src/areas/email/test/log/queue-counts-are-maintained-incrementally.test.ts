@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run, type Tx } from '../../../../kernel/db/index.ts';
 import { Sql, sql } from '../../../../kernel/sql.ts';
-import { queueFigures } from '../../store/figures.ts';
+import { countQueue } from '../../store/queue-counts.ts';
 import { addUpQueue } from '../../tasks.ts';
 import { countLookedAt } from './rows-read.ts';
 
@@ -16,7 +16,7 @@ test('queue counts are maintained by changes, not counted on request', async (t)
     select ${org}, ${`msg_${org}`}, n || '@far.example', n || '@far.example', ${state}, c.now, c.now - make_interval(secs => n % 100), ${error}
       from generate_series(1, ${many}::int) n, (select kernel.now() as now offset 0) c`;
   const requireRight = async (when: string) => {
-    const { found, right } = await app.db.read(async (tx) => ({ found: await queueFigures(tx), right: await tx.query(counted) }));
+    const { found, right } = await app.db.read(async (tx) => ({ found: await countQueue(tx), right: await tx.query(counted) }));
     const shown = found.map(({ org_id, state, recipients }) => ({ org_id, state, recipients }));
     assert.deepEqual(shown, right.rows, when);
     return found;
@@ -57,6 +57,6 @@ test('queue counts are maintained by changes, not counted on request', async (t)
   await requireRight('after the last of an organization was done');
 
   await app.db.read((tx) => tx.query(new Sql(['analyze email.recipient, email.queue_figure, email.queue_change'], [])));
-  const looked = await app.db.read((tx) => countLookedAt(tx, queueFigures));
+  const looked = await app.db.read((tx) => countLookedAt(tx, countQueue));
   assert.ok(looked <= 20, `${looked} rows were looked at for the figures of two organizations`);
 });

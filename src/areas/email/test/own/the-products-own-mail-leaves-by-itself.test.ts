@@ -42,14 +42,14 @@ test('the product’s own mail is sent directly once its sender’s domain is ve
   // The caller gets the refusal, and whether another attempt may help.
   await assert.rejects(
     page('page-2', 'gone@far.example'),
-    (error) => error instanceof NotDelivered && error.lasting === 'for good' && /no such user/.test(error.message),
+    (error) => error instanceof NotDelivered && error.retryAdvice === 'for good' && /no such user/.test(error.message),
   );
-  const failed = (error: unknown) => error instanceof NotDelivered && error.lasting === 'for now' && /later/.test(error.message);
+  const failed = (error: unknown) => error instanceof NotDelivered && error.retryAdvice === 'for now' && /later/.test(error.message);
   await assert.rejects(page('page-3', 'later@far.example'), failed);
   await assert.rejects(page('page-3', 'later@far.example'), failed);
 
   // A full mailbox is emptied some day.
-  await assert.rejects(page('page-4', 'full@far.example'), (error) => error instanceof NotDelivered && error.lasting !== 'for good');
+  await assert.rejects(page('page-4', 'full@far.example'), (error) => error instanceof NotDelivered && error.retryAdvice !== 'for good');
 
   // Each mail appears once in its organization's log, without content, and counts in no quota.
   const { messages } = (await qd.owner.get('/email/messages')).body as {

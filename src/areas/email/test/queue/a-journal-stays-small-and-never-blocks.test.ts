@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openJournal, replayJournals } from '../../engine/queue/journal.ts';
-import type { Fate } from '../../store/queue.ts';
+import type { RecipientOutcome } from '../../store/queue.ts';
 
-const fate = (id: number): Fate => ({
+const fate = (id: number): RecipientOutcome => ({
   ...{ id, lease: 'l', message_id: 'msg_1', state: 'delivered', after_seconds: 0, counts: false, error: null, bounce_type: null },
   ...{ handed: true, detail: { response: 'x'.repeat(500) } },
 });

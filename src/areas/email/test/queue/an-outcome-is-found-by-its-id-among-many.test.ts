@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { type Fate, settleRecipients } from '../../store/queue.ts';
+import { type RecipientOutcome, settleRecipients } from '../../store/queue.ts';
 
 const few = 300;
 const many = 4_000;
@@ -12,7 +12,7 @@ const lease = '00000000-0000-0000-0000-000000000000';
 /** Of recipients that are gone: they are looked for as all others are. */
 const fates = Array.from(
   { length: 50 },
-  (_, n): Fate => ({
+  (_, n): RecipientOutcome => ({
     ...{ id: -1 - n, lease, message_id: `msg_${n}`, state: 'delivered', after_seconds: 0, counts: false },
     ...{ error: null, bounce_type: null, handed: true, detail: null },
   }),

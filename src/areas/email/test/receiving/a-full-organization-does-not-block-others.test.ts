@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { speakSmtp } from '../doors.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { endpointAt, listening } from '../webhooks/listening.ts';
 import { armedDomain, deliverTo, letterIn, mxScene, route } from './mx-scene.ts';
 

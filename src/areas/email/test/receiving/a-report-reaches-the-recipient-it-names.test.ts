@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { speakSmtp } from '../doors.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { deliver, deliverTo, mxPort } from './mx-scene.ts';
 
 const report = (recipient: string) =>

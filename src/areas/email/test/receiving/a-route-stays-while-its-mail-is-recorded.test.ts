@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from '../../../../kernel/sql.ts';
-import { takeOut } from '../../store/receiving/arrivals.ts';
+import { deleteReadArrivals } from '../../store/receiving/arrivals.ts';
 import { mxScene } from './mx-scene.ts';
 
 test('a route, and so its endpoint, stays while its mail is being recorded', async (t) => {
@@ -19,7 +19,7 @@ test('a route, and so its endpoint, stays while its mail is being recorded', asy
   let isDeleted = false;
   let deleting: Promise<unknown> | undefined;
   await qd.app.db.write(async (tx) => {
-    const taken = await takeOut(tx, [{ arrival: id, lease, route: routeId }], 'its route was deleted');
+    const taken = await deleteReadArrivals(tx, [{ arrival: id, lease, route: routeId }], 'its route was deleted');
     assert.deepEqual(taken, [{ id, is_routed: true }]);
     deleting = qd.owner.delete(`/email/routes/${routeId}`).then(() => {
       isDeleted = true;

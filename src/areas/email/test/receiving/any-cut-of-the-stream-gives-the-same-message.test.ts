@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { makeDestinationBook } from '../../engine/receiving/book.ts';
+import { makeDestinationLookup } from '../../engine/receiving/destinations.ts';
 import type { InboundMessage } from '../../engine/receiving/inbound-message.ts';
-import { openMxDoor } from '../../planes/mx/index.ts';
+import { startMxServer } from '../../planes/mx/index.ts';
 import { mxScene } from './mx-scene.ts';
 
 const line = fc.array(fc.constantFrom('a', '.', '..', ' ', 'Subject: x', '\t', 'é'), { maxLength: 5 }).map((parts) => parts.join(''));
@@ -24,8 +24,8 @@ test('however the bytes are cut on their way, the message is the same', { timeou
     discard: () => {},
     isFull: async () => false,
   };
-  const book = makeDestinationBook(qd.app, { read: () => undefined });
-  const door = await openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example' });
+  const book = makeDestinationLookup(qd.app, { read: () => undefined });
+  const door = await startMxServer({ app: qd.app, book, reception, mailHost: 'mx.host.example' });
   t.after(() => door.stop());
 
   /** Several messages in one conversation: the door takes a tenth of a second to greet. */

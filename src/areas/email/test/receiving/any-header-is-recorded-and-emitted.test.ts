@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { speakSmtp } from '../doors.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { deliver, mxScene } from './mx-scene.ts';
 
 const word = (charset: string, bytes: Buffer) => `=?${charset}?B?${bytes.toString('base64')}?=`;

@@ -2,8 +2,8 @@ import type { TestContext } from 'node:test';
 import { type FakeDns, fakeDns } from '../../../../../test/fakes/dns.ts';
 import { type Options, type Quarterdeck, quarterdeck, type Someone } from '../../../../../test/harness/index.ts';
 import { email } from '../../index.ts';
-import { type Speaker, speakSmtp } from '../doors.ts';
 import { verifiedDomain } from '../sending-key.ts';
+import { type Speaker, speakSmtp } from '../smtp-scene.ts';
 import { endpointAt, type Listening, listening } from '../webhooks/listening.ts';
 
 export interface MxScene {

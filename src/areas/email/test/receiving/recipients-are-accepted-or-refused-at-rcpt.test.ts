@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { speakSmtp } from '../doors.ts';
 import { untilState } from '../mail-scene.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { endpointAt } from '../webhooks/listening.ts';
 import { armedDomain, deliver, deliverTo, letterIn, mxScene, route } from './mx-scene.ts';
 

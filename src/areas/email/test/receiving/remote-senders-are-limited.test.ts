@@ -6,9 +6,9 @@ import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { Session } from '../../../../kernel/smtp/index.ts';
-import { makeDestinationBook } from '../../engine/receiving/book.ts';
-import { openMxDoor } from '../../planes/mx/index.ts';
-import { speakSmtp } from '../doors.ts';
+import { makeDestinationLookup } from '../../engine/receiving/destinations.ts';
+import { startMxServer } from '../../planes/mx/index.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { deliver, deliverTo, letterIn, type MxScene, mxScene } from './mx-scene.ts';
 
 test('remote senders are limited', async (t) => {
@@ -114,10 +114,10 @@ async function hearNothingBehindTls(t: TestContext, { qd, port }: MxScene): Prom
 }
 
 async function cutWhoDrips(t: TestContext, { qd }: MxScene): Promise<void> {
-  const book = makeDestinationBook(qd.app, { read: () => undefined });
+  const book = makeDestinationLookup(qd.app, { read: () => undefined });
   const never = async () => assert.fail('nothing is taken');
   const reception = { take: never, store: never, discard: () => {}, isFull: async () => false };
-  const open = (times: object) => openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example', times });
+  const open = (times: object) => startMxServer({ app: qd.app, book, reception, mailHost: 'mx.host.example', timeouts: times });
   const door = await open({ messageMs: 300 });
   const speaker = await speakSmtp(t, door.port);
   await speaker.say('EHLO far.example');
@@ -136,7 +136,7 @@ async function cutWhoDrips(t: TestContext, { qd }: MxScene): Promise<void> {
 }
 
 async function forgetWhoLeaves(t: TestContext, { qd }: MxScene): Promise<void> {
-  const book = makeDestinationBook(qd.app, { read: () => undefined });
+  const book = makeDestinationLookup(qd.app, { read: () => undefined });
   const taken = Promise.withResolvers<string>();
   let isAsked = false;
   const take = () => {
@@ -145,7 +145,7 @@ async function forgetWhoLeaves(t: TestContext, { qd }: MxScene): Promise<void> {
   };
   const reception = { take, store: async () => assert.fail('it is small'), discard: () => {}, isFull: async () => false };
   const times = { visitMs: 800 };
-  const door = await openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example', times });
+  const door = await startMxServer({ app: qd.app, book, reception, mailHost: 'mx.host.example', timeouts: times });
   const speaker = await speakSmtp(t, door.port);
   await speaker.say('EHLO far.example');
   for (const line of ['MAIL FROM:<a@far.example>', 'RCPT TO:<support@in.example.com>', 'DATA']) await speaker.say(line);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '../../../../../test/harness/any-text.ts';
-import { mostPayloadBytes, receivedData } from '../../rules/received-event.ts';
+import { maxPayloadBytes, receivedData } from '../../rules/received-event.ts';
 
 const graphemes = (constraints: fc.StringConstraints) => fc.string({ ...constraints, unit: 'grapheme' });
 
@@ -21,7 +21,7 @@ test('the received event stays below 20 kB, has the beginning of the text, and s
       const rcptTo = Array.from({ length: 100 }, (_, n) => `${'x'.repeat(60)}${n}@in.example.com`);
       const envelope = { mailFrom: 'bob@far.example', rcptTo, remoteIp: '192.0.2.1', helo: 'far.example', tls: null };
       const told = receivedData(mail, { envelope, routeId: 'rte_1', contentUrl: 'https://q.example/content' }, taken);
-      assert.ok(Buffer.byteLength(JSON.stringify(told)) + taken <= mostPayloadBytes + 100);
+      assert.ok(Buffer.byteLength(JSON.stringify(told)) + taken <= maxPayloadBytes + 100);
       assert.ok(mail.text.startsWith((told.text as string).replace(/\ufffd$/, '')));
       const isAll = told.text === mail.text && told.html === html && (told.attachments as unknown[]).length === attachments.length;
       if (!isAll) assert.equal(told.truncated, true);

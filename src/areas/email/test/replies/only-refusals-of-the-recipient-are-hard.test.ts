@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { asksForLess, judgeReply, type Said } from '../../rules/bounces/reply.ts';
+import { asksForLess, classifyReply, type ServerReply } from '../../rules/bounces/reply.ts';
 
-const read = (line: string, stage: string, bySmartHost = false): Said => {
+const read = (line: string, stage: string, bySmartHost = false): ServerReply => {
   const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
   return { code: Number(code), enhanced, text: text!, stage, bySmartHost };
 };
@@ -62,8 +62,8 @@ const samples: [line: string, stage: string, verdict: string][] = [
   ['550 Requested action not taken: mailbox unavailable', 'mail', 'block InvalidSender'],
 ];
 
-const verdictOf = (said: Said) => {
-  const judged = judgeReply(said);
+const verdictOf = (said: ServerReply) => {
+  const judged = classifyReply(said);
   return `${judged.bounceType ?? 'later'} ${judged.class}`;
 };
 
@@ -96,12 +96,12 @@ test('whatever is said: 4xx is never final, hard is the recipient’s alone, 5.7
   fc.assert(
     fc.property(anySaid, ({ enhanced: detail, ...rest }) => {
       const enhanced = detail === undefined ? undefined : `${Math.floor(rest.code / 100)}.${detail[0]}.${detail[1]}`;
-      const judged = judgeReply({ ...rest, enhanced });
+      const judged = classifyReply({ ...rest, enhanced });
       assert.equal(judged.bounceType === 'hard', judged.fault === 'recipient');
       if (rest.code < 500) assert.equal(judged.bounceType, undefined);
       // RFC 7293: the address or the domain has a new owner.
       const isPolicy = enhanced?.startsWith('5.7.') && enhanced !== '5.7.17' && enhanced !== '5.7.18';
-      if (rest.code >= 500 && isPolicy) assert.notEqual(judgeReply({ ...rest, text: '', enhanced }).bounceType, 'hard');
+      if (rest.code >= 500 && isPolicy) assert.notEqual(classifyReply({ ...rest, text: '', enhanced }).bounceType, 'hard');
       // A full mailbox, or too many recipients: only words that speak of no mailbox make it another thing.
       if (rest.code === 552 && rest.stage === 'rcpt' && judged.bounceType !== undefined)
         assert.deepEqual([judged.bounceType, /exist|unknown|no (?:such|mailbox)/i.test(rest.text)], ['hard', true]);
@@ -127,7 +127,7 @@ test('every text is classified quickly', () => {
     'user'.repeat(2000),
     `${'recipient '.repeat(800)}!`,
   ]) {
-    judgeReply({ code: 550, text, stage: 'rcpt' });
-    judgeReply({ code: 450, text, stage: 'rcpt' });
+    classifyReply({ code: 550, text, stage: 'rcpt' });
+    classifyReply({ code: 450, text, stage: 'rcpt' });
   }
 });

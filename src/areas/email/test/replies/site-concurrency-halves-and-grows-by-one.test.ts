@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { firstPace, limitsOf, notePace, type Pace } from '../../rules/site.ts';
+import { adjustConcurrency, initialConcurrency, limitsOf, type SiteConcurrency } from '../../rules/site.ts';
 
-const say = (pace: Pace, now: number, ...answers: ('good' | 'later' | 'asksForLess')[]) =>
-  answers.reduce((next, answer) => notePace(next, 10, now, answer), pace);
+const say = (pace: SiteConcurrency, now: number, ...answers: ('good' | 'later' | 'asksForLess')[]) =>
+  answers.reduce((next, answer) => adjustConcurrency(next, 10, now, answer), pace);
 
 test('a site that asks for a lower rate loses half of its connections, once a minute', () => {
-  let pace = say(firstPace(10, 0), 0, 'asksForLess', 'asksForLess', 'asksForLess');
+  let pace = say(initialConcurrency(10, 0), 0, 'asksForLess', 'asksForLess', 'asksForLess');
   assert.equal(pace.connections, 5);
   pace = say(pace, 61_000, 'asksForLess');
   assert.equal(pace.connections, 2);
@@ -16,13 +16,13 @@ test('a site that asks for a lower rate loses half of its connections, once a mi
 });
 
 test('a third of 4xx answers in a minute has the same effect; a few do not', () => {
-  assert.equal(say(firstPace(10, 0), 5, ...Array(7).fill('good'), 'later', 'later', 'later').connections, 5);
-  assert.equal(say(firstPace(10, 0), 5, ...Array(8).fill('good'), 'later', 'later').connections, 10);
-  assert.equal(say(firstPace(10, 0), 5, 'later', 'later').connections, 10, 'too few to judge');
+  assert.equal(say(initialConcurrency(10, 0), 5, ...Array(7).fill('good'), 'later', 'later', 'later').connections, 5);
+  assert.equal(say(initialConcurrency(10, 0), 5, ...Array(8).fill('good'), 'later', 'later').connections, 10);
+  assert.equal(say(initialConcurrency(10, 0), 5, 'later', 'later').connections, 10, 'too few to judge');
 });
 
 test('each clean minute with mail adds one connection', () => {
-  let pace = say(firstPace(10, 0), 0, 'asksForLess');
+  let pace = say(initialConcurrency(10, 0), 0, 'asksForLess');
   for (let minute = 1; minute <= 4; minute++) pace = say(pace, minute * 61_000, 'good');
   assert.equal(pace.connections, 8);
 });
@@ -32,10 +32,10 @@ test('a site has at least one connection and at most its limit', () => {
   fc.assert(
     fc.property(answers, (given) => {
       let now = 0;
-      let pace = firstPace(10, 0);
+      let pace = initialConcurrency(10, 0);
       for (const [answer, pause] of given) {
         now += pause;
-        pace = notePace(pace, 10, now, answer as 'good');
+        pace = adjustConcurrency(pace, 10, now, answer as 'good');
         assert.ok(pace.connections >= 1 && pace.connections <= 10);
       }
     }),

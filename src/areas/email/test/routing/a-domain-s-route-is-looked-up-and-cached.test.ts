@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { smtpSink } from '../../../../../test/fakes/smtp-sink.ts';
-import { inOrder, type MxHost, makeRoutes, siteKey } from '../../clients/mx.ts';
+import { byPreference, type MxHost, makeRoutes, siteKey } from '../../clients/mx.ts';
 import { mailWorld, memoryDns, mx, outgoing, stoppedClock } from '../sending/mail-world.ts';
 
 test('a route is MX hosts, the domain’s own address, none, or unknown', async () => {
@@ -45,7 +45,7 @@ test('routes are cached for their TTL, from a minute to an hour; concurrent look
   const clock = stoppedClock();
   const routes = makeRoutes({ dns, now: clock.now });
   const find = (domain: string) => routes.find(domain, 'org_a');
-  const known = (domain: string) => routes.known(domain, 'org_a');
+  const known = (domain: string) => routes.cached(domain, 'org_a');
   await Promise.all([find('short.example'), find('short.example'), find('long.example'), find('bad.example')]);
   assert.equal(dns.asked.length, 3);
   clock.advance(31_000);
@@ -66,7 +66,7 @@ test('an unknown MTA-STS policy is cached for a minute, for the organization tha
   const policyOf = async () => answers.shift()!;
   const routes = makeRoutes({ dns, now: clock.now, policyOf });
   const enforcedFor = (org: string) => {
-    const route = routes.known('mx.example', org);
+    const route = routes.cached('mx.example', org);
     return route?.kind === 'hosts' ? (route.enforced ?? 'nothing') : 'not known';
   };
   await routes.find('mx.example', 'org_a');
@@ -93,7 +93,7 @@ test('hosts are ordered by preference, equals at random, and the site key keeps 
   const host = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), preference: fc.nat(3) });
   fc.assert(
     fc.property(fc.array(host), fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })), (hosts, random) => {
-      const ordered = inOrder(hosts, () => random.next().value as number);
+      const ordered = byPreference(hosts, () => random.next().value as number);
       assert.deepEqual(
         ordered.map(({ preference }) => preference),
         hosts.map(({ preference }) => preference).sort(),
@@ -110,7 +110,7 @@ test('hosts are ordered by preference, equals at random, and the site key keeps 
   assert.equal(named([10, 'a'], [20, 'b'], [30, 'a']), named([10, 'a'], [20, 'b']), 'a host counts at its best preference');
   assert.notEqual(named([10, 'a'], [20, 'b']), named([10, 'a'], [10, 'then:'], [10, 'b']), 'a host name cannot forge a separator');
   const hosts = ['a', 'b', 'c', 'd'].map((name) => ({ name, preference: 1 }));
-  assert.equal(new Set(Array.from({ length: 100 }, () => inOrder(hosts, Math.random)[0]!.name)).size, 4);
+  assert.equal(new Set(Array.from({ length: 100 }, () => byPreference(hosts, Math.random)[0]!.name)).size, 4);
 });
 
 test('a domain without mail servers bounces hard, a failed lookup waits, and a private mail server is refused for good', async (t) => {

@@ -4,10 +4,10 @@ import { operator } from '../../../../identity/audit.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { resumeSending } from '../../engine/sending-pause.ts';
 import { email } from '../../index.ts';
-import { speakSmtp } from '../doors.ts';
 import { hardBounce } from '../feedback/mails.ts';
 import { report } from '../feedback/reported.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 import { untilLooked } from '../statements.ts';
 
 test('the automatic pause answers 451 by SMTP, keeps what waits, and all of it leaves after the resume', async (t) => {

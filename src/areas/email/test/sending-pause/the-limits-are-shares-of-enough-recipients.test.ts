@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { judgeRates } from '../../rules/posture.ts';
+import { judgeRates } from '../../rules/sending-pause.ts';
 
-const postureOf = (recipients: number, hard: number, complaints: number) => judgeRates({ recipients, hard, complaints }).posture;
+const postureOf = (recipients: number, hard: number, complaints: number) => judgeRates({ recipients, hard, complaints }).action;
 
 test('the limits are shares, and hold from 200 recipients on', () => {
   assert.equal(postureOf(199, 199, 199), 'fine');

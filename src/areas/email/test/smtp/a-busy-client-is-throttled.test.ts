@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WorkContext } from '../../../../kernel/fairness/index.ts';
-import { smtpDoor } from '../doors.ts';
+import { smtpDoor } from '../smtp-scene.ts';
 
 test('a client that sends without pause is throttled in favour of other tenants', async (t) => {
   const { server, keys, speak } = await smtpDoor(t);

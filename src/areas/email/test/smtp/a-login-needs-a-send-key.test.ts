@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { mintKey } from '../../../../identity/token-format.ts';
-import { smtpDoor } from '../doors.ts';
+import { smtpDoor } from '../smtp-scene.ts';
 
 const plain = (user: string, secret: string) => `AUTH PLAIN ${Buffer.from(`\0${user}\0${secret}`).toString('base64')}`;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import nodemailer from 'nodemailer';
-import { smtpDoor } from '../doors.ts';
+import { smtpDoor } from '../smtp-scene.ts';
 
 test('a program submits mail by SMTP', async (t) => {
   const { keys, stored, port, securePort } = await smtpDoor(t);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { smtpDoor } from '../doors.ts';
+import { smtpDoor } from '../smtp-scene.ts';
 
 const message = 'From: ada@example.com\r\n\r\nhi\r\n.';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { smtpDoor } from '../doors.ts';
+import { smtpDoor } from '../smtp-scene.ts';
 
 /** MiB for request bodies; messages in memory have half as much in addition. */
 const memory = 32;

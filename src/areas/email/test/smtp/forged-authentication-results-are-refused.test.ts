@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { email } from '../../index.ts';
-import { speakSmtp } from '../doors.ts';
 import { letter } from '../mail-scene.ts';
 import { deliverTo, letterIn, mxScene } from '../receiving/mx-scene.ts';
 import { sendingKey } from '../sending-key.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 
 const brought: Record<string, string> = {
   'Authentication-Results': 'mx.host.example; dkim=pass header.d=bank.example',

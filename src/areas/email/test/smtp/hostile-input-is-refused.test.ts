@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readMessage } from '../../engine/read-message.ts';
 import { Malformed } from '../../rules/header.ts';
-import { smtpDoor } from '../doors.ts';
+import { smtpDoor } from '../smtp-scene.ts';
 
 const header = 'From: ada@example.com\r\nTo: bob@far.example\r\nSubject: hello\r\n';
 const end = '\r\n.';

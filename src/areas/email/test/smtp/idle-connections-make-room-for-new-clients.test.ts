@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { email } from '../../index.ts';
-import { speakSmtp } from '../doors.ts';
 import { deliverTo, mxScene } from '../receiving/mx-scene.ts';
 import { sendingKey } from '../sending-key.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 
 interface Idle {
   socket: Socket;

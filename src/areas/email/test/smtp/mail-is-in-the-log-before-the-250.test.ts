@@ -5,8 +5,8 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { email } from '../../index.ts';
 import type { OpenEmail } from '../../open.ts';
-import { speakSmtp } from '../doors.ts';
 import { sendingKey } from '../sending-key.ts';
+import { speakSmtp } from '../smtp-scene.ts';
 
 const hello = { from: 'ada@example.com', to: 'bob@far.example', subject: 'hello', text: 'hi' };
 

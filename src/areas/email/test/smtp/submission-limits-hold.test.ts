@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import nodemailer from 'nodemailer';
 import type { Session } from '../../../../kernel/smtp/index.ts';
 import { makeLogins } from '../../planes/smtp/logins.ts';
-import { smtpDoor } from '../doors.ts';
+import { smtpDoor } from '../smtp-scene.ts';
 
 const plain = (secret: string) => `AUTH PLAIN ${Buffer.from(`\0apikey\0${secret}`).toString('base64')}`;
 const header = 'From: ada@example.com\r\n\r\n';

@@ -9,9 +9,9 @@ test('an organization that uses its whole share of connections does not delay ot
   const { app } = await quarterdeck(t);
   const busy = 'org_busy';
   let taken = 0;
-  while (app.db.turns.tryAcquire(busy)) taken++;
+  while (app.db.connectionSlots.tryAcquire(busy)) taken++;
   t.after(() => {
-    for (let n = 0; n < taken; n++) app.db.turns.release(busy);
+    for (let n = 0; n < taken; n++) app.db.connectionSlots.release(busy);
   });
   assert.ok(taken > 0);
 

@@ -6,7 +6,7 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import { sqlOn } from '../../../../admin/test/support.ts';
 import type { Connection } from '../../../../kernel/db/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { endpointAt, listening, ofLoopback, suppressSomebody } from './listening.ts';
+import { endpointAt, listening, ofLoopback, suppressAnAddress } from './listening.ts';
 
 const others = 20_000;
 
@@ -17,14 +17,14 @@ test('a delivery is found by its id, however many others there are', { timeout: 
   const endpoint = await listening(t);
   await endpointAt(qd.owner, endpoint.url, 'suppression.created');
   // Plans are made and kept while there are few.
-  for (let n = 0; n < 40; n++) await suppressSomebody(qd.owner, `few-${n}@far.example`);
+  for (let n = 0; n < 40; n++) await suppressAnAddress(qd.owner, `few-${n}@far.example`);
   await endpoint.heard(40);
   await qd.app.db.write((tx) =>
     tx.query(sql`
       insert into email.delivery (org_id, endpoint_id, event_id, event_type, state, created_at)
       select 'org_other', 'whk_other', 'evt_other', 'email.sent', 'pending', kernel.now() from generate_series(1, ${others})`),
   );
-  for (let n = 0; n < 40; n++) await suppressSomebody(qd.owner, `many-${n}@far.example`);
+  for (let n = 0; n < 40; n++) await suppressAnAddress(qd.owner, `many-${n}@far.example`);
   await endpoint.heard(80);
   await qd.stop();
   const read = await countRead(connection, 160);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { deliveriesOf, endpointAt, isSigned, listening, ofLoopback, suppressSomebody, untilDelivery, untilNext } from './listening.ts';
+import { deliveriesOf, endpointAt, isSigned, listening, ofLoopback, suppressAnAddress, untilDelivery, untilNext } from './listening.ts';
 
 const minute = 60;
 const hour = 60 * minute;
@@ -12,7 +12,7 @@ test('a failed delivery is retried on schedule, ten times, with the same bytes u
   const endpoint = await listening(t);
   endpoint.answer = (response) => response.writeHead(500, { 'content-type': 'text/plain' }).end(`broken \0 ${'x'.repeat(10_000)}`);
   const { secret } = await endpointAt(qd.owner, endpoint.url, 'suppression.created');
-  await suppressSomebody(qd.owner);
+  await suppressAnAddress(qd.owner);
 
   const first = await untilDelivery(qd.owner, (d) => d.attempts === 1 && d.state === 'pending');
   assert.equal(first.lastStatus, 500);

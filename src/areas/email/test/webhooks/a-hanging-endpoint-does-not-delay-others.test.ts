@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { type DeliverySlot, makeEndpointLimiter, type Postponement } from '../../engine/webhooks/endpoint-limiter.ts';
-import { deliveriesOf, endpointAt, listening, ofLoopback, suppressSomebody } from './listening.ts';
+import { deliveriesOf, endpointAt, listening, ofLoopback, suppressAnAddress } from './listening.ts';
 
 test('a hanging endpoint delays neither other organizations nor other endpoints of its own', { timeout: 60_000 }, async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });
@@ -11,12 +11,12 @@ test('a hanging endpoint delays neither other organizations nor other endpoints 
   const held: (() => void)[] = [];
   hanging.answer = (response) => held.push(() => response.writeHead(204).end());
   await endpointAt(qd.owner, hanging.url, 'suppression.created');
-  for (let n = 0; n < 60; n++) await suppressSomebody(qd.owner, `somebody-${n}@far.example`);
+  for (let n = 0; n < 60; n++) await suppressAnAddress(qd.owner, `somebody-${n}@far.example`);
   await hanging.heard(4);
 
   await endpointAt(qd.owner, quick.url, 'suppression.deleted');
   await endpointAt(other, foreign.url, 'suppression.created');
-  await suppressSomebody(other);
+  await suppressAnAddress(other);
   await foreign.heard(1);
   const { body } = await qd.owner.get('/email/suppressions?limit=1');
   await qd.owner.delete(`/email/suppressions/${body.suppressions[0].id}`);

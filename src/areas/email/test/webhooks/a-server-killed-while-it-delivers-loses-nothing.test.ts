@@ -5,7 +5,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { withoutOthers } from '../mail-scene.ts';
-import { deliveriesOf, endpointAt, isSigned, listening, ofLoopback, suppressSomebody, untilDelivery } from './listening.ts';
+import { deliveriesOf, endpointAt, isSigned, listening, ofLoopback, suppressAnAddress, untilDelivery } from './listening.ts';
 
 test('a server killed while it delivers loses nothing: the other one makes that attempt again, under the same id', {
   timeout: 120_000,
@@ -26,7 +26,7 @@ test('a server killed while it delivers loses nothing: the other one makes that 
 
   // The endpoint takes the event, and its answer is never read.
   endpoint.answer = () => {};
-  await suppressSomebody(api.owner);
+  await suppressAnAddress(api.owner);
   await endpoint.heard(1);
   assert.equal((await deliveriesOf(api.owner))[0]!.state, 'delivering');
   await first.killed();

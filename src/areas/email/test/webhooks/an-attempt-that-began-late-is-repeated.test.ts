@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { endpointAt, listening, ofLoopback, suppressSomebody, untilDelivery, untilNext } from './listening.ts';
+import { endpointAt, listening, ofLoopback, suppressAnAddress, untilDelivery, untilNext } from './listening.ts';
 
 test('an attempt overwritten by the late start of an earlier one is repeated, and does not stay in flight for ever', async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });
@@ -14,7 +14,7 @@ test('an attempt overwritten by the late start of an earlier one is repeated, an
     await qd.app.db.read((tx) => tx.query(sql`update email.delivery set run = gen_random_uuid() where state = 'delivering'`));
     response.writeHead(204).end();
   };
-  await suppressSomebody(qd.owner);
+  await suppressAnAddress(qd.owner);
   await endpoint.heard(1);
 
   const inSeconds = await untilNext(qd);

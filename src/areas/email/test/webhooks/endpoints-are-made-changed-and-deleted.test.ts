@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
-import { deliveriesOf, endpointAt, listening, ofLoopback, suppressSomebody, untilDelivery } from './listening.ts';
+import { deliveriesOf, endpointAt, listening, ofLoopback, suppressAnAddress, untilDelivery } from './listening.ts';
 
 test('endpoints are made, changed and deleted, and addresses that must not be called are refused', async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'webhook=127.0.0.0/8' } });
@@ -40,12 +40,12 @@ test('endpoints are made, changed and deleted, and addresses that must not be ca
   const endpoint = await listening(t);
   const moved = await owner.patch(`/email/webhooks/${made.body.webhook.id}`, { url: endpoint.url, eventTypes: ['suppression.created'] });
   assert.deepEqual([moved.body.url, moved.body.eventTypes], [endpoint.url, ['suppression.created']]);
-  await suppressSomebody(owner);
+  await suppressAnAddress(owner);
   await endpoint.heard(1);
   await untilDelivery(owner, (d) => d.state === 'delivered');
 
   endpoint.answer = (response) => response.writeHead(500).end();
-  await suppressSomebody(owner);
+  await suppressAnAddress(owner);
   await untilDelivery(owner, (d) => d.attempts === 1 && d.state === 'pending');
   assert.equal((await owner.delete(`/email/webhooks/${made.body.webhook.id}`)).status, 204);
   const failed = await untilDelivery(owner, (d) => d.state === 'failed');

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Quarterdeck, Someone } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 
-export interface Told {
+export interface ReceivedRequest {
   path: string;
   id: string;
   timestamp: string;
@@ -18,16 +18,16 @@ export interface Told {
 
 export interface Listening {
   url: string;
-  told: Told[];
+  told: ReceivedRequest[];
   /** How it answers; 204 by default. */
-  answer: (response: ServerResponse, told: Told) => void;
+  answer: (response: ServerResponse, told: ReceivedRequest) => void;
   /** Resolves once this many requests arrived. */
-  heard(count: number): Promise<Told[]>;
+  heard(count: number): Promise<ReceivedRequest[]>;
 }
 
 /** An endpoint of a user's, by real HTTP. */
 export async function listening(t: TestContext): Promise<Listening> {
-  const told: Told[] = [];
+  const told: ReceivedRequest[] = [];
   const endpoint: Listening = {
     url: '',
     told,
@@ -54,7 +54,7 @@ export async function listening(t: TestContext): Promise<Listening> {
   return endpoint;
 }
 
-async function readTold(request: IncomingMessage): Promise<Told> {
+async function readTold(request: IncomingMessage): Promise<ReceivedRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   const body = Buffer.concat(chunks).toString();
@@ -70,7 +70,7 @@ async function readTold(request: IncomingMessage): Promise<Told> {
 }
 
 /** As a receiver would, by the text of Standard Webhooks 1.0. */
-export function isSigned({ id, timestamp, signature, body }: Told, secret: string): boolean {
+export function isSigned({ id, timestamp, signature, body }: ReceivedRequest, secret: string): boolean {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const wanted = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest();
   const [version, value, ...more] = signature.split(',');
@@ -127,5 +127,5 @@ export async function untilNext({ app }: Quarterdeck): Promise<number> {
 export const ofLoopback = { QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8' };
 
 /** Something to be told of, without mail. */
-export const suppressSomebody = (who: Someone, address = `somebody-${Math.floor(performance.now() * 1000)}@far.example`) =>
+export const suppressAnAddress = (who: Someone, address = `somebody-${Math.floor(performance.now() * 1000)}@far.example`) =>
   who.post('/email/suppressions', { address });

@@ -4,7 +4,7 @@ import { Resend } from 'resend';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { letter, mailScene } from '../mail-scene.ts';
-import { endpointAt, listening, type Told } from './listening.ts';
+import { endpointAt, listening, type ReceivedRequest } from './listening.ts';
 
 test('other libraries verify our webhooks, and refuse what was changed on its way', async (t) => {
   const { qd, key } = await mailScene(t);
@@ -14,12 +14,12 @@ test('other libraries verify our webhooks, and refuse what was changed on its wa
   const told = await endpoint.heard(2);
 
   const resend = new Resend('re_none');
-  const headersOf = ({ id, timestamp, signature }: Told) => ({
+  const headersOf = ({ id, timestamp, signature }: ReceivedRequest) => ({
     'webhook-id': id,
     'webhook-timestamp': timestamp,
     'webhook-signature': signature,
   });
-  const verifiers: Record<string, (one: Told, body: string) => unknown> = {
+  const verifiers: Record<string, (one: ReceivedRequest, body: string) => unknown> = {
     standardwebhooks: (one, body) => new StandardWebhook(secret).verify(body, headersOf(one)),
     // It throws or says nothing.
     svix: (one, body) => new SvixWebhook(secret).verify(body, headersOf(one)) ?? JSON.parse(body),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { delayAfterAttempt, mostAttempts, readRetryAfter } from '../../rules/webhook-retry.ts';
+import { delayAfterAttempt, maxAttempts, readRetryAfter } from '../../rules/webhook-retry.ts';
 import { withDns } from '../domains/published.ts';
-import { endpointAt, listening, ofLoopback, suppressSomebody, untilDelivery, untilNext } from './listening.ts';
+import { endpointAt, listening, ofLoopback, suppressAnAddress, untilDelivery, untilNext } from './listening.ts';
 
 test('the endpoint’s answer decides retry or failure, and the delivery shows the reason', async (t) => {
   const { qd, dns } = await withDns(t, ofLoopback);
@@ -12,7 +12,7 @@ test('the endpoint’s answer decides retry or failure, and the delivery shows t
   const target = await listening(t);
   const { id } = await endpointAt(owner, endpoint.url, 'suppression.created');
   const tell = async () => {
-    await suppressSomebody(owner);
+    await suppressAnAddress(owner);
     return untilDelivery(owner, (d) => d.attempts === 1 && d.state !== 'delivering');
   };
 
@@ -58,7 +58,7 @@ test('the endpoint’s answer decides retry or failure, and the delivery shows t
 });
 
 test('Retry-After of an endpoint is obeyed, up to an hour', () => {
-  assert.equal(mostAttempts, 10);
+  assert.equal(maxAttempts, 10);
   assert.deepEqual(
     Array.from({ length: 10 }, (_, n) => delayAfterAttempt(n + 1, 0)),
     [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400, undefined],

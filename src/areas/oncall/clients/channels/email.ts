@@ -22,7 +22,7 @@ export const makeEmail = (mail: Mail): Channel => ({
       });
       return { state: 'sent' };
     } catch (error) {
-      if (error instanceof NotDelivered) throw new PageFailed(error.message, error.lasting, { cause: error });
+      if (error instanceof NotDelivered) throw new PageFailed(error.message, error.retryAdvice, { cause: error });
       throw error;
     }
   },

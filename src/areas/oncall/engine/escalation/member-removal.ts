@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { type Actor, audit } from '../../../../identity/audit.ts';
-import { lockLeaving } from '../../../../identity/store/members.ts';
+import { lockForRemoval } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue, type Job, job } from '../../../../kernel/jobs/index.ts';
 import { now } from '../../../../kernel/time.ts';
@@ -43,7 +43,7 @@ export const leaveJob: Job<Leaving, unknown> = job('oncall.leave', { lane: 'page
  */
 export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email: string; name: string }): Promise<string[]> {
   const org = by.org;
-  await lockLeaving(tx, org, member.id); // waits for incidents that open for the member at this moment
+  await lockForRemoval(tx, org, member.id); // waits for incidents that open for the member at this moment
   const at = await now(tx);
   const sentences: string[] = [];
   const overridesBySchedule = Map.groupBy(await schedules.deleteOverridesOf(tx, org, member.id), (o) => o.schedule_id);

@@ -70,7 +70,7 @@ test('of the connections of its organization an acknowledgement has the next tha
   const work = (until: Promise<void>) =>
     runFor({ org: owner.orgId, operation: 'oci blob' }, () => qd.app.db.write(() => until)).catch(() => {});
   const others = [work(first.promise), ...Array.from({ length: 27 }, () => work(over.promise))];
-  const { turns } = qd.app.db;
+  const { connectionSlots: turns } = qd.app.db;
   assert.equal(turns.figures().find(({ org }) => org === owner.orgId)?.waiting, 20);
   const { acquire: enter } = turns;
   turns.acquire = (org, isSystem, isUrgent) => {

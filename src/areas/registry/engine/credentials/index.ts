@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Attempts, makeAttempts, tooMany } from '../../../../identity/attempts.ts';
 import type { LastUsed } from '../../../../identity/last-used.ts';
-import type { Ask, Principal, Principals } from '../../../../identity/principal.ts';
+import type { LookupGate, Principal, Principals } from '../../../../identity/principal.ts';
 import { reloadShared } from '../../../../identity/rights-lock.ts';
 import { hashKey, hashText, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
@@ -131,9 +131,9 @@ function makeAccessOf(principals: Principals, lastUsed: LastUsed): AccessOf {
 }
 
 const asking =
-  (attempts: Attempts, request: IncomingMessage): Ask =>
+  (attempts: Attempts, request: IncomingMessage): LookupGate =>
   (secret, lookup) =>
-    attempts.look(request, secret, lookup);
+    attempts.lookUp(request, secret, lookup);
 
 interface LoginParts extends Pick<CredentialParts, 'principals' | 'lastUsed' | 'foreign'> {
   attempts: Attempts;
@@ -144,7 +144,7 @@ const makeLogin =
   async (request, given, slug) => {
     const { username, password } = given;
     if (foreign.handles(given))
-      return attempts.look(request, hashText(`${username} ${slug} ${password}`), () => resolveForeign(principals, foreign, given, slug));
+      return attempts.lookUp(request, hashText(`${username} ${slug} ${password}`), () => resolveForeign(principals, foreign, given, slug));
     const looked = principals.find(password, registryKeys, asking(attempts, request));
     const principal = looked instanceof Promise ? await looked : looked;
     if (!principal || (username !== undefined && username !== principal.id)) {

@@ -17,7 +17,7 @@
  * and cooldowns are in memory only: clients ask again.
  */
 
-import { rememberNode } from '../../../../kernel/data/node.ts';
+import { memoizeNode } from '../../../../kernel/data/node.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
 import { makeUpstreamClient, type Target } from '../../clients/upstream/client.ts';
@@ -42,7 +42,7 @@ export function makeUpstreams(engine: Engine, metrics: RegistryMetrics): Upstrea
   return {
     ...engine,
     metrics,
-    node: rememberNode(app),
+    node: memoizeNode(app),
     client: makeUpstreamClient({ guard: app.guard, loginFor, onRemaining }),
     cooldown: makeUpstreamCooldown({
       log: app.log,

@@ -1,5 +1,5 @@
 import { gather } from '../../../../kernel/growing-buffer.ts';
-import { watchesItself } from '../../../../kernel/http/connections.ts';
+import { skipUnreadCheck } from '../../../../kernel/http/connections.ts';
 import * as deletion from '../../engine/deletion.ts';
 import type { ReadableSource } from '../../engine/pull-through/types.ts';
 import { may } from '../../rules/access.ts';
@@ -165,7 +165,7 @@ async function whileAllowed(call: Call, { slug, repository }: RepositoryAddress,
   const cut = () => void response.destroy();
   const unwatch = watchAccess(call, (access) => may({ ...access, scopes: undefined }, slug, repository, 'pull'), cut);
   response.setTimeout(plane.settings.idleMs, cut);
-  const leave = watchesItself(response);
+  const leave = skipUnreadCheck(response);
   await send().finally(() => {
     unwatch();
     leave?.();

@@ -17,10 +17,10 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { rememberNode } from '../../../../kernel/data/node.ts';
+import { memoizeNode } from '../../../../kernel/data/node.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
-import { type Plane, setFrameHeaders } from '../../../../kernel/http/plane.ts';
+import { type Plane, setPlaneHeaders } from '../../../../kernel/http/plane.ts';
 import { makeContentCache } from '../../engine/content-cache.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
@@ -84,7 +84,7 @@ function makeDataPlane({ app, settings, authenticate, pullThrough, metrics }: Oc
     metrics,
     buffers: makeBuffers(),
     smallBlobs: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length + 1_000 }),
-    node: rememberNode(app),
+    node: memoizeNode(app),
     markPulled: makePullMarks(app),
   };
 }
@@ -134,7 +134,7 @@ function answerRequest(plane: DataPlane, request: IncomingMessage, response: Ser
 /** `turn`: the throttle delay, if the caller has already taken its turn. */
 async function answerAsync(parsed: ParsedRequest, found: Found, turn?: { rest: Turn }): Promise<void> {
   const { plane, request, response, method, query, route, namespace } = parsed;
-  setFrameHeaders(request, response);
+  setPlaneHeaders(request, response);
   setApiVersion(response);
   if (namespace) response.setHeader('OCI-Namespace', namespace);
   try {

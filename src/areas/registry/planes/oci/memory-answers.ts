@@ -1,4 +1,4 @@
-import { frameHeaders } from '../../../../kernel/http/plane.ts';
+import { planeHeaders } from '../../../../kernel/http/plane.ts';
 import type { Route } from '../../rules/names.ts';
 import { apiVersion } from './errors.ts';
 import { type Call, noQuery, requireAccess } from './request.ts';
@@ -41,7 +41,7 @@ function sendSmallBlob({ plane, request, response, access }: Call, { name, diges
   const { slug, registryId, repository: wanted } = requireAccess(plane, access, name, ['pull']);
   const repository = plane.contentCache.inMemory.repository(registryId, wanted);
   if (!repository || !plane.contentCache.inMemory.blob(repository, digest)) return false;
-  response.writeHead(200, frameHeaders(request, small.headers)).end(small.bytes);
+  response.writeHead(200, planeHeaders(request, small.headers)).end(small.bytes);
   plane.metrics.bytes.series(slug, 'out').count(small.bytes.length);
   return true;
 }
@@ -68,7 +68,7 @@ function sendManifest({ plane, request, response, access }: Call, { name, refere
     'Content-Length',
     String(manifest.size),
   ];
-  response.writeHead(200, frameHeaders(request, headers)).end(body);
+  response.writeHead(200, planeHeaders(request, headers)).end(body);
   plane.metrics.pulls.series(slug).count();
   plane.markPulled(manifest.id);
   return true;

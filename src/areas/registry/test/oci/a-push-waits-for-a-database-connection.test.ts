@@ -6,7 +6,7 @@ import { type Answer, digestOf, imageOf, pushBlob, registryServer, someBytes } f
 
 test('a push waits for a database connection instead of being refused', async (t) => {
   const { send, app } = await registryServer(t);
-  const waiting = () => app.db.turns.figures().find(({ org }) => org === 'org_test')?.waiting ?? 0;
+  const waiting = () => app.db.connectionSlots.figures().find(({ org }) => org === 'org_test')?.waiting ?? 0;
 
   /** Runs an act while all connections of the organization are taken, until one attempt has timed out. */
   const crowded = async (act: () => Promise<Answer>): Promise<Answer> => {

@@ -66,7 +66,7 @@ export function makeForms(app: App): Forms {
     }
 
     const holder = await attempts
-      .look(request, undefined, () => app.db.read((tx) => findTokenHolder(tx, page.pageId, route.token)))
+      .lookUp(request, undefined, () => app.db.read((tx) => findTokenHolder(tx, page.pageId, route.token)))
       .catch(refusalOf);
     if (holder instanceof Refusal) return slowDown(holder.headers);
     return route.to === 'confirm' ? answerConfirm(formRequest, holder) : answerUnsubscribe(formRequest, holder);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { frameHeaders, type PlaneHandler } from '../../../../kernel/http/plane.ts';
+import { type PlaneHandler, planeHeaders } from '../../../../kernel/http/plane.ts';
 import { formatDuration } from '../../views/render/labels.ts';
 import type { Forms } from './forms.ts';
 import type { HistoryPageSender } from './history-pages.ts';
@@ -47,7 +47,7 @@ async function lookUpAndSend(
   if (found.is === 'unknown') return sendNotFound(request, response);
 
   if (route.to === 'elsewhere')
-    return void response.writeHead(308, frameHeaders(request, ['Location', `../${route.slug}`, 'Content-Length', '0'])).end();
+    return void response.writeHead(308, planeHeaders(request, ['Location', `../${route.slug}`, 'Content-Length', '0'])).end();
   const takesPosts = route.to !== 'rendering' && route.to !== 'logo' && route.to !== 'older';
   const posts = takesPosts && request.method === 'POST';
   if (route.to === 'subscribe' ? !posts : !isRead(request) && !posts)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import { frameHeaders } from '../../../../kernel/http/plane.ts';
+import { planeHeaders } from '../../../../kernel/http/plane.ts';
 import { findLogo } from '../../store/status-pages.ts';
 import { sendNotFound } from './notices.ts';
 import type { ShownStatusPage } from './page-cache.ts';
@@ -25,7 +25,7 @@ export function makeLogoSender(app: App): LogoSender {
     if (!logo) return sendNotFound(request, response);
     kept.set(key, logo);
     response.writeHead(200, [
-      ...frameHeaders(request),
+      ...planeHeaders(request),
       ...['Content-Type', logo.logo_type],
       ...['Content-Length', String(logo.logo.length)],
       ...['Content-Security-Policy', "default-src 'none'; sandbox"],

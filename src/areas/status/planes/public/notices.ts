@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { discard } from '../../../../kernel/http/discard.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
-import { frameHeaders } from '../../../../kernel/http/plane.ts';
+import { planeHeaders } from '../../../../kernel/http/plane.ts';
 import { noticeOf, type RenderedPage } from '../../views/render/document.ts';
 
 /** Sends a short page made for this request. */
@@ -16,7 +16,7 @@ export function sendNotice(
   const body = Buffer.from(made.html);
   discard(request);
   response.writeHead(status, [
-    ...frameHeaders(request),
+    ...planeHeaders(request),
     ...['Content-Type', 'text/html; charset=utf-8'],
     ...['Content-Length', String(body.length)],
     ...['Content-Security-Policy', made.policy],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { frameHeaders } from '../../../../kernel/http/plane.ts';
+import { planeHeaders } from '../../../../kernel/http/plane.ts';
 
 type Coding = 'identity' | 'gzip' | 'br';
 
@@ -69,7 +69,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
       if (asked !== undefined && (asked.includes(tag) || asked === '*')) {
         // RFC 9110, 15.4.5: the headers of a 200, without those of the body.
         const { headers: full } = ready.get('identity')!;
-        return void response.writeHead(304, frameHeaders(request, [...withoutLength(full), ...(more ?? [])])).end();
+        return void response.writeHead(304, planeHeaders(request, [...withoutLength(full), ...(more ?? [])])).end();
       }
       const coding = compressible ? codingFor(request.headers['accept-encoding']) : 'identity';
       const made = ready.get(coding);
@@ -83,7 +83,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
 }
 
 function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: EncodedBody, more: readonly string[] | undefined) {
-  response.writeHead(200, frameHeaders(request, more ? [...headers, ...more] : headers));
+  response.writeHead(200, planeHeaders(request, more ? [...headers, ...more] : headers));
   if (request.method === 'HEAD') response.end();
   else response.end(bytes);
 }

@@ -43,7 +43,7 @@ export function byToken(app: App): Identify {
   const attempts = makeAttempts(app);
   return async (request) => {
     const key = /^Bearer +([^ ]+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const known = key === undefined ? undefined : principals.find(key, kinds, (secret, lookup) => attempts.look(request, secret, lookup));
+    const known = key === undefined ? undefined : principals.find(key, kinds, (secret, lookup) => attempts.lookUp(request, secret, lookup));
     const found = known instanceof Promise ? await known : known;
     if (found) {
       markKnown(request);

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { ByteReservation } from '../../../../kernel/fairness/index.ts';
-import { noRoom, readBody } from '../../../../kernel/http/body.ts';
+import { bodyMemoryFull, readBody } from '../../../../kernel/http/body.ts';
 import { readJsonInSteps } from '../../../../kernel/http/json.ts';
 import { runYielding } from '../../../../kernel/yielding.ts';
 
@@ -35,6 +35,6 @@ async function unpacked(sent: Buffer, held: ByteReservation): Promise<Buffer> {
       throw new Refusal(413, 'too_large', `the body is larger than ${limits.unpacked} bytes when unpacked`);
     throw new Refusal(400, 'invalid', 'the body is not valid gzip');
   });
-  if (!held.reserve(bytes.length)) throw noRoom();
+  if (!held.reserve(bytes.length)) throw bodyMemoryFull();
   return bytes;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { now } from '../../../../kernel/time.ts';
-import { observedOf, plannedMaintenance } from '../../index.ts';
+import { liveAvailabilityOf, plannedMaintenance } from '../../index.ts';
 import { desk, made, monitor } from '../agent-context.ts';
 
 test('maintenance is planned, listed, told to those who ask, and called off', async (t) => {
@@ -120,7 +120,7 @@ test('availability is computed from what changed, with maintenance left out', as
     398 * 86_400 - 1_800,
   );
 
-  const observed = await app.db.read((tx) => observedOf(tx, owner.orgId, [shop.id, 'svc_none'], 2));
+  const observed = await app.db.read((tx) => liveAvailabilityOf(tx, owner.orgId, [shop.id, 'svc_none'], 2));
   assert.deepEqual([...observed.keys()], [shop.id]);
   assert.deepEqual(
     [observed.get(shop.id)!.state, observed.get(shop.id)!.days, observed.get(shop.id)!.months.length],

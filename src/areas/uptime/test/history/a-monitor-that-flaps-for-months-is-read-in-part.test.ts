@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
-import { observedOf } from '../../index.ts';
+import { liveAvailabilityOf } from '../../index.ts';
 import { maxChanges, maxChangesPerService } from '../../store/availability.ts';
 import { desk, made, monitor } from '../agent-context.ts';
 
@@ -26,7 +26,7 @@ test('so many changes are read and no more, what was before counts as unwatched,
 
   let mostRows = 0;
   await app.db.read((tx) =>
-    observedOf(
+    liveAvailabilityOf(
       {
         ...tx,
         query: async (piece) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { observedOf } from '../../index.ts';
+import { liveAvailabilityOf } from '../../index.ts';
 import { desk, made, monitor } from '../agent-context.ts';
 import { agent } from '../support.ts';
 
@@ -59,7 +59,7 @@ test('an outage shows in the state, the failures, the transitions, the metrics, 
   const total = (days: { downSeconds: number }[]) => days.reduce((sum, d) => sum + d.downSeconds, 0);
   // Dated back to the first failure: 10 s before the confirmation, 50 s since.
   assert.ok(total(during.days) >= 60 && total(during.days) <= 75, JSON.stringify(during.days));
-  const observed = await app.db.read((tx) => observedOf(tx, owner.orgId, [shop.id], 90));
+  const observed = await app.db.read((tx) => liveAvailabilityOf(tx, owner.orgId, [shop.id], 90));
   assert.equal(observed.get(shop.id)!.state, 'down');
 
   // A monitor that is gone leaves its history behind.
@@ -68,5 +68,5 @@ test('an outage shows in the state, the failures, the transitions, the metrics, 
   const after = await made(owner.get(path));
   assert.equal(after.state, undefined);
   assert.ok(total(after.days) <= total(during.days) + 5);
-  assert.equal((await app.db.read((tx) => observedOf(tx, owner.orgId, [shop.id], 90))).size, 0);
+  assert.equal((await app.db.read((tx) => liveAvailabilityOf(tx, owner.orgId, [shop.id], 90))).size, 0);
 });

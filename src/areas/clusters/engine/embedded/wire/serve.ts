@@ -3,7 +3,7 @@ import { DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../../kernel/errors.ts';
 import { currentContext, runFor, switchContext, TenantThrottled } from '../../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../../kernel/faults/guarded.ts';
-import { cutAfterAnswer, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
+import { discardAfterAnswer, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
 import { discard, hasBody } from '../../../../../kernel/http/discard.ts';
 import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
 import { isTemporary, refuseTemporarily } from '../../../../../kernel/http/temporary-failure.ts';
@@ -28,7 +28,7 @@ import { expectBody } from '../body.ts';
 import type { Call, Reply, Representation } from '../call.ts';
 import { identifyCaller } from '../caller.ts';
 import { type Cluster, type EmbeddedIdentity, limits } from '../cluster.ts';
-import type { UnreadAccount } from '../unread.ts';
+import type { UnreadAccount } from '../unread-bytes.ts';
 
 // The HTTP layer of the Kubernetes API: authenticates, decodes the body, selects the representation, writes the response.
 
@@ -93,7 +93,7 @@ async function answerRequest(
       signal: disconnected.signal,
       unread,
     });
-    cutAfterAnswer(request, response);
+    discardAfterAnswer(request, response);
     if ('chunks' in reply) {
       if (reply.isWatch) releaseSlot();
       await writeChunks(reply, response, { signal: disconnected.signal, isHead: request.method === 'HEAD', unread });

@@ -11,7 +11,7 @@ const QueuedRow = Type.Object({
 export type QueuedRow = Static<typeof QueuedRow>;
 
 /** Queued recipients by organization and state, with the age of the oldest due one. The cost does not depend on the queue length. */
-export const queueFigures = (tx: Tx): Promise<QueuedRow[]> => rows(tx, QueuedRow)`
+export const countQueue = (tx: Tx): Promise<QueuedRow[]> => rows(tx, QueuedRow)`
   with kept as materialized (
     select org_id, state, sum(recipients)::bigint as recipients
       from (select org_id, state, recipients from email.queue_figure union all select org_id, state, recipients from email.queue_change) k
@@ -28,7 +28,7 @@ export const queueFigures = (tx: Tx): Promise<QueuedRow[]> => rows(tx, QueuedRow
 const WaitingRow = Type.Object({ recipients: Type.Integer() });
 
 /** Total of unfinished recipients. */
-export const waitingMail = async (tx: Tx): Promise<number> =>
+export const countQueuedRecipients = async (tx: Tx): Promise<number> =>
   (await row(tx, WaitingRow)`
     select coalesce(sum(recipients), 0)::bigint as recipients
       from (select recipients from email.queue_figure union all select recipients from email.queue_change) k`)!.recipients;
@@ -36,7 +36,7 @@ export const waitingMail = async (tx: Tx): Promise<number> =>
 const CountRow = Type.Object({ changes: Type.Integer() });
 
 /** Folds the oldest changes into the counts, so that readers add up few rows. Returns how many it folded. */
-export const addUpChanges = async (tx: Tx, limit: number): Promise<number> =>
+export const foldQueueChanges = async (tx: Tx, limit: number): Promise<number> =>
   (await row(tx, CountRow)`
     with gone as (
       delete from email.queue_change where id in (select id from email.queue_change order by id limit ${limit}) returning org_id, state, recipients),
@@ -47,4 +47,4 @@ export const addUpChanges = async (tx: Tx, limit: number): Promise<number> =>
     select count(*)::int as changes from gone`)!.changes;
 
 /** Counts that dropped to zero. */
-export const dropEmptyFigures = (tx: Tx): Promise<number> => run(tx)`delete from email.queue_figure where recipients = 0`;
+export const deleteZeroCounts = (tx: Tx): Promise<number> => run(tx)`delete from email.queue_figure where recipients = 0`;

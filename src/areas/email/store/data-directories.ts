@@ -9,7 +9,7 @@ const absentAfter = sql`interval '60 seconds'`;
 
 const NowRow = Type.Object({ seen_at: Type.String() });
 
-export const noteHolder = async (tx: Tx, node: string): Promise<string> =>
+export const noteDirectory = async (tx: Tx, node: string): Promise<string> =>
   (await row(tx, NowRow)`
     insert into email.holder as h (node, seen_at) values (${node}, kernel.now())
         on conflict (node) do update set seen_at = greatest(h.seen_at, excluded.seen_at), away_seconds = 0 returning seen_at`)!.seen_at;
@@ -18,7 +18,7 @@ export const noteHolder = async (tx: Tx, node: string): Promise<string> =>
 const maxSecondsBetweenChecks = 120;
 
 /** Adds the time for which directories were observed to be absent. */
-export const watchHolders = (tx: Tx) => run(tx)`
+export const addAbsentTime = (tx: Tx) => run(tx)`
   update email.holder h
      set watched_at = c.now,
          away_seconds = case when h.seen_at >= c.now - ${absentAfter} then 0
@@ -26,7 +26,7 @@ export const watchHolders = (tx: Tx) => run(tx)`
     from (select kernel.now() as now offset 0) c`;
 
 /** Counts mail in absent directories. A directory that never reported (a server of an older release) counts as seen now. */
-export async function countHeldAway(tx: Tx): Promise<void> {
+export async function countMailOnAbsentDisks(tx: Tx): Promise<void> {
   await run(tx)`
     insert into email.holder (node, seen_at)
     select distinct node, kernel.now() from (
@@ -60,7 +60,7 @@ export type AbsentDiskRow = Static<typeof AbsentDiskRow>;
 const giveUpAfterSeconds = 24 * 3_600;
 
 /** As last counted by the task, once a minute. */
-export const heldAway = (tx: Tx): Promise<AbsentDiskRow[]> => rows(tx, AbsentDiskRow)`
+export const mailOnAbsentDisks = (tx: Tx): Promise<AbsentDiskRow[]> => rows(tx, AbsentDiskRow)`
   select a.node, a.org_id, a.recipients, a.arrivals, extract(epoch from kernel.now() - a.oldest_at)::float8 as oldest_seconds, h.seen_at,
          kernel.now() + make_interval(secs => ${giveUpAfterSeconds} - h.away_seconds) as gone_at
     from email.held_away a join email.holder h on h.node = a.node order by a.node, a.org_id`;
@@ -68,20 +68,20 @@ export const heldAway = (tx: Tx): Promise<AbsentDiskRow[]> => rows(tx, AbsentDis
 const NodeRow = Type.Object({ node: Type.String() });
 
 /** Directories absent for so long that their mail counts as lost. */
-export const findGone = async (tx: Tx): Promise<string[]> =>
+export const findLostDirectories = async (tx: Tx): Promise<string[]> =>
   (
     await rows(tx, NodeRow)`
       select h.node from email.holder h where h.away_seconds >= ${giveUpAfterSeconds} and exists (select from email.held_away a where a.node = h.node)`
   ).map(({ node }) => node);
 
 /** Locks an absent directory until the transaction ends. False: it has returned. */
-export const lockGone = async (tx: Tx, node: string): Promise<boolean> =>
+export const lockLostDirectory = async (tx: Tx, node: string): Promise<boolean> =>
   (await run(tx)`select from email.holder where node = ${node} and away_seconds >= ${giveUpAfterSeconds} for update`) > 0;
 
 const LostRow = Type.Object({ org_id: Type.String(), message_id: Type.String(), address: Type.String() });
 
 /** Fails a batch of recipients whose mail was in the lost directory. Messages are locked first, as everywhere. */
-export async function failLost(tx: Tx, node: string, limit: number, why: string): Promise<Static<typeof LostRow>[]> {
+export async function failRecipientsOnLostDisk(tx: Tx, node: string, limit: number, why: string): Promise<Static<typeof LostRow>[]> {
   const found = await rows(tx, Type.Object({ id: Type.String() }))`
     select m.id from email.message m
      where m.id in (select r.message_id from email.recipient r where r.done_at is null and r.node = ${node} order by r.id limit ${limit})
@@ -95,13 +95,14 @@ export async function failLost(tx: Tx, node: string, limit: number, why: string)
 }
 
 /** Lets any process claim the arrivals; it reports that their content is gone. */
-export const freeArrivals = (tx: Tx, node: string) => run(tx)`update email.arrival set node = null where node = ${node}`;
+export const releaseArrivalsOfNode = (tx: Tx, node: string) => run(tx)`update email.arrival set node = null where node = ${node}`;
 
 /** Deletes rows of unreadable segments. A segment that returns with its directory is stored all the same. */
-export const forgetSegments = (tx: Tx, node: string) => run(tx)`delete from email.segment where node = ${node} and stored_at is null`;
+export const deleteUnstoredSegments = (tx: Tx, node: string) =>
+  run(tx)`delete from email.segment where node = ${node} and stored_at is null`;
 
 /** Directories without mail that were absent for 7 days. */
-export const forgetHolders = (tx: Tx) => run(tx)`
+export const deleteAbsentDirectories = (tx: Tx) => run(tx)`
   delete from email.holder h where h.seen_at < kernel.now() - interval '7 days' and not exists (select from email.held_away a where a.node = h.node)`;
 
 // After a clock was set back, leases and due times lie far in the future, and mail would wait until that time.
@@ -115,7 +116,7 @@ const maxRetryDelay = sql`interval '6 hours'`;
 const dueTolerance = sql`interval '5 minutes'`;
 
 /** Shortens such leases to the default, which a live server renews in time, and makes such mail due now unless its sender scheduled it. */
-export async function mendTimes(tx: Tx): Promise<void> {
+export async function repairFutureTimes(tx: Tx): Promise<void> {
   const now = sql`(select kernel.now())`;
   await run(
     tx,

@@ -14,7 +14,7 @@ export interface Rates {
 }
 
 export interface PauseVerdict {
-  posture: 'fine' | 'warn' | 'pause';
+  action: 'fine' | 'warn' | 'pause';
   /** A sentence with the figures. */
   reason: string;
 }
@@ -29,6 +29,6 @@ export function judgeRates({ recipients, hard, complaints }: Rates): PauseVerdic
   const [worst] = (stops.length > 0 ? stops : shares).sort((a, b) => b.used - a.used) as [(typeof shares)[number]];
   const percent = Math.round(((100 * worst.part) / Math.max(1, recipients)) * 100) / 100;
   const reason = `${worst.part} of ${recipients} recipients ${worst.what} in the last 7 days, ${percent} %; sending stops at ${worst.limit} %`;
-  if (recipients < minRecipients || worst.used < warnFraction) return { posture: 'fine', reason };
-  return { posture: stops.length > 0 ? 'pause' : 'warn', reason };
+  if (recipients < minRecipients || worst.used < warnFraction) return { action: 'fine', reason };
+  return { action: stops.length > 0 ? 'pause' : 'warn', reason };
 }

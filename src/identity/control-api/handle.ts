@@ -52,7 +52,7 @@ export const handleRequest = (
     if (asked) await asked;
     return answerRequest(app, operation, checks, request);
   };
-  const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, door, answer) : answer());
+  const answerInTurn = () => (request.body instanceof LargeBody ? runHeavy(app, door, answer) : answer());
   const pass = () => app.requests.run(door, () => runFor(context, answerInTurn, app.watch));
   return request.held ? request.held.holdWhile(pass) : pass();
 };
@@ -80,7 +80,7 @@ const maxRestMs = 2_000;
  * A body of megabytes blocks the event loop for tens of milliseconds, and a connection for longer. An organization handles one at a time
  * and then pauses for as long as that took (at most 2 s), so it gets half of the time at most.
  */
-export async function takeTime<T>({ heavy }: App, door: string, work: () => Promise<T>): Promise<T> {
+export async function runHeavy<T>({ heavy }: App, door: string, work: () => Promise<T>): Promise<T> {
   await heavy.acquire(door);
   resume();
   const since = performance.now();

@@ -6,7 +6,7 @@ import { type Options, type Quarterdeck, quarterdeck } from '../../../../test/ha
 import type { Principal, Principals } from '../../../identity/principal.ts';
 import { hashKey, mintKey } from '../../../identity/token-format.ts';
 import type { Intake, Submission, SubmitRequest } from '../engine/submission.ts';
-import { openSmtpDoor } from '../planes/smtp/index.ts';
+import { startSubmissionServer } from '../planes/smtp/index.ts';
 import type { SendableRow } from '../store/domains.ts';
 
 /** A submission with its bytes, as they were stored. */
@@ -94,7 +94,7 @@ export async function smtpDoor(t: TestContext, options: Options = {}) {
   const server: Quarterdeck = await quarterdeck(t, options);
   const keys = madeUpKeys();
   const { intake, stored, hooks } = memoryIntake();
-  const door = await openSmtpDoor({
+  const door = await startSubmissionServer({
     app: server.app,
     intake,
     principals: keys.principals,

@@ -29,7 +29,10 @@ interface ReceivingDomain extends store.ReceivingRow {
 
 const returnPrefix = returnHostOf('');
 
-export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, returnPaths: Pick<ReturnPaths, 'read'>): DestinationLookup {
+export function makeDestinationLookup(
+  { db, caches }: Pick<App, 'db' | 'caches'>,
+  returnPaths: Pick<ReturnPaths, 'read'>,
+): DestinationLookup {
   const byName = caches.make<ReceivingDomain>({ max: 20_000 });
 
   const load = async (name: string) => {

@@ -16,7 +16,7 @@ export interface Timeouts {
   dot: number;
 }
 
-export const usualTimeouts: Timeouts = {
+export const defaultTimeouts: Timeouts = {
   connect: 30_000,
   greeting: 30_000,
   command: 120_000,

@@ -84,7 +84,7 @@ const InsertedRow = Type.Object({
  * Checks limits and inserts a batch in one statement, since separate statements would cost more than their work. Messages appear in the log at once
  * with their envelope; header fields follow when they are read. Parameters are JSON, because PostgreSQL would re-plan for array lengths.
  */
-export const takeArrivals = async (tx: Tx, batch: ArrivalBatch): Promise<Static<typeof InsertedRow>> => {
+export const insertArrivals = async (tx: Tx, batch: ArrivalBatch): Promise<Static<typeof InsertedRow>> => {
   const { arrivals, leaseSeconds, counted, mostOfSender, segment = '' } = batch;
   return (await row(tx, InsertedRow)`
     with moment as materialized (

@@ -3,7 +3,7 @@ import { type Cluster, limits } from './cluster.ts';
 // The quota of a cluster's store, and its reserve: a full store must stay administrable.
 
 /** The prefix of every refusal by a full store. */
-export const fullWords = 'the cluster’s store is full';
+export const storeFullPrefix = 'the cluster’s store is full';
 
 export interface StoreQuota {
   objects: number;
@@ -25,8 +25,8 @@ export function describeFullStore(cluster: Pick<Cluster, 'options' | 'figures'>)
   const { objects, bytes, reserve } = quotaOf(cluster);
   const { figures } = cluster;
   if (figures.bytes > fullRatio * (bytes - reserve.bytes))
-    return `${fullWords}: its objects take ${mebibytes(figures.bytes)}, and its tier has room for ${mebibytes(bytes - reserve.bytes)}; delete some, or choose a larger tier`;
+    return `${storeFullPrefix}: its objects take ${mebibytes(figures.bytes)}, and its tier has room for ${mebibytes(bytes - reserve.bytes)}; delete some, or choose a larger tier`;
   if (figures.objects > fullRatio * (objects - reserve.objects))
-    return `${fullWords}: it holds ${figures.objects} objects, and there is room for ${objects - reserve.objects}; delete some`;
+    return `${storeFullPrefix}: it holds ${figures.objects} objects, and there is room for ${objects - reserve.objects}; delete some`;
   return undefined;
 }

@@ -10,7 +10,7 @@ import { deleteTokens, isMintedBy, lockMinted, lockMinters, type Minted } from '
  * the new token too. A token that was revoked just now, while it was still cached, mints nothing. The lock is exclusive: shared locks would
  * overtake a waiting revocation, and a token that mints without pause could never be revoked.
  */
-export async function lockLine(tx: Tx, org: string, tokenId: string): Promise<Lineage> {
+export async function lockLineage(tx: Tx, org: string, tokenId: string): Promise<Lineage> {
   const tokens = await lockMinters(tx, org, tokenId);
   const [first] = tokens.toSorted((a, b) => a.seconds_left - b.seconds_left);
   if (!first || tokens.length !== first.line.length || !tokens.every((t) => t.alive))
@@ -19,7 +19,7 @@ export async function lockLine(tx: Tx, org: string, tokenId: string): Promise<Li
 }
 
 /** Whether a token is `above` itself or one of its descendants. */
-export const isOfLine = async (tx: Tx, org: string, tokenId: string, above: string): Promise<boolean> =>
+export const isInLineage = async (tx: Tx, org: string, tokenId: string, above: string): Promise<boolean> =>
   tokenId === above || isMintedBy(tx, org, tokenId, above);
 
 /** Deletes a token and its descendants. Lock the token itself first: see `lockLine`. */

@@ -30,7 +30,7 @@ function note(way: string, message: unknown): void {
 }
 
 /** In tests: fails work that connects outside the database. In production it only runs the work. */
-export async function withoutReachingOut<T>({ checksRows }: Tx, work: () => Promise<T>): Promise<T> {
+export async function assertNoOutbound<T>({ checksRows }: Tx, work: () => Promise<T>): Promise<T> {
   if (!checksRows) return work();
   subscribeOnce();
   const mine: WatchedWork = { isOver: false };

@@ -47,7 +47,7 @@ const FiguresRow = Type.Object({
 });
 
 /** Counts of the last 7 days: at most 169 rows per organization. */
-export const findFigures = (tx: Tx, orgs: readonly string[]): Promise<Static<typeof FiguresRow>[]> => rows(tx, FiguresRow)`
+export const findSendingRates = (tx: Tx, orgs: readonly string[]): Promise<Static<typeof FiguresRow>[]> => rows(tx, FiguresRow)`
   select o.org_id, h.recipients, h.hard, h.complaints, p.paused_at is not null as is_paused, p.warned_at is not null as is_warned
     from unnest(${[...orgs].sort()}::text[]) as o(org_id)
    cross join lateral (
@@ -62,7 +62,7 @@ export const markWarned = (tx: Tx, org: string, isWarned: boolean): Promise<numb
       on conflict (org_id) do update set warned_at = excluded.warned_at where (p.warned_at is null) = (excluded.warned_at is not null)`;
 
 /** Adds the counts of a later report to the current hour. Mail sent before the operator's resume does not count. */
-export const countReported = (
+export const addReportedCounts = (
   tx: Tx,
   org: string,
   c: { recipients: number; hard: number; complaints: number; since: string },

@@ -10,7 +10,7 @@ export const unreadLimits = { cluster: 67_108_864, organization: 134_217_728 };
 /** Connections are cut until this ratio of the limit is left; otherwise each further line would cut one more. */
 const targetRatio = 0.75;
 
-export interface Unread {
+export interface UnreadLimiter {
   /** Opens an account for one client; `cut` ends its connection. */
   open(of: { org: string; cluster: string }, cut: () => void): UnreadAccount;
   bytes(): number;
@@ -34,7 +34,7 @@ interface Account {
   cut: () => void;
 }
 
-export function makeUnread(log: Logger): Unread {
+export function makeUnreadLimiter(log: Logger): UnreadLimiter {
   const accounts = new Set<Account>();
   const sums = new Map<string, number>();
   let totalBytes = 0;
