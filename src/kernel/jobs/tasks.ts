@@ -82,7 +82,7 @@ const leasedHere = ({ known }: TaskLoopState): LeasedTask[] => known.flatMap(({ 
 
 function listenForWakes({ app: { waker }, known, sleeper }: TaskLoopState): () => void {
   const wakes = known.map((mine) =>
-    waker.on(mine.task.name, () => {
+    waker.subscribe(mine.task.name, () => {
       mine.woken = true;
       mine.seenStart = undefined;
       sleeper.wake();
@@ -92,7 +92,7 @@ function listenForWakes({ app: { waker }, known, sleeper }: TaskLoopState): () =
     for (const mine of known) mine.woken ||= mine.run !== undefined; // the run compared against a time that is no longer valid
     sleeper.wake();
   };
-  const stops = [...wakes, waker.on(clockMoved, pollAgain)];
+  const stops = [...wakes, waker.subscribe(clockMoved, pollAgain)];
   return () => {
     for (const stop of stops) stop();
   };

@@ -25,7 +25,7 @@ export interface Waker {
    * Called on every wake of the channel from this or another process, and when one may have been missed. Returns a function that removes
    * the listener.
    */
-  on(channel: string, act: () => void): () => void;
+  subscribe(channel: string, act: () => void): () => void;
   /** Outside a transaction. */
   wake(channel: string): void;
   close(): Promise<void>;
@@ -51,7 +51,7 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
   listenToOthers(listener, listeners, self);
 
   return {
-    on: (channel, act) => {
+    subscribe: (channel, act) => {
       const acts = listeners.get(channel) ?? new Set();
       listeners.set(channel, acts.add(act));
       return () => acts.delete(act);

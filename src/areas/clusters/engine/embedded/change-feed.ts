@@ -94,7 +94,7 @@ async function listen(feed: FeedState): Promise<number> {
     void runFor({ org: cluster.org, operation: 'kubernetes watch' }, () => readNewChanges(feed));
   };
   // Listens before the position is read, so that a commit in between also triggers a poll.
-  const unlisten = cluster.app.waker.on(cluster.channel, poll);
+  const unlisten = cluster.app.waker.subscribe(cluster.channel, poll);
   const space = await cluster.app.db
     .read((tx) => readSpace(tx, cluster.id))
     .catch((error) => {

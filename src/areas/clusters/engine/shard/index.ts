@@ -86,7 +86,7 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
   };
   const nudge = makeInterruptibleSleep();
   const endHearing = [clustersDue, clockMoved].map((channel) =>
-    app.waker.on(channel, () => {
+    app.waker.subscribe(channel, () => {
       if (channel === clockMoved) resetTimers(shard);
       nudge.wake();
     }),

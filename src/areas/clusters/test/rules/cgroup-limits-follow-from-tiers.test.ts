@@ -29,7 +29,7 @@ test('the server’s own cgroup is found at its mount, and no other directory is
 });
 
 test('a cluster’s limits fit two sets of apiservers, and grow with its tier and replicas', () => {
-  assert.deepEqual(cgroupLimitsOf('small', 1), { highMiB: 1_600, mostMiB: 2_000, weight: 100 });
+  assert.deepEqual(cgroupLimitsOf('small', 1), { highMiB: 1_600, maxMiB: 2_000, weight: 100 });
   const all = (['small', 'medium', 'large'] as const).flatMap((tier) => [1, 2, 3].map((replicas) => cgroupLimitsOf(tier, replicas)));
   for (const { highMiB, maxMiB: mostMiB } of all) assert.ok(highMiB < mostMiB);
   for (let n = 1; n < 3; n++) assert.ok(all[n]!.highMiB > all[n - 1]!.highMiB);

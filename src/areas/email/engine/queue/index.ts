@@ -165,8 +165,8 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   });
   const renewal = renewLeases(app, inFlight.items);
   const unsubscribe = [
-    app.waker.on(queueChannel, claimLoop.nudge),
-    ...[recovery.forceNextRecovery, claimLoop.nudge, renewal.now].map((act) => app.waker.on(clockMoved, act)),
+    app.waker.subscribe(queueChannel, claimLoop.nudge),
+    ...[recovery.forceNextRecovery, claimLoop.nudge, renewal.now].map((act) => app.waker.subscribe(clockMoved, act)),
   ];
 
   return {

@@ -140,7 +140,7 @@ export function startArrivalReader(options: ArrivalReaderOptions): ArrivalReader
     return claimed.mayBeMore ? 'more' : 'none';
   });
   const renewal = setInterval(() => void renewLeases(app, inFlight), renewIntervalMs);
-  const unsubscribe = [app.waker.on(arrivalsChannel, claimLoop.nudge), app.waker.on(clockMoved, claimLoop.nudge)];
+  const unsubscribe = [app.waker.subscribe(arrivalsChannel, claimLoop.nudge), app.waker.subscribe(clockMoved, claimLoop.nudge)];
   return {
     reader,
     reserve: inFlight.reserve,

@@ -26,7 +26,7 @@ test('a job that is due at once starts in the process that inserted it, leased a
   const crew = worker([born, warm]);
   await lookedAround(bench);
   let wakes = 0;
-  app.waker.on(laneChannel('page'), () => wakes++);
+  app.waker.subscribe(laneChannel('page'), () => wakes++);
   const before = await app.db.write(async (tx) => {
     await enqueue(tx, born, { key: 'a', org: 'org_a', requestId: 'req' });
     await sleep(50); // no poll of the lane sees it before the commit

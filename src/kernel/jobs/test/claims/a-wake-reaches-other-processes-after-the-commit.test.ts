@@ -11,8 +11,8 @@ test('a wake reaches every process once its transaction has committed, many of t
   await eventually('both hear', () => app.listener.hearing && other.app.listener.hearing);
   let here = 0;
   let there = 0;
-  app.waker.on('something', () => here++);
-  other.app.waker.on('something', () => there++);
+  app.waker.subscribe('something', () => here++);
+  other.app.waker.subscribe('something', () => there++);
 
   await assert.rejects(
     app.db.write(async (tx) => {
