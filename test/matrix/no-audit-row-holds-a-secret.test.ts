@@ -37,7 +37,7 @@ const atOnce = 4;
 const AuditRow = Type.Object({ action: Type.String(), text: Type.String() });
 /** Whole rows: a secret is as wrong in a target or a label as it is in the detail. */
 const auditRows = ({ app }: Quarterdeck) =>
-  app.db.read((tx) => rows(tx, AuditRow)`select action, to_jsonb(a)::text from kernel.audit a order by id`);
+  app.db.read((tx) => rows(tx, AuditRow)`select action, to_jsonb(a)::text as text from kernel.audit a order by id`);
 type Told = Awaited<ReturnType<typeof auditRows>>;
 
 /** As JSON writes it: a secret with a quote in it looks different inside a text. */

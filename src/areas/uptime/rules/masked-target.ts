@@ -87,7 +87,7 @@ export function resolveMasks({ http, tcp }: Targets, stored?: Target): ResolvedM
   const asked = kept.any && stored && newExpectation(targets, stored);
   if (asked)
     return {
-      complaint: `${asked} is not the one that is stored, and a check would tell whether it is in the values behind ${mask}; send the values again, or leave it is`,
+      complaint: `${asked} is not the one that is stored, and a check would tell whether it is in the values behind ${mask}; send the values again, or leave it as it is`,
     };
   return { targets };
 }

@@ -11,7 +11,7 @@ export async function everythingStored(connection: Connection): Promise<string> 
     );
     const texts: string[] = [];
     for (const { name } of tables) {
-      const { rows } = await client.query<{ text: string }>(`select t::text from ${name} t`);
+      const { rows } = await client.query<{ text: string }>(`select t::text as text from ${name} t`);
       texts.push(...rows.map((row) => `${name} ${row.text}`));
     }
     return texts.join('\n');

@@ -90,7 +90,7 @@ test('no complaint tells how long a stored value is', async () => {
 test('stored values are not compared with what somebody expects to find in them', async () => {
   const { owner } = await oneDesk();
   const again =
-    'is not the one that is stored, and a check would tell whether it is in the values behind ***; send the values again, or leave it is';
+    'is not the one that is stored, and a check would tell whether it is in the values behind ***; send the values again, or leave it as it is';
   const url = 'https://shop.example/echo';
   const hidden: Record<string, unknown>[] = [
     { url, headers: { 'X-Key': 's3cret' } },
