@@ -168,7 +168,7 @@ const detailsOf = (made: readonly Series[]): Family[] => [
     help: 'How long each phase took, summed over redirects',
     samples: each(made, ({ monitor, sample, labels }) =>
       monitor.kind === 'http'
-        ? phases.map(([phase, key]) => ({ labels, more: ['phase', phase], value: seconds(sample.latest.phases?.[key]) ?? 0 }))
+        ? phases.map(([phase, key]) => ({ labels, extraLabel: ['phase', phase], value: seconds(sample.latest.phases?.[key]) ?? 0 }))
         : [],
     ),
   },
@@ -188,7 +188,7 @@ const countsOf = (series: readonly Series[]): Family[] => [
     type: 'counter',
     help: 'Checks since the monitor was made, by how they ended',
     samples: each(series, ({ sample, shortLabels }) =>
-      outcomes.map(([outcome, key]) => ({ labels: shortLabels, more: ['outcome', outcome], value: sample[key] })),
+      outcomes.map(([outcome, key]) => ({ labels: shortLabels, extraLabel: ['outcome', outcome], value: sample[key] })),
     ),
   },
   {
@@ -205,7 +205,7 @@ const statesOf = (monitors: readonly LabeledMonitor[]): Family[] => [
     type: 'gauge',
     help: 'What all vantages together say: 1 for the state that it is in',
     samples: each(monitors, ({ monitor, labels }) =>
-      states.map((state) => ({ labels, more: ['state', state], value: monitor.state === state ? 1 : 0 })),
+      states.map((state) => ({ labels, extraLabel: ['state', state], value: monitor.state === state ? 1 : 0 })),
     ),
   },
   {
