@@ -118,7 +118,10 @@ const startLaneOf = (worker: WorkerState, lane: Lane): LaneLoop =>
   });
 
 function listenForWakes({ app: { waker }, loops }: WorkerState): () => void {
-  const stops = [...loops].flatMap(([lane, loop]) => [waker.subscribe(laneChannel(lane), loop.wake), waker.subscribe(clockMoved, loop.pollAll)]);
+  const stops = [...loops].flatMap(([lane, loop]) => [
+    waker.subscribe(laneChannel(lane), loop.wake),
+    waker.subscribe(clockMoved, loop.pollAll),
+  ]);
   return () => {
     for (const stop of stops) stop();
   };

@@ -20,11 +20,11 @@ export function readNotification(text: string): StatusGroup[] {
 }
 
 function readBounced(text: string, kind: string): StatusGroup[] {
-  const valueOf = (name: string) => field(name).exec(text)?.[1];
-  const address = valueOf('emailAddress');
+  const fieldValue = (name: string) => field(name).exec(text)?.[1];
+  const address = fieldValue('emailAddress');
   if (address === undefined) return [];
-  const diagnostic = (valueOf('diagnosticCode') ?? '').replace(/^smtp;\s*/, '');
-  return [{ address, action: valueOf('action') ?? 'failed', ...statusIn(valueOf('status')), diagnostic: `${diagnostic}${kind}` }];
+  const diagnostic = (fieldValue('diagnosticCode') ?? '').replace(/^smtp;\s*/, '');
+  return [{ address, action: fieldValue('action') ?? 'failed', ...statusIn(fieldValue('status')), diagnostic: `${diagnostic}${kind}` }];
 }
 
 /** The subtype of a transient bounce: `MailboxFull` outweighs the code. */
