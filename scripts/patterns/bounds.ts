@@ -14,9 +14,9 @@ const report = (file: string) => `src/areas/email/rules/report/${file}.ts`;
 
 export const bounds: Bound[] = [
   {
-    files: /^src\/areas\/email\/rules\/bounces\/(phrases|languages|mailbox|fold)\.ts$/,
+    files: /^src\/areas\/email\/rules\/bounces\/(phrases|languages|mailbox|strip-accents)\.ts$/,
     characters: 3_000,
-    by: { file: 'src/areas/email/rules/bounces/phrases.ts', words: '.slice(0, mostJudged)' },
+    by: { file: 'src/areas/email/rules/bounces/phrases.ts', words: '.slice(0, maxJudgedLength)' },
     why: 'each looks at most 60 characters ahead of a word; replies are judged by `normalize`',
   },
   {
@@ -28,7 +28,7 @@ export const bounds: Bound[] = [
   {
     files: /^src\/areas\/email\/rules\/report\/index\.ts$/,
     characters: 4_000,
-    by: { file: report('fields'), words: '.slice(0, mostValue)' },
+    by: { file: report('fields'), words: '.slice(0, maxValueLength)' },
     why: 'the subject of a report, a field',
   },
   {
@@ -74,7 +74,7 @@ export const bounds: Bound[] = [
   {
     files: /^src\/areas\/email\/rules\/report\/notification\.ts$/,
     characters: 65_536,
-    by: { file: report('mime'), words: '.slice(0, mostText)' },
+    by: { file: report('mime'), words: '.slice(0, maxTextBytes)' },
     why: 'names of ours; each match looks at most 1,000 characters ahead',
   },
   {
