@@ -21,6 +21,7 @@ export { type LoopLoad, watchLoop } from './loop-load.ts';
 export { type LoopThrottle, makeLoopThrottle } from './loop-throttle.ts';
 export { type LoopWatch, makeLoopWatch } from './loop-watch.ts';
 export { makeRefusals, type Refusals } from './refusals.ts';
+export { RoundRobinQueue } from './round-robin-queue.ts';
 export {
   batchContext,
   bindContext,

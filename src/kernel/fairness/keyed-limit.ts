@@ -5,14 +5,14 @@ export interface KeyedLimit {
   size(): number;
 }
 
-export function makeKeyedLimit(most: { each: number; all: number }): KeyedLimit {
+export function makeKeyedLimit(limits: { each: number; all: number }): KeyedLimit {
   const counts = new Map<string, number>();
   let all = 0;
   return {
     size: () => all,
     acquire: (name) => {
       const count = counts.get(name) ?? 0;
-      if (count >= most.each || all >= most.all) return undefined;
+      if (count >= limits.each || all >= limits.all) return undefined;
       counts.set(name, count + 1);
       all++;
       let isIn = true;

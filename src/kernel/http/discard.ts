@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { currentContext, watchLoop } from '../fairness/index.ts';
+import { currentContext, RoundRobinQueue, watchLoop } from '../fairness/index.ts';
 import { guarded } from '../faults/guarded.ts';
 
 /** Whether the headers announce a body. */
@@ -34,7 +34,7 @@ export function discard(request: IncomingMessage) {
  * sender of few bytes does not delay a sender of many that waits for its refusal.
  */
 const rateLimit = { intervalMs: 4, bytes: 524_288, busyBytes: 131_072, busyMs: 500, chunkBytes: 1_024 };
-const discarding = { bytesLeft: rateLimit.bytes, isTicking: false, pausedBySender: new Map<string, PausedRequest[]>() };
+const discarding = { bytesLeft: rateLimit.bytes, isTicking: false, paused: new RoundRobinQueue<PausedRequest>() };
 
 interface PausedRequest {
   request: IncomingMessage;
@@ -58,25 +58,17 @@ function throttle(request: IncomingMessage, length: number, sender: string): voi
   if (!discarding.isTicking) setTimeout(resumePaused, rateLimit.intervalMs).unref();
   discarding.isTicking = true;
   if (discarding.bytesLeft > 0) return;
-  const waiting = discarding.pausedBySender.get(sender);
-  const next = { request: request.pause(), cost };
-  if (waiting) waiting.push(next);
-  else discarding.pausedBySender.set(sender, [next]);
+  discarding.paused.push(sender, { request: request.pause(), cost });
 }
 
 /** Resumes as many requests as the budget allows if each brings as much as before; senders in turn. */
 function resumePaused(): void {
-  const { pausedBySender } = discarding;
+  const { paused } = discarding;
   discarding.bytesLeft = bytesPerInterval();
-  discarding.isTicking = pausedBySender.size > 0;
+  discarding.isTicking = paused.size > 0;
   let room = discarding.bytesLeft;
-  for (const [sender, paused] of pausedBySender) {
-    if (room <= 0) break;
-    pausedBySender.delete(sender);
-    let next = paused.shift();
-    while (next?.request.destroyed) next = paused.shift();
-    if (paused.length > 0) pausedBySender.set(sender, paused); // visited once more in this walk, after all the others
-    if (!next) continue;
+  for (let next = paused.next(); next; next = room > 0 ? paused.next() : undefined) {
+    if (next.request.destroyed) continue;
     room -= next.cost;
     next.request.resume();
   }

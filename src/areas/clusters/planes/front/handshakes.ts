@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { RoundRobinQueue } from '../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { otherEnd } from '../../../../kernel/http/peer.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedLimits } from './unauthenticated.ts';
@@ -26,16 +27,16 @@ export function throttleHandshakes(
     addressOf,
     close: (socket) => socket.destroy(),
   });
-  const queue = makeRoundRobinQueue();
+  const queue = new RoundRobinQueue<Socket>();
   let isScheduled = false;
   const startOne = () => {
     isScheduled = false;
-    const next = queue.take();
+    const next = queue.next();
     if (next) begin.call(server, next);
     scheduleNext();
   };
   const scheduleNext = () => {
-    if (isScheduled || queue.isEmpty()) return;
+    if (isScheduled || queue.size === 0) return;
     isScheduled = true;
     if (isBusy()) setTimeout(startOne, limits.busyPauseMs);
     else if (pending.size() > limits.unthrottled) setTimeout(startOne, limits.pauseMs);
@@ -49,12 +50,12 @@ export function throttleHandshakes(
     byPeer.set(peer, socket);
     socket.on('error', () => {}); // the close event follows
     const leave = () => {
-      queue.drop(address, socket);
+      queue.remove(address, socket);
       pending.remove(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
     };
     socket.once('close', guarded('clusters.front.handshake.close', socket, leave));
-    queue.add(address, socket);
+    queue.push(address, socket);
     pending.add(socket);
     scheduleNext();
   };
@@ -70,33 +71,4 @@ export function throttleHandshakes(
     'secureConnection',
     guarded('clusters.front.handshake.secure', ([socket]) => socket, finish),
   );
-}
-
-/** A queue of connections: addresses round-robin, the oldest of an address first. */
-function makeRoundRobinQueue() {
-  const waiting = new Map<string, Set<Socket>>();
-  const drop = (address: string, socket: Socket) => {
-    const sockets = waiting.get(address);
-    sockets?.delete(socket);
-    if (sockets?.size === 0) waiting.delete(address);
-  };
-  return {
-    add: (address: string, socket: Socket) => {
-      const sockets = waiting.get(address) ?? new Set();
-      waiting.set(address, sockets.add(socket));
-    },
-    drop,
-    isEmpty: () => waiting.size === 0,
-    take(): Socket | undefined {
-      for (const [address, sockets] of waiting) {
-        waiting.delete(address);
-        for (const socket of sockets) {
-          sockets.delete(socket);
-          if (sockets.size > 0) waiting.set(address, sockets); // to the end of the queue
-          return socket;
-        }
-      }
-      return undefined;
-    },
-  };
 }

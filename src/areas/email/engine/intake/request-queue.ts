@@ -1,4 +1,5 @@
 import { Refusal } from '../../../../kernel/errors.ts';
+import { RoundRobinQueue } from '../../../../kernel/fairness/index.ts';
 import type { PendingSubmit } from './batch.ts';
 
 /** Limits of one batch. */
@@ -18,30 +19,32 @@ export interface RequestQueue {
 }
 
 export function makeRequestQueue(maxWaitingPerOrg: number): RequestQueue {
-  const waiting = new Map<string, PendingSubmit[]>();
-  let size = 0;
+  const waiting = new RoundRobinQueue<{ org: string; entry: PendingSubmit }>();
+  const messagesOf = new Map<string, number>();
   let target: { size: number; onReached: () => void } | undefined;
-  const count = (entries: PendingSubmit[] = []) => entries.reduce((sum, { prepared }) => sum + prepared.length, 0);
+  const countMessages = (org: string, change: number) => {
+    const count = (messagesOf.get(org) ?? 0) + change;
+    if (count > 0) messagesOf.set(org, count);
+    else messagesOf.delete(org);
+  };
 
   return {
     requireCapacity(org, messages) {
-      if (count(waiting.get(org)) + messages <= maxWaitingPerOrg) return;
+      if ((messagesOf.get(org) ?? 0) + messages <= maxWaitingPerOrg) return;
       throw new Refusal(503, 'busy', `${maxWaitingPerOrg} messages of this organization wait to be accepted; send this again in a moment`, {
         headers: { 'retry-after': '1' },
       });
     },
     add(org, entry) {
-      const entries = waiting.get(org);
-      if (entries) entries.push(entry);
-      else waiting.set(org, [entry]);
-      size++;
-      if (target && size >= target.size) target.onReached();
+      waiting.push(org, { org, entry });
+      countMessages(org, entry.prepared.length);
+      if (target && waiting.size >= target.size) target.onReached();
     },
     get size() {
-      return size;
+      return waiting.size;
     },
     waitForSize(wanted, timeoutMs) {
-      if (size >= wanted) return Promise.resolve();
+      if (waiting.size >= wanted) return Promise.resolve();
       return new Promise((resolve) => {
         const onReached = () => {
           clearTimeout(timer);
@@ -57,18 +60,14 @@ export function makeRequestQueue(maxWaitingPerOrg: number): RequestQueue {
       let messages = 0;
       let bytes = 0;
       while (messages < maxMessagesPerBatch && bytes < maxBytesPerBatch) {
-        const [first] = waiting;
-        if (first === undefined) break;
-        const [org, entries] = first;
-        const entry = entries.shift()!;
-        // An organization that had its turn goes to the end, for this batch and the next.
-        waiting.delete(org);
-        if (entries.length > 0) waiting.set(org, entries);
+        const next = waiting.next();
+        if (next === undefined) break;
+        const { org, entry } = next;
+        countMessages(org, -entry.prepared.length);
         batch.push(entry);
         messages += entry.prepared.length;
         bytes += entry.prepared.reduce((sum, { inline }) => sum + (inline?.length ?? 0), 0);
       }
-      size -= batch.length;
       return batch;
     },
   };

@@ -1,4 +1,4 @@
-import { runFor, TenantThrottled } from '../../../../kernel/fairness/index.ts';
+import { RoundRobinQueue, runFor, TenantThrottled } from '../../../../kernel/fairness/index.ts';
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
@@ -9,7 +9,6 @@ import { adjustConcurrency, initialConcurrency, type SiteConcurrency, type SiteL
 import type { LocalReason, Outcome, Outgoing, ServerReply } from '../outgoing.ts';
 import type { Clock } from './clock.ts';
 import { outcomeOf, replyOfDecision, replyOfFailure } from './outcome.ts';
-import { RoundRobinQueue } from './round-robin-queue.ts';
 import type { ConnectionSlots, Slot, SlotHolder } from './slots.ts';
 
 export interface SiteOptions {
@@ -138,10 +137,10 @@ export class Site implements SlotHolder {
       if (message === undefined) break;
     }
     while (this.#queue.size > this.#opening && this.connections < this.maxConnections && !this.#isStopped && this.#takeOpenToken()) {
-      const slot = this.#options.slots.acquire(this, !this.#isProven, this.#queue.orgs);
+      const slot = this.#options.slots.acquire(this, !this.#isProven, this.#queue.keys);
       if (slot === undefined) return;
       this.#tokens -= 1;
-      const { orgs } = this.#queue;
+      const { keys: orgs } = this.#queue;
       void this.#open(slot, orgs[this.#opening % orgs.length]!);
     }
   }

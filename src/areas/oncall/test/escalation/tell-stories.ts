@@ -121,7 +121,7 @@ export async function tellStories(t: TestContext, numRuns: number): Promise<void
     const found = await made(api.get(`/oncall/incidents/${id}`));
     const pages = await qd.app.db.read(
       (tx) => rows(tx, PagedRow)`
-        select round || './' || pass || './' || step as at, state, notice from oncall.page
+        select round || '.' || pass || '.' || step as at, state, notice from oncall.page
          where incident_id = ${id} and state <> 'failed' order by round, pass, step`,
     );
     const until = await now();

@@ -1,3 +1,4 @@
+import { makeKeyedLimit } from '../../../../kernel/fairness/index.ts';
 import { RegistryError } from '../../rules/errors.ts';
 
 /**
@@ -12,25 +13,16 @@ export interface PassThroughLimit {
 }
 
 export function makePassThroughLimit(): PassThroughLimit {
-  const inFlight = new Map<string, number>();
+  const limit = makeKeyedLimit({ each: maxPassThroughPerOrg, all: Number.POSITIVE_INFINITY });
   return {
     acquire: (org) => {
-      const count = inFlight.get(org) ?? 0;
-      if (count >= maxPassThroughPerOrg)
-        throw new RegistryError(
-          'TOOMANYREQUESTS',
-          `the registry has no room for this layer, and ${maxPassThroughPerOrg} are passed on from upstreams to your organization already; try again in a moment, or delete images`,
-          { retryAfterSeconds: 5 },
-        );
-      inFlight.set(org, count + 1);
-      let isIn = true;
-      return () => {
-        if (!isIn) return;
-        isIn = false;
-        const left = inFlight.get(org)! - 1;
-        if (left > 0) inFlight.set(org, left);
-        else inFlight.delete(org);
-      };
+      const release = limit.acquire(org);
+      if (release) return release;
+      throw new RegistryError(
+        'TOOMANYREQUESTS',
+        `the registry has no room for this layer, and ${maxPassThroughPerOrg} are passed on from upstreams to your organization already; try again in a moment, or delete images`,
+        { retryAfterSeconds: 5 },
+      );
     },
   };
 }
