@@ -1,8 +1,19 @@
 import { isLabelKey, isLabelValue } from './names.ts';
-import type { FieldRequirement, LabelRequirement } from './selectors.ts';
 import { badRequest } from './status.ts';
 
 // Parses label and field selectors in linear time. Clients choose the text, and 8,192 spaces or commas must cost no more than other text.
+
+export interface LabelRequirement {
+  key: string;
+  operator: 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
+  values: ReadonlySet<string>;
+}
+
+export interface FieldRequirement {
+  field: string;
+  value: string;
+  isEqual: boolean;
+}
 
 const maxLength = 8_192;
 const maxRequirements = 100;

@@ -1,20 +1,8 @@
 import type { Json, KubeObject } from './object.ts';
-import { isInteger, readFields, readLabels, requireSelectorLength } from './selector-text.ts';
+import { type FieldRequirement, isInteger, type LabelRequirement, readFields, readLabels, requireSelectorLength } from './selector-text.ts';
 import { badRequest } from './status.ts';
 
 // Label and field selectors of a query.
-
-export interface LabelRequirement {
-  key: string;
-  operator: 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
-  values: ReadonlySet<string>;
-}
-
-export interface FieldRequirement {
-  field: string;
-  value: string;
-  isEqual: boolean;
-}
 
 export interface Selector {
   labels: readonly LabelRequirement[];
