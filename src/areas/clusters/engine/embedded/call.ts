@@ -1,6 +1,20 @@
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { RequestInfo } from '../../rules/kubernetes/request-info.ts';
-import type { Caller } from './caller.ts';
+import type { User } from './cluster.ts';
 import type { UnreadAccount } from './unread-bytes.ts';
+
+/** An authenticated caller whose permissions can be checked again. */
+export interface Caller {
+  user: User;
+  /** Quarterdeck itself, which may use the reserve of a full store. */
+  isInternal?: boolean;
+  /** Objects whose deletion ends the credential. */
+  credentialObjects: readonly string[];
+  /** Runs in the write's transaction, before any other lock. It serializes the write with revocations outside the cluster. */
+  lock(tx: Tx): Promise<void>;
+  /** Throws 401 or 403 if the request would be refused now. */
+  check(tx: Tx): Promise<void>;
+}
 
 /** One request, after authentication and authorization. */
 export interface Call {

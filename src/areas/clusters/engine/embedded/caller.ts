@@ -4,6 +4,7 @@ import { parseRequestInfo, type RequestInfo } from '../../rules/kubernetes/reque
 import { ApiError, forbiddenError } from '../../rules/kubernetes/status.ts';
 import { authenticate } from './authenticate.ts';
 import { authorize, isAllowed } from './authorize.ts';
+import type { Caller } from './call.ts';
 import type { Cluster, EmbeddedIdentity, User } from './cluster.ts';
 
 // A request's permissions are checked on arrival and used later: after the body, a queue, a row lock. They can be revoked in between. So
@@ -15,19 +16,6 @@ import type { Cluster, EmbeddedIdentity, User } from './cluster.ts';
 export interface Credentials {
   identity: EmbeddedIdentity | undefined;
   headers: IncomingHttpHeaders;
-}
-
-/** An authenticated caller whose permissions can be checked again. */
-export interface Caller {
-  user: User;
-  /** Quarterdeck itself, which may use the reserve of a full store. */
-  isInternal?: boolean;
-  /** Objects whose deletion ends the credential. */
-  credentialObjects: readonly string[];
-  /** Runs in the write's transaction, before any other lock. It serializes the write with revocations outside the cluster. */
-  lock(tx: Tx): Promise<void>;
-  /** Throws 401 or 403 if the request would be refused now. */
-  check(tx: Tx): Promise<void>;
 }
 
 /** Authenticates and authorizes a request; throws 401 or 403. */

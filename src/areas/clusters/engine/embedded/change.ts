@@ -19,7 +19,7 @@ import {
 } from '../../rules/kubernetes/status.ts';
 import { listOldest, measureKind, type ObjectKey } from '../../store/objects.ts';
 import { updateAggregatedRoles } from './aggregated-roles.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from './call.ts';
 import { type Cluster, limits } from './cluster.ts';
 import { allocateAddresses } from './service-addresses.ts';
 import { type StoredObject, type WriteTransaction, writeObjects } from './write-transaction.ts';

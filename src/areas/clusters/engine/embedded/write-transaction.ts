@@ -16,7 +16,7 @@ import {
   readObject,
   type SpaceRow,
 } from '../../store/objects.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from './call.ts';
 import { type Cluster, limits } from './cluster.ts';
 import { releaseAddresses } from './service-addresses.ts';
 import { quotaOf, storeFullPrefix } from './store-quota.ts';
