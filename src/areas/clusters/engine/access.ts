@@ -12,7 +12,7 @@ import * as store from '../store/access.ts';
 import { type ClusterRow, clusterById } from '../store/clusters.ts';
 import { pkiOf } from '../store/pki.ts';
 import type { Access } from './embedded/index.ts';
-import type { TenantClusters } from './tenant-clusters.ts';
+import type { TenantClusters } from './types.ts';
 
 // A client configuration holds a service-account token of its user. The token is bound to a Secret that stands for the Quarterdeck token with which
 // the configuration was fetched. When that Quarterdeck token is revoked, disabled, expired or loses the right, the Secret is deleted and the bound

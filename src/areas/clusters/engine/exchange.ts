@@ -10,7 +10,7 @@ import { pkiOf } from '../store/pki.ts';
 import { useRegistration } from '../store/tokens.ts';
 import { type JoinToken, recordJoinToken } from './join.ts';
 import { caHashOf } from './pki.ts';
-import type { TenantClusters } from './tenant-clusters.ts';
+import type { TenantClusters } from './types.ts';
 
 interface RecordedToken extends JoinToken {
   caHash: string;

@@ -13,7 +13,7 @@ import { lockSpace } from '../store/objects.ts';
 import { pkiOf } from '../store/pki.ts';
 import { clustersDue } from './channels.ts';
 import { fingerprintOf } from './pki.ts';
-import type { TenantClusters } from './tenant-clusters.ts';
+import type { TenantClusters } from './types.ts';
 
 interface NodeCertificate extends store.IssuedCertificate {
   certificate: X509Certificate;

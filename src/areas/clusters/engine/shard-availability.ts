@@ -4,7 +4,7 @@ import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import { isShardThere } from '../store/shards.ts';
 import { leaseSeconds } from './shard/index.ts';
-import type { TenantClusters } from './tenant-clusters.ts';
+import type { TenantClusters } from './types.ts';
 
 export interface ShardAvailability {
   tenants: TenantClusters;

@@ -1,31 +1,20 @@
 import type { App } from '../../../kernel/app.ts';
 import { conflict, unreachable } from '../../../kernel/errors.ts';
 import type { Binaries } from '../clients/process/binaries.ts';
-import { type Ask, TenantApiError } from '../clients/tenant/ask.ts';
+import { TenantApiError } from '../clients/tenant/ask.ts';
 import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
-import { type ControlPlane, drivers } from './driver.ts';
+import { drivers } from './driver.ts';
 import { storeFullPrefix } from './embedded/store-quota.ts';
 import type { UnreadLimiter } from './embedded/unread-bytes.ts';
 import { findPki } from './pki.ts';
+import type { ControlPlane, TenantClusters } from './types.ts';
 
 /** Timeouts for calls to a cluster's API while a caller waits: one request, and all requests of one operation. */
 const requestTimeoutMs = 2_000;
 const totalTimeoutMs = 10_000;
 /** Clients that are kept open to clusters served elsewhere. */
 const maxOpenedPlanes = 50;
-
-/** Access to the APIs of all clusters, served here or by another process. */
-export interface TenantClusters {
-  /** Whether the cluster is served here, or another server holds its lease. */
-  isReachable(cluster: ClusterRow): boolean;
-  /** Runs `work` with the cluster's API. 409 before it has an endpoint; 502 when no shard holds it, or it does not answer in time. */
-  with<T>(cluster: ClusterRow, work: (ask: Ask) => Promise<T>, withinMs?: number): Promise<T>;
-  /** Registers a plane that this process serves, until `forget`. */
-  serve(id: string, plane: ControlPlane): void;
-  forget(id: string): void;
-  stop(): Promise<void>;
-}
 
 interface OpenedPlane {
   plane: ControlPlane;

@@ -13,8 +13,8 @@ import { type FileSource, filesOf, type InnerKeys } from '../../rules/process/fi
 import * as rules from '../../rules/process/programs.ts';
 import { makeRole, makeSchema, revokeAdvisoryLocks, schemaOf } from '../../store/kine.ts';
 import { ClusterError } from '../cluster-error.ts';
-import type { Prepare } from '../driver.ts';
 import type { Pki } from '../pki.ts';
+import type { Prepare } from '../types.ts';
 import { databaseUrl, isOwnDatabase } from './database-url.ts';
 import { ensureProgram, recordExit } from './ensure-program.ts';
 import { recordHolder, waitForSweep } from './orphans.ts';

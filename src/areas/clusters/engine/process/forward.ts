@@ -5,7 +5,7 @@ import { discard } from '../../../../kernel/http/discard.ts';
 import { type ApiserverRequest, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
 import { framingOf, isLongRunning, mastersGroup, requestHeaders, responseHeaders } from '../../rules/process/forwarding.ts';
-import type { CertificateIdentity } from '../driver.ts';
+import type { CertificateIdentity } from '../types.ts';
 import { admitWrite, type Capacity } from './capacity.ts';
 import type { InflightRequest, TargetPool } from './target-pool.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
-import type { ProgramFigures } from '../driver.ts';
+import type { ProgramFigures } from '../types.ts';
 import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
 import { probeReady } from './readiness.ts';
 import type { Component, ProcessPlane } from './state.ts';

@@ -6,7 +6,7 @@ import type { ClusterDirectory } from '../../clients/process/directory.ts';
 import type { ProgramRecord } from '../../clients/process/programs.ts';
 import type { Ask } from '../../clients/tenant/ask.ts';
 import type { ProgramKind } from '../../rules/process/programs.ts';
-import type { PlaneOptions } from '../driver.ts';
+import type { PlaneOptions } from '../types.ts';
 import type { ForwardContext } from './forward.ts';
 import type { TargetPool } from './target-pool.ts';
 

@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import { loginOf, verifierOf } from '../../rules/process/database-login.ts';
 import { asRole, makeRole, measureKine, measureOwned, type StoreSize, schemaOf } from '../../store/kine.ts';
-import type { PlaneOptions } from '../driver.ts';
+import type { PlaneOptions } from '../types.ts';
 import { isOwnDatabase } from './database-url.ts';
 
 /** The bytes of a cluster's store: the objects in kine's table, and everything else that its role owns in our database. With `after`: only the

@@ -4,7 +4,7 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { type ApiserverRequest, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, unavailableError } from '../../rules/kubernetes/status.ts';
 import { isLongRunning, responseHeaders, withoutBody } from '../../rules/process/forwarding.ts';
-import type { CertificateIdentity } from '../driver.ts';
+import type { CertificateIdentity } from '../types.ts';
 import { beginRequest, type ForwardContext, identifyCaller, pipeResponse } from './forward.ts';
 
 // HTTP upgrades for exec, attach and port-forward: after the first response the connection is no longer HTTP, and bytes go both ways.

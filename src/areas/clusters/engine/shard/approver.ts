@@ -6,8 +6,8 @@ import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { countCertificates } from '../../store/nodes.ts';
 import { takeJoinToken } from '../../store/tokens.ts';
-import type { ControlPlane } from '../driver.ts';
 import { certificateOf, recordCertificates } from '../nodes.ts';
+import type { ControlPlane } from '../types.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
 export interface Approver {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { CertificateIdentity } from '../driver.ts';
+import type { CertificateIdentity } from '../types.ts';
 
 /** The certificates of a listener, in PEM. */
 export interface ListenerKeys {

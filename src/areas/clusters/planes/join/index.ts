@@ -11,7 +11,7 @@ import { markKnown } from '../../../../kernel/http/connections.ts';
 import { type Plane, refuseInJson } from '../../../../kernel/http/plane.ts';
 import { exchangeRegistration } from '../../engine/exchange.ts';
 import type { RegistrationAccess } from '../../engine/join.ts';
-import type { TenantClusters } from '../../engine/tenant-clusters.ts';
+import type { TenantClusters } from '../../engine/types.ts';
 import { joinScript } from '../../rules/join-text.ts';
 
 // Nodes join here with a registration token: `/join.sh` is the script for people and clouds; `POST /join/v1` exchanges the token.
