@@ -4,8 +4,8 @@ import { foldAddress } from '../../rules/envelope.ts';
 import { scenarioOf } from '../../rules/simulator.ts';
 import { acceptBatch } from '../../store/accept.ts';
 import { queueChannel } from '../queue/channel.ts';
-import type { LeasedRecipient } from '../queue/index.ts';
 import { leaseSeconds } from '../queue/lease.ts';
+import type { LeasedRecipient } from '../queue/types.ts';
 import {
   appendToSpool,
   type BatchOptions,
