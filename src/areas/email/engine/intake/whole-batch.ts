@@ -6,17 +6,10 @@ import { acceptBatch } from '../../store/accept.ts';
 import { queueChannel } from '../queue/channel.ts';
 import { leaseSeconds } from '../queue/lease.ts';
 import type { LeasedRecipient } from '../queue/types.ts';
-import {
-  appendToSpool,
-  type BatchOptions,
-  makeRows,
-  type PendingSubmit,
-  type ReservedSlot,
-  registerSegment,
-  rememberSegment,
-} from './batch.ts';
+import { appendToSpool, type BatchOptions, makeRows, type ReservedSlot, registerSegment, rememberSegment } from './batch.ts';
 import type { Verdict } from './judge.ts';
 import { keysOf } from './live-keys.ts';
+import type { PendingSubmit } from './types.ts';
 
 /** The statement refused the batch: each request must be judged. */
 class NeedsJudging extends Error {}
