@@ -7,7 +7,8 @@ import { makeBodyHash } from '../clients/dkim.ts';
 import { domainOf, foldAddress } from '../rules/envelope.ts';
 import * as store from '../store/own-mail.ts';
 import type { Outcome, Outgoing, Sender } from './outgoing.ts';
-import { type LoadSigning, signMessage } from './queue/content.ts';
+import { signMessage } from './queue/content.ts';
+import type { LoadSigning } from './queue/types.ts';
 
 /** The sender's domain is read again this often. */
 const domainPollMs = 5_000;

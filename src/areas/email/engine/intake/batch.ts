@@ -2,29 +2,19 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
-import { makeIds } from '../../../../kernel/time.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
 import * as store from '../../store/receiving/intake.ts';
 import { queueChannel } from '../queue/channel.ts';
-import type { LeasedRecipient, Queue } from '../queue/index.ts';
+import type { Queue } from '../queue/index.ts';
 import { leaseSeconds, sendDeadlineAfter } from '../queue/lease.ts';
+import type { LeasedRecipient } from '../queue/types.ts';
 import { retrySealed, SegmentSealed } from '../segments.ts';
-import type { Submission, SubmitRequest } from '../submission.ts';
+import type { Submission } from '../submission.ts';
 import { emitEvents } from '../webhooks/emit-events.ts';
-import type { SubmitResult } from './index.ts';
+import { loadFacts } from './facts.ts';
 import { judge, type Verdict } from './judge.ts';
-import { findLiveKeys } from './live-keys.ts';
 import type { Prepared } from './prepare.ts';
-
-/** A request that waits for its batch. */
-export interface PendingSubmit {
-  request: SubmitRequest;
-  prepared: Prepared[];
-  /** The lease of recipients that this process sends to at once. */
-  lease: string;
-  resolve(answer: SubmitResult): void;
-  reject(error: unknown): void;
-}
+import type { PendingSubmit } from './types.ts';
 
 export interface BatchOptions {
   app: App;
@@ -126,41 +116,6 @@ function discardObjects({ storage, log }: App, prepared: Prepared[]): void {
     if (key)
       storage.remove(key).catch((error) => log.warn({ err: error, key }, 'content of mail that was not accepted is not removed yet'));
 }
-
-/** Loads everything that verdicts depend on, in one round trip. */
-async function loadFacts(tx: Tx, batch: PendingSubmit[]) {
-  const submissions = batch.flatMap(({ request }) => request.submissions);
-  const keys = batch.flatMap(
-    ({
-      request: {
-        idempotency,
-        submissions: [first],
-      },
-    }) => (idempotency ? [{ org: first!.org, ...idempotency }] : []),
-  );
-  const addresses = submissions.flatMap(({ org, envelope }) => envelope.map((address) => ({ org, folded: foldAddress(address) })));
-  const input = {
-    orgs: [...new Set(submissions.map(({ org }) => org))],
-    domains: [...new Set(submissions.map(({ domainId }) => domainId))],
-    addresses,
-  };
-  const [judgeKey, { now, midnight_in, accounts, suppressed, domains }, claimed, made] = await Promise.all([
-    findLiveKeys(tx, submissions),
-    store.readBatchState(tx, input),
-    keys.length ? store.claimKeys(tx, keys) : [],
-    keys.length ? store.findSubmissions(tx, keys) : [],
-  ]);
-  return {
-    judgeKey,
-    stamp: { now, midnight_in, ids: makeIds('msg', now, submissions.length) },
-    accounts: new Map(accounts.map((a) => [a.org_id, a])),
-    claimed: new Set(claimed.map((c) => `${c.org_id} ${c.key}`)),
-    made: new Map(made.map((m) => [`${m.org_id} ${m.key}`, m])),
-    suppressed: new Set(suppressed.map((s) => `${s.org_id} ${s.address}`)),
-    domains: new Set(domains),
-  };
-}
-export type BatchFacts = Awaited<ReturnType<typeof loadFacts>>;
 
 export interface Rows {
   messages: store.NewMessage[];

@@ -20,10 +20,11 @@ import { randomUUID } from 'node:crypto';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../../kernel/errors.ts';
 import { batchContext, runFor } from '../../../../kernel/fairness/index.ts';
-import type { AcceptedMessage, Intake, SubmitRequest } from '../submission.ts';
-import { type BatchOptions, type PendingSubmit, writeBatch } from './batch.ts';
+import type { Intake, SubmitRequest } from '../submission.ts';
+import { type BatchOptions, writeBatch } from './batch.ts';
 import { prepare } from './prepare.ts';
 import { makeRequestQueue } from './request-queue.ts';
+import type { PendingSubmit, SubmitResult } from './types.ts';
 import { acceptWholeBatch } from './whole-batch.ts';
 
 export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments' | 'orgsToJudge'> {
@@ -38,8 +39,6 @@ export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments' | 'org
 const waitForMoreMs = 5;
 /** Waiting for more requests than this saves little. */
 const largeEnoughBatch = 40;
-
-export type SubmitResult = { messages: AcceptedMessage[]; replayed: boolean };
 
 export function makeIntake(options: IntakeOptions): Intake {
   const { app } = options;

@@ -2,7 +2,8 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { scenarioOf } from '../../rules/simulator.ts';
 import type { AcceptedMessage } from '../submission.ts';
-import type { BatchFacts, PendingSubmit } from './batch.ts';
+import type { BatchFacts } from './facts.ts';
+import type { PendingSubmit } from './types.ts';
 
 export type Verdict =
   /** `holdsIdempotencyKey`: this batch claimed the key, and frees it again. */

@@ -1,6 +1,6 @@
 import { Refusal } from '../../../../kernel/errors.ts';
 import { RoundRobinQueue } from '../../../../kernel/fairness/index.ts';
-import type { PendingSubmit } from './batch.ts';
+import type { PendingSubmit } from './types.ts';
 
 /** Limits of one batch. */
 const maxMessagesPerBatch = 500;

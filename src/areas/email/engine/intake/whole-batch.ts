@@ -4,19 +4,12 @@ import { foldAddress } from '../../rules/envelope.ts';
 import { scenarioOf } from '../../rules/simulator.ts';
 import { acceptBatch } from '../../store/accept.ts';
 import { queueChannel } from '../queue/channel.ts';
-import type { LeasedRecipient } from '../queue/index.ts';
 import { leaseSeconds } from '../queue/lease.ts';
-import {
-  appendToSpool,
-  type BatchOptions,
-  makeRows,
-  type PendingSubmit,
-  type ReservedSlot,
-  registerSegment,
-  rememberSegment,
-} from './batch.ts';
+import type { LeasedRecipient } from '../queue/types.ts';
+import { appendToSpool, type BatchOptions, makeRows, type ReservedSlot, registerSegment, rememberSegment } from './batch.ts';
 import type { Verdict } from './judge.ts';
 import { keysOf } from './live-keys.ts';
+import type { PendingSubmit } from './types.ts';
 
 /** The statement refused the batch: each request must be judged. */
 class NeedsJudging extends Error {}

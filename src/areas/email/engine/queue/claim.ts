@@ -4,10 +4,9 @@ import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
 import { maxOrgsPerWalk } from '../../../../kernel/jobs/index.ts';
 import * as store from '../../store/queue.ts';
 import type { InFlight } from '../in-flight.ts';
-import type { LeasedRecipient, QueueOptions } from './index.ts';
 import { leaseSeconds, sendDeadlineAfter } from './lease.ts';
-import type { SendRefusal } from './outcome.ts';
 import { recheckScheduled } from './scheduled.ts';
+import type { LeasedRecipient, QueueOptions, SendRefusal } from './types.ts';
 
 /** Keeps the claim's transaction short. */
 export const maxPerClaim = 100;

@@ -1,19 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { buffer } from 'node:stream/consumers';
 import type { Spool } from '../../../../kernel/spool/index.ts';
-import { type SigningKey, signHeaders } from '../../clients/dkim.ts';
+import { signHeaders } from '../../clients/dkim.ts';
 import { domainOf } from '../../rules/envelope.ts';
 import type { Content, Outgoing } from '../outgoing.ts';
-import type { LeasedRecipient } from './index.ts';
-
-/** The DKIM domain and keys for messages of one sending domain. */
-export interface Signing {
-  domain: string;
-  keys: readonly SigningKey[];
-}
-
-/** Undefined: the domain was deleted. */
-export type LoadSigning = (domainId: string) => Promise<Signing | undefined>;
+import type { LeasedRecipient, LoadSigning, Signing } from './types.ts';
 
 interface ContentsOptions {
   spool: Spool;

@@ -1,5 +1,5 @@
 import { makeInFlight } from '../in-flight.ts';
-import type { LeasedRecipient } from './index.ts';
+import type { LeasedRecipient } from './types.ts';
 
 const maxInlineBytes = 32 * 2 ** 20;
 

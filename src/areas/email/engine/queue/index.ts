@@ -26,46 +26,21 @@
 import type { App } from '../../../../kernel/app.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
-import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
 import { scenarioOf } from '../../rules/simulator.ts';
 import type { RecipientOutcome } from '../../store/queue.ts';
 import type { InFlight } from '../in-flight.ts';
-import type { Outgoing, Sender } from '../outgoing.ts';
+import type { Outgoing } from '../outgoing.ts';
 import { simulateAttempt } from '../simulator.ts';
 import { queueChannel } from './channel.ts';
 import { type ClaimCursor, claimDue, makeClaimLoop } from './claim.ts';
-import { type Contents, type LoadSigning, makeContents } from './content.ts';
+import { type Contents, makeContents } from './content.ts';
 import { makeInFlightRecipients } from './in-flight.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { makeJournalRecovery } from './journal-recovery.ts';
-import { failRecipient, type PendingOutcome, refuseRecipient, requeue, type SendRefusal, toPendingOutcome } from './outcome.ts';
+import { failRecipient, type PendingOutcome, refuseRecipient, requeue, toPendingOutcome } from './outcome.ts';
 import { renewLeases } from './renew.ts';
 import { makeSettler } from './settle.ts';
-
-/** A recipient leased by this process. */
-export interface LeasedRecipient {
-  id: number;
-  lease: string;
-  org: string;
-  messageId: string;
-  domainId: string;
-  address: string;
-  tries: number;
-  /** Database time. */
-  leasedAt: string;
-  /** Where the message's bytes are; the next two fields are what signing needs. */
-  position: SpoolPosition;
-  headerBytes: number;
-  bodyHash: Buffer;
-  /** The message's bytes, if they are still in memory from intake. */
-  inline?: Buffer;
-  /** Another process holds the lease now: if sending has not begun, it must not. */
-  isLost?: boolean;
-  /** Set for scheduled mail that may no longer be sent. */
-  refusal?: SendRefusal;
-  /** Monotonic milliseconds. Sending must begin before; afterwards the lease may have lapsed and another process may hold it. */
-  sendDeadline: number;
-}
+import type { LeasedRecipient, QueueOptions } from './types.ts';
 
 /** The sending worker of this process. See the comment at the top of this file. */
 export interface Queue {
@@ -81,25 +56,6 @@ export interface Queue {
   /** Outcomes that the database refused because another process held the lease by then. */
   readonly lost: number;
   stop(): Promise<void>;
-}
-
-export interface QueueOptions {
-  app: App;
-  spool: Spool;
-  node: string;
-  /** The journal's folder. */
-  folder: string;
-  sender: Sender;
-  loadSigning: LoadSigning;
-  /** The MAIL FROM address for a recipient of a message from this domain. */
-  returnPath(recipient: number, messageId: string, domain: string): string;
-  /** This server's name in the Received field. */
-  hostname: string;
-  /** A smart host takes all mail: its 250 does not mean that the recipient's server has it. */
-  isRelayed: boolean;
-  maxInFlight?: number;
-  /** Called for every outcome that reached the database. */
-  onOutcome?(outcome: string): void;
 }
 
 const stopGraceMs = 8_000;

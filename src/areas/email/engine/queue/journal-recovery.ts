@@ -1,7 +1,7 @@
-import type { QueueOptions } from './index.ts';
 import { type Journal, replayJournals } from './journal.ts';
 import { renewIntervalMs } from './lease.ts';
 import { settleOutcomes } from './settle.ts';
+import type { QueueOptions } from './types.ts';
 
 /**
  * Replays the journals of other processes before a claim. A claim may take over recipients of a killed process, whose journal knows which of

@@ -1,6 +1,6 @@
 import type { RecipientOutcome } from '../../store/queue.ts';
 import type { Outcome, ServerReply } from '../outgoing.ts';
-import type { LeasedRecipient } from './index.ts';
+import type { LeasedRecipient, SendRefusal } from './types.ts';
 
 export interface PendingOutcome {
   item: LeasedRecipient;
@@ -77,12 +77,6 @@ export const failRecipient = (item: LeasedRecipient, error: string): PendingOutc
   item,
   row: { ...withoutAttempt(item), state: 'failed', error, detail: { stage: 'here', response: error } },
 });
-
-/** Why a scheduled recipient may no longer be sent to when it falls due. */
-export interface SendRefusal {
-  state: 'failed' | 'suppressed';
-  reason: string;
-}
 
 export const refuseRecipient = (item: LeasedRecipient, { state, reason }: SendRefusal): PendingOutcome => ({
   item,

@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import { renewRecipients } from '../../store/queue.ts';
-import type { LeasedRecipient } from './index.ts';
 import { leaseSeconds, renewIntervalMs, sendDeadlineAfter } from './lease.ts';
+import type { LeasedRecipient } from './types.ts';
 
 /** Renews the leases of all recipients in flight. A lost lease stops an attempt that has not begun; otherwise the database refuses its outcome. */
 export function renewLeases(app: App, items: ReadonlyMap<number, LeasedRecipient>) {

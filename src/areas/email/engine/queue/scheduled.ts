@@ -1,7 +1,7 @@
 import { entitlementsOf } from '../../../../identity/store/organizations.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { type ClaimedRow, findRevoked, findSuppressed, type SendingMessageRow } from '../../store/queue.ts';
-import type { SendRefusal } from './outcome.ts';
+import type { SendRefusal } from './types.ts';
 
 /**
  * Scheduled mail was checked at submission, up to 30 days ago. It is checked again when it falls due: meanwhile the recipient may have been
