@@ -113,7 +113,7 @@ const unknown = (domain: string, answer: Unanswered): { route: Route; seconds: n
   seconds: unknownCacheSeconds,
 });
 const reasonOf = ({ outcome, isCrowded }: Unanswered) => {
-  if (isCrowded) return 'this organization has inFlight the DNS as much at once as one may';
+  if (isCrowded) return 'this organization has asked the DNS as much at once as one may';
   return outcome === 'timeout' ? 'the DNS did not answer' : 'its name servers fail';
 };
 const none = (sentence: string, ttl: number) => ({ route: { kind: 'none' as const, sentence }, seconds: cacheSeconds(ttl) });
