@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Attempts, makeAttempts, tooMany } from '../../../../identity/attempts.ts';
 import type { LastUsed } from '../../../../identity/last-used.ts';
-import type { LookupGate, Principal, Principals } from '../../../../identity/principal.ts';
-import { reloadShared } from '../../../../identity/rights-lock.ts';
+import { type LookupGate, type Principal, type Principals, reloadShared } from '../../../../identity/principal.ts';
 import { hashKey, hashText, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
