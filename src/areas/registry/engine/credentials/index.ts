@@ -7,9 +7,10 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access } from '../../rules/access.ts';
 import { basicLogin, bearerToken, type Login } from '../../rules/authorization.ts';
-import { type BearerTokens, type Grant, makeBearerTokens } from './bearer-tokens.ts';
+import { type BearerTokens, makeBearerTokens } from './bearer-tokens.ts';
 import type { Clock } from './clock.ts';
 import type { CredentialAccess } from './loader.ts';
+import type { Grant } from './types.ts';
 
 /** The rights of a request's caller. */
 export interface CallerAccess extends Access {
