@@ -40,10 +40,11 @@ import { makeServer } from './kernel/http/server.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
-import { makeMail, relayMail, sendMail } from './kernel/mail.ts';
+import { makeMail, relayMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
+import { sendMail } from './kernel/send-mail.ts';
 import { version } from './kernel/version.ts';
 
 export interface Running {

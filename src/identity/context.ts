@@ -5,8 +5,7 @@ import { assertNoOutbound, readOnly, type Tx } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, withIdempotency } from './idempotency.ts';
-import type { Principal, User } from './principal.ts';
-import { reloadRevoking, reloadShared } from './rights-lock.ts';
+import { type Principal, reloadRevoking, reloadShared, type User } from './principal.ts';
 
 /** What a handler knows of its caller, and its access to the database. */
 export interface Ctx {

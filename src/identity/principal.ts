@@ -1,7 +1,7 @@
 import type { Entitlement } from '../../contract/common.ts';
 import type { Caches } from '../kernel/cache.ts';
 import type { Db, Tx } from '../kernel/db/index.ts';
-import { sharedLocks } from './rights-lock.ts';
+import { lockRights, sharedLocks } from './rights-lock.ts';
 import type { CustomRoles, Grants, RoleUse } from './rules/grants.ts';
 import { shareInOrder } from './store/rights-locks.ts';
 import { hashText, type Kind, kindOf } from './token-format.ts';
@@ -161,6 +161,17 @@ function asPrincipal(found: NonNullable<Loaded['principal']>, loaded: Loaded, so
 
 const principalIfSameKey = ({ kind, hash }: Presented, found: CachedPrincipal | undefined): Principal | undefined =>
   (found?.hash === hash && found.kind === kind && found.principal) || undefined;
+
+/** Shares the locks of one principal and reads its rights again. For a transaction that begins with it; the statements after it may be
+ *  given at once, and are undone if it refuses. Undefined: the rights are gone. */
+export const reloadShared = (tx: Tx, principal: Principal): Promise<Principal | undefined> => principal.reload(tx, principal.locks);
+
+/** Likewise for a transaction that takes rights away from these topics. Given together: the second statement has a snapshot of its own. */
+export async function reloadRevoking(tx: Tx, principal: Principal, revokes: readonly string[]): Promise<Principal | undefined> {
+  const locked = lockRights(tx, principal.org.id, { shares: principal.topics, revokes });
+  const [found] = await Promise.all([principal.reload(tx, []), locked]);
+  return found;
+}
 
 /** What a principal's rights depend on; a change of one of these drops it from all caches. */
 export const topics = {

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Caches } from '../kernel/cache.ts';
 import type { Tx } from '../kernel/db/index.ts';
-import type { Principal } from './principal.ts';
 import { holdsExclusively, lockInOrder, type RightsLock, tryShare } from './store/rights-locks.ts';
 
 // Rights are checked when a request arrives, and used later: after a queue, a slow body, a row lock. In between they can be revoked.
@@ -47,17 +46,6 @@ export async function tryShareRights(tx: Tx, all: readonly { org: string; topics
 
 /** The lock keys of these topics, as PostgreSQL writes numbers: for a statement that tries them itself. */
 export const lockKeys = (org: string, topics: readonly string[]): string[] => topics.map((topic) => String(keyOf(org, topic)));
-
-/** Shares the locks of one principal and reads its rights again. For a transaction that begins with it; the statements after it may be
- *  given at once, and are undone if it refuses. Undefined: the rights are gone. */
-export const reloadShared = (tx: Tx, principal: Principal): Promise<Principal | undefined> => principal.reload(tx, principal.locks);
-
-/** Likewise for a transaction that takes rights away from these topics. Given together: the second statement has a snapshot of its own. */
-export async function reloadRevoking(tx: Tx, principal: Principal, revokes: readonly string[]): Promise<Principal | undefined> {
-  const locked = lockRights(tx, principal.org.id, { shares: principal.topics, revokes });
-  const [found] = await Promise.all([principal.reload(tx, []), locked]);
-  return found;
-}
 
 /** Makes every process forget the principals that hang on a topic, in a transaction that takes rights away from them. */
 export async function dropRights(tx: Tx, caches: Pick<Caches, 'drop'>, org: string, topic: string): Promise<void> {

@@ -1,9 +1,6 @@
 import type { Transporter } from 'nodemailer';
-import Type from 'typebox';
-import type { App } from './app.ts';
 import { heldSentence, type RestoreHold } from './backup/restore-hold.ts';
 import type { RetryAdvice } from './errors.ts';
-import { GiveUp, job } from './jobs/declare.ts';
 
 /** The product's own mail: pages, invitations, subscriptions. */
 export interface Mail {
@@ -132,22 +129,3 @@ export function relayMail({ relay, from, greetingTimeoutMs = 10_000 }: RelaySett
 /** The same message always has the same Message-ID. */
 export const headerIdOf = (id: string, from: string): string =>
   `<${id.replaceAll(/[^\w.-]/g, '.')}@${/@([^\s>]+)/.exec(from)?.[1] ?? 'quarterdeck.invalid'}>`;
-
-const MailPayload = Type.Object({
-  to: Type.String(),
-  subject: Type.String(),
-  text: Type.String(),
-  html: Type.Optional(Type.String()),
-  headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-});
-
-/** One message of the product's own. Running twice may deliver twice, under one Message-ID: mail has no better promise. */
-export const sendMail = job(
-  'kernel.send-mail',
-  { lane: 'mail', payload: MailPayload, maxAttempts: 12 },
-  async ({ app, payload, key, org = '' }: { app: App; payload: Omit<Message, 'id' | 'org'>; key: string; org?: string }) => {
-    await app.mail.deliver({ ...payload, id: key, org }).catch((error) => {
-      throw error instanceof NotDelivered && error.retryAdvice === 'for good' ? new GiveUp(error.message, { cause: error }) : error;
-    });
-  },
-);

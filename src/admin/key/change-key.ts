@@ -7,7 +7,8 @@ import type { Db } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { keyFile } from '../../kernel/secrets.ts';
 import type { Session } from '../session.ts';
-import { type Rotation, rotateKey, rotateStep, type Step } from './rotate-key.ts';
+import type { Step } from './ring.ts';
+import { type Rotation, rotateKey, rotateStep } from './rotate-key.ts';
 
 /** Servers look at the key file once a second. */
 const keyFileReadMs = 3_000;

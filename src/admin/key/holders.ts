@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { listServers, type Server } from '../../kernel/data/servers.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import type { Step } from './rotate-key.ts';
+import type { Step } from './ring.ts';
 
 /** A server reads a changed key file within a second or two, and says so. */
 const readWithinMs = 5_000;

@@ -12,6 +12,8 @@ export type RotationStage =
   /** The new key seals; values sealed with older ones may remain. */
   | 'promoted';
 
+export type Step = 'add' | 'promote' | 'reseal' | 'drop';
+
 const generationOf = (id: string): number => Number(/^k(\d+)x[0-9a-f]{6}$/.exec(id)?.[1] ?? 0);
 
 const newest = ({ keys }: KeyRing) => keys.reduce((best, key) => (generationOf(key.id) > generationOf(best.id) ? key : best));

@@ -18,7 +18,7 @@ import { installation } from '../organization.ts';
 import { columnSealedWith } from './find-sealed.ts';
 import { requireHolders } from './holders.ts';
 import { resealColumn, waitForWriters } from './reseal.ts';
-import { type RotationStage, rotationStageOf, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
+import { type RotationStage, rotationStageOf, type Step, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
 import { canaryOf } from './store.ts';
 
 export interface Rotation {
@@ -32,8 +32,6 @@ export interface Rotation {
   timeoutMs?: number;
   say(sentence: string): void;
 }
-
-export type Step = 'add' | 'promote' | 'reseal' | 'drop';
 
 const rotationLock = 7_203_114_504;
 

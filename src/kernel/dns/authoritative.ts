@@ -1,9 +1,9 @@
 import type { FairSemaphore } from '../fairness/index.ts';
 import { type Allow, decide } from '../guard/index.ts';
-import type { DnsAnswer, DnsType } from './index.ts';
 import type { Question } from './message.ts';
 import { followAliases, queryServers } from './query.ts';
 import type { Server } from './transport.ts';
+import type { DnsAnswer, DnsType } from './types.ts';
 
 export interface SourceOptions {
   lookup(name: string, type: DnsType): Promise<DnsAnswer>;

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { DnsAnswer } from './index.ts';
+import type { DnsAnswer } from './types.ts';
 
 interface Entry {
   answer: DnsAnswer;

@@ -1,5 +1,5 @@
 import * as packet from 'dns-packet';
-import type { DnsRecord, DnsType } from './index.ts';
+import type { DnsRecord, DnsType } from './types.ts';
 
 export interface Question {
   name: string;

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { currentContext, type FairSemaphore, TenantThrottled } from '../fairness/index.ts';
-import type { DnsAnswer, DnsRecord } from './index.ts';
 import { decodeReply, encodeQuery, type Question, type Reply } from './message.ts';
 import { exchangeTcp, exchangeUdp, type Server } from './transport.ts';
+import type { DnsAnswer, DnsRecord } from './types.ts';
 
 /** The servers of a DNS query, its transport options and its deadline. */
 export interface QueryOptions {

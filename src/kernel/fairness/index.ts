@@ -19,9 +19,10 @@ export { type FairSemaphore, makeFairSemaphore, TenantThrottled } from './fair-s
 export { type KeyedLimit, makeKeyedLimit } from './keyed-limit.ts';
 export { type LoopLoad, watchLoop } from './loop-load.ts';
 export { type LoopThrottle, makeLoopThrottle } from './loop-throttle.ts';
-export { type LoopWatch, makeLoopWatch } from './loop-watch.ts';
+export { makeLoopWatch } from './loop-watch.ts';
 export { makeRefusals, type Refusals } from './refusals.ts';
 export { RoundRobinQueue } from './round-robin-queue.ts';
+export type { LoopWatch, WorkContext } from './types.ts';
 export {
   batchContext,
   bindContext,
@@ -31,5 +32,4 @@ export {
   runFor,
   switchContext,
   systemContext,
-  type WorkContext,
 } from './work-context.ts';

@@ -1,22 +1,7 @@
 import { type LoopLoad, watchLoop } from './loop-load.ts';
-import { type LoopThrottle, makeLoopThrottle } from './loop-throttle.ts';
-import { currentContext, systemContext, type WorkContext } from './work-context.ts';
-
-/**
- * Attributes event-loop time to contexts. A piece of work begins with `resume`: a request, a database answer, a job, a portion of long work. It
- * lasts until the next `resume`, or until its microtasks are drained: the next callback belongs to an unknown context.
- */
-export interface LoopWatch {
-  /** Charges the time from here on to this context, until the next `resume` or the end of this callback. Costs 0.2 µs. */
-  resume(context: WorkContext): void;
-  /** Before work that can be delayed, such as a transaction or the next chunk of a body: resumes, or returns the delay to await first. */
-  takeTurn(context?: WorkContext): Promise<void> | undefined;
-  /** Long pieces of work, by operation. */
-  figures(): { act: string; count: number; seconds: number; longest: number }[];
-  throttle: LoopThrottle;
-  /** Whether the event loop is busy. */
-  isBusy(): boolean;
-}
+import { makeLoopThrottle } from './loop-throttle.ts';
+import type { LoopWatch, WorkContext } from './types.ts';
+import { currentContext, systemContext } from './work-context.ts';
 
 /** Shorter pieces are not reported. */
 const noticedMs = 20;

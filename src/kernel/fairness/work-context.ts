@@ -1,19 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { LoopWatch } from './loop-watch.ts';
-
-/** The tenant and the operation that a piece of work belongs to. It selects the share that is charged and the label in the metrics. */
-export interface WorkContext {
-  /** An organization's id; '' for the server's own work. */
-  readonly org: string;
-  /** An operation's id, a plane's name, a job's kind or a task's name. */
-  readonly operation: string;
-  /** Not an organization: an address, the probers, the server itself. It is never throttled, and no tenant is throttled for it. */
-  readonly isSystem?: boolean;
-  /** Never throttled, however much of the event loop its organization has used: pages on their way out, and their acknowledgements. */
-  readonly isUrgent?: boolean;
-  /** Of a batch with work of several organizations: the share of its time that each one is charged. */
-  readonly orgShares?: ReadonlyMap<string, number>;
-}
+import type { LoopWatch, WorkContext } from './types.ts';
 
 /**
  * Carried by AsyncLocalStorage instead of a parameter: some hundred functions lie between a request and a statement, and one that forgot to

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { guarded } from '../faults/guarded.ts';
-import type { Connection } from './dial.ts';
+import type { Connection } from './types.ts';
 
 /**
  * Idle connections, kept for the next request of the same caller: a connection stays at the address that was checked. An idle connection

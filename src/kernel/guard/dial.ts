@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { DetailedPeerCertificate, SecureContext, TLSSocket } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import { type Address, readAddress } from './address.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connector } from './connector.ts';
@@ -8,25 +8,13 @@ import { failureOf, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import type { Host } from './host.ts';
 import { type AddressPolicy, resolveAllowed } from './resolve-allowed.ts';
 import { secure, type TlsOptions } from './secure.ts';
-
-/** The duration of each phase of a connection. A phase that did not happen is absent. */
-export type Phases = Partial<Record<Phase, number>>;
+import type { Connection, Phases } from './types.ts';
 
 export interface DialOptions {
   readonly signal?: AbortSignal;
   /** For DNS, TCP and TLS together. */
   readonly connectMs?: number;
   readonly onPhase?: (phase: Phase, ms: number) => void;
-}
-
-/** An open connection. Socket errors never crash the process; a caller that misses one is notified by `close`. */
-export interface Connection<S extends Socket = Socket> {
-  readonly socket: S;
-  readonly address: string;
-  readonly family: 4 | 6;
-  readonly phases: Phases;
-  /** The accepted certificate of the server; null without TLS. */
-  readonly certificate: DetailedPeerCertificate | null;
 }
 
 export interface Dialer extends AddressPolicy {

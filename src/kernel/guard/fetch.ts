@@ -1,7 +1,7 @@
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import { acceptEncoding } from './body.ts';
 import { deadline } from './deadline.ts';
-import { type Connection, type Dialer, dial } from './dial.ts';
+import { type Dialer, dial } from './dial.ts';
 import { type FailureKind, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import { checkedHeaders, checkedMethod, exchange } from './exchange.ts';
 import { parseTarget } from './host.ts';
@@ -9,6 +9,7 @@ import { crossOriginOnly, isRedirect, type Message, redirected } from './redirec
 import { checkBeforeLookup } from './resolve-allowed.ts';
 import { type GuardResponse, type Hop, respond } from './response.ts';
 import type { TlsOptions } from './secure.ts';
+import type { Connection } from './types.ts';
 
 export interface Timeouts {
   /** DNS, TCP and TLS of one hop: 10 s. */

@@ -3,13 +3,14 @@ import type { TLSSocket } from 'node:tls';
 import { type Allow, allowNothing, parseAllow } from './allow.ts';
 import { makeConnectionPool } from './connection-pool.ts';
 import { type Connector, tcpConnector } from './connector.ts';
-import { type Connection, type Dialer, type DialOptions, dial, upgrade } from './dial.ts';
+import { type Dialer, type DialOptions, dial, upgrade } from './dial.ts';
 import { type FetchOptions, guardedFetch } from './fetch.ts';
 import { checkedPort, parseHost, parseTarget } from './host.ts';
 import { checkBeforeLookup } from './resolve-allowed.ts';
 import { dnsResolver, type Resolver, systemResolver } from './resolver.ts';
 import type { GuardResponse } from './response.ts';
 import { sharedContext, type TlsOptions } from './secure.ts';
+import type { Connection } from './types.ts';
 
 /**
  * The guard: every outbound connection to an address that a user chose goes through it. `use` is the purpose (uptime, webhook, oidc,
@@ -95,7 +96,7 @@ export { type Allow, allowNothing, parseAllow } from './allow.ts';
 export type { Connector, Endpoint } from './connector.ts';
 export { unlessAborted } from './deadline.ts';
 export { decide, type Verdict } from './decide.ts';
-export type { Connection, DialOptions, Phases } from './dial.ts';
+export type { DialOptions } from './dial.ts';
 export { type FailureKind, GuardFailure, GuardRefusal, type Phase, type RefusalKind } from './errors.ts';
 export { checkedHeaders } from './exchange.ts';
 export type { FetchOptions, Timeouts } from './fetch.ts';
@@ -103,3 +104,4 @@ export { isThirdPartyMailServer, mailPort } from './mail-port.ts';
 export { type Answer, checkedServer, dnsResolver, type Resolver } from './resolver.ts';
 export type { GuardResponse, Hop } from './response.ts';
 export type { TlsOptions } from './secure.ts';
+export type { Connection, Phases } from './types.ts';

@@ -3,9 +3,9 @@ import { guarded } from '../faults/guarded.ts';
 import { GrowingBuffer } from '../growing-buffer.ts';
 import { type BodyLimits, bounded, hasNoBody } from './body.ts';
 import type { Deadline } from './deadline.ts';
-import type { Phases } from './dial.ts';
 import { GuardFailure, type Phase } from './errors.ts';
 import type { Message } from './redirect.ts';
+import type { Phases } from './types.ts';
 
 export interface Hop {
   readonly url: string;

@@ -6,7 +6,8 @@ import { quarterdeck } from '../../../test/harness/index.ts';
 import { eventually } from '../../../test/harness/process.ts';
 import type { RetryAdvice } from '../errors.ts';
 import { enqueue, jobAdmin } from '../jobs/index.ts';
-import { type Message, NotDelivered, relayMail, sendMail } from '../mail.ts';
+import { type Message, NotDelivered, relayMail } from '../mail.ts';
+import { sendMail } from '../send-mail.ts';
 import { sql } from '../sql.ts';
 
 const message: Message = { org: 'org_1', to: 'ada@example.com', subject: 'Grüße', text: 'Hello.\n.\nBye.', id: 'page 7/α' };

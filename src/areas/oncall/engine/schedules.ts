@@ -2,7 +2,8 @@ import { memberOf, membersOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
-import { anchorAt, type Person, reanchored } from '../rules/rotation.ts';
+import { anchorAt, reanchored } from '../rules/rotation.ts';
+import type { Person } from '../rules/types.ts';
 import { isAtLimit, limitOf } from '../store/limits.ts';
 import * as store from '../store/schedules.ts';
 

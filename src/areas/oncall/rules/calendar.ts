@@ -1,5 +1,6 @@
 // The shifts of a schedule as calendar events with stable ids.
-import type { Override, Shift } from './rotation.ts';
+import type { Shift } from './rotation.ts';
+import type { Override } from './types.ts';
 
 export interface CalendarEvent {
   uid: string;

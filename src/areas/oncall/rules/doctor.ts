@@ -1,7 +1,8 @@
 // Checks whether an incident of a service would lead to a page, now and during the next days. Pure: the caller passes a snapshot.
 import type { ChannelName } from './channels.ts';
 import type { Policy, Step } from './escalation.ts';
-import type { Person, Shift } from './rotation.ts';
+import type { Shift } from './rotation.ts';
+import type { Person } from './types.ts';
 
 export const lookaheadDays = 7;
 const maxProblems = 20;

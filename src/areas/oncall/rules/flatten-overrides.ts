@@ -1,4 +1,4 @@
-import type { Override, Person } from './rotation.ts';
+import type { Override, Person } from './types.ts';
 
 /** An override in milliseconds. */
 export interface Span {

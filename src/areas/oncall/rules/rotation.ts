@@ -2,6 +2,7 @@
 // late or missed. The calendar feed, the preview and paging call the same function.
 import { assertProgress } from '../../../kernel/assert-progress.ts';
 import { flattenOverrides, type Span, spansOf } from './flatten-overrides.ts';
+import type { Override, Person } from './types.ts';
 
 export interface Handoff {
   interval: 'daily' | 'weekly';
@@ -11,11 +12,6 @@ export interface Handoff {
   time: string;
 }
 
-export interface Person {
-  userId: string;
-  label: string;
-}
-
 export interface Rotation {
   timezone: string;
   participants: readonly Person[];
@@ -23,13 +19,6 @@ export interface Rotation {
   /** The local date of the shift that `anchorIndex` has. */
   anchorDate: string;
   anchorIndex: number;
-}
-
-/** The newest wins where several cover an instant; ids sort by creation. */
-export interface Override extends Person {
-  id: string;
-  startsAt: string;
-  endsAt: string;
 }
 
 export interface OnCall extends Person {

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { type Override, onCallAt, type Person, type Rotation, turnsFrom } from '../rules/rotation.ts';
+import { onCallAt, type Rotation, turnsFrom } from '../rules/rotation.ts';
+import type { Override, Person } from '../rules/types.ts';
 
 const ScheduleRow = Type.Object({
   id: Type.String(),

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { makeAttempts } from '../../../../identity/attempts.ts';
 import { runHeavy } from '../../../../identity/control-api/handle.ts';
-import type { Principal, Principals } from '../../../../identity/principal.ts';
-import { reloadShared } from '../../../../identity/rights-lock.ts';
+import { type Principal, type Principals, reloadShared } from '../../../../identity/principal.ts';
 import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';

@@ -1,7 +1,7 @@
 import { type Member, memberOf } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Target } from '../../rules/escalation.ts';
-import type { Person } from '../../rules/rotation.ts';
+import type { Person } from '../../rules/types.ts';
 import { peopleOnCall } from '../../store/schedules.ts';
 import { type PagingPreferences, preferencesOf } from '../../store/settings.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { anchorAt, type Handoff, type Override, onCallAt, type Rotation, type Shift, shiftsBetween } from '../../rules/rotation.ts';
+import { anchorAt, type Handoff, onCallAt, type Rotation, type Shift, shiftsBetween } from '../../rules/rotation.ts';
+import type { Override } from '../../rules/types.ts';
 import { allZones, type ClockChange, changesOf } from './clock-changes.ts';
 
 const hourMs = 3_600_000;

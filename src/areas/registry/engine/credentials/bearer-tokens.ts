@@ -4,19 +4,8 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import type { Action } from '../../rules/access.ts';
 import { signingKey } from '../../store/signing-key.ts';
 import type { Clock } from './clock.ts';
+import type { Grant } from './types.ts';
 import { makeVerifiedTokens } from './verified-tokens.ts';
-
-/**
- * The content of a bearer token: the credential it was issued for, and the scopes. The credential's rights are checked on every request.
- */
-export interface Grant {
-  /** The credential's hash; undefined for a login without any registry (see engine/oidc.ts). */
-  hash: Buffer | undefined;
-  keyId: string;
-  /** Empty for a login without any registry, and for tokens of an older release. */
-  org: string;
-  scopes: ReadonlyMap<string, ReadonlySet<Action>>;
-}
 
 export interface IssuedToken {
   token: string;

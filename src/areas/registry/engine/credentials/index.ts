@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { type Attempts, makeAttempts, tooMany } from '../../../../identity/attempts.ts';
 import type { LastUsed } from '../../../../identity/last-used.ts';
-import type { LookupGate, Principal, Principals } from '../../../../identity/principal.ts';
-import { reloadShared } from '../../../../identity/rights-lock.ts';
+import { type LookupGate, type Principal, type Principals, reloadShared } from '../../../../identity/principal.ts';
 import { hashKey, hashText, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access } from '../../rules/access.ts';
 import { basicLogin, bearerToken, type Login } from '../../rules/authorization.ts';
-import { type BearerTokens, type Grant, makeBearerTokens } from './bearer-tokens.ts';
+import { type BearerTokens, makeBearerTokens } from './bearer-tokens.ts';
 import type { Clock } from './clock.ts';
 import type { CredentialAccess } from './loader.ts';
+import type { Grant } from './types.ts';
 
 /** The rights of a request's caller. */
 export interface CallerAccess extends Access {

@@ -1,5 +1,5 @@
 import type { Caches } from '../../../../kernel/cache.ts';
-import type { Grant } from './bearer-tokens.ts';
+import type { Grant } from './types.ts';
 
 /**
  * Tokens whose signature was verified within the last minute. A hit is a map lookup; verifying every request halved the rate. Memory is

@@ -1,16 +1,10 @@
 import { planeHeaders } from '../../../../kernel/http/plane.ts';
 import type { Route } from '../../rules/names.ts';
 import { apiVersion } from './errors.ts';
-import { type Call, noQuery, requireAccess } from './request.ts';
+import { type Call, noQuery, requireAccess, type SmallBlob } from './request.ts';
 
 // Most pulls ask for manifests and small blobs that are in memory. They are answered synchronously, with all headers in one write, which
 // halves the work. Every other request takes the asynchronous path.
-
-/** A small blob ready to send: header names and values alternating, and the bytes. */
-export interface SmallBlob {
-  headers: readonly string[];
-  bytes: Buffer;
-}
 
 export const makeSmallBlob = (digest: string, bytes: Buffer): SmallBlob => ({
   bytes,

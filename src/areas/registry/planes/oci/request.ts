@@ -12,8 +12,13 @@ import { splitName } from '../../rules/names.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import type { SmallBlob } from './memory-answers.ts';
 import type { Buffers } from './send.ts';
+
+/** A small blob ready to send: header names and values alternating, and the bytes. */
+export interface SmallBlob {
+  headers: readonly string[];
+  bytes: Buffer;
+}
 
 /** State that all handlers share; made once per process. */
 export interface DataPlane extends Engine {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
-import { type Grant, maxTokenLength } from '../../engine/credentials/bearer-tokens.ts';
+import { maxTokenLength } from '../../engine/credentials/bearer-tokens.ts';
+import type { Grant } from '../../engine/credentials/types.ts';
 import { makeVerifiedTokens, maxCacheBytes } from '../../engine/credentials/verified-tokens.ts';
 import { basic, tokenFor } from '../credentials.ts';
 
