@@ -129,7 +129,7 @@ module.exports = {
       from: { path: '^(src|contract|cli|sdk)/', pathNot: '/test/' },
       to: { path: '(^test/|^bench/|/test/)' },
     },
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
