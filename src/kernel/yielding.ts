@@ -34,14 +34,17 @@ export async function runWithPause<T>(work: () => Promise<T>): Promise<T> {
   return done;
 }
 
+/** Pauses between the steps of one operation. There are fewer than ten steps, so all pauses are over long before a lock timeout. */
+const stepPauses = { times: 2, maxMs: 60 };
+
 /**
- * For the steps of one long operation that holds a lock. Called between two steps it yields; while the loop is busy it pauses for as long
- * as the step took.
+ * For the steps of one long operation that holds a lock. Called between two steps it yields; while the loop is busy it pauses for twice as
+ * long as the step took.
  */
 export function makePauses(): () => Promise<void> {
   let began = performance.now();
   return async () => {
-    if (isLoopBusy()) await setTimeout(Math.min(maxPauseMs, performance.now() - began));
+    if (isLoopBusy()) await setTimeout(Math.min(stepPauses.maxMs, stepPauses.times * (performance.now() - began)));
     else await setImmediate();
     resume();
     began = performance.now();
