@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -7,6 +7,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
+
+/** Whether it knows every migration: a server refuses to start on a database that a newer one has migrated. */
+export const knowsAllMigrations = async (checkout: string): Promise<boolean> => {
+  const [before, now] = await Promise.all([checkout, root].map((dir) => readFile(join(dir, 'migrations.lock'), 'utf8')));
+  return before === now;
+};
 
 /** The commit before this one, checked out with the installed packages of this one; QUARTERDECK_TEST_BEFORE names another commit. */
 export async function versionBefore(t: TestContext): Promise<string | undefined> {
