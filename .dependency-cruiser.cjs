@@ -31,15 +31,16 @@ module.exports = {
       from: { pathNot: ['^src/areas/', '/test/', '^test/'] },
       to: { path: '^src/areas/[^/]+/', pathNot: '^src/areas/[^/]+/index\\.ts$' },
     },
-    // The rooms of an area. Whoever asks (operations, planes, jobs, tasks, the door) leans on engine; engine on clients, store and rules.
+    // The rooms of an area or of a sub-area. Operations, planes, jobs, tasks and the index import engine; engine imports
+    // clients, store and rules.
     {
       name: 'rules-are-pure',
       severity: 'error',
-      from: { path: '^src/(areas/[^/]+|identity)/rules/', pathNot: '/test/' },
+      from: { path: '^src/(areas/[^/]+|identity)/(?:(?:domains|outbound|inbound|webhooks)/)?rules/', pathNot: '/test/' },
       to: {
         path: '^src/|node_modules/(pg|fastify)/',
         pathNot: [
-          '^src/(areas/[^/]+|identity)/rules/',
+          '^src/(areas/[^/]+|identity)/(?:(?:domains|outbound|inbound|webhooks)/)?rules/',
           '^src/kernel/(errors|instant|assert-progress|steps|time-zone|growing-buffer)\\.ts$',
           '^src/protocols/',
         ],
@@ -48,49 +49,81 @@ module.exports = {
     {
       name: 'store-knows-only-rows',
       severity: 'error',
-      from: { path: '^src/(areas/[^/]+|identity)/store/', pathNot: '/test/' },
+      from: { path: '^src/(areas/[^/]+|identity)/(?:(?:domains|outbound|inbound|webhooks)/)?store/', pathNot: '/test/' },
       to: {
-        path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)|^src/identity/engine/',
+        path: '^src/areas/[^/]+/((?:(?:domains|outbound|inbound|webhooks)/)?(operations|engine|planes|clients|views)/|(jobs|tasks|open|index|metrics)\\.ts)|^src/identity/engine/',
       },
     },
     {
       name: 'engine-knows-nobody-who-asks',
       severity: 'error',
-      from: { path: '^src/areas/([^/]+)/engine/', pathNot: '/test/' },
-      to: { path: '^src/areas/$1/(operations/|planes/|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts)' },
+      from: { path: '^src/areas/([^/]+)/(?:(?:domains|outbound|inbound|webhooks)/)?engine/', pathNot: '/test/' },
+      to: { path: '^src/areas/$1/((?:(?:domains|outbound|inbound|webhooks)/)?(operations|planes)/|(jobs|tasks|open|index)\\.ts)' },
     },
     {
       name: 'clients-are-handed-what-they-need',
       severity: 'error',
-      from: { path: '^src/areas/[^/]+/clients/', pathNot: '/test/' },
-      to: { path: '^src/areas/[^/]+/(operations|planes|engine|store|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts)' },
+      from: { path: '^src/areas/[^/]+/(?:(?:domains|outbound|inbound|webhooks)/)?clients/', pathNot: '/test/' },
+      to: {
+        path: '^src/areas/[^/]+/((?:(?:domains|outbound|inbound|webhooks)/)?(operations|planes|engine|store|views)/|(jobs|tasks|open|index)\\.ts)',
+      },
     },
     {
       name: 'views-show-and-do-nothing',
       severity: 'error',
-      from: { path: '^src/areas/[^/]+/views/', pathNot: '/test/' },
-      to: { path: '^src/areas/[^/]+/(operations|planes|engine|clients|jobs\\.ts|tasks\\.ts|open\\.ts)' },
+      from: { path: '^src/areas/[^/]+/(?:(?:domains|outbound|inbound|webhooks)/)?views/', pathNot: '/test/' },
+      to: {
+        path: '^src/areas/[^/]+/((?:(?:domains|outbound|inbound|webhooks)/)?(operations|planes|engine|clients)/|(jobs|tasks|open)\\.ts)',
+      },
     },
     {
       name: 'a-plane-knows-no-other-plane',
       severity: 'error',
-      from: { path: '^src/areas/([^/]+)/planes/([^/]+)', pathNot: '/test/' },
-      to: { path: '^src/areas/$1/planes/', pathNot: '^src/areas/$1/planes/$2' },
+      from: { path: '^src/areas/([^/]+)/(?:(?:domains|outbound|inbound|webhooks)/)?planes/([^/]+)', pathNot: '/test/' },
+      to: {
+        path: '^src/areas/$1/(?:(?:domains|outbound|inbound|webhooks)/)?planes/',
+        pathNot: '^src/areas/$1/(?:(?:domains|outbound|inbound|webhooks)/)?planes/$2',
+      },
     },
     {
       name: 'nobody-asks-an-operation',
       severity: 'error',
       from: { path: '^src/', pathNot: ['/test/', '^src/areas/[^/]+/index\\.ts$'] },
-      to: { path: '^src/areas/[^/]+/operations/' },
+      to: { path: '^src/areas/[^/]+/(?:(?:domains|outbound|inbound|webhooks)/)?operations/' },
     },
     {
       name: 'only-store-speaks-sql',
       severity: 'error',
       from: {
-        path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)',
+        path: '^src/areas/[^/]+/((?:(?:domains|outbound|inbound|webhooks)/)?(operations|engine|planes|clients|views)/|(jobs|tasks|open|index|metrics)\\.ts)',
         pathNot: '/test/',
       },
       to: { path: ['^src/kernel/(sql|db/rows|postgres|migrate)', 'node_modules/pg/'], dependencyTypesNot: ['type-only'] },
+    },
+    // The sub-areas of email, from the bottom: what all share, webhooks, domains, outbound, inbound. Only its own files join them.
+    {
+      name: 'shared-rooms-of-email-know-no-sub-area',
+      severity: 'error',
+      from: { path: '^src/areas/email/(engine|store|rules)/', pathNot: '/test/' },
+      to: { path: '^src/areas/email/(webhooks|domains|outbound|inbound)/' },
+    },
+    {
+      name: 'webhooks-know-no-other-sub-area',
+      severity: 'error',
+      from: { path: '^src/areas/email/webhooks/', pathNot: '/test/' },
+      to: { path: '^src/areas/email/(domains|outbound|inbound)/' },
+    },
+    {
+      name: 'domains-know-no-mail',
+      severity: 'error',
+      from: { path: '^src/areas/email/domains/', pathNot: '/test/' },
+      to: { path: '^src/areas/email/(outbound|inbound)/' },
+    },
+    {
+      name: 'outbound-knows-no-inbound',
+      severity: 'error',
+      from: { path: '^src/areas/email/outbound/', pathNot: '/test/' },
+      to: { path: '^src/areas/email/inbound/' },
     },
     {
       name: 'programs-reach-no-area',

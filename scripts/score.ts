@@ -3,7 +3,7 @@
 // The folder has labels.json ({"<name>": [{reason, hard}, …]}) and mails/<name>.eml.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Report, readReport } from '../src/areas/email/rules/report/index.ts';
+import { type Report, readReport } from '../src/areas/email/outbound/rules/report/index.ts';
 import { mutate, randomFrom } from './score/mutate.ts';
 
 interface Label {

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readReport } from '../../src/areas/email/rules/report/index.ts';
-import { complaint, delay, dialects, hardBounce, softBounce, vacation } from '../../src/areas/email/test/feedback/mails.ts';
+import { readReport } from '../../src/areas/email/outbound/rules/report/index.ts';
+import { complaint, delay, dialects, hardBounce, softBounce, vacation } from '../../src/areas/email/outbound/test/feedback/mails.ts';
 
 const copies = 25;
 

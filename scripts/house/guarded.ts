@@ -37,7 +37,7 @@ const peerNames = /^(socket|way|stream|request|response|reply|upstream|http|http
 
 /** What only the operator and our own programs reach. */
 const inner =
-  /^src\/(admin|boot\/(external|follow-writable|pooler)|commands|main|kernel\/(postgres|programs|jobs|db|data|cache|listen|storage)|areas\/email\/clients\/reader|areas\/uptime\/planes\/agents\/(local|changes)|programs\/prober\/main)\b/;
+  /^src\/(admin|boot\/(external|follow-writable|pooler)|commands|main|kernel\/(postgres|programs|jobs|db|data|cache|listen|storage)|areas\/email\/inbound\/clients\/reader|areas\/uptime\/planes\/agents\/(local|changes)|programs\/prober\/main)\b/;
 
 function isTame(node: ts.Node | undefined): boolean {
   if (!node) return true;

@@ -32,7 +32,7 @@ export const membersUseTheirGuard: Rule<Source[]> = {
     [/^src\/programs\/prober\/checks\/guard\.ts$/, 'makes the guard for members in the prober, which has no app'],
     [/^src\/admin\/clusters\/install\.ts$/, 'downloads from addresses that the operator gives on the command line'],
     [/^src\/areas\/email\/open\.ts$/, 'the smart host stands in the configuration'],
-    [/^src\/areas\/email\/engine\/sending\/index\.ts$/, 'the smart host stands in the configuration'],
+    [/^src\/areas\/email\/outbound\/engine\/sending\/index\.ts$/, 'the smart host stands in the configuration'],
   ],
   planted: [
     at('src/areas/x/open.ts', "import { makeOperatorGuard } from '../../kernel/guard/index.ts';\nmakeOperatorGuard([]).fetch(hook.url);"),

@@ -2,7 +2,7 @@
 import Type, { type TSchema } from 'typebox';
 import type { Op } from '../../contract/common.ts';
 import { reaches, readModules } from './call-graph.ts';
-import type { Rule, Source } from './rule.ts';
+import { folderOf, type Rule, type Source } from './rule.ts';
 
 export interface Promised {
   ops: Op[];
@@ -17,7 +17,7 @@ function writers(sources: Source[]): Set<string> {
   const modules = readModules(sources.filter(({ file }) => file.startsWith('src/areas/')));
   return new Set(
     sources
-      .filter(({ file }) => /^src\/areas\/[^/]+\/operations\//.test(file) && reaches(modules, file, opensWrite))
+      .filter(({ file }) => folderOf(file) === 'operations' && reaches(modules, file, opensWrite))
       .flatMap(({ text }) => [...text.matchAll(/\boperation\(\s*\w+\.(\w+)/g)].map(([, id]) => id!)),
   );
 }
@@ -40,6 +40,10 @@ export const readersWriteNothing: Rule<Promised> = {
   ],
   planted: [
     { ops: [plantedOp({ permission: 'registry.image.read' })], sources: writing },
+    {
+      ops: [plantedOp({ permission: 'registry.image.read' })],
+      sources: writing.map(({ text }) => ({ file: 'src/areas/email/outbound/operations/make-thing.ts', text })),
+    },
     {
       ops: [plantedOp({ permission: 'registry.image.read' })],
       sources: handler('export const makeThing = operation(things.makeThing, ({ ctx }) => ctx.app.db.write(insert));'),

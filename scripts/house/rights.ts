@@ -1,7 +1,5 @@
 import ts from 'typescript';
-import { lineOf, nodesBelow, type Rule, type Source, treeOf } from './rule.ts';
-
-const isOperation = (file: string) => /^src\/areas\/[^/]+\/operations\//.test(file);
+import { folderOf, lineOf, nodesBelow, type Rule, type Source, treeOf } from './rule.ts';
 
 /** What tells the caller's rights, and what judges by them. */
 const rights = new Set(['visible', 'reach', 'require', 'principal']);
@@ -26,7 +24,7 @@ function asksRights(node: ts.Node): boolean {
 
 const isInside = (node: ts.Node, outer: ts.Node) => node.pos >= outer.pos && node.end <= outer.end;
 
-const operation = (text: string): Source[] => [{ file: 'src/areas/x/operations/change-thing.ts', text }];
+const operation = (text: string, area = 'x'): Source[] => [{ file: `src/areas/${area}/operations/change-thing.ts`, text }];
 
 /** Rights that were found before a transaction may be over when it begins: docs/decisions, “rights are read in the transaction”. */
 export const rightsAreAskedInside: Rule<Source[]> = {
@@ -34,7 +32,7 @@ export const rightsAreAskedInside: Rule<Source[]> = {
   enforced: true,
   find: (sources) =>
     sources
-      .filter(({ file, text }) => isOperation(file) && text.includes('ctx.write('))
+      .filter(({ file, text }) => folderOf(file) === 'operations' && text.includes('ctx.write('))
       .flatMap((source) => {
         const tree = treeOf(source);
         const writes = writesIn(tree);
@@ -57,6 +55,7 @@ export const rightsAreAskedInside: Rule<Source[]> = {
       'operation(x, async ({ ctx }) => { const seen = await ctx.read((tx) => findThing(tx, ctx, 1)); return ctx.write((tx) => change(tx, seen)); });',
     ),
     operation('operation(x, async ({ ctx }) => { const all = ctx.visible; return ctx.write((tx) => change(tx, all)); });'),
+    operation('operation(x, async ({ ctx }) => { ctx.require(1); return ctx.write((tx) => change(tx)); });', 'email/outbound'),
     operation('operation(x, async ({ ctx }) => { const held = ctx.principal.grants; return ctx.write((tx) => change(tx, held)); });'),
   ],
   innocent: [

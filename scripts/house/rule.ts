@@ -5,6 +5,16 @@ export interface Source {
   text: string;
 }
 
+/** An area too large for one set of folders has sub-areas, each with the same folders. */
+export const subAreas: Record<string, readonly string[]> = { email: ['domains', 'outbound', 'inbound', 'webhooks'] };
+
+/** The folder of its area or sub-area that a file stands in: `operations`, `store`. Undefined outside of the areas. */
+export function folderOf(file: string): string | undefined {
+  const [src, areas, area, first, second] = file.split('/');
+  if (src !== 'src' || areas !== 'areas' || area === undefined || first === undefined) return undefined;
+  return subAreas[area]?.includes(first) ? second : first;
+}
+
 /** Where a rule is broken, and a sentence about it. */
 export interface Breach {
   where: string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readReport } from '../../src/areas/email/rules/report/index.ts';
+import { readReport } from '../../src/areas/email/outbound/rules/report/index.ts';
 
 // The mails that Mail::DeliveryStatus::BounceParser is tested with, from Debian's source package: .ci/run fetches it. They are not ours to keep.
 const folder = join(process.env.QUARTERDECK_TEST_BOUNCE_PARSER ?? '', 't', 'corpus');

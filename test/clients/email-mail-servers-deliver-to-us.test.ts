@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { armedDomain, mxPort, route } from '../../src/areas/email/test/receiving/mx-scene.ts';
-import { endpointAt, isSigned, type Listening, listening } from '../../src/areas/email/test/webhooks/listening.ts';
+import { armedDomain, mxPort, route } from '../../src/areas/email/inbound/test/receiving/mx-scene.ts';
+import { endpointAt, isSigned, type Listening, listening } from '../../src/areas/email/webhooks/test/listening.ts';
 import { type Quarterdeck, quarterdeck } from '../harness/index.ts';
 import { withoutExim, withoutPostfix } from './email-mail-servers.ts';
 import { startSendingExim, startSendingPostfix, startSigner, startZone } from './email-senders.ts';

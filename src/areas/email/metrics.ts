@@ -1,11 +1,11 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
-import type { Queue } from './engine/queue/index.ts';
-import type { ArrivalReader } from './engine/receiving/index.ts';
+import type { ArrivalReader } from './inbound/engine/index.ts';
+import { countWaitingArrivals } from './inbound/store/arrivals.ts';
+import type { Queue } from './outbound/engine/queue/index.ts';
+import { countQueue } from './outbound/store/queue-counts.ts';
 import { mailOnAbsentDisks } from './store/data-directories.ts';
-import { countWaitingDeliveries } from './store/deliveries.ts';
-import { countQueue } from './store/queue-counts.ts';
-import { countWaitingArrivals } from './store/receiving/arrivals.ts';
+import { countWaitingDeliveries } from './webhooks/store/deliveries.ts';
 
 /** These count before a metrics registry exists; it takes them over later. */
 export interface Counters {

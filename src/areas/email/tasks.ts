@@ -1,8 +1,8 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
-import { failMailOfAbsentNodes } from './engine/absent-nodes.ts';
-import { checkDueDomains, checksDue } from './engine/domains/check-due.ts';
-import { aggregateQueueCounts } from './engine/queue-counts.ts';
+import { checkDueDomains, checksDue } from './domains/engine/check-due.ts';
 import { removeExpired, sweepOrphans } from './engine/retention.ts';
+import { failMailOfAbsentNodes } from './outbound/engine/absent-nodes.ts';
+import { aggregateQueueCounts } from './outbound/engine/queue-counts.ts';
 
 /** Checks DNS records of due domains. Safe to run twice: a result counts only if the domain is unchanged since it was read. */
 export const checkDomains = task(checksDue, { everySeconds: 15, deadlineSeconds: 300 }, ({ app, signal, log }) =>

@@ -3,7 +3,6 @@ import { mayRemoveStored } from '../../../kernel/backup/backup-lock.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import * as store from '../store/retention.ts';
-import { deleteOldDeliveries, deleteOldEvents } from '../store/webhook-events.ts';
 
 const batchSize = 100;
 /** A younger object without a row may belong to a message that is being accepted. */
@@ -26,8 +25,8 @@ export async function removeExpired(app: App, signal: AbortSignal): Promise<void
   while (!signal.aborted && (await removeStored(store.findOldSegments, store.deleteSegments)) === batchSize);
   while (!signal.aborted && (await removeStored(store.findOldObjects, store.forgetObjects)) === batchSize);
   while (!signal.aborted && (await db.write((tx) => store.deleteOldMessages(tx, 10 * batchSize))) === 10 * batchSize);
-  while (!signal.aborted && (await db.write((tx) => deleteOldDeliveries(tx, 10 * batchSize))) === 10 * batchSize);
-  while (!signal.aborted && (await db.write((tx) => deleteOldEvents(tx, 10 * batchSize))) === 10 * batchSize);
+  while (!signal.aborted && (await db.write((tx) => store.deleteOldDeliveries(tx, 10 * batchSize))) === 10 * batchSize);
+  while (!signal.aborted && (await db.write((tx) => store.deleteOldEvents(tx, 10 * batchSize))) === 10 * batchSize);
   await db.write(store.deleteOldCounters);
 }
 

@@ -5,8 +5,7 @@ import { wake } from '../../../kernel/jobs/index.ts';
 import type { Spool } from '../../../kernel/spool/index.ts';
 import { noteDirectory } from '../store/data-directories.ts';
 import * as store from '../store/segments.ts';
-import { queueChannel } from './queue/channel.ts';
-import { arrivalsChannel } from './receiving/inbound-message.ts';
+import { arrivalsChannel, queueChannel } from './channels.ts';
 
 /** The folder of segments that are not objects yet, and the prefix of their keys. */
 export const segmentFolder = (dataDir: string) => join(dataDir, 'mail');

@@ -1,6 +1,5 @@
 import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { deleteOldHours } from './sending-pause.ts';
 
 // Deletes expired data. Reads hide it from its expiry on, so deletion may lag. Unfinished messages are never touched.
 
@@ -49,7 +48,7 @@ export const deleteOldMessages = (tx: Tx, limit: number): Promise<number> => run
 export const deleteOldCounters = async (tx: Tx): Promise<void> => {
   await Promise.all([
     run(tx)`delete from email.submission where created_at < kernel.now() - interval '25 hours'`,
-    deleteOldHours(tx),
+    run(tx)`delete from email.sending_hour where hour < kernel.now() - interval '8 days'`,
     run(tx)`delete from email.usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
     run(tx)`delete from email.received_usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
     run(tx)`delete from email.received_sender where day < (kernel.now() at time zone 'UTC')::date - 31`,
@@ -86,3 +85,15 @@ export async function* listStored(tx: Tx): AsyncIterable<string> {
     after = found.at(-1)!.key;
   }
 }
+
+/** Deletes deliveries older than 30 days; returns how many. Ids are in time order, so only the first rows are read. */
+export const deleteOldDeliveries = (tx: Tx, limit: number): Promise<number> => run(tx)`
+  delete from email.delivery d
+   using (select id, created_at from email.delivery order by id limit ${limit}) old
+   where d.id = old.id and old.created_at < kernel.now() - interval '30 days'`;
+
+/** Kept ten days longer than redelivery is possible, so that a late redelivery can still finish. */
+export const deleteOldEvents = (tx: Tx, limit: number): Promise<number> => run(tx)`
+  delete from email.webhook_event e
+   using (select id, created_at from email.webhook_event order by id limit ${limit}) old
+   where e.id = old.id and old.created_at < kernel.now() - interval '40 days'`;

@@ -42,3 +42,6 @@ const UnstoredRow = Type.Object({ node: Type.String(), segments: Type.Integer(),
 export const unstoredSegments = (tx: Tx) => rows(tx, UnstoredRow)`
   select node, count(*)::int as segments, extract(epoch from kernel.now() - min(created_at))::float8 as seconds
     from email.segment where stored_at is null and node <> '' group by node`;
+
+export const addSegment = (tx: Tx, key: string, node: string): Promise<number> => run(tx)`
+  insert into email.segment (key, node, created_at) values (${key}, ${node}, kernel.now()) on conflict do nothing`;

@@ -1,5 +1,5 @@
 import type { Quarterdeck } from '../../../../test/harness/index.ts';
-import { type DkimKeys, makeKeyMaker } from '../engine/domains/dkim-keys.ts';
+import { type DkimKeys, makeKeyMaker } from '../domains/engine/dkim-keys.ts';
 import { email } from '../index.ts';
 
 let kept: Promise<DkimKeys> | undefined;

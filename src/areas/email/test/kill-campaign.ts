@@ -12,7 +12,7 @@ import { type Caller, caller } from '../../../../test/harness/request.ts';
 import { adminHere, sqlOn } from '../../../admin/test/support.ts';
 import type { Connection } from '../../../kernel/db/index.ts';
 import { connectRunning } from '../../../kernel/postgres/index.ts';
-import { publish } from './domains/published.ts';
+import { publish } from '../domains/test/domains/published.ts';
 import { type Letter, type Load, loadOn } from './kill-load.ts';
 import { mailEnv, withoutOthers } from './mail-scene.ts';
 

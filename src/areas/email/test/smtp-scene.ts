@@ -5,9 +5,9 @@ import type { TestContext } from 'node:test';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
 import type { Principal, Principals } from '../../../identity/principal.ts';
 import { hashKey, mintKey } from '../../../identity/token-format.ts';
-import type { Intake, Submission, SubmitRequest } from '../engine/submission.ts';
-import { startSubmissionServer } from '../planes/smtp/index.ts';
-import type { SendableRow } from '../store/domains.ts';
+import type { SendableRow } from '../domains/store/domains.ts';
+import type { Intake, Submission, SubmitRequest } from '../outbound/engine/submission.ts';
+import { startSubmissionServer } from '../outbound/planes/smtp/index.ts';
 
 /** A submission with its bytes, as they were stored. */
 export type Stored = Omit<Submission, 'content'> & { bytes: Buffer; wasStreamed: boolean; idempotencyKey?: string };

@@ -9,7 +9,7 @@ import { caller, quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { adminHere, emptyDatabase, quarterdeckCli, scratch } from '../../../../admin/test/support.ts';
 import { type Connection, txOn, types } from '../../../../kernel/db/index.ts';
-import { countQueue } from '../../store/queue-counts.ts';
+import { countQueue } from '../../outbound/store/queue-counts.ts';
 import { type MailScene, mailScene, untilState } from '../mail-scene.ts';
 import { speakSmtp } from '../smtp-scene.ts';
 import { ownSmtpPort } from '../submit-by-smtp.ts';

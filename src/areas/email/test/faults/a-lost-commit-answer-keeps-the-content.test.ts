@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { takeDatabase } from '../../../oncall/test/support.ts';
-import { deliverTo, letterIn, mxScene } from '../receiving/mx-scene.ts';
+import { deliverTo, letterIn, mxScene } from '../../inbound/test/receiving/mx-scene.ts';
 import { speakSmtp } from '../smtp-scene.ts';
 
 /** So large that it is an object of its own. */

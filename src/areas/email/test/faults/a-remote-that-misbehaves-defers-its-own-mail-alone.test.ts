@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Misbehaviour, type SinkStage, smtpSink } from '../../../../../test/fakes/smtp-sink.ts';
+import { mailWorld, mx, outgoing } from '../../outbound/test/sending/mail-world.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
-import { mailWorld, mx, outgoing } from '../sending/mail-world.ts';
 
 const stages: SinkStage[] = ['greeting', 'ehlo', 'mail', 'rcpt', 'data', 'dot'];
 const manners: Record<string, Misbehaviour> = {

@@ -7,10 +7,10 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { hardBounce } from '../feedback/mails.ts';
+import { type Delivering, deliverTo, mxPort } from '../../inbound/test/receiving/mx-scene.ts';
+import { hardBounce } from '../../outbound/test/feedback/mails.ts';
+import { endpointAt, listening } from '../../webhooks/test/listening.ts';
 import { letter, type MailScene, mailScene, untilState, withoutOthers } from '../mail-scene.ts';
-import { type Delivering, deliverTo, mxPort } from '../receiving/mx-scene.ts';
-import { endpointAt, listening } from '../webhooks/listening.ts';
 
 const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
 

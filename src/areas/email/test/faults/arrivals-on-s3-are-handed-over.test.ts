@@ -7,8 +7,8 @@ import { fakeS3 } from '../../../../../test/fakes/s3.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { uploadSegments } from '../../engine/segments.ts';
+import { deliverTo, idIn, mxScene } from '../../inbound/test/receiving/mx-scene.ts';
 import { email } from '../../index.ts';
-import { deliverTo, idIn, mxScene } from '../receiving/mx-scene.ts';
 
 test('mail that arrived on a machine which stops is read by another one once S3 has it', { timeout: 120_000 }, async (t) => {
   const s3 = await fakeS3();

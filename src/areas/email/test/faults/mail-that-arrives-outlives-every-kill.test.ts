@@ -7,8 +7,8 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db/index.ts';
+import { type Delivering, deliverTo, letterIn, type MxScene, mxPort, mxScene } from '../../inbound/test/receiving/mx-scene.ts';
 import { withoutOthers } from '../mail-scene.ts';
-import { type Delivering, deliverTo, letterIn, type MxScene, mxPort, mxScene } from '../receiving/mx-scene.ts';
 
 const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
 

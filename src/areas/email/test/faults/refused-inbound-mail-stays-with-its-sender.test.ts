@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { takeDatabase } from '../../../oncall/test/support.ts';
-import { deliverTo, letterIn, type MxScene, mxScene } from '../receiving/mx-scene.ts';
+import { deliverTo, letterIn, type MxScene, mxScene } from '../../inbound/test/receiving/mx-scene.ts';
 import { speakSmtp } from '../smtp-scene.ts';
 
 const large = letterIn().concat('x'.repeat(70).concat('\r\n').repeat(5_000));

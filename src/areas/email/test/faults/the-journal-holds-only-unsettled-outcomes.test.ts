@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openJournal, replayJournals } from '../../engine/queue/journal.ts';
-import type { RecipientOutcome } from '../../store/queue.ts';
+import { openJournal, replayJournals } from '../../outbound/engine/queue/journal.ts';
+import type { RecipientOutcome } from '../../outbound/store/queue.ts';
 
 const fate = (id: number): RecipientOutcome => ({
   ...{ id, lease: 'lease', message_id: `msg_${id}`, state: 'delivered', after_seconds: 0, counts: false },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { Sql, type Visible } from '../../../../kernel/sql.ts';
-import { listMessageRows, type MessageFilters } from '../../store/messages.ts';
+import { listMessageRows, type MessageFilters } from '../../outbound/store/messages.ts';
 import { countLookedAt } from './rows-read.ts';
 
 /** 20,000 messages: most are delivered and of one domain; one in a thousand is of another domain, bounced, or received. */

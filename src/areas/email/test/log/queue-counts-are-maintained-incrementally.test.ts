@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run, type Tx } from '../../../../kernel/db/index.ts';
 import { Sql, sql } from '../../../../kernel/sql.ts';
-import { countQueue } from '../../store/queue-counts.ts';
+import { countQueue } from '../../outbound/store/queue-counts.ts';
 import { addUpQueue } from '../../tasks.ts';
 import { countLookedAt } from './rows-read.ts';
 
