@@ -1,16 +1,18 @@
 // The email area: accepts mail from programs, sends it, receives mail for domains, and reports outcomes to webhook endpoints.
 //
-// Actors
-//   planes/      protocol servers: SMTP submission, MX, and Resend's HTTP API. `operations/` are the control API's handlers, one file each.
-//   engine/      the work: intake, queue, sending, receiving, feedback, webhooks, domains.
-//   rules/       pure decisions without I/O: addresses, DNS records, retry delays, bounce classification (bounces/), reports (report/).
-//   store/       every SQL statement of the area, by table or queue. `views/` turn rows into API and event bodies.
-//   clients/     outgoing protocols: SMTP (smtp/), MX, MTA-STS, DANE, DKIM, webhooks, and the threads that parse untrusted mail (reader/).
+// Sub-areas, each with the rooms operations, planes, engine, clients, store, rules and views as needed. Each knows only those before it:
+//   webhooks/    endpoints, events, and deliveries, which are jobs. Every other sub-area emits events.
+//   domains/     claims of a name, DKIM keys, DNS records and their checks.
+//   outbound/    sending. planes/smtp (submission) and planes/resend (Resend's HTTP API); engine/intake, queue, sending and feedback;
+//                clients/smtp, mx, mta-sts, dane, dkim; rules/bounces and rules/report; send keys, suppressions and the sending pause.
+//   inbound/     receiving. planes/mx; engine (destinations, intake, arrivals, routes); clients/reader, threads that parse untrusted mail.
+// Shared by all: engine/ (segments, batches, slots of leased items, retention), rules/ (addresses, headers, limits) and store/.
+// Within a sub-area operations/ are the control API's handlers, one file each, and store/ has every SQL statement, by table or queue.
 //
-// Sending: plane or operation -> engine/intake (a batch: bytes into a segment, rows by store/accept) -> engine/queue (recipients under leases)
-// -> engine/sending -> outcome -> store/queue (rows, events, suppressions) -> webhook deliveries, which are jobs.
-// Receiving: planes/mx decides at RCPT -> engine/receiving (segment, arrival row) -> clients/reader -> `email.received`, or a report that
-// changes the recipient of its return path (engine/feedback).
+// Sending: plane or operation -> outbound/engine/intake (a batch: bytes into a segment, rows by store/accept or store/intake) -> engine/queue
+// (recipients under leases) -> engine/sending -> outcome -> store/queue (rows, events, suppressions) -> webhook deliveries.
+// Receiving: inbound/planes/mx decides at RCPT -> inbound/engine (segment, arrival row) -> clients/reader -> `email.received`, or a report
+// that changes the recipient of its return path (outbound/engine/feedback).
 //
 // States of a recipient: queued, sending, deferred; final are sent, delivered, bounced, complained, suppressed and failed.
 // States of a received message: received, then delivered or failed. States of a delivery: pending, delivering, delivered, failed.

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { smtpSink } from '../../../../../../test/fakes/smtp-sink.ts';
-import { byPreference, type MxHost, makeRoutes, siteKey } from '../../../outbound/clients/mx.ts';
-import { mailWorld, memoryDns, mx, outgoing, stoppedClock } from '../../../outbound/test/sending/mail-world.ts';
+import { byPreference, type MxHost, makeRoutes, siteKey } from '../../clients/mx.ts';
+import { mailWorld, memoryDns, mx, outgoing, stoppedClock } from '../sending/mail-world.ts';
 
 test('a route is MX hosts, the domain’s own address, none, or unknown', async () => {
   const dns = memoryDns({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { smtpSink } from '../../../../../../test/fakes/smtp-sink.ts';
-import { mailWorld, mx, outgoing, stoppedClock } from '../../../outbound/test/sending/mail-world.ts';
 import { letter, mailScene, untilState } from '../../../test/mail-scene.ts';
+import { mailWorld, mx, outgoing, stoppedClock } from '../sending/mail-world.ts';
 
 test('a hostile domain that lists the same hosts in another order does not change another domain’s route', async (t) => {
   const { qd, key, dns, sink: first } = await mailScene(t);
