@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { Compile } from 'typebox/schema';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
-import { makeOrganization } from '../../../../identity/engine/organization.ts';
+import { makeOrganization } from '../../../organization/engine/organization.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { type Connection, openDb } from '../../../../kernel/db/index.ts';
 import { migrate, readMigrations } from '../../../../kernel/migrate.ts';

@@ -1,0 +1,4 @@
+export const limits = {
+  /** Members and open invitations of an organization. */
+  members: 1_000,
+};
