@@ -11,7 +11,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { insertToken } from '../src/identity/store/tokens.ts';
+import { insertToken } from '../src/areas/tokens/store/tokens.ts';
 import { mintKey } from '../src/identity/token-format.ts';
 import { type Connection, openDb } from '../src/kernel/db/index.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';

@@ -44,6 +44,7 @@ export interface OpSpec {
   sliced?: true;
   /** Never answered 429: the sender would drop what it has to say. */
   unlimited?: true;
+  /** Not in the specification. */
   extension?: true;
 }
 

@@ -1,5 +1,5 @@
+import { setEntitlements } from '../areas/organization/index.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
-import { setEntitlements } from '../identity/engine/organization.ts';
 import { topics } from '../identity/principal.ts';
 import { lockRights } from '../identity/rights-lock.ts';
 import { findOrganization } from './organization.ts';

@@ -1,14 +1,20 @@
 import type { OrganizationRole } from '../../contract/permissions.ts';
 import { leaveOncall } from '../areas/oncall/index.ts';
+import {
+  addMember as addToOrganization,
+  changeMemberRole,
+  endMembership,
+  hasVouchedMember,
+  invite,
+  memberByEmail,
+  type OrgOverview,
+} from '../areas/organization/index.ts';
+import { mintTokenFor } from '../areas/tokens/index.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
-import { invite } from '../identity/engine/invitations.ts';
-import { addMember as addToOrganization, changeMemberRole, endMembership } from '../identity/engine/membership.ts';
-import { mintTokenFor } from '../identity/engine/tokens.ts';
 import { topics } from '../identity/principal.ts';
 import { lockRights } from '../identity/rights-lock.ts';
-import { hasVouchedMember } from '../identity/store/accounts.ts';
-import * as store from '../identity/store/members.ts';
-import { lockOrg, type OrgOverview } from '../identity/store/organizations.ts';
+import { allMembers } from '../identity/store/members.ts';
+import { lockOrg } from '../identity/store/organizations.ts';
 import type { Config } from '../kernel/config.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import { conflict } from '../kernel/errors.ts';
@@ -28,7 +34,7 @@ interface Newcomer extends Where {
 }
 
 export async function listMembers({ db }: Session, options: Where & OutputOptions) {
-  const members = await db.read(async (tx) => store.allMembers(tx, (await findOrganization(tx, options.organization)).id));
+  const members = await db.read(async (tx) => allMembers(tx, (await findOrganization(tx, options.organization)).id));
   const shown = members.map((m) => ({ email: m.email, name: m.name, role: m.role, joined: m.joined_at, id: m.id }));
   printRows(options, shown, 'the organization has no members');
 }
@@ -80,7 +86,7 @@ async function lockMembership(tx: Tx, o: Where, who: string) {
 }
 
 const memberNamed = async (tx: Tx, org: OrgOverview, who: string) =>
-  (await store.memberByEmail(tx, org.id, who)) ??
+  (await memberByEmail(tx, org.id, who)) ??
   conflict(`${who} does not belong to ${org.slug}; \`quarterdeck admin members list\` shows who does`);
 
 /** `secret` is told once: a link or a key. */

@@ -1,4 +1,4 @@
-import { listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
+import { listOrgs, type OrgOverview } from '../areas/organization/index.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 

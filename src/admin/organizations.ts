@@ -1,5 +1,4 @@
-import { makeOrganization } from '../identity/engine/organization.ts';
-import { isSlugTaken, listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
+import { isSlugTaken, listOrgs, makeOrganization, type OrgOverview } from '../areas/organization/index.ts';
 import { conflict } from '../kernel/errors.ts';
 import { findOrganization } from './organization.ts';
 import { type OutputOptions, printJson, printRows, printTable } from './output.ts';

@@ -1,5 +1,5 @@
+import { setPayment } from '../areas/organization/index.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
-import { setPayment } from '../identity/engine/organization.ts';
 import type { Config } from '../kernel/config.ts';
 import { findOrganization } from './organization.ts';
 import { type OutputOptions, printJson } from './output.ts';

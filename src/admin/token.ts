@@ -1,6 +1,6 @@
+import { firstOwner, memberByEmail } from '../areas/organization/index.ts';
+import { mintTokenFor } from '../areas/tokens/index.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
-import { mintTokenFor } from '../identity/engine/tokens.ts';
-import { firstOwner, memberByEmail } from '../identity/store/members.ts';
 import { lockOrg } from '../identity/store/organizations.ts';
 import { conflict } from '../kernel/errors.ts';
 import { findOrganization } from './organization.ts';

@@ -1,8 +1,7 @@
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { refreshMachineToken } from '../identity/engine/machine-token.ts';
-import { makeOrganization } from '../identity/engine/organization.ts';
-import { hasOrgs, lockFirstStart } from '../identity/store/organizations.ts';
+import { hasOrgs, lockFirstStart, makeOrganization } from '../areas/organization/index.ts';
+import { refreshMachineToken } from '../areas/tokens/index.ts';
 import type { Config } from '../kernel/config.ts';
 import type { Tx } from '../kernel/db/index.ts';
 

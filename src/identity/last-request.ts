@@ -1,6 +1,6 @@
 import type { App } from '../kernel/app.ts';
 import { topics } from './principal.ts';
-import { touchTokens } from './store/tokens.ts';
+import { touchTokens } from './store/last-request.ts';
 
 /** `lastRequest` is written for all tokens at once every few seconds: a write for each request deadlocked elsewhere, and costs more than the request. */
 export interface LastRequests {

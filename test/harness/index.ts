@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
+import { contract } from '../../contract/index.ts';
 import type { OrganizationRole } from '../../contract/permissions.ts';
 import { areas } from '../../src/areas/index.ts';
+import { makeOrganization } from '../../src/areas/organization/engine/organization.ts';
+import { insertToken } from '../../src/areas/tokens/store/tokens.ts';
 import type { OpenAreas } from '../../src/boot/open-areas.ts';
-import { makeOrganization } from '../../src/identity/engine/organization.ts';
-import { insertToken } from '../../src/identity/store/tokens.ts';
 import { mintKey } from '../../src/identity/token-format.ts';
 import type { App } from '../../src/kernel/app.ts';
 import { type Config, readConfig } from '../../src/kernel/config.ts';
@@ -19,6 +20,9 @@ import { serve } from '../../src/serve.ts';
 import { ownPorts } from './own-ports.ts';
 import { freshDatabase, stopOwnServer } from './postgres.ts';
 import { type Caller, caller } from './request.ts';
+
+/** Every entitlement that an operation asks for. */
+const entitlements = [...new Set(contract.flatMap((op) => op.entitlement ?? []))];
 
 export { type Answer, type Caller, caller } from './request.ts';
 
@@ -134,7 +138,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
     },
     organization: async (slug) => {
       const { id, ownerId } = await app.db.write((tx) =>
-        makeOrganization(tx, { slug, name: slug, ownerEmail: `owner@${slug}.example`, entitlements: ['email', 'uptime'] }),
+        makeOrganization(tx, { slug, name: slug, ownerEmail: `owner@${slug}.example`, entitlements }),
       );
       return asSomeone(id, ownerId);
     },

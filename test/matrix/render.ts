@@ -1,5 +1,5 @@
 import type { Row } from './matrix.ts';
-import { type Subject, subjects } from './world.ts';
+import { isOrganizationRole, type Subject, subjects } from './world.ts';
 
 const columnWidth = 5;
 const titles: Record<string, string> = {
@@ -23,7 +23,7 @@ const columns: Column[] = subjects.map((subject: Subject) => {
   const [service, tier] = subject.split('.') as [string, string | undefined];
   const group = tier
     ? service
-    : ['owner', 'admin', 'member'].includes(subject)
+    : isOrganizationRole(subject)
       ? 'organization'
       : subject === 'narrowed' || subject === 'elsewhere'
         ? 'narrowed'

@@ -1,4 +1,4 @@
-import { builtinRoles } from '../../contract/permissions.ts';
+import { builtinRoles, type OrganizationRole, organizationRoles } from '../../contract/permissions.ts';
 import { run } from '../../src/kernel/db/index.ts';
 import type { Quarterdeck, Someone } from '../harness/index.ts';
 import type { Fakes, Outside } from './outside.ts';
@@ -11,7 +11,7 @@ const serviceRoles = builtinRoles.filter((r) => r.service).map((r) => r.id);
  * bound to the very thing that is asked for; `elsewhere` one that is bound to another thing. `outsider` owns
  * another organization, and `bare` one that is entitled to nothing.
  */
-export const subjects = ['owner', 'admin', 'member', ...serviceRoles, 'narrowed', 'elsewhere', 'none', 'outsider', 'bare'] as const;
+export const subjects = [...organizationRoles, ...serviceRoles, 'narrowed', 'elsewhere', 'none', 'outsider', 'bare'] as const;
 export type Subject = (typeof subjects)[number];
 
 /** Somebody who asks, and the person behind them as recipes know them. */
@@ -74,11 +74,10 @@ export async function makeWorld({ qd, fakes }: Outside): Promise<World> {
         const token = await boundTo(person, decoy);
         return { person, keyFor: async () => token };
       }
-      case 'admin':
-      case 'member':
-        return plain(await qd.member(home, subject, `${unique(subject).replace(' ', '-')}@example.com`));
       default: {
-        const person = await qd.member(home, 'member', `${unique(subject).replace(' ', '-')}@example.com`);
+        const email = `${unique(subject).replace(' ', '-')}@example.com`;
+        if (isOrganizationRole(subject)) return plain(await qd.member(home, subject, email));
+        const person = await qd.member(home, 'member', email);
         await made201(home.post('/iam/grants', { subject: person.userId, role: subject }));
         return plain(person);
       }
@@ -101,5 +100,7 @@ export async function makeWorld({ qd, fakes }: Outside): Promise<World> {
     },
   };
 }
+
+export const isOrganizationRole = (role: string): role is OrganizationRole => (organizationRoles as readonly string[]).includes(role);
 
 const plain = (person: Someone): Asker => ({ person, keyFor: async () => person.key });

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import type pg from 'pg';
+import { lastsFor } from '../../areas/tokens/index.ts';
 import { ownerTokenFile } from '../../boot/first-start.ts';
-import { lastsFor } from '../../identity/store/machine-token.ts';
 import { hashKey, kindOf } from '../../identity/token-format.ts';
 import { txOn } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';

@@ -1,7 +1,7 @@
 import { forgetSomeAudit } from '../../identity/audit.ts';
-import { forgetSomeInvitations } from '../../identity/engine/invitations.ts';
-import { forgetSomeAccounts } from '../../identity/engine/membership.ts';
 import { task } from '../../kernel/jobs/index.ts';
+import { forgetSomeInvitations } from './engine/invitations.ts';
+import { forgetSomeAccounts } from './engine/membership.ts';
 
 /**
  * Deletes old audit rows, unused invitation links, and accounts without an organization. Otherwise a caller that invites and removes

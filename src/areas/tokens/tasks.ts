@@ -1,5 +1,5 @@
-import { forgetSomeTokens } from '../../identity/engine/tokens.ts';
 import { task } from '../../kernel/jobs/index.ts';
+import { forgetSomeTokens } from './engine/tokens.ts';
 
 /**
  * Deletes tokens that expired long ago. Programs mint short-lived tokens by the thousand, and a revocation of their minter has to lock them

@@ -9,7 +9,7 @@ import { urlOf } from '../../../test/harness/postgres.ts';
 import { eventually, scratch } from '../../../test/harness/process.ts';
 import { caller } from '../../../test/harness/request.ts';
 import { startHere } from '../../../test/platform/start-here.ts';
-import { insertToken } from '../../identity/store/tokens.ts';
+import { insertToken } from '../../areas/tokens/store/tokens.ts';
 import { mintKey } from '../../identity/token-format.ts';
 import { openDb } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';

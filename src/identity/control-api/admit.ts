@@ -8,7 +8,7 @@ import { markKnown } from '../../kernel/http/connections.ts';
 import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
 import { isOpen, requireEntitlement, unauthenticated, unknownToken } from '../context.ts';
 import { type Presented, type Principal, type Principals, recognize } from '../principal.ts';
-import { makeRates } from '../rates.ts';
+import { makeRates, type Rates } from '../rates.ts';
 import type { Kind } from '../token-format.ts';
 
 export interface Binding {
@@ -48,64 +48,116 @@ export const makeAttemptsByKind = (app: App): AttemptsByKind => ({
 /** Authenticates and throttles a request. `done` is called synchronously for a cached principal. */
 export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
 
-export function makeAdmission({ principals, used, app }: Binding, guessesAt: AttemptsByKind): Admit {
-  const rates = makeRates(app.config.rate_limit);
-  const policy = `"default";q=${rates.perMinute};w=60`;
-  const readKey = makeKeyReader();
+/** What the steps below share. One record for all requests: a request allocates nothing for its steps. */
+interface Admission extends Binding {
+  guessesAt: AttemptsByKind;
+  rates: Rates;
+  /** The header `RateLimit-Policy`. */
+  policy: string;
+  readKey: KeyReader;
+}
 
-  /** Throws the refusal; otherwise the request belongs to the principal from here on. */
-  const admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, principal: Principal | undefined) => {
-    const open = isOpen(spec);
-    if (!principal) {
-      if (open) return;
-      throw unknownToken(spec);
-    }
-    const named = request.headers['x-organization'];
-    if (principal.user && !open && named !== undefined && named !== principal.org.slug)
-      throw new Refusal(
-        403,
-        'organization_mismatch',
-        'organization mismatch: the token belongs to another organization than X-Organization names',
-      );
-    if (rates.perMinute && principal.user) {
-      const { allowed, remaining, resetSeconds, whose, perMinute } = rates.take(principal.org.id, principal.user.id);
-      reply.header('ratelimit-policy', policy);
-      reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`);
-      if (!allowed) throw tooMany(`more than ${perMinute} requests a minute by this ${whose}`, resetSeconds);
-    }
-    request.principal = principal;
-    markKnown(request.raw);
-    used(principal);
-    if (!open) requireEntitlement(spec, principal);
-    if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
-  };
+export function makeAdmission(binding: Binding, guessesAt: AttemptsByKind): Admit {
+  const rates = makeRates(binding.app.config.rate_limit);
+  const policy = `"default";q=${rates.perMinute};w=60`;
+  const admission: Admission = { ...binding, guessesAt, rates, policy, readKey: makeKeyReader() };
 
   return (spec, request, reply, done) => {
-    const open = isOpen(spec);
-    const refused = open ? refusalOf(() => guessesAt.open.refuseWhileTooMany(request.raw)) : undefined;
-    if (refused) return done(refused);
+    const throttled = isOpen(spec) ? throttledGuesser(admission, request) : undefined;
+    if (throttled) return done(throttled);
     const header = request.headers.authorization;
-    if (header === undefined || !isKey.test(header)) {
-      done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
-      return;
-    }
-    const guesses = guessesAt[spec.credential ?? 'pat'];
-    const { key, presented } = readKey(request.raw, header);
-    const found = principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.lookUp(request.raw, secret, lookup), presented);
+    if (header === undefined || !isKey.test(header)) return done(isOpen(spec) ? undefined : missingKey(spec));
+
+    const found = findPrincipal(admission, spec, request, header);
     if (found instanceof Promise) {
-      found.then((principal) => admit(spec, request, reply, principal)).then(() => done(), done);
+      found.then((principal) => admitPrincipal(admission, spec, request, reply, principal)).then(() => done(), done);
       return;
     }
-    const refusal = refusalOf(() => {
-      // Wrong by its form, or cached as wrong: no lookup was made. It counts as a guess, except for senders of alerts.
-      if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
-      admit(spec, request, reply, found);
-    });
-    // A refused client tends to retry at once, so a refusal costs its organization loop time like other work.
-    const rest = found && refusal ? app.watch.takeTurn({ org: found.org.id, operation: spec.id }) : undefined;
-    if (rest) void rest.then(() => done(refusal));
+    const refusal = admitCached(admission, spec, request, reply, found);
+    if (found && refusal) refuseInTurn(admission, spec, found, refusal, done);
     else done(refusal);
   };
+}
+
+/** The refusal of a public operation for an address that sent too many wrong secrets. */
+function throttledGuesser({ guessesAt }: Admission, { raw }: FastifyRequest): Error | undefined {
+  try {
+    guessesAt.open.refuseWhileTooMany(raw);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+const missingKey = (spec: Op) => unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``);
+
+/** A promise only for a key that is not cached. Its lookup is queued and counted among the guesses of its address. */
+function findPrincipal({ guessesAt, readKey, principals }: Admission, spec: Op, { raw }: FastifyRequest, header: string) {
+  const guesses = guessesAt[spec.credential ?? 'pat'];
+  const { key, presented } = readKey(raw, header);
+  return principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.lookUp(raw, secret, lookup), presented);
+}
+
+/** The refusal of a cached principal, or of a key that is wrong without a lookup. */
+function admitCached(
+  admission: Admission,
+  spec: Op,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  found: Principal | undefined,
+): Error | undefined {
+  try {
+    // Wrong by its form, or cached as wrong: no lookup was made. It counts as a guess, except for senders of alerts.
+    if (!found && !isOpen(spec) && !spec.unlimited) admission.guessesAt[spec.credential ?? 'pat'].failed(request.raw);
+    admitPrincipal(admission, spec, request, reply, found);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Throws the refusal; otherwise the request belongs to the principal from here on. */
+function admitPrincipal(admission: Admission, spec: Op, request: FastifyRequest, reply: FastifyReply, principal: Principal | undefined) {
+  const open = isOpen(spec);
+  if (!principal) {
+    if (open) return;
+    throw unknownToken(spec);
+  }
+  if (!open) requireNamedOrganization(request, principal);
+  takeFromRates(admission, reply, principal);
+  request.principal = principal;
+  markKnown(request.raw);
+  admission.used(principal);
+  if (!open) requireEntitlement(spec, principal);
+  const { log } = admission.app;
+  if (log.isLevelEnabled('debug')) log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
+}
+
+/** A member's client may name its organization, so that a token of another one is noticed. */
+function requireNamedOrganization({ headers }: FastifyRequest, { user, org }: Principal) {
+  const named = headers['x-organization'];
+  if (user && named !== undefined && named !== org.slug)
+    throw new Refusal(
+      403,
+      'organization_mismatch',
+      'organization mismatch: the token belongs to another organization than X-Organization names',
+    );
+}
+
+/** Counts the request for its member and organization, and tells in headers how many are left. Keys of machines are not counted here. */
+function takeFromRates({ rates, policy }: Admission, reply: FastifyReply, { user, org }: Principal) {
+  if (!rates.perMinute || !user) return;
+  const { allowed, remaining, resetSeconds, whose, perMinute } = rates.take(org.id, user.id);
+  reply.header('ratelimit-policy', policy);
+  reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`);
+  if (!allowed) throw tooMany(`more than ${perMinute} requests a minute by this ${whose}`, resetSeconds);
+}
+
+/** A refused client tends to retry at once, so a refusal costs its organization loop time like other work. */
+function refuseInTurn({ app }: Admission, spec: Op, { org }: Principal, refusal: Error, done: (error?: Error) => void) {
+  const rest = app.watch.takeTurn({ org: org.id, operation: spec.id });
+  if (rest) void rest.then(() => done(refusal));
+  else done(refusal);
 }
 
 /** Undefined: the admitted principal is unchanged. Otherwise it is looked up again, and the promise rejects if it may not act any more. */
@@ -129,24 +181,17 @@ async function findAgain(principals: Principals, spec: Op, request: FastifyReque
 
 const acceptedBy = ({ credential }: Op): ReadonlySet<Kind> => (credential ? kindSets[credential] : personal);
 
-function refusalOf(act: () => void): Error | undefined {
-  try {
-    act();
-    return undefined;
-  } catch (error) {
-    return error as Error;
-  }
-}
-
 /** Another scheme is no key of ours. */
 const isKey = /^bearer \s*\S/i;
 const keyIn = (header: string): string => header.slice(7).trim();
+
+type KeyReader = (request: IncomingMessage, header: string) => ReadKey;
 
 /**
  * Reads the key in a header, cached per connection: most connections send the same key again, and checking and hashing it costs more than a
  * lookup.
  */
-function makeKeyReader(): (request: IncomingMessage, header: string) => ReadKey {
+function makeKeyReader(): KeyReader {
   const known = new WeakMap<Socket, ReadKey>();
   return ({ socket }, header) => {
     const last = known.get(socket);

@@ -1,3 +1,25 @@
+/*
+ * The control API: binds each operation of the areas to a route below /api/v1.
+ *
+ * Actors. Members with personal tokens, machines with keys of their own (alert sources, senders of mail, scrapers), and strangers at public
+ * operations. An area hands over operations: a contract and a handler (identity/operation.ts).
+ *
+ * Flow of a request, and the file of each step. Every step may refuse; the first refusal is the answer.
+ *   1. admit.ts        key → principal (cache, else one statement), X-Organization, rate limit, entitlement. Synchronous for a cached one.
+ *   2. read-bodies.ts  the body, within the operation's size and time, its bytes reserved for the organization; large-body.ts parses later
+ *   3. handle.ts       a turn among the organization's requests; a principal that changed meanwhile is looked up again
+ *   4. handle.ts       path, query (cursors.ts), body against the contract; then the permission
+ *   5. the handler, with `ctx` (identity/context.ts): `ctx.write` is one transaction that reads the rights again, and holds the change, its
+ *      audit row, its jobs and the answer to an Idempotency-Key
+ *   6. the answer, serialized by its schema. GETs that declare `remember` are answered from answer-cache.ts until a topic is dropped.
+ *
+ * States. A request is anonymous until step 1 sets `request.principal`; from there on its cost is charged to that organization. Without a
+ * principal it is charged to the address, and a wrong secret or an unusable body counts as a guess (identity/attempts.ts).
+ *
+ * Crash. Everything here is memory: rate buckets, counts of guesses, cached principals and answers start empty. A request that was under way
+ * has committed as a whole or not at all; a client that sent an Idempotency-Key repeats it and gets the stored answer.
+ */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { type BodySize, bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';

@@ -1,7 +1,7 @@
 import type { Tx } from '../../kernel/db/index.ts';
 import { unauthenticated } from '../../kernel/errors.ts';
 import type { Lineage } from '../rules/lineage.ts';
-import { deleteTokens, isMintedBy, lockMinted, lockMinters, type Minted } from '../store/lineage.ts';
+import { isMintedBy, lockMinters } from '../store/lineage.ts';
 
 // A token and the tokens that minted it are its lineage. A minted token ends when any token above it in its lineage ends.
 
@@ -21,14 +21,3 @@ export async function lockLineage(tx: Tx, org: string, tokenId: string): Promise
 /** Whether a token is `above` itself or one of its descendants. */
 export const isInLineage = async (tx: Tx, org: string, tokenId: string, above: string): Promise<boolean> =>
   tokenId === above || isMintedBy(tx, org, tokenId, above);
-
-/** Deletes a token and its descendants. Lock the token itself first: see `lockLine`. */
-export async function revokeLineage(tx: Tx, org: string, user: string, id: string): Promise<Minted[]> {
-  const line = await lockMinted(tx, org, user, id);
-  await deleteTokens(
-    tx,
-    org,
-    line.map((t) => t.id),
-  );
-  return line;
-}

@@ -2,7 +2,6 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import type { Resource, ResourceSource } from '../resources.ts';
 import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse, servicesOf } from '../rules/grants.ts';
-import { limits } from '../rules/limits.ts';
 import { customRoles } from '../store/roles.ts';
 
 /** What scopes can name: resources that the caller can read. */
@@ -51,11 +50,14 @@ export async function checkRoleUses(
   return uses;
 }
 
+/** Resources that a new scope names, over all of its entries. Older scopes with more go on working. */
+const maxScopeIds = 1_000;
+
 /** All ids are read with every lookup of the token, and returned in every list of tokens. */
 export function requireFewIds(uses: readonly RoleUse[]): void {
   const ids = uses.reduce((sum, { resourceIds }) => sum + resourceIds.length, 0);
-  if (ids > limits.scopeIds)
-    invalid(`the scope names ${ids} resources, and at most ${limits.scopeIds} in all can be named; name fewer, or mint several tokens`);
+  if (ids > maxScopeIds)
+    invalid(`the scope names ${ids} resources, and at most ${maxScopeIds} in all can be named; name fewer, or mint several tokens`);
 }
 
 /** A role can be narrowed only to resources of its own services: on any other resource it gives nothing, and the request is a mistake. */

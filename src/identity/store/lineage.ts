@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { rows, run, type Tx } from '../../kernel/db/index.ts';
 
 const LinkRow = Type.Object({
@@ -18,14 +18,3 @@ export const lockMinters = (tx: Tx, org: string, tokenId: string) => rows(tx, Li
 
 export const isMintedBy = async (tx: Tx, org: string, tokenId: string, above: string): Promise<boolean> =>
   (await run(tx)`select 1 from identity.token where org_id = ${org} and id = ${tokenId} and ${above} = any(minters)`) > 0;
-
-const MintedRow = Type.Object({ id: Type.String(), name: Type.String() });
-export type Minted = Static<typeof MintedRow>;
-
-/** A token and its descendants, in the order in which all transactions lock tokens. */
-export const lockMinted = (tx: Tx, org: string, user: string, id: string): Promise<Minted[]> => rows(tx, MintedRow)`
-  select id, name from identity.token where org_id = ${org} and user_id = ${user} and (id = ${id} or ${id} = any(minters))
-   order by id for update`;
-
-export const deleteTokens = (tx: Tx, org: string, ids: readonly string[]) =>
-  run(tx)`delete from identity.token where org_id = ${org} and id = any(${ids})`;

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { row, type Tx } from '../../kernel/db/index.ts';
 import { type Sql, sql } from '../../kernel/sql.ts';
-import { RoleUses } from './tokens.ts';
+
+export const RoleUses = Type.Array(Type.Object({ role: Type.String(), resourceIds: Type.Array(Type.String()) }));
 
 const Atoms = Type.Unsafe<Record<string, string[]>>({ type: 'object' });
 

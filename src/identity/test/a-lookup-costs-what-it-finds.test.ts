@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../test/harness/index.ts';
+import { countGrantsOf } from '../../areas/iam/store/grants.ts';
+import { deleteExpiredInvitations } from '../../areas/organization/store/invitations.ts';
+import { memberByEmail } from '../../areas/organization/store/members.ts';
+import { deleteExpired } from '../../areas/tokens/store/tokens.ts';
 import { row, run, type Tx } from '../../kernel/db/index.ts';
-import { countGrantsOf } from '../store/grants.ts';
-import { deleteExpiredInvitations } from '../store/invitations.ts';
-import { memberByEmail } from '../store/members.ts';
-import { deleteExpired, touchTokens } from '../store/tokens.ts';
+import { touchTokens } from '../store/last-request.ts';
 
 const many = 5_000;
 

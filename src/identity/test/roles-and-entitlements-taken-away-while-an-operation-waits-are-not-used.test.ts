@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { heldUpByOrganization, openRace } from '../../../test/harness/race.ts';
+import { setEntitlements } from '../../areas/organization/engine/organization.ts';
+import { listOrgs } from '../../areas/organization/store/organizations.ts';
 import { actingOperator } from '../engine/acting.ts';
-import { setEntitlements } from '../engine/organization.ts';
 import { topics } from '../principal.ts';
 import { lockRights } from '../rights-lock.ts';
-import { listOrgs } from '../store/organizations.ts';
 
 test('what waits while the operator switches a service off, or a custom role loses a permission, is refused', async (t) => {
   const qd = await quarterdeck(t);

@@ -1,8 +1,8 @@
 import { iam } from '../../../../contract/iam.ts';
-import { grantRole } from '../../../identity/engine/grants.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
+import { grantRole } from '../engine/grants.ts';
 import type { OpenIam } from '../open.ts';
 import { grantView } from '../views/grant.ts';
 

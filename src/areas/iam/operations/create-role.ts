@@ -1,6 +1,6 @@
 import { iam } from '../../../../contract/iam.ts';
-import { defineRole } from '../../../identity/engine/roles.ts';
 import { created, operation } from '../../../identity/operation.ts';
+import { defineRole } from '../engine/roles.ts';
 import { roleView } from '../views/role.ts';
 
 export const createRole = operation(iam.createRole, async ({ ctx, body }) =>

@@ -1,10 +1,10 @@
 import { iam } from '../../../../contract/iam.ts';
-import { withdrawGrant } from '../../../identity/engine/grants.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { findGrant, lockGrant } from '../../../identity/store/grants.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { withdrawGrant } from '../engine/grants.ts';
+import { findGrant, lockGrant } from '../store/grants.ts';
 
 export const deleteGrant = operation(iam.deleteGrant, async ({ ctx, params }) => {
   // The holder of a grant never changes. The holder's rights lock is taken before any row lock, so the holder is looked up first.

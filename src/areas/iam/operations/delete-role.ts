@@ -1,10 +1,10 @@
 import { iam } from '../../../../contract/iam.ts';
-import { dropRole } from '../../../identity/engine/roles.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { refuseBuiltin } from '../../../identity/rules/roles.ts';
-import { lockRole } from '../../../identity/store/roles.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { dropRole } from '../engine/roles.ts';
+import { refuseBuiltin } from '../rules/roles.ts';
+import { lockRole } from '../store/roles.ts';
 
 export const deleteRole = operation(iam.deleteRole, async ({ ctx, params }) =>
   ctx.write(

@@ -1,8 +1,8 @@
 import { iam } from '../../../../contract/iam.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../../../identity/store/grants.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
 import { paginate, paginationOf } from '../../../kernel/pagination.ts';
+import * as store from '../store/grants.ts';
 import { grantView } from '../views/grant.ts';
 
 export const listGrants = operation(iam.listGrants, async ({ ctx, query }) =>

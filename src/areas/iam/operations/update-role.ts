@@ -1,11 +1,11 @@
 import { iam } from '../../../../contract/iam.ts';
-import { changeRole } from '../../../identity/engine/roles.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { refuseBuiltin } from '../../../identity/rules/roles.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
-import { lockRole } from '../../../identity/store/roles.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { changeRole } from '../engine/roles.ts';
+import { refuseBuiltin } from '../rules/roles.ts';
+import { lockRole } from '../store/roles.ts';
 import { roleView } from '../views/role.ts';
 
 export const updateRole = operation(iam.updateRole, async ({ ctx, params, body }) =>

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import type { IamGrant } from '../../../../contract/iam.ts';
 import { builtinRole } from '../../../identity/rules/grants.ts';
-import type { GrantRow } from '../../../identity/store/grants.ts';
 import type { CustomRole } from '../../../identity/store/roles.ts';
+import type { GrantRow } from '../store/grants.ts';
 
 export const grantView = (g: GrantRow, custom: CustomRole[]): Static<typeof IamGrant> => ({
   id: g.id,

@@ -1,6 +1,6 @@
 import { organization } from '../../../../contract/organization.ts';
-import { joinByInvitation } from '../../../identity/engine/invitations.ts';
 import { created, operation } from '../../../identity/operation.ts';
+import { joinByInvitation } from '../engine/invitations.ts';
 
 export const acceptInvitation = operation(organization.acceptInvitation, async ({ ctx, body }) =>
   ctx.write(async (tx) => {

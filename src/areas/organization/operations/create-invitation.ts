@@ -1,8 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
-import { invite } from '../../../identity/engine/invitations.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { requireHolding } from '../../../identity/rules/roles.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
+import { invite } from '../engine/invitations.ts';
+import { requireHolding } from '../rules/roles.ts';
 import { invitationView } from '../views/member.ts';
 
 export const createInvitation = operation(organization.createInvitation, async ({ ctx, body }) =>

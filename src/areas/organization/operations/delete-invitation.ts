@@ -1,10 +1,10 @@
 import { organization } from '../../../../contract/organization.ts';
-import { withdrawInvitation } from '../../../identity/engine/invitations.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { requireHolding } from '../../../identity/rules/roles.ts';
-import { findInvitation } from '../../../identity/store/invitations.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { withdrawInvitation } from '../engine/invitations.ts';
+import { requireHolding } from '../rules/roles.ts';
+import { findInvitation } from '../store/invitations.ts';
 
 export const deleteInvitation = operation(organization.deleteInvitation, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

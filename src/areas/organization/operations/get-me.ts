@@ -1,7 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { memberOf, membershipsOf } from '../../../identity/store/members.ts';
+import { memberOf } from '../../../identity/store/members.ts';
 import { unauthenticated } from '../../../kernel/errors.ts';
+import { membershipsOf } from '../store/members.ts';
 
 /** A narrowed token was handed out for work in its organization, so it shows no other organization. */
 export const getMe = operation(organization.getMe, async ({ ctx }) =>

@@ -1,6 +1,6 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../../../identity/store/invitations.ts';
+import * as store from '../store/invitations.ts';
 import { invitationView } from '../views/member.ts';
 
 export const listInvitations = operation(organization.listInvitations, async ({ ctx }) =>

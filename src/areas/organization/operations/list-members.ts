@@ -1,7 +1,7 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../../../identity/store/members.ts';
 import { paginate, paginationOf } from '../../../kernel/pagination.ts';
+import * as store from '../store/members.ts';
 import { memberView } from '../views/member.ts';
 
 export const listMembers = operation(organization.listMembers, async ({ ctx, query }) =>

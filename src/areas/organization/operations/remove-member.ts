@@ -1,13 +1,13 @@
 import { organization } from '../../../../contract/organization.ts';
 import { type Ctx, lacking } from '../../../identity/context.ts';
-import { endMembership } from '../../../identity/engine/membership.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { requireHolding } from '../../../identity/rules/roles.ts';
 import { memberOf } from '../../../identity/store/members.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { leaveOncall } from '../../oncall/index.ts';
+import { endMembership } from '../engine/membership.ts';
+import { requireHolding } from '../rules/roles.ts';
 
 /** Leaving needs no permission, but an unnarrowed token: a narrowed one cannot end its owner's membership. */
 function requireRemoving(ctx: Ctx, userId: string): { leaving: boolean } {

@@ -1,8 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
-import { agreeOnBilling } from '../../../identity/engine/billing.ts';
-import { changeContacts } from '../../../identity/engine/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
+import { agreeOnBilling } from '../engine/billing.ts';
+import { changeContacts } from '../engine/organization.ts';
 import type { OpenOrganization } from '../open.ts';
 import { contactsView } from '../views/organization.ts';
 

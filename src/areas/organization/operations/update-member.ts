@@ -1,11 +1,11 @@
 import { organization } from '../../../../contract/organization.ts';
-import { changeMemberRole } from '../../../identity/engine/membership.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { requireHolding } from '../../../identity/rules/roles.ts';
 import { memberOf } from '../../../identity/store/members.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { changeMemberRole } from '../engine/membership.ts';
+import { requireHolding } from '../rules/roles.ts';
 import { memberView } from '../views/member.ts';
 
 export const updateMember = operation(organization.updateMember, async ({ ctx, params, body }) =>

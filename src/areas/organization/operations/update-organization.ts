@@ -1,7 +1,7 @@
 import { organization } from '../../../../contract/organization.ts';
-import { renameOrganization } from '../../../identity/engine/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
+import { renameOrganization } from '../engine/organization.ts';
 import { orgView } from '../views/organization.ts';
 
 export const updateOrganization = operation(organization.updateOrganization, async ({ ctx, body }) =>

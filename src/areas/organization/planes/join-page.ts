@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { makeAttempts } from '../../../identity/attempts.ts';
-import { joinByInvitation } from '../../../identity/engine/invitations.ts';
 import type { App } from '../../../kernel/app.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 import { escaped, sendHtml } from '../../../kernel/http/html.ts';
+import { joinByInvitation } from '../engine/invitations.ts';
 
 /** What the invitation link opens: GET shows a button and changes nothing (mail scanners follow links), POST joins. */
 export function joinPage(server: FastifyInstance, app: App) {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Answer, caller, type Quarterdeck, quarterdeck, type Someone } from '../../../../test/harness/index.ts';
 import { actingOperator } from '../../../identity/engine/acting.ts';
-import { addMember } from '../../../identity/engine/membership.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { run } from '../../../kernel/db/index.ts';
+import { addMember } from '../engine/membership.ts';
 import { deleteExpired } from '../tasks.ts';
 
 const invite = async (as: Someone, email: string): Promise<string> => {

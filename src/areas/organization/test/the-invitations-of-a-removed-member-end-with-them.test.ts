@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
 import { actingOperator } from '../../../identity/engine/acting.ts';
-import { invite } from '../../../identity/engine/invitations.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
+import { invite } from '../engine/invitations.ts';
 
 test('the list of invitations says who invited, and a removed member’s open ones end', async (t) => {
   const { owner, member, app, anonymous } = await quarterdeck(t);

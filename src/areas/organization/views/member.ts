@@ -1,5 +1,5 @@
-import type { InvitationRow } from '../../../identity/store/invitations.ts';
 import type { Member } from '../../../identity/store/members.ts';
+import type { InvitationRow } from '../store/invitations.ts';
 
 export const memberView = (m: Member) => ({ userId: m.id, email: m.email, name: m.name, role: m.role, joinedAt: m.joined_at });
 

@@ -1,4 +1,5 @@
-import type { ContactsRow, OrgRow } from '../../../identity/store/organizations.ts';
+import type { OrgRow } from '../../../identity/store/organizations.ts';
+import type { ContactsRow } from '../store/organizations.ts';
 
 export const orgView = (o: OrgRow) => ({ id: o.id, slug: o.slug, name: o.name, createdAt: o.created_at });
 

@@ -1,6 +1,6 @@
 import { tokens } from '../../../../contract/tokens.ts';
-import { mintToken } from '../../../identity/engine/tokens.ts';
 import { created, operation } from '../../../identity/operation.ts';
+import { mintToken } from '../engine/tokens.ts';
 import type { OpenTokens } from '../open.ts';
 
 export const createToken = operation(tokens.createToken, async ({ ctx, body }, { resources }: OpenTokens) =>

@@ -1,10 +1,10 @@
 import { tokens } from '../../../../contract/tokens.ts';
-import { revokeToken } from '../../../identity/engine/tokens.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { requireOwnLineage } from '../../../identity/rules/lineage.ts';
-import { lockToken } from '../../../identity/store/tokens.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { revokeToken } from '../engine/tokens.ts';
+import { requireOwnLineage } from '../rules/lineage.ts';
+import { lockToken } from '../store/tokens.ts';
 
 export const deleteToken = operation(tokens.deleteToken, async ({ ctx, params }) =>
   ctx.write(

@@ -2,8 +2,8 @@ import { tokens } from '../../../../contract/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
-import { tokensOf } from '../../../identity/store/tokens.ts';
 import { paginate, paginationOf } from '../../../kernel/pagination.ts';
+import { tokensOf } from '../store/tokens.ts';
 import { tokenView } from '../views/token.ts';
 
 export const listTokens = operation(

@@ -1,12 +1,12 @@
 import { tokens } from '../../../../contract/tokens.ts';
-import { changesRights, changeToken } from '../../../identity/engine/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { requireOwnLineage } from '../../../identity/rules/lineage.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
-import { lockToken } from '../../../identity/store/tokens.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { changesRights, changeToken } from '../engine/tokens.ts';
 import type { OpenTokens } from '../open.ts';
+import { requireOwnLineage } from '../rules/lineage.ts';
+import { lockToken } from '../store/tokens.ts';
 import { tokenView } from '../views/token.ts';
 
 export const updateToken = operation(tokens.updateToken, async ({ ctx, params, body }, { resources }: OpenTokens) =>

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { PersonalToken } from '../../../../contract/tokens.ts';
 import { builtinRole } from '../../../identity/rules/grants.ts';
-import type { ListedToken } from '../../../identity/store/tokens.ts';
+import type { ListedToken } from '../store/tokens.ts';
 
 /** A role that was deleted keeps its id in the scope, and is shown by it. */
 export const tokenView = (

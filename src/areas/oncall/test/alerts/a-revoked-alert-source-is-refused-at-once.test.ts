@@ -11,7 +11,7 @@ test('an alert source opens with its own token only, and not any more once it is
   const other = await source(owner, qd.url, its.service.id);
   const body = group([alert('a')]);
   const [before] = (await made(owner.get('/oncall/alert-sources'))).sources.filter((s: { id: string }) => s.id === one.id);
-  assert.deepEqual(Object.keys(before).sort(), ['createdAt', 'id', 'lastEventAt', 'name', 'serviceId']);
+  assert.ok(!JSON.stringify(before).includes(one.token) && !('token' in before), 'a list shows no token');
   assert.equal(before.lastEventAt, null);
 
   const at = (id: string) => `/oncall/alert-sources/${id}/alerts`;

@@ -21,7 +21,7 @@ test('a narrowed token neither sees nor sets how its owner is paged', async (t) 
   }
 
   const whole = caller(url, (await owner.post('/tokens', { name: 'whole' })).body.key);
-  assert.deepEqual((await whole.get('/oncall/me/settings')).body, { email: owner.email, phone: '+33612345678', rules });
+  assert.partialDeepStrictEqual((await whole.get('/oncall/me/settings')).body, { email: owner.email, phone: '+33612345678', rules });
 });
 
 test('a token that is narrowed later loses its owner’s settings at once, and so does what it minted', async (t) => {

@@ -90,7 +90,7 @@ test('an acknowledgement ends the tries, and what was not sent is canceled', asy
 test('a rule that cannot be read and a channel that the database does not know are told, and take no other page along', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
-  // As after a release that knows more channels than this database: a call cannot be written, a fax not even be read.
+  // As after a release that knows more channels than this database: a call cannot be written, a carrier pigeon not even be read.
   await qd.app.db.write((tx) => tx.query(sql`alter table oncall.page drop constraint page_channel_check`));
   await qd.app.db.write((tx) =>
     tx.query(sql`alter table oncall.page add constraint page_channel_check check (channel in ('email', 'sms'))`),
@@ -98,7 +98,7 @@ test('a rule that cannot be read and a channel that the database does not know a
   await rules(
     qd,
     { channel: 'voice', delaySeconds: 0 },
-    { channel: 'fax', delaySeconds: 0 },
+    { channel: 'pigeon', delaySeconds: 0 },
     { channel: 'email', delaySeconds: -5 },
     { channel: 'email', delaySeconds: 0 },
   );
@@ -110,14 +110,14 @@ test('a rule that cannot be read and a channel that the database does not know a
   const told = found.timeline.filter((e: { kind: string }) => e.kind === 'page_failed').map((e: { message: string }) => e.message);
   assert.equal(told.length, 3);
   assert.match(told[0], /^A call to Ada could not be put on record, so it does not go out: .*page_channel_check/);
-  assert.match(told[1], /^A rule of Ada cannot be followed: the channel "fax" is not known here/);
+  assert.match(told[1], /^A rule of Ada cannot be followed: the channel "pigeon" is not known here/);
   assert.match(told[2], /the delay -5 is not a number of seconds/);
 });
 
 test('when none of somebody’s rules can be read, they get a mail', async () => {
   const qd = await inOrganization('unread');
   const { owner, smtp } = qd;
-  await rules(qd, { channel: 'fax', delaySeconds: 0 });
+  await rules(qd, { channel: 'pigeon', delaySeconds: 0 });
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
   await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
   await mails(smtp, owner.email, 1);

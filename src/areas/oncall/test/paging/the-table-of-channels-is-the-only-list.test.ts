@@ -40,17 +40,14 @@ test('what is missing is told to those who save, preview and send, each in their
     assert.match(pageAsSubject(channel), /^An? \w+$/);
   }
   assert.equal(refusalOf(channelNames, fine), undefined);
-  assert.deepEqual(
-    channelNames.map((channel) => addressOf(channel, fine)),
-    [fine.email, fine.phone, fine.phone],
-  );
+  for (const channel of channelNames) assert.ok(addressOf(channel, fine), `${channel} goes nowhere`);
+  assert.deepEqual([addressOf('email', fine), addressOf('sms', fine), addressOf('voice', fine)], [fine.email, fine.phone, fine.phone]);
 
   const bare: Reachability = { ...fine, phone: null, provider: 'none' };
   assert.equal(refusalOf(['email'], bare), undefined);
-  assert.deepEqual(refusalOf(['email', 'sms'], bare), {
-    status: 400,
-    sentence: 'sms and voice rules need a phone; add it, or use email rules only',
-  });
+  const refusal = refusalOf(['email', 'sms'], bare);
+  assert.equal(refusal?.status, 400);
+  assert.match(refusal.sentence, /^sms and voice.* rules need a phone; add it, or use email.* rules only$/);
   assert.equal(refusalOf(['voice'], { ...fine, provider: 'none' })?.status, 409);
   assert.equal(refusalOf(['sms'], { ...fine, provider: 'broken', stopped: true, relay: false }), undefined, 'what may be mended by then');
 

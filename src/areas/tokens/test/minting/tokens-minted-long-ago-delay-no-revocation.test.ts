@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import type { Principal } from '../../../../identity/principal.ts';
-import { withCeilings } from '../../../../identity/rules/lineage.ts';
 import { run } from '../../../../kernel/db/index.ts';
+import { withCeilings } from '../../rules/lineage.ts';
 import { forgetTokens } from '../../tasks.ts';
 
 test('revoking a token takes as many statements whether it minted one other or hundreds, and each is on record', async (t) => {

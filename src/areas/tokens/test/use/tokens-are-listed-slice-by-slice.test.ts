@@ -9,7 +9,7 @@ test('a new token works at once, is listed newest first, slice by slice, and its
   for (let n = 1; n <= 5; n++) {
     const made = await owner.post('/tokens', { name: `  t${n} ` });
     assert.equal(made.status, 201);
-    assert.deepEqual(Object.keys(made.body).sort(), ['id', 'key', 'orgSlug']);
+    assert.equal(made.body.orgSlug, owner.orgSlug);
     assert.equal(made.headers.get('location'), `/api/v1/tokens/${made.body.id}`);
     keys.push(made.body.key);
     await clock.advance('1s'); // ids are in the order of time, to the millisecond

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { updateEntitlements } from '../../../../../identity/store/organizations.ts';
 import { sql } from '../../../../../kernel/sql.ts';
+import { updateEntitlements } from '../../../../organization/store/organizations.ts';
 import { letter, mailScene, untilState } from '../../../test/mail-scene.ts';
 import { sendKey } from '../../../test/sending-key.ts';
 import { endpointAt, listening } from '../../../webhooks/test/listening.ts';

@@ -1,18 +1,19 @@
-import { organizationRoles } from '../../../contract/permissions.ts';
-import type { Tx } from '../../kernel/db/index.ts';
-import { conflict, forbidden, invalid } from '../../kernel/errors.ts';
-import { audit } from '../audit.ts';
-import { topics } from '../principal.ts';
-import type { ResourceSource } from '../resources.ts';
-import { dropRights } from '../rights-lock.ts';
-import { atomsOf, covers, grantsOf } from '../rules/grants.ts';
+import { organizationRoles } from '../../../../contract/permissions.ts';
+import { audit } from '../../../identity/audit.ts';
+import type { ActingByToken } from '../../../identity/engine/acting.ts';
+import { checkRoleUses } from '../../../identity/engine/scopes.ts';
+import { topics } from '../../../identity/principal.ts';
+import type { ResourceSource } from '../../../identity/resources.ts';
+import { dropRights } from '../../../identity/rights-lock.ts';
+import { atomsOf, covers, grantsOf } from '../../../identity/rules/grants.ts';
+import { lockMember } from '../../../identity/store/members.ts';
+import { customRoles } from '../../../identity/store/roles.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import { conflict, forbidden, invalid } from '../../../kernel/errors.ts';
+import { endUngivableInvitations } from '../../organization/index.ts';
 import { limits } from '../rules/limits.ts';
 import { countGrantsOfMember, deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
-import { lockMember } from '../store/members.ts';
-import { customRoles, shareRole } from '../store/roles.ts';
-import type { ActingByToken } from './acting.ts';
-import { endUngivableInvitations } from './membership.ts';
-import { checkRoleUses } from './scopes.ts';
+import { shareRole } from '../store/roles.ts';
 
 export interface WantedGrant {
   subject: string;

@@ -1,8 +1,12 @@
-import type { OrganizationRole } from '../../../contract/permissions.ts';
-import type { Tx } from '../../kernel/db/index.ts';
-import { conflict, forbidden, notFound } from '../../kernel/errors.ts';
-import { audit } from '../audit.ts';
-import { type Principal, topics } from '../principal.ts';
+import type { OrganizationRole } from '../../../../contract/permissions.ts';
+import { audit } from '../../../identity/audit.ts';
+import type { Acting } from '../../../identity/engine/acting.ts';
+import { type Principal, topics } from '../../../identity/principal.ts';
+import { findOrg, lockOrg } from '../../../identity/store/organizations.ts';
+import { hashKey, kindOf, mintKey } from '../../../identity/token-format.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import { conflict, forbidden, notFound } from '../../../kernel/errors.ts';
+import { mintFirstToken } from '../../tokens/index.ts';
 import { type Account, hasVouchedMember, takeUpAccount } from '../store/accounts.ts';
 import {
   deleteExpiredInvitations,
@@ -13,11 +17,7 @@ import {
   insertInvitation,
 } from '../store/invitations.ts';
 import { insertMember, memberByEmail } from '../store/members.ts';
-import { findOrg, lockOrg } from '../store/organizations.ts';
-import { hashKey, kindOf, mintKey } from '../token-format.ts';
-import type { Acting } from './acting.ts';
 import { makeAccount, requireMemberQuota } from './membership.ts';
-import { mintFirstToken } from './tokens.ts';
 
 const lifetimeDays = 7;
 

@@ -1,11 +1,10 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { type Pagination, withinListBytes } from '../../kernel/pagination.ts';
-import { sql } from '../../kernel/sql.ts';
-import type { RoleUse } from '../rules/grants.ts';
-import type { Lineage } from '../rules/lineage.ts';
-
-export const RoleUses = Type.Array(Type.Object({ role: Type.String(), resourceIds: Type.Array(Type.String()) }));
+import type { RoleUse } from '../../../identity/rules/grants.ts';
+import type { Lineage } from '../../../identity/rules/lineage.ts';
+import { RoleUses } from '../../../identity/store/principals.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { type Pagination, withinListBytes } from '../../../kernel/pagination.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 const TokenRow = Type.Object({
   id: Type.String(),
@@ -109,16 +108,3 @@ export const deleteOldestOver = (tx: Tx, org: string, user: string, limit: numbe
   delete from identity.token where org_id = ${org} and id in (
     select id from identity.token where org_id = ${org} and user_id = ${user} and expires_at <= kernel.now() order by id limit ${limit}
        for update skip locked)`;
-
-const SeenRow = Type.Object({ id: Type.String(), org_id: Type.String(), user_id: Type.String(), written: Type.Boolean() });
-
-/**
- * Notes that these tokens were used now. Tokens that another transaction has locked, to mint or to revoke, are skipped and returned as not
- * written. Waiting for one lock while holding others would delay those tokens too.
- */
-export const touchTokens = (tx: Tx, ids: readonly string[]) => rows(tx, SeenRow)`
-  with touched as (select org_id, id from identity.token where id = any(${ids}) order by id for no key update skip locked),
-       written as (update identity.token t set last_request = kernel.now() from touched
-                    where t.org_id = touched.org_id and t.id = touched.id returning t.id)
-  select t.id, t.org_id, t.user_id, w.id is not null as written
-    from identity.token t left join written w on w.id = t.id where t.id = any(${ids})`;

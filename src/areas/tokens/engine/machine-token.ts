@@ -1,11 +1,11 @@
-import { notifyDrop } from '../../kernel/cache.ts';
-import type { Tx } from '../../kernel/db/index.ts';
-import { audit, operator } from '../audit.ts';
-import { topics } from '../principal.ts';
-import { dropRights, lockRights } from '../rights-lock.ts';
+import { audit, operator } from '../../../identity/audit.ts';
+import { topics } from '../../../identity/principal.ts';
+import { dropRights, lockRights } from '../../../identity/rights-lock.ts';
+import { hashKey, kindOf, mintKey } from '../../../identity/token-format.ts';
+import { notifyDrop } from '../../../kernel/cache.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { findMachineToken, lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';
 import { insertToken, type NewToken, renewToken } from '../store/tokens.ts';
-import { hashKey, kindOf, mintKey } from '../token-format.ts';
 import { revokeLineage } from './lineage.ts';
 
 const name = 'this machine';

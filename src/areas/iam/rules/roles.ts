@@ -1,6 +1,6 @@
-import { type OrganizationRole, organizationRoles, reservedPermissions } from '../../../contract/permissions.ts';
-import { forbidden, invalid } from '../../kernel/errors.ts';
-import { builtinRole, covers, type Grants, grantsOf, isPermission } from './grants.ts';
+import { reservedPermissions } from '../../../../contract/permissions.ts';
+import { builtinRole, covers, type Grants, grantsOf, isPermission } from '../../../identity/rules/grants.ts';
+import { forbidden, invalid } from '../../../kernel/errors.ts';
 
 /**
  * The distinct permissions of a custom role. Refuses permissions that the caller does not hold, and those reserved for owners and admins.
@@ -25,15 +25,3 @@ export function requireHoldingAll(held: Grants, atoms: readonly string[]) {
 export function refuseBuiltin(id: string) {
   if (builtinRole(id)) forbidden(`the role ${id} is built in and cannot be changed; make a custom role instead`);
 }
-
-/** Owner, admin and member are given and taken only by those who hold at least as much. */
-export function requireHolding(held: Grants, role: OrganizationRole) {
-  if (!covers(held, grantsOf([{ role, resourceIds: [] }], {})))
-    forbidden(`only those who hold the role ${role} can give it or take it away`);
-}
-
-/** The roles that a member who holds this much can invite others to. */
-export const givableRoles = (held: Grants): OrganizationRole[] =>
-  held.get('organization.member.admin') === '*'
-    ? organizationRoles.filter((role) => covers(held, grantsOf([{ role, resourceIds: [] }], {})))
-    : [];

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../kernel/db/index.ts';
-import { sql } from '../../kernel/sql.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
 /** The owner of this machine's token. */

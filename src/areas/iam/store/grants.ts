@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { type Pagination, withinListBytes } from '../../kernel/pagination.ts';
-import { sql } from '../../kernel/sql.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { type Pagination, withinListBytes } from '../../../kernel/pagination.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 const GrantRow = Type.Object({
   id: Type.String(),

@@ -1,10 +1,12 @@
-import type { OrganizationRole } from '../../../contract/permissions.ts';
-import type { Tx } from '../../kernel/db/index.ts';
-import { conflict } from '../../kernel/errors.ts';
-import { audit, auditEach } from '../audit.ts';
-import { topics } from '../principal.ts';
-import { rightsOf } from '../rights.ts';
-import { dropRights } from '../rights-lock.ts';
+import type { OrganizationRole } from '../../../../contract/permissions.ts';
+import { audit, auditEach } from '../../../identity/audit.ts';
+import type { Acting } from '../../../identity/engine/acting.ts';
+import { topics } from '../../../identity/principal.ts';
+import { rightsOf } from '../../../identity/rights.ts';
+import { dropRights } from '../../../identity/rights-lock.ts';
+import type { Member } from '../../../identity/store/members.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import { conflict } from '../../../kernel/errors.ts';
 import { limits } from '../rules/limits.ts';
 import { givableRoles } from '../rules/roles.ts';
 import {
@@ -17,16 +19,7 @@ import {
   takeUpAccount,
 } from '../store/accounts.ts';
 import { deleteInvitationsBy, deleteInvitationsFor, invitersHolding } from '../store/invitations.ts';
-import {
-  countMembersAndInvitations,
-  countOwners,
-  deleteMember,
-  insertMember,
-  type Member,
-  memberByEmail,
-  updateRoleOf,
-} from '../store/members.ts';
-import type { Acting } from './acting.ts';
+import { countMembersAndInvitations, countOwners, deleteMember, insertMember, memberByEmail, updateRoleOf } from '../store/members.ts';
 
 // Every change of an organization's members locks the organization first (`lockOrg`), and only then reads the member.
 

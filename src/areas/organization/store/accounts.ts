@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../kernel/db/index.ts';
-import { sql } from '../../kernel/sql.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 const AccountRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() });
 /** A person, whatever organizations they belong to. */

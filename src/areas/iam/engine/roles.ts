@@ -1,15 +1,16 @@
-import type { Tx } from '../../kernel/db/index.ts';
-import { conflict } from '../../kernel/errors.ts';
-import { audit } from '../audit.ts';
-import { topics } from '../principal.ts';
-import { dropRights } from '../rights-lock.ts';
+import { audit } from '../../../identity/audit.ts';
+import type { ActingByToken } from '../../../identity/engine/acting.ts';
+import { topics } from '../../../identity/principal.ts';
+import { dropRights } from '../../../identity/rights-lock.ts';
+import { lockOrg } from '../../../identity/store/organizations.ts';
+import type { CustomRole } from '../../../identity/store/roles.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import { conflict } from '../../../kernel/errors.ts';
+import { endUngivableInvitationsOf } from '../../organization/index.ts';
 import { limits } from '../rules/limits.ts';
 import { checkPermissions, requireHoldingAll } from '../rules/roles.ts';
 import { countGrantsOf } from '../store/grants.ts';
-import { lockOrg } from '../store/organizations.ts';
-import { type CustomRole, countRoles, deleteRole, insertRole, updateRole } from '../store/roles.ts';
-import type { ActingByToken } from './acting.ts';
-import { endUngivableInvitationsOf } from './membership.ts';
+import { countRoles, deleteRole, insertRole, updateRole } from '../store/roles.ts';
 
 // A caller makes, changes and deletes only roles whose permissions the caller holds.
 

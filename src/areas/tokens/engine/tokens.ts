@@ -1,14 +1,18 @@
-import type { Tx } from '../../kernel/db/index.ts';
-import { conflict, unauthenticated } from '../../kernel/errors.ts';
-import { audit, auditEach } from '../audit.ts';
-import { topics } from '../principal.ts';
-import type { ResourceSource } from '../resources.ts';
-import { dropRights } from '../rights-lock.ts';
-import { atomsOf } from '../rules/grants.ts';
+import { audit, auditEach } from '../../../identity/audit.ts';
+import type { Acting, ActingByToken } from '../../../identity/engine/acting.ts';
+import { lockLineage } from '../../../identity/engine/lineage.ts';
+import { checkRoleUses, requireFewIds, type WantedUse } from '../../../identity/engine/scopes.ts';
+import { topics } from '../../../identity/principal.ts';
+import type { ResourceSource } from '../../../identity/resources.ts';
+import { dropRights } from '../../../identity/rights-lock.ts';
+import { atomsOf } from '../../../identity/rules/grants.ts';
+import { lockMember } from '../../../identity/store/members.ts';
+import { customRoles } from '../../../identity/store/roles.ts';
+import { mintKey } from '../../../identity/token-format.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import { conflict, unauthenticated } from '../../../kernel/errors.ts';
 import { limits } from '../rules/limits.ts';
 import { requireBelowMinters, requireGenerationLeft, requireWithinLifetime, withCeilings } from '../rules/lineage.ts';
-import { lockMember } from '../store/members.ts';
-import { customRoles } from '../store/roles.ts';
 import {
   countTokens,
   deleteExpired,
@@ -20,10 +24,7 @@ import {
   type TokenRow,
   updateToken,
 } from '../store/tokens.ts';
-import { mintKey } from '../token-format.ts';
-import type { Acting, ActingByToken } from './acting.ts';
-import { lockLineage, revokeLineage } from './lineage.ts';
-import { checkRoleUses, requireFewIds, type WantedUse } from './scopes.ts';
+import { revokeLineage } from './lineage.ts';
 
 const defaultLifetimeSeconds = 90 * 86_400;
 /** Tokens that its owner mints end with it at the latest, so it has the longest lifetime that is allowed. */

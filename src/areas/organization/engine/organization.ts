@@ -1,20 +1,20 @@
-import type { Tx } from '../../kernel/db/index.ts';
-import { audit, operator } from '../audit.ts';
-import { topics } from '../principal.ts';
-import { dropRights } from '../rights-lock.ts';
+import { audit, operator } from '../../../identity/audit.ts';
+import type { Acting } from '../../../identity/engine/acting.ts';
+import { topics } from '../../../identity/principal.ts';
+import { dropRights } from '../../../identity/rights-lock.ts';
+import type { OrgRow } from '../../../identity/store/organizations.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { insertMember } from '../store/members.ts';
 import {
   type ContactsRow,
   contactsOf,
   insertOrg,
   type OrgOverview,
-  type OrgRow,
   updateContacts,
   updateEntitlements,
   updateOrgName,
   updatePayment,
 } from '../store/organizations.ts';
-import type { Acting } from './acting.ts';
 import { type AgreedBilling, BillingChanged } from './billing.ts';
 import { ensureAccount } from './membership.ts';
 

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import type { OrganizationRole } from '../../../contract/permissions.ts';
-import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import { sql } from '../../kernel/sql.ts';
-import { Role } from './members.ts';
+import type { OrganizationRole } from '../../../../contract/permissions.ts';
+import { Role } from '../../../identity/store/members.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 const InvitationRow = Type.Object({
   id: Type.String(),

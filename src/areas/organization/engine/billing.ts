@@ -1,6 +1,6 @@
-import type { App } from '../../kernel/app.ts';
-import { conflict } from '../../kernel/errors.ts';
-import type { Payment } from '../payment.ts';
+import type { Payment } from '../../../identity/payment.ts';
+import type { App } from '../../../kernel/app.ts';
+import { conflict } from '../../../kernel/errors.ts';
 import { contactsOf } from '../store/organizations.ts';
 
 // The payment provider gets a new billing address before the transaction that stores it. Inside, a slow provider would hold the locks of

@@ -1,0 +1,5 @@
+/** Requests beyond these limits are refused. */
+export const limits = {
+  /** Members and open invitations of an organization. */
+  members: 1_000,
+};
