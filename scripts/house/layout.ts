@@ -4,6 +4,9 @@ import { lineOf, nodesBelow, type Rule, type Source, treeOf } from './rule.ts';
 
 const rootFiles = ['index.ts', 'open.ts', 'jobs.ts', 'tasks.ts', 'metrics.ts'];
 const folders = ['operations', 'engine', 'rules', 'store', 'views', 'planes', 'clients', 'migrations', 'test'];
+/** A driver of clusters has the rooms of an area, without those for the control API. */
+const driverRootFiles = ['index.ts', 'open.ts'];
+const driverFolders = ['engine', 'rules', 'store', 'planes', 'clients', 'test'];
 const empty = (file: string): Source => ({ file, text: '' });
 
 /** Read one area and you have read them all. */
@@ -15,14 +18,26 @@ export const areasHaveTheSameFolders: Rule<Source[]> = {
     const strange = places
       .filter((path) => !(path.length === 4 ? rootFiles : folders).includes(path[3]!))
       .map((path) => path.slice(0, 4).join('/'));
-    return [...new Set(strange)].map((where) => ({
+    const strangeInDrivers = sources
+      .map(({ file }) => file.split('/'))
+      .filter(([src, drivers, , room]) => src === 'src' && drivers === 'drivers' && room)
+      .filter((path) => !(path.length === 4 ? driverRootFiles : driverFolders).includes(path[3]!))
+      .map((path) => path.slice(0, 4).join('/'));
+    return [...new Set([...strange, ...strangeInDrivers])].map((where) => ({
       where,
       what: 'is no room of an area; scripts/house/layout.ts lists them',
     }));
   },
   except: [],
-  planted: [[empty('src/areas/x/quota.ts')], [empty('src/areas/x/render/page.ts')], [empty('src/areas/x/rules.ts')]],
+  planted: [
+    [empty('src/areas/x/quota.ts')],
+    [empty('src/areas/x/render/page.ts')],
+    [empty('src/areas/x/rules.ts')],
+    [empty('src/drivers/x/apply.ts')],
+    [empty('src/drivers/x/views/plane.ts')],
+  ],
   innocent: [
+    [empty('src/drivers/index.ts'), empty('src/drivers/x/open.ts'), empty('src/drivers/x/engine/apply.ts')],
     [empty('src/areas/index.ts'), empty('src/areas/area.ts')],
     [empty('src/areas/x/index.ts'), empty('src/areas/x/open.ts'), empty('src/areas/x/planes/oci/index.ts')],
   ],

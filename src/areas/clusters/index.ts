@@ -1,3 +1,4 @@
+import { kineSchemas } from '../../drivers/process/index.ts';
 import { defineArea } from '../area.ts';
 import { loadRegistration } from './engine/join.ts';
 import { openClusters } from './open.ts';
@@ -18,10 +19,8 @@ import { revokeRegistrationToken } from './operations/revoke-registration-token.
 import { updateCluster } from './operations/update-cluster.ts';
 import { updateRegistrationToken } from './operations/update-registration-token.ts';
 import { namedClusters } from './store/clusters.ts';
-import { kineSchemas } from './store/kine.ts';
 import { tasks } from './tasks.ts';
 
-export { binariesDir, listInstalled, programNames } from './clients/process/binaries.ts';
 export { parseVersion } from './rules/versions.ts';
 export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
 export { sharingUsers, withoutCgroups } from './store/shards.ts';

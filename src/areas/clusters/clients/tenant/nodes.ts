@@ -1,4 +1,5 @@
-import { type Ask, askFor, changeObject, listAll, textOf } from './ask.ts';
+import type { Ask } from '../../../../drivers/driver.ts';
+import { askFor, changeObject, listAll, textOf } from './ask.ts';
 
 /** A worker node, from its Node object. */
 export interface NodeSummary {

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { isUpgrade } from '../../../../drivers/process/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { type ConnectionLimits, Connections, connectionLimits, skipUnreadCheck } from '../../../../kernel/http/connections.ts';
 import { asCaller, type Peers } from '../../../../kernel/http/peer.ts';
@@ -12,10 +13,10 @@ import { onePerConnection } from '../../../../kernel/http/pipelining.ts';
 import { refuseMalformed } from '../../../../kernel/http/server.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import type { ClusterListener, Front, ListenerKeys, ListenerOptions } from '../../engine/shard/listener.ts';
-import { isUpgrade } from '../../rules/process/forwarding.ts';
+import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
 import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
+import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
 
 // TLS listeners of clusters. Each cluster has its own port, because a kubelet's configuration keeps no server name. With a domain all clusters
@@ -314,7 +315,7 @@ export function makeFront(
   log: Logger,
   peers: Peers,
   { unreadMs = connectionLimits.unreadMs, isBusy = () => false }: FrontOptions = {},
-): Front {
+): HttpFront {
   const addressOf: AddressOf = (socket) => (peers.isProxied(asCaller(socket)) ? undefined : peers.of(asCaller(socket)));
   const parts = { log, addressOf, connections: () => new Connections(peers, { unreadMs, ...unbounded }), isBusy };
   const shared = makeSharedPort(parts);

@@ -8,10 +8,10 @@ import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
 import { freePort } from '../../../../../test/harness/free-port.ts';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
+import { type Capacity, makeCapacity } from '../../../../drivers/process/engine/capacity.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { keepPostgres } from '../../../../kernel/postgres/index.ts';
-import { type Capacity, makeCapacity } from '../../engine/process/capacity.ts';
 import type { Way } from '../support.ts';
 
 export const versions = ['v1.36.4', 'v1.35.8'];
