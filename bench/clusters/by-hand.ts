@@ -53,7 +53,11 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'keys', name), text, { mode: 0o600 });
   const server = `https://127.0.0.1:${port}`;
   const run: RunSpec = {
-    ...{ tier: 'small', replicas: 1, endpoint: server, binaries, keysDir: join(folder, 'keys') },
+    tier: 'small',
+    replicas: 1,
+    endpoint: server,
+    binaries,
+    keysDir: join(folder, 'keys'),
     inflight: tiers.small.inflight,
     network: { services: serviceRange, pods: podRange },
     nodeCertificateSeconds: lifetimes.nodeCertificate,
@@ -88,8 +92,12 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
   const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` };
   const pids: Record<string, number> = {
     etcd: start('etcd', etcd, [
-      ...[`--data-dir=${join(folder, 'etcd')}`, `--listen-client-urls=${urls.client}`, `--advertise-client-urls=${urls.client}`],
-      ...[`--listen-peer-urls=${urls.peer}`, `--initial-advertise-peer-urls=${urls.peer}`, `--initial-cluster=default=${urls.peer}`],
+      `--data-dir=${join(folder, 'etcd')}`,
+      `--listen-client-urls=${urls.client}`,
+      `--advertise-client-urls=${urls.client}`,
+      `--listen-peer-urls=${urls.peer}`,
+      `--initial-advertise-peer-urls=${urls.peer}`,
+      `--initial-cluster=default=${urls.peer}`,
     ]),
     'kube-apiserver': startWanted(wantApiservers(run)[0]!, `--etcd-servers=${urls.client}`),
   };

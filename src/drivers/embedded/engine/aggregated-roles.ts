@@ -13,8 +13,12 @@ const maxAggregationDepth = 5;
 /** Recomputes the rules of aggregated cluster roles after a cluster role changed, in the same transaction. */
 export async function updateAggregatedRoles(transaction: WriteTransaction): Promise<void> {
   const rows = await listObjects(transaction.tx, transaction.cluster, {
-    ...{ resource, namespace: '', name: undefined, after: undefined },
-    ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
+    resource,
+    namespace: '',
+    name: undefined,
+    after: undefined,
+    rows: 2 * limits.rbacObjects,
+    bytes: 32 * limits.rbacBytes,
   });
   const roles = rows.map((row) => ({ row, object: JSON.parse(row.body) as KubeObject }));
   if (roles.filter(({ object }) => object['aggregationRule']).length > limits.aggregatingRoles)

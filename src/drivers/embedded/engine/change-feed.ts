@@ -58,8 +58,14 @@ export function makeChange(row: ChangeRow): Change {
 
 export function makeChangeFeed(cluster: Cluster): ChangeFeed {
   const feed: FeedState = {
-    ...{ cluster, subscribers: new Map(), count: 0, position: undefined, starting: undefined },
-    ...{ isDirty: false, isReading: false, stopListening: () => {} },
+    cluster,
+    subscribers: new Map(),
+    count: 0,
+    position: undefined,
+    starting: undefined,
+    isDirty: false,
+    isReading: false,
+    stopListening: () => {},
   };
   return {
     subscribe: async (subscriber) => {

@@ -76,9 +76,13 @@ async function readChanged(
 ): Promise<ObjectRow[]> {
   if (changed.length > maxSingleReads)
     return listObjects(tx, cluster, {
-      ...{ resource, namespace: undefined, name: undefined, after: undefined },
+      resource,
+      namespace: undefined,
+      name: undefined,
+      after: undefined,
       // Aggregated rules grow without being written, so the read limit is above the write limit.
-      ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
+      rows: 2 * limits.rbacObjects,
+      bytes: 32 * limits.rbacBytes,
     });
   const found = await Promise.all(changed.map((item) => readObject(tx, cluster, { resource, ...item })));
   return found.filter((row) => row !== undefined);

@@ -86,8 +86,12 @@ async function removeExpired(cluster: Cluster): Promise<void> {
       const { rows, now } = await cluster.app.db.read(async (tx) => ({
         now: (await requireSpace(tx, cluster)).now,
         rows: await listObjects(tx, cluster, {
-          ...{ resource, namespace: undefined, name: undefined, after },
-          ...{ rows: batchRows, bytes: limits.pageBytes },
+          resource,
+          namespace: undefined,
+          name: undefined,
+          after,
+          rows: batchRows,
+          bytes: limits.pageBytes,
         }),
       }));
       const expired = rows.filter((row) => isExpired(JSON.parse(row.body) as KubeObject, now));

@@ -110,7 +110,13 @@ export async function requestToken(
   const at = Math.floor(Date.parse(now) / 1000);
   const exp = at + Math.min(seconds, maxGrantedSeconds);
   const token = signToken(cluster, {
-    ...{ aud: audiences, exp, iat: at, iss: issuer, jti: randomUUID(), nbf: at, sub: `system:serviceaccount:${namespace}:${name}` },
+    aud: audiences,
+    exp,
+    iat: at,
+    iss: issuer,
+    jti: randomUUID(),
+    nbf: at,
+    sub: `system:serviceaccount:${namespace}:${name}`,
     'kubernetes.io': {
       namespace,
       serviceaccount: { name, uid: account.metadata.uid },

@@ -71,7 +71,8 @@ export async function writeObjects<T>(
       const [space, row] = await Promise.all([lockSpace(tx, cluster.id), prefetch && readObject(tx, cluster, prefetch), caller?.check(tx)]);
       if (!space) throw new ApiError(503, 'ServiceUnavailable', 'this cluster is being removed', {});
       const pending: PendingChanges = { version: space.version, objects: 0, bytes: 0, logBytes: 0, touchesRbac: false, statements: [] };
-      result = await work(makeTransaction(tx, cluster, space, pending, prefetch && { key: prefetch, row }, isInternal));
+      const prefetched = prefetch && { key: prefetch, row };
+      result = await work(makeTransaction({ tx, cluster, space, pending, prefetched, isInternal }));
       if (pending.version > space.version) await finishTransaction(tx, cluster, space, pending);
       if (isDryRun) throw new DryRun();
       return result;
@@ -115,76 +116,91 @@ interface Prefetched {
 
 const isSameKey = (a: ObjectKey, b: ObjectKey) => a.resource === b.resource && a.namespace === b.namespace && a.name === b.name;
 
-function makeTransaction(
-  tx: Tx,
-  cluster: Cluster,
-  space: SpaceRow,
-  pending: PendingChanges,
-  prefetched: Prefetched | undefined,
-  isInternal: boolean,
-): WriteTransaction {
-  const countVersion = (key: ObjectKey) => {
-    pending.version++;
-    pending.touchesRbac ||= key.resource.endsWith('.rbac.authorization.k8s.io');
-  };
-  const send = (...statements: Promise<unknown>[]) => {
-    for (const statement of statements) statement.catch(() => {}); // a failure is reported when all are awaited
-    pending.statements.push(...statements);
-  };
-  return {
-    tx,
-    cluster,
-    now: `${space.now.slice(0, 19)}Z`,
-    find: async (key) => {
-      const isPrefetched = prefetched && pending.version === space.version && isSameKey(prefetched.key, key);
-      const row = isPrefetched ? prefetched.row : await readObject(tx, cluster, key);
-      return row && { object: JSON.parse(row.body) as KubeObject, bytes: row.bytes };
-    },
-    put: async (key, object, before) => {
-      countVersion(key);
-      object.metadata.uid ??= randomUUID();
-      object.metadata.resourceVersion = String(pending.version);
-      limitValues(object, before);
-      const body = JSON.stringify(object);
-      const bytes = Buffer.byteLength(body);
-      requireQuota(cluster, space, pending, { key, object, bytes, before, isInternal });
-      pending.objects += before ? 0 : 1;
-      pending.bytes += bytes - (before?.bytes ?? 0);
-      pending.logBytes += bytes;
-      const { uid, deletionTimestamp, ownerReferences = [] } = object.metadata;
-      const row = { ...key, version: pending.version, uid, bytes, deleting: deletionTimestamp !== undefined };
-      send(
-        putObject(tx, cluster, { ...row, owners: ownerReferences.map((owner) => owner.uid), body }),
-        addChange(tx, cluster, {
-          ...key,
-          ...{
-            version: pending.version,
-            type: before ? 'MODIFIED' : 'ADDED',
-            was: before ? selectableBeforeChange(before.object, object) : null,
-            bytes,
-            body,
-          },
-        }),
-      );
-      return object;
-    },
-    remove: async (key, { object: last, bytes }, orphans = false) => {
-      countVersion(key);
-      const object = { ...last, metadata: { ...last.metadata, resourceVersion: String(pending.version) } };
-      const body = JSON.stringify(object);
-      pending.objects--;
-      pending.bytes -= bytes;
-      const size = Buffer.byteLength(body);
-      pending.logBytes += size;
-      send(
-        deleteObject(tx, cluster.id, key),
-        addChange(tx, cluster, { ...key, version: pending.version, type: 'DELETED', was: null, bytes: size, body }),
-        ...(orphans ? [] : [addDeletedOwner(tx, cluster.org, cluster.id, last.metadata.uid!)]),
-        releaseAddresses(tx, cluster, last),
-      );
-      return object;
-    },
-  };
+/** What the steps of one transaction share. */
+interface TransactionState {
+  tx: Tx;
+  cluster: Cluster;
+  space: SpaceRow;
+  pending: PendingChanges;
+  prefetched: Prefetched | undefined;
+  isInternal: boolean;
+}
+
+const makeTransaction = (state: TransactionState): WriteTransaction => ({
+  tx: state.tx,
+  cluster: state.cluster,
+  now: `${state.space.now.slice(0, 19)}Z`,
+  find: (key) => findStored(state, key),
+  put: async (key, object, before) => putNext(state, key, object, before),
+  remove: async (key, before, orphans = false) => removeStored(state, key, before, orphans),
+});
+
+async function findStored(
+  { tx, cluster, space, pending, prefetched }: TransactionState,
+  key: ObjectKey,
+): Promise<StoredObject | undefined> {
+  const isPrefetched = prefetched && pending.version === space.version && isSameKey(prefetched.key, key);
+  const row = isPrefetched ? prefetched.row : await readObject(tx, cluster, key);
+  return row && { object: JSON.parse(row.body) as KubeObject, bytes: row.bytes };
+}
+
+/** The next version, under which a change of this object is stored. */
+function takeVersion({ pending }: TransactionState, { resource }: ObjectKey): number {
+  pending.touchesRbac ||= resource.endsWith('.rbac.authorization.k8s.io');
+  return ++pending.version;
+}
+
+function send({ pending }: TransactionState, ...statements: Promise<unknown>[]): void {
+  for (const statement of statements) statement.catch(() => {}); // a failure is reported when all are awaited
+  pending.statements.push(...statements);
+}
+
+function putNext(state: TransactionState, key: ObjectKey, object: KubeObject, before: StoredObject | undefined): KubeObject {
+  const { tx, cluster, pending } = state;
+  const version = takeVersion(state, key);
+  object.metadata.uid ??= randomUUID();
+  object.metadata.resourceVersion = String(version);
+  limitValues(object, before);
+  const body = JSON.stringify(object);
+  const bytes = Buffer.byteLength(body);
+  requireQuota(state, { key, object, bytes, before });
+  pending.objects += before ? 0 : 1;
+  pending.bytes += bytes - (before?.bytes ?? 0);
+  pending.logBytes += bytes;
+  const { uid, deletionTimestamp, ownerReferences = [] } = object.metadata;
+  const owners = ownerReferences.map((owner) => owner.uid);
+  const type = before ? 'MODIFIED' : 'ADDED';
+  const was = before ? selectableBeforeChange(before.object, object) : null;
+  send(
+    state,
+    putObject(tx, cluster, { ...key, version, uid, bytes, deleting: deletionTimestamp !== undefined, owners, body }),
+    addChange(tx, cluster, { ...key, version, type, was, bytes, body }),
+  );
+  return object;
+}
+
+function removeStored(
+  state: TransactionState,
+  key: ObjectKey,
+  { object: last, bytes: stored }: StoredObject,
+  orphans: boolean,
+): KubeObject {
+  const { tx, cluster, pending } = state;
+  const version = takeVersion(state, key);
+  const object = { ...last, metadata: { ...last.metadata, resourceVersion: String(version) } };
+  const body = JSON.stringify(object);
+  const bytes = Buffer.byteLength(body);
+  pending.objects--;
+  pending.bytes -= stored;
+  pending.logBytes += bytes;
+  send(
+    state,
+    deleteObject(tx, cluster.id, key),
+    addChange(tx, cluster, { ...key, version, type: 'DELETED', was: null, bytes, body }),
+    ...(orphans ? [] : [addDeletedOwner(tx, cluster.org, cluster.id, last.metadata.uid!)]),
+    releaseAddresses(tx, cluster, last),
+  );
+  return object;
 }
 
 /** The selectable fields before the change, if they differ from those after it. A watch needs them to send ADDED or DELETED. */
@@ -220,18 +236,12 @@ interface PutRequest {
   object: KubeObject;
   bytes: number;
   before: StoredObject | undefined;
-  isInternal: boolean;
 }
 
 /**
  * Half of the reserve is for roles, leases and nodes, the rest for Quarterdeck itself. Marking an object for deletion is always allowed.
  */
-function requireQuota(
-  cluster: Cluster,
-  space: SpaceRow,
-  pending: PendingChanges,
-  { key, object, bytes, before, isInternal }: PutRequest,
-): void {
+function requireQuota({ cluster, space, pending, isInternal }: TransactionState, { key, object, bytes, before }: PutRequest): void {
   if (bytes > limits.objectBytes) throw tooLarge(`the object has ${bytes} bytes; at most ${limits.objectBytes} are kept`);
   if (before && object.metadata.deletionTimestamp) return;
   const reserveShare = isInternal ? 0 : usesReserve(key) ? 0.5 : 1;

@@ -171,7 +171,8 @@ function readDeleteOptions(cluster: Cluster, call: Call): DeleteOptions {
     ...options,
     isDryRun: options.isDryRun || textsOf(given['dryRun']).includes('All'),
     orphans: policy === 'Orphan' || given['orphanDependents'] === true,
-    ...{ uid, resourceVersion },
+    uid,
+    resourceVersion,
   };
 }
 

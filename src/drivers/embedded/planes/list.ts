@@ -84,8 +84,12 @@ export async function* readPages(
 }
 
 const pageAfter = ({ resource, namespace, selector }: ListQuery, after: ContinueToken['after'] | undefined) => ({
-  ...{ resource: resource.storedAs, namespace, name: selectedName(selector), after },
-  ...{ rows: limits.pageRows, bytes: limits.pageBytes },
+  resource: resource.storedAs,
+  namespace,
+  name: selectedName(selector),
+  after,
+  rows: limits.pageRows,
+  bytes: limits.pageBytes,
 });
 
 const readPage = (cluster: Cluster, listQuery: ListQuery, after: ContinueToken['after'] | undefined) =>

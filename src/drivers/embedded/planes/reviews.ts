@@ -67,8 +67,12 @@ async function reviewAccess(cluster: Cluster, user: User, spec: Json): Promise<J
   const attributes: Attributes = resource
     ? {
         ...none,
-        ...{ verb: resource['verb'] ?? '', group: resource['group'] ?? '', resource: resource['resource'] ?? '' },
-        ...{ subresource: resource['subresource'] ?? '', namespace: resource['namespace'] ?? '', name: resource['name'] ?? '' },
+        verb: resource['verb'] ?? '',
+        group: resource['group'] ?? '',
+        resource: resource['resource'] ?? '',
+        subresource: resource['subresource'] ?? '',
+        namespace: resource['namespace'] ?? '',
+        name: resource['name'] ?? '',
       }
     : { ...none, verb: path!['verb'] ?? '', path: path!['path'] ?? '' };
   return (await isAllowed(cluster, user, attributes)) ? { allowed: true } : { allowed: false };

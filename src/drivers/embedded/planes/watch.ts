@@ -67,18 +67,16 @@ const timeoutSecondsOf = (query: URLSearchParams) => {
 
 function makeWatch(listQuery: ListQuery, presenter: Presenter, unread: UnreadAccount): Watch {
   const watch: Watch = {
-    ...{
-      listQuery,
-      presenter,
-      startVersion: 0,
-      pending: [],
-      pendingBytes: 0,
-      lines: [],
-      bytes: 0,
-      unread,
-      isEnded: false,
-      wakeWriter: () => {},
-    },
+    listQuery,
+    presenter,
+    startVersion: 0,
+    pending: [],
+    pendingBytes: 0,
+    lines: [],
+    bytes: 0,
+    unread,
+    isEnded: false,
+    wakeWriter: () => {},
     resource: listQuery.resource.storedAs,
     onChange: (change) => (watch.pending ? queuePending(watch, change) : deliver(watch, change)),
     onExpired: () => fail(watch, expired('too old resource version: the change log was trimmed before this watch had read it')),

@@ -23,18 +23,21 @@ const resourceVerbs: Record<string, [one: string, all: string]> = {
 };
 
 export function parseRequestInfo(method: string, url: string): RequestInfo {
-  const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
-  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const verbs = resourceVerbs[method];
-  if (!verbs) throw new ApiError(405, 'MethodNotAllowed', `the server does not allow the method ${method.slice(0, 20)}`, {});
-  const parts = splitPath(path);
+  if (!verbs) throw notAllowed(`the server does not allow the method ${method.slice(0, 20)}`);
+  const { path, query } = splitUrl(url);
   const plain: RequestInfo = { verb: method.toLowerCase(), path, query, namespace: '', name: '' };
-  const isCore = parts[0] === 'api' && parts[1] === 'v1';
-  if (!isCore && parts[0] !== 'apis') return plain;
-  const [group, version, rest] = isCore ? ['', 'v1', parts.slice(2)] : [parts[1] ?? '', parts[2] ?? '', parts.slice(3)];
-  if (rest.length === 0) return plain;
-  return readResource(plain, group, version, rest, verbs, method);
+  const below = findGroup(splitPath(path));
+  if (!below) return plain;
+  const place = findPlace(below);
+  const wantsWatch = method === 'GET' && isWatch(query);
+  return { ...plain, ...place, verb: chooseVerb(place, verbs, wantsWatch) };
+}
+
+function splitUrl(url: string): Pick<RequestInfo, 'path' | 'query'> {
+  const mark = url.indexOf('?');
+  if (mark < 0) return { path: url, query: new URLSearchParams() };
+  return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
 }
 
 function splitPath(path: string): string[] {
@@ -47,43 +50,66 @@ function splitPath(path: string): string[] {
   throw badRequest('the path is not valid');
 }
 
-function readResource(
-  plain: RequestInfo,
-  group: string,
-  version: string,
-  rest: string[],
-  [one, all]: [string, string],
-  method: string,
-): RequestInfo {
-  let namespace = '';
-  let parts = rest;
-  // /namespaces/x and its subresources address the namespace itself; other paths below it address objects inside it.
-  if (
-    parts[0] === 'namespaces' &&
-    parts.length >= 3 &&
-    !(group === '' && (parts[2] === 'status' || parts[2] === 'finalize') && parts.length === 3)
-  ) {
-    namespace = parts[1]!;
-    parts = parts.slice(2);
-  }
-  const [plural = '', name = '', below = '', ...more] = parts;
-  const resource = findResource(group, version, plural);
+/** The parts of a path below a version of an API group. */
+interface GroupPath {
+  group: string;
+  version: string;
+  parts: string[];
+}
+
+/** Undefined: the path names no resource. */
+function findGroup([root, ...rest]: string[]): GroupPath | undefined {
+  if (root === 'api' && rest[0] === 'v1') return belowVersion('', rest);
+  return root === 'apis' ? belowVersion(rest[0] ?? '', rest.slice(1)) : undefined;
+}
+
+const belowVersion = (group: string, [version = '', ...parts]: string[]): GroupPath | undefined =>
+  parts.length === 0 ? undefined : { group, version, parts };
+
+/** The resource, and the object or subresource of it, that a path addresses. */
+type Place = Pick<RequestInfo, 'subresource' | 'namespace' | 'name'> & { resource: Resource };
+
+function findPlace(below: GroupPath): Place {
+  const { namespace, parts } = takeNamespace(below);
+  const [plural = '', name = '', part = '', ...more] = parts;
+  const resource = findResource(below.group, below.version, plural);
   if (!resource || more.length > 0 || (namespace !== '' && !resource.isNamespaced)) throw noSuchPath();
-  const subresource = below === '' ? undefined : resource.subresources.find((known) => known.name === below);
-  if (below !== '' && !subresource && resource.mode !== 'empty') throw noSuchPath();
-  const isWatch = ['1', 'true', ''].includes(plain.query.get('watch') ?? 'no') && method === 'GET' && name === '';
-  const verb = name === '' ? (isWatch ? 'watch' : all) : one;
-  if (verb === '' || (verb === 'create' && name !== '' && !subresource && resource.mode !== 'empty'))
-    throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
-  if (subresource && !subresource.verbs.includes(verb))
-    throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested subresource', {});
-  const isInNamespace = resource.isNamespaced || resource.plural === 'namespaces';
+  const subresource = findSubresource(resource, part);
   return {
-    ...plain,
-    verb,
     resource,
     ...(subresource ? { subresource } : {}),
-    namespace: isInNamespace && resource.plural === 'namespaces' ? name : namespace,
+    namespace: resource.plural === 'namespaces' ? name : namespace,
     name,
   };
 }
+
+const namespaceSubresources = ['status', 'finalize'];
+
+/** /namespaces/x and its subresources address the namespace itself; other paths below it address objects inside it. */
+function takeNamespace({ group, parts }: GroupPath): { namespace: string; parts: string[] } {
+  const [root, namespace = '', ...inside] = parts;
+  if (root !== 'namespaces' || inside.length === 0) return { namespace: '', parts };
+  const isOwnSubresource = group === '' && inside.length === 1 && namespaceSubresources.includes(inside[0]!);
+  return isOwnSubresource ? { namespace: '', parts } : { namespace, parts: inside };
+}
+
+/** An empty kind has every subresource: requests to it are refused with its own reason. */
+function findSubresource({ subresources, mode }: Resource, part: string): Subresource | undefined {
+  if (part === '') return undefined;
+  const found = subresources.find((known) => known.name === part);
+  if (!found && mode !== 'empty') throw noSuchPath();
+  return found;
+}
+
+const isWatch = (query: URLSearchParams): boolean => ['1', 'true', ''].includes(query.get('watch') ?? 'no');
+
+function chooseVerb({ resource, subresource, name }: Place, [one, all]: [string, string], wantsWatch: boolean): string {
+  const verb = name !== '' ? one : wantsWatch ? 'watch' : all;
+  const createsByName = verb === 'create' && name !== '' && !subresource && resource.mode !== 'empty';
+  if (verb === '' || createsByName) throw notAllowed('the server does not allow this method on the requested resource');
+  if (subresource && !subresource.verbs.includes(verb))
+    throw notAllowed('the server does not allow this method on the requested subresource');
+  return verb;
+}
+
+const notAllowed = (why: string) => new ApiError(405, 'MethodNotAllowed', why, {});

@@ -36,7 +36,11 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
       `involvedObject.${name}`,
       `regarding.${name}`,
     ]),
-    ...['reason', 'type', 'reportingComponent', 'reportingController', 'source'],
+    'reason',
+    'type',
+    'reportingComponent',
+    'reportingController',
+    'source',
   ],
 };
 /** Always empty kinds accept any spec or status field: nothing would match. */

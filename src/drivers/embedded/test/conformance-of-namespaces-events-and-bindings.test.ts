@@ -52,8 +52,13 @@ test('cases of Kubernetes’ conformance suite for namespaces, events and bindin
   const events = '/apis/events.k8s.io/v1/namespaces/default/events';
   const event = {
     metadata: { name: 'told' },
-    ...{ reportingController: 'test-controller', reportingInstance: 'node-1', eventTime: '2026-01-01T00:00:00.000000Z' },
-    ...{ action: 'Do', reason: 'Test', type: 'Normal', regarding: { kind: 'Node', name: 'n1', namespace: 'default' } },
+    reportingController: 'test-controller',
+    reportingInstance: 'node-1',
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    action: 'Do',
+    reason: 'Test',
+    type: 'Normal',
+    regarding: { kind: 'Node', name: 'n1', namespace: 'default' },
   };
   assert.equal((await call('POST', events, event)).status, 201);
   const count = async (path: string, selector: string) =>

@@ -7,7 +7,10 @@ const rbac = `/apis/${group}/v1`;
 const merge = { 'content-type': 'application/merge-patch+json' };
 const subjects = [{ kind: 'ServiceAccount', name: 'eve', namespace: 'default' }];
 const binding = (name: string, role: string) => ({
-  ...{ apiVersion: `${group}/v1`, kind: 'ClusterRoleBinding', metadata: { name }, subjects },
+  apiVersion: `${group}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name },
+  subjects,
   roleRef: { apiGroup: group, kind: 'ClusterRole', name: role },
 });
 

@@ -40,8 +40,13 @@ export interface Credential {
 export function issue(ca: Ca, commonName: string, organizations: string[] = [], isFor: 'client' | 'server' = 'client'): Credential {
   const { publicKey, key } = newPair();
   const cert = issueCertificate({
-    ...{ subject: { commonName, organizations }, issuer: { commonName: 'kubernetes' }, publicKey, signingKey: createPrivateKey(ca.key) },
-    ...{ usages: [isFor], hosts: isFor === 'server' ? ['127.0.0.1', 'localhost'] : [], ...validDays() },
+    subject: { commonName, organizations },
+    issuer: { commonName: 'kubernetes' },
+    publicKey,
+    signingKey: createPrivateKey(ca.key),
+    usages: [isFor],
+    hosts: isFor === 'server' ? ['127.0.0.1', 'localhost'] : [],
+    ...validDays(),
   });
   const fingerprint = createHash('sha256').update(new X509Certificate(cert).raw).digest('hex');
   return { cert, key, fingerprint };
@@ -98,10 +103,14 @@ export async function embedded(t: TestContext): Promise<Testbed> {
   const tier = { inflight: 400 };
   const clusterId = `clu_${randomUUID()}`;
   const options: EmbeddedOptions = {
-    ...{ clusterId, org: deck.owner.orgId, version: () => 'v1.36.0+embedded', clientCa: ca },
+    clusterId,
+    org: deck.owner.orgId,
+    version: () => 'v1.36.0+embedded',
+    clientCa: ca,
     serviceAccount: {
       privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-      ...{ issuer: 'https://kubernetes.default.svc', audience: 'https://kubernetes.default.svc' },
+      issuer: 'https://kubernetes.default.svc',
+      audience: 'https://kubernetes.default.svc',
     },
     isRefused: (fingerprint) => refused.has(fingerprint),
     isRefusedNow: (tx, fingerprint) => isCertificateRefused(tx, clusterId, fingerprint),
@@ -151,7 +160,11 @@ const makeCaller =
       const payload = body === undefined ? undefined : isBytes || typeof body === 'string' ? body : JSON.stringify(body);
       const request = httpsRequest(
         {
-          ...{ host: '127.0.0.1', port, method, path, ca: ca.certificate },
+          host: '127.0.0.1',
+          port,
+          method,
+          path,
+          ca: ca.certificate,
           ...(typeof who === 'object' ? { cert: who.cert, key: who.key } : {}),
           headers: {
             ...(payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),

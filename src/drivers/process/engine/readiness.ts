@@ -3,7 +3,10 @@ import { dialServer, responseHead, type Target } from '../clients/dial.ts';
 /** Whether an apiserver answers at all, and whether it reports ready. */
 export async function probeReady(target: Target, withinMs: number, stopped?: AbortSignal): Promise<{ isThere: boolean; isReady: boolean }> {
   const asked = dialServer(target, {
-    ...{ method: 'GET', path: '/readyz', headers: {}, credential: 'admin' as const },
+    method: 'GET',
+    path: '/readyz',
+    headers: {},
+    credential: 'admin' as const,
     signal: AbortSignal.any([AbortSignal.timeout(withinMs), ...(stopped ? [stopped] : [])]),
   });
   asked.on('error', () => {});

@@ -7,8 +7,17 @@ export interface CertificateSubject {
 
 /** Hop-by-hop headers: RFC 9110, 7.6.1. */
 const hopByHop = new Set([
-  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
-  ...['upgrade', 'http2-settings', 'expect'],
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'expect',
 ]);
 
 /** Headers about the caller are set by the front, never by the caller. */
@@ -57,9 +66,11 @@ export function requestHeaders(raw: readonly string[], named: CertificateSubject
 function identityHeaders({ commonName, organizations, fingerprint }: CertificateSubject): string[] | undefined {
   if (commonName === '' || [commonName, ...organizations].some((text) => /\p{Cc}/u.test(text))) return undefined;
   return [
-    ...['X-Remote-User', asHeader(commonName)],
+    'X-Remote-User',
+    asHeader(commonName),
     ...organizations.flatMap((each) => ['X-Remote-Group', asHeader(each)]),
-    ...['X-Remote-Extra-authentication.kubernetes.io%2fcredential-id', `X509SHA256=${fingerprint}`],
+    'X-Remote-Extra-authentication.kubernetes.io%2fcredential-id',
+    `X509SHA256=${fingerprint}`,
   ];
 }
 

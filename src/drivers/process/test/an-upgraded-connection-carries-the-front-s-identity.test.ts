@@ -27,8 +27,11 @@ const node = makeLeaf(ca, { subject: { commonName: 'system:node:a', organization
 /** An apiserver as far as it matters here: says who it takes the caller for, then gives every byte back. */
 async function echoServer(t: TestContext): Promise<number> {
   const server = createServer({
-    ...{ cert: inner.apiserver.certificate, key: inner.apiserver.key, ca: inner.frontAuthority.certificate },
-    ...{ requestCert: true, rejectUnauthorized: false },
+    cert: inner.apiserver.certificate,
+    key: inner.apiserver.key,
+    ca: inner.frontAuthority.certificate,
+    requestCert: true,
+    rejectUnauthorized: false,
   });
   const who = (request: { socket: unknown; headers: Record<string, unknown> }) => {
     const socket = request.socket as TLSSocket;
@@ -57,12 +60,20 @@ test('a terminal carries bytes both ways with the front’s identity, and closes
   const target = makeTarget(await echoServer(t), inner);
   t.after(() => targets.close(target));
   const forwarding: ForwardContext = {
-    ...{ pool: targets, maxInflight: () => 10, isRefused: (print) => refused.has(print), capacity: capacityOf(0), inflight: 0 },
+    pool: targets,
+    maxInflight: () => 10,
+    isRefused: (print) => refused.has(print),
+    capacity: capacityOf(0),
+    inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const front = makeFront(makeLog('silent'), makePeers([]));
   const door = await front.open({
-    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, maxConnections: () => 30, maxInflight: () => 30 },
+    id: 'cls_1',
+    listen: { host: '127.0.0.1', port: 0 },
+    serverName: undefined,
+    maxConnections: () => 30,
+    maxInflight: () => 30,
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate, innerAuthority: inner.authority.certificate },
     serve: (request, response, { identity }) => forwardRequest(forwarding, request, response, identity),
     upgrade: (request, socket, head, { identity }) => forwardUpgrade(forwarding, request, socket, head, identity),
@@ -70,7 +81,12 @@ test('a terminal carries bytes both ways with the front’s identity, and closes
   t.after(() => door.close());
   const ask = (path: string, headers: Record<string, string>, own?: { certificate: string; key: string }) =>
     httpsRequest({
-      ...{ host: '127.0.0.1', port: door.port, path, method: 'POST', agent: false, ca: ca.certificate },
+      host: '127.0.0.1',
+      port: door.port,
+      path,
+      method: 'POST',
+      agent: false,
+      ca: ca.certificate,
       ...(own ? { cert: own.certificate, key: own.key } : {}),
       headers: { connection: 'Upgrade', 'x-remote-user': 'system:admin', ...headers },
     }).end();

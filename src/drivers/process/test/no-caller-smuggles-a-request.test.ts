@@ -46,7 +46,11 @@ async function rig(t: TestContext) {
   targets.switchTo([target]);
   t.after(() => targets.close(target));
   const forwarding: ForwardContext = {
-    ...{ pool: targets, maxInflight: () => 10, isRefused: () => false, capacity: capacityOf(0), inflight: 0 },
+    pool: targets,
+    maxInflight: () => 10,
+    isRefused: () => false,
+    capacity: capacityOf(0),
+    inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const options = { shouldUpgradeCallback: (request: http.IncomingMessage) => isUpgrade(request.headers.upgrade) };

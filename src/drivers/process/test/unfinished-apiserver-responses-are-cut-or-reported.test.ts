@@ -63,7 +63,11 @@ async function rig(t: TestContext): Promise<Rig> {
   targets.switchTo([good]);
   t.after(() => targets.close(good));
   const forwarding: ForwardContext = {
-    ...{ pool: targets, maxInflight: () => 1, isRefused: () => false, capacity: capacityOf(0), inflight: 0 },
+    pool: targets,
+    maxInflight: () => 1,
+    isRefused: () => false,
+    capacity: capacityOf(0),
+    inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const near = http.createServer((request, response) => forwardRequest(forwarding, request, response, undefined));

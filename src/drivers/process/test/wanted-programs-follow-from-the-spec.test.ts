@@ -6,9 +6,16 @@ import { filesOf } from '../rules/files.ts';
 import { type RunSpec, restartDelaySeconds, wantApiservers, wantControllerManager, wantKine, wantScheduler } from '../rules/programs.ts';
 
 const run: RunSpec = {
-  ...{ tier: 'small', replicas: 2, endpoint: 'https://127.0.0.1:16443', keysDir: '/run/keys-a', kineSocket: '/run/kine.sock' },
-  ...{ inflight: 200, network: { services: '10.96.0.0/12', pods: '10.244.0.0/14' }, nodeCertificateSeconds: 604_800 },
-  ...{ binaries: { dir: '/bin/v1.36.4', kine: '/bin/kine' }, database: 'postgres://me:secret@localhost/db?search_path=cluster_x' },
+  tier: 'small',
+  replicas: 2,
+  endpoint: 'https://127.0.0.1:16443',
+  keysDir: '/run/keys-a',
+  kineSocket: '/run/kine.sock',
+  inflight: 200,
+  network: { services: '10.96.0.0/12', pods: '10.244.0.0/14' },
+  nodeCertificateSeconds: 604_800,
+  binaries: { dir: '/bin/v1.36.4', kine: '/bin/kine' },
+  database: 'postgres://me:secret@localhost/db?search_path=cluster_x',
 };
 
 test('wanted programs follow from the spec, deterministically', () => {

@@ -70,7 +70,11 @@ test('reads and unsent requests of a dead apiserver go to the next one', async (
   targets.switchTo([one.target, two.target]);
   t.after(() => [one, two].map(({ target }) => targets.close(target)));
   const forwarding: ForwardContext = {
-    ...{ pool: targets, maxInflight: () => 100, isRefused: () => false, capacity: capacityOf(0), inflight: 0 },
+    pool: targets,
+    maxInflight: () => 100,
+    isRefused: () => false,
+    capacity: capacityOf(0),
+    inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const near = http.createServer((request, response) => forwardRequest(forwarding, request, response, undefined));
