@@ -197,8 +197,8 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(areas|drivers)/.+/engine/',
-        // Both only name the type of a request that they hand on.
-        pathNot: ['/test/', '^src/areas/oncall/engine/pages/reply-runner\\.ts$', '^src/areas/registry/engine/credentials/index\\.ts$'],
+        // It only names the type of a request that it hands on.
+        pathNot: ['/test/', '^src/areas/registry/engine/credentials/index\\.ts$'],
       },
       to: { path: ['^(node:)?(http|https|http2)$', 'node_modules/(fastify|undici)/'] },
     },
