@@ -13,6 +13,7 @@
  * - a watch reads the change log up to the position of the change feed, then receives further changes from the feed. There is one feed per cluster
  *   and process, for all its watches;
  * - reviews, tokens and paths that are no resources have handlers of their own.
+ * rules/ needs no database: paths, kinds and their defaults, schemas (JSON and protobuf), patches, selectors, RBAC, printed tables, discovery.
  *
  * States of an object: stored, then deleting (`deletionTimestamp` is set) while finalizers remain, then gone. Versions grow in commit order.
  * A watch is catching up, streaming, or ended: by its timeout, by a client that does not read, or by the end of its credential.

@@ -10,7 +10,6 @@ import type { TLSSocket } from 'node:tls';
 import { makeInnerKeys } from '../../../areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, makeLeaf, newKey } from '../../../areas/clusters/engine/issue.ts';
 import { makeFront } from '../../../areas/clusters/planes/front/index.ts';
-import { capacityOf } from '../../../areas/clusters/test/process/support.ts';
 import { makePeers } from '../../../kernel/http/peer.ts';
 import { makeLog } from '../../../kernel/log.ts';
 import { makeTarget } from '../clients/dial.ts';
@@ -18,6 +17,7 @@ import type { ForwardContext } from '../engine/state.ts';
 import { makeTargetPool } from '../engine/target-pool.ts';
 import { forwardRequest } from '../planes/forward.ts';
 import { forwardUpgrade } from '../planes/upgrade.ts';
+import { capacityOf } from './support.ts';
 
 const ca = { ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' };
 const inner = makeInnerKeys(ca);

@@ -7,13 +7,13 @@ import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { makeInnerKeys } from '../../../areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../../areas/clusters/engine/issue.ts';
-import { capacityOf } from '../../../areas/clusters/test/process/support.ts';
 import { makeTarget } from '../clients/dial.ts';
 import type { ForwardContext } from '../engine/state.ts';
 import { makeTargetPool } from '../engine/target-pool.ts';
 import { forwardRequest } from '../planes/forward.ts';
 import { forwardUpgrade } from '../planes/upgrade.ts';
 import { isUpgrade } from '../rules/forwarding.ts';
+import { capacityOf } from './support.ts';
 
 const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });
 const node = { commonName: 'system:node:a', organizations: ['system:nodes'], fingerprint: 'ab' };

@@ -7,11 +7,11 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeInnerKeys } from '../../../areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../../areas/clusters/engine/issue.ts';
-import { capacityOf } from '../../../areas/clusters/test/process/support.ts';
 import { makeTarget, type Target } from '../clients/dial.ts';
 import type { ForwardContext } from '../engine/state.ts';
 import { makeTargetPool } from '../engine/target-pool.ts';
 import { forwardRequest } from '../planes/forward.ts';
+import { capacityOf } from './support.ts';
 
 const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });
 

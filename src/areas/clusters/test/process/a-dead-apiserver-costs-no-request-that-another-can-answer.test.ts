@@ -10,11 +10,12 @@ import { makeTarget } from '../../../../drivers/process/clients/dial.ts';
 import type { ForwardContext } from '../../../../drivers/process/engine/state.ts';
 import { makeTargetPool } from '../../../../drivers/process/engine/target-pool.ts';
 import { forwardRequest } from '../../../../drivers/process/planes/forward.ts';
+import { capacityOf } from '../../../../drivers/process/test/support.ts';
 import { makeInnerKeys } from '../../engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../engine/issue.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
 import { askOften, maps } from './request-loop.ts';
-import { capacityOf, pidsOf, recordsIn, withPrograms } from './support.ts';
+import { pidsOf, recordsIn, withPrograms } from './support.ts';
 
 const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });
 

@@ -8,7 +8,6 @@ import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
 import { freePort } from '../../../../../test/harness/free-port.ts';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { type Capacity, makeCapacity } from '../../../../drivers/process/engine/capacity.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { keepPostgres } from '../../../../kernel/postgres/index.ts';
@@ -140,10 +139,3 @@ export async function killProgram(dataDir: string, kind: string): Promise<number
   process.kill(pid!, 'SIGKILL');
   return pid!;
 }
-
-/** Of a small cluster, whose store holds so much. */
-export const capacityOf = (bytes: number): Capacity =>
-  makeCapacity(
-    () => 64 * 2 ** 20,
-    async (last) => ({ bytes: last === undefined ? bytes : 0, last: 1 }),
-  );
