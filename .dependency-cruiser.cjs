@@ -162,6 +162,79 @@ module.exports = {
       from: { path: '^(src|contract|cli|sdk)/', pathNot: '/test/' },
       to: { path: '(^test/|^bench/|/test/)' },
     },
+    // The drivers of clusters. They have the rooms of an area, and know none: the clusters area hands over what they need.
+    {
+      name: 'drivers-know-no-area',
+      severity: 'error',
+      from: { path: '^src/drivers/', pathNot: '/test/' },
+      to: { path: '^src/(areas|identity|boot|admin|commands|programs)/|^src/(main|serve)\\.ts$' },
+    },
+    {
+      name: 'only-clusters-and-admin-use-drivers',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/drivers/', '^src/areas/clusters/', '^src/admin/', '/test/'] },
+      to: { path: '^src/drivers/' },
+    },
+    {
+      name: 'a-driver-has-one-door',
+      severity: 'error',
+      from: { pathNot: ['^src/drivers/[^/]+/', '/test/', '^test/'] },
+      to: { path: '^src/drivers/[^/]+/', pathNot: '^src/drivers/[^/]+/index\\.ts$' },
+    },
+    {
+      name: 'a-driver-knows-no-other-driver',
+      severity: 'error',
+      from: { path: '^src/drivers/([^/]+)/', pathNot: '/test/' },
+      to: { path: '^src/drivers/([^/]+/|index\\.ts$)', pathNot: '^src/drivers/$1/' },
+    },
+    {
+      name: 'rules-of-a-driver-are-pure',
+      severity: 'error',
+      from: { path: '^src/drivers/[^/]+/rules/', pathNot: '/test/' },
+      to: {
+        path: '^src/|node_modules/(pg|fastify)/',
+        pathNot: [
+          '^src/drivers/[^/]+/rules/',
+          '^src/drivers/(status|keys)\\.ts$',
+          '^src/kernel/(errors|instant|assert-progress|steps)\\.ts$',
+        ],
+      },
+    },
+    {
+      name: 'store-of-a-driver-knows-only-rows',
+      severity: 'error',
+      from: { path: '^src/drivers/[^/]+/store/', pathNot: '/test/' },
+      to: { path: '^src/drivers/[^/]+/(engine|planes|clients|open\\.ts|index\\.ts)' },
+    },
+    {
+      name: 'engine-of-a-driver-knows-no-plane',
+      severity: 'error',
+      from: { path: '^src/drivers/[^/]+/engine/', pathNot: '/test/' },
+      to: { path: '^src/drivers/[^/]+/(planes/|open\\.ts|index\\.ts)' },
+    },
+    {
+      name: 'clients-of-a-driver-are-handed-what-they-need',
+      severity: 'error',
+      from: { path: '^src/drivers/[^/]+/clients/', pathNot: '/test/' },
+      to: { path: '^src/drivers/[^/]+/(engine|planes|store|open\\.ts|index\\.ts)' },
+    },
+    {
+      name: 'only-store-of-a-driver-speaks-sql',
+      severity: 'error',
+      from: { path: '^src/drivers/([^/]+/(engine|planes|clients|open\\.ts|index\\.ts)|[^/]+\\.ts$)', pathNot: '/test/' },
+      to: { path: ['^src/kernel/(sql|db/rows|postgres|migrate)', 'node_modules/pg/'], dependencyTypesNot: ['type-only'] },
+    },
+    // What decides and transacts knows no protocol: HTTP is spoken by planes, and by clients.
+    {
+      name: 'no-http-in-engine',
+      severity: 'error',
+      from: {
+        path: '^src/(areas|drivers)/.+/engine/',
+        // It only names the type of a request that it hands on.
+        pathNot: ['/test/', '^src/areas/registry/engine/credentials/index\\.ts$'],
+      },
+      to: { path: ['^(node:)?(http|https|http2)$', 'node_modules/(fastify|undici)/'] },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
   ],
   options: {

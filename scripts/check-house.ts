@@ -55,7 +55,7 @@ for (const file of sources) {
     problems.push(`${file}: reads the environment; settings come from src/kernel/config.ts`);
   // Limits that each read an address in a way of their own are evaded in one of them. The guard compares where its own connections lead.
   // What is handed on to a cluster's apiserver is stripped of all that.
-  const handsOn = file === 'src/areas/clusters/rules/process/forwarding.ts';
+  const handsOn = file === 'src/drivers/process/rules/forwarding.ts';
   if (judgesPeers.test(code) && !handsOn && file !== 'src/kernel/http/peer.ts' && !file.startsWith('src/kernel/guard/'))
     problems.push(`${file}: looks at where a request comes from; ask src/kernel/http/peer.ts`);
   // A library that calls us in the middle of its own work finds us calling it again: see src/kernel/cache.ts.

@@ -31,6 +31,16 @@ const planted: Record<string, [file: string, imports: string]> = {
   'cli-imports-only-the-sdk': ['cli/planted-g.ts', '../src/kernel/errors.ts'],
   'sdk-stands-alone': ['sdk/planted-h.ts', '../contract/common.ts'],
   'product-needs-no-tests': ['src/boot/planted-i.ts', '../../test/harness/request.ts'],
+  'drivers-know-no-area': ['src/drivers/process/engine/planted-a.ts', '../../../areas/clusters/store/clusters.ts'],
+  'only-clusters-and-admin-use-drivers': ['src/identity/planted-d.ts', '../drivers/driver.ts'],
+  'a-driver-has-one-door': ['src/areas/clusters/engine/planted-a.ts', '../../../drivers/process/store/kine.ts'],
+  'a-driver-knows-no-other-driver': ['src/drivers/process/engine/planted-b.ts', '../../embedded/index.ts'],
+  'rules-of-a-driver-are-pure': ['src/drivers/embedded/rules/planted-a.ts', '../../../kernel/db/index.ts'],
+  'store-of-a-driver-knows-only-rows': ['src/drivers/embedded/store/planted-a.ts', '../engine/change.ts'],
+  'engine-of-a-driver-knows-no-plane': ['src/drivers/embedded/engine/planted-a.ts', '../planes/serve.ts'],
+  'clients-of-a-driver-are-handed-what-they-need': ['src/drivers/process/clients/planted-a.ts', '../store/kine.ts'],
+  'only-store-of-a-driver-speaks-sql': ['src/drivers/process/planes/planted-a.ts', '../../../kernel/sql.ts'],
+  'no-http-in-engine': ['src/drivers/process/engine/planted-c.ts', 'node:http'],
   'no-cycles': ['src/boot/planted-j.ts', './planted-k.ts'],
 };
 

@@ -7,18 +7,16 @@ import { mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askCluster } from '../../src/areas/clusters/clients/process/ask.ts';
-import { dialServer, makeTarget } from '../../src/areas/clusters/clients/process/dial.ts';
 import { prepareCluster } from '../../src/areas/clusters/clients/tenant/prepare.ts';
 import { makeInnerKeys } from '../../src/areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../src/areas/clusters/engine/issue.ts';
-import { filesOf } from '../../src/areas/clusters/rules/process/files.ts';
-import {
-  type RunSpec,
-  type WantedProgram,
-  wantApiservers,
-  wantControllerManager,
-} from '../../src/areas/clusters/rules/process/programs.ts';
+import { lifetimes } from '../../src/areas/clusters/rules/lifetimes.ts';
+import { podRange, serviceRange } from '../../src/areas/clusters/rules/networks.ts';
+import { tiers } from '../../src/areas/clusters/rules/tiers.ts';
+import { askCluster } from '../../src/drivers/process/clients/ask.ts';
+import { dialServer, makeTarget } from '../../src/drivers/process/clients/dial.ts';
+import { filesOf } from '../../src/drivers/process/rules/files.ts';
+import { type RunSpec, type WantedProgram, wantApiservers, wantControllerManager } from '../../src/drivers/process/rules/programs.ts';
 import { freePort } from '../../test/harness/free-port.ts';
 import { ask, type Way } from './cluster-client.ts';
 
@@ -55,7 +53,14 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'keys', name), text, { mode: 0o600 });
   const server = `https://127.0.0.1:${port}`;
   const run: RunSpec = {
-    ...{ tier: 'small', replicas: 1, endpoint: server, binaries, keysDir: join(folder, 'keys') },
+    tier: 'small',
+    replicas: 1,
+    endpoint: server,
+    binaries,
+    keysDir: join(folder, 'keys'),
+    inflight: tiers.small.inflight,
+    network: { services: serviceRange, pods: podRange },
+    nodeCertificateSeconds: lifetimes.nodeCertificate,
     kineSocket: '',
     database: '',
   };
@@ -87,8 +92,12 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
   const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` };
   const pids: Record<string, number> = {
     etcd: start('etcd', etcd, [
-      ...[`--data-dir=${join(folder, 'etcd')}`, `--listen-client-urls=${urls.client}`, `--advertise-client-urls=${urls.client}`],
-      ...[`--listen-peer-urls=${urls.peer}`, `--initial-advertise-peer-urls=${urls.peer}`, `--initial-cluster=default=${urls.peer}`],
+      `--data-dir=${join(folder, 'etcd')}`,
+      `--listen-client-urls=${urls.client}`,
+      `--advertise-client-urls=${urls.client}`,
+      `--listen-peer-urls=${urls.peer}`,
+      `--initial-advertise-peer-urls=${urls.peer}`,
+      `--initial-cluster=default=${urls.peer}`,
     ]),
     'kube-apiserver': startWanted(wantApiservers(run)[0]!, `--etcd-servers=${urls.client}`),
   };

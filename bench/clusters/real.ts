@@ -1,13 +1,14 @@
 // Kubernetes' own programs as we run them (kine on our PostgreSQL, our front before the apiserver) beside the same programs with etcd, started by
 // hand; in turns, on the same disk and machine. Needs Kubernetes' programs in QUARTERDECK_CLUSTER_BINARIES, and etcd in the PATH or by
 // QUARTERDECK_BENCH_ETCD (a module of one's own that imports go.etcd.io/etcd/server/v3 builds it; `go install` refuses its replacements).
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listInstalled } from '../../src/areas/clusters/index.ts';
+import { listInstalled } from '../../src/drivers/process/index.ts';
 import { postgresOf, startServer } from '../../test/harness/process.ts';
 import type { Caller } from '../../test/harness/request.ts';
 import { findEtcd, startByHand } from './by-hand.ts';
@@ -151,7 +152,9 @@ async function measureQuarterdeck(owner: Caller, pid: number, data: string, vers
   await sleep(restMs);
   const after = look();
   const seen = {
-    ...{ readyMs, writesMs, starting },
+    readyMs,
+    writesMs,
+    starting,
     memory: { ...each(shareOf), ...growth(before.memory, after.memory) },
     processor: { ...each(processorOf), ...growth(before.processor, after.processor) },
   };

@@ -138,6 +138,7 @@ export const handlersAreGuarded: Rule<Source[]> = {
   planted: [
     at('src/areas/x/planes/a.ts', "server.on('secureConnection', (socket) => takeIn(socket));"),
     at('src/areas/x/planes/a.ts', "socket.once('data', onData);"),
+    at('src/drivers/x/planes/a.ts', "socket.once('data', onData);"),
     at('src/areas/x/planes/a.ts', "const onData = (chunk) => { read(chunk); };\nsocket.on('data', onData);"),
     at('src/kernel/http/a.ts', "a.on('error', () => {}).on('data', (chunk) => read(chunk));"),
     at('src/kernel/http/a.ts', 'createServer({}, (request, response) => answer(request, response));'),

@@ -4,6 +4,9 @@ import { lineOf, nodesBelow, type Rule, type Source, subAreas, treeOf } from './
 
 const rootFiles = ['index.ts', 'open.ts', 'jobs.ts', 'tasks.ts', 'metrics.ts'];
 const folders = ['operations', 'engine', 'rules', 'store', 'views', 'planes', 'clients', 'migrations', 'test'];
+/** A driver of clusters has the rooms of an area, without those for the control API. */
+const driverRootFiles = ['index.ts', 'open.ts'];
+const driverFolders = ['engine', 'rules', 'store', 'planes', 'clients', 'test'];
 const empty = (file: string): Source => ({ file, text: '' });
 
 /** Migrations, and the files that join the sub-areas, stay above them. */
@@ -11,8 +14,11 @@ const subFolders = folders.filter((folder) => folder !== 'migrations');
 
 /** The folder or file at which the path leaves the known layout. */
 function strangeFolderOf(file: string): string | undefined {
-  const [src, areas, area, folder, inner, below] = file.split('/');
-  if (src !== 'src' || areas !== 'areas' || area === undefined || folder === undefined) return undefined;
+  const [src, group, area, folder, inner, below] = file.split('/');
+  if (src !== 'src' || area === undefined || folder === undefined) return undefined;
+  if (group === 'drivers')
+    return (inner === undefined ? driverRootFiles : driverFolders).includes(folder) ? undefined : `src/drivers/${area}/${folder}`;
+  if (group !== 'areas') return undefined;
   if (inner === undefined) return rootFiles.includes(folder) ? undefined : file;
   if (!subAreas[area]?.includes(folder)) return folders.includes(folder) ? undefined : `src/areas/${area}/${folder}`;
   return below !== undefined && subFolders.includes(inner) ? undefined : `src/areas/${area}/${folder}/${inner}`;
@@ -33,8 +39,11 @@ export const areasHaveTheSameFolders: Rule<Source[]> = {
     [empty('src/areas/x/rules.ts')],
     [empty('src/areas/email/outbound/open.ts')],
     [empty('src/areas/email/outbound/migrations/a.ts')],
+    [empty('src/drivers/x/apply.ts')],
+    [empty('src/drivers/x/views/plane.ts')],
   ],
   innocent: [
+    [empty('src/drivers/index.ts'), empty('src/drivers/x/open.ts'), empty('src/drivers/x/engine/apply.ts')],
     [empty('src/areas/index.ts'), empty('src/areas/area.ts')],
     [empty('src/areas/x/index.ts'), empty('src/areas/x/open.ts'), empty('src/areas/x/planes/oci/index.ts')],
     [empty('src/areas/email/outbound/engine/queue/index.ts'), empty('src/areas/email/engine/segments.ts')],

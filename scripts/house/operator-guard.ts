@@ -37,6 +37,7 @@ export const membersUseTheirGuard: Rule<Source[]> = {
   planted: [
     at('src/areas/x/open.ts', "import { makeOperatorGuard } from '../../kernel/guard/index.ts';\nmakeOperatorGuard([]).fetch(hook.url);"),
     at('src/areas/x/engine/send.ts', 'export const send = ({ operatorGuard }: Parts, url: string) => operatorGuard.fetch(url);'),
+    at('src/drivers/x/engine/send.ts', 'makeGuard({ allow: everything }).fetch(url);'),
     at('src/areas/x/engine/send.ts', 'makeGuard({ allow: everything }).fetch(url);'),
   ],
   innocent: [at('src/areas/x/engine/send.ts', 'export const send = ({ guard }: App, url: string) => guard.fetch(url);')],

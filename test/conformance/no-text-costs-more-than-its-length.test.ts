@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { test } from 'node:test';
 import type { Op } from '../../contract/common.ts';
 import { contract } from '../../contract/index.ts';
-import { embedded } from '../../src/areas/clusters/test/kubernetes/support.ts';
+import { embedded } from '../../src/drivers/embedded/test/support.ts';
 import { quarterdeck } from '../harness/index.ts';
 import { clusterDoors, doors, measureGrowth, type Pumped, pieces, textsOf } from './pump.ts';
 

@@ -1,6 +1,7 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { binariesDir, countOfVersion, listInstalled } from '../../areas/clusters/index.ts';
+import { countOfVersion } from '../../areas/clusters/index.ts';
+import { binariesDir, listInstalled } from '../../drivers/process/index.ts';
 import { audit, operator } from '../../identity/audit.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { installation } from '../organization.ts';

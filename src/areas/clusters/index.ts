@@ -1,3 +1,28 @@
+/**
+ * Clusters: managed Kubernetes control planes. The area is their lifecycle, joining nodes, certificates and shards; the control planes themselves
+ * are run by a driver (src/drivers), which the version in the row names. docs/areas/clusters.md has the operator's view and the crash table.
+ *
+ * Actors.
+ * - Operations write the wanted state into the cluster's row (engine/lifecycle.ts) and wake a shard. They reach a cluster's API through
+ *   engine/tenant-clusters.ts, in whichever process it is served.
+ * - A shard (engine/shard) claims clusters under leases, brings each to its newest generation, meters it, and tears it down. engine/plane-options.ts
+ *   lists everything that a driver is told of a cluster.
+ * - planes/front holds the TLS listeners: it identifies a caller by certificate and hands each request to the cluster's control plane.
+ * - planes/join exchanges a registration token for a bootstrap token (engine/join.ts, exchange.ts). The approver (engine/shard/approver.ts) decides
+ *   the certificate requests of nodes; engine/nodes.ts lists, drains and deregisters nodes.
+ * - engine/pki.ts makes and seals a cluster's keys, and the task in engine/renewal.ts renews certificates. engine/access.ts issues client
+ *   configurations, and a task removes the access of users that lost the right.
+ *
+ * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
+ *
+ * States (rules/phases.ts): pending → provisioning → ready; updating while a change is applied; degraded or failed with a reason, and retried;
+ * deleting until the row is gone.
+ *
+ * What survives a crash. Wanted and observed state, keys, tokens, certificates and meters are rows. Leases of a dead shard expire after 20 s, and
+ * another shard claims its clusters; every step of a change is safe to run again. In memory are only held leases, open planes and listeners.
+ */
+
+import { kineSchemas } from '../../drivers/process/index.ts';
 import { defineArea } from '../area.ts';
 import { loadRegistration } from './engine/join.ts';
 import { openClusters } from './open.ts';
@@ -18,10 +43,8 @@ import { revokeRegistrationToken } from './operations/revoke-registration-token.
 import { updateCluster } from './operations/update-cluster.ts';
 import { updateRegistrationToken } from './operations/update-registration-token.ts';
 import { namedClusters } from './store/clusters.ts';
-import { kineSchemas } from './store/kine.ts';
 import { tasks } from './tasks.ts';
 
-export { binariesDir, listInstalled, programNames } from './clients/process/binaries.ts';
 export { parseVersion } from './rules/versions.ts';
 export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
 export { sharingUsers, withoutCgroups } from './store/shards.ts';

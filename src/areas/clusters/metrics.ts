@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { ProgramFigures } from '../../drivers/driver.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import type { RunningShard } from './engine/shard/index.ts';
-import type { ProgramFigures } from './engine/types.ts';
 import { clusterFigures } from './store/usage.ts';
 
 /** Gauges from the database at scrape time, and of the clusters that this process serves. Without the database the last figures are kept. */

@@ -1,11 +1,13 @@
+import type { Binaries } from '../../drivers/driver.ts';
+import { makeUnreadLimiter } from '../../drivers/embedded/index.ts';
+import { binariesDir, openBinaries } from '../../drivers/process/index.ts';
 import type { Host, Opened } from '../area.ts';
-import { type Binaries, binariesDir, openBinaries } from './clients/process/binaries.ts';
-import { makeUnreadLimiter } from './engine/embedded/unread-bytes.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { isServed, type ShardAvailability } from './engine/shard-availability.ts';
 import { makeTenantClusters } from './engine/tenant-clusters.ts';
 import { registerMetrics } from './metrics.ts';
 import { makeFront } from './planes/front/index.ts';
+import { servePlanes } from './planes/front/serve-planes.ts';
 import { joinPlane } from './planes/join/index.ts';
 import type { ClusterRow } from './store/clusters.ts';
 
@@ -22,7 +24,8 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
   const answering: ShardAvailability = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {
-    const shard = await startShard({ app, tenants, front: makeFront(app.log, app.peers, { isBusy: app.watch.isBusy }), binaries, unread });
+    const front = servePlanes(app, makeFront(app.log, app.peers, { isBusy: app.watch.isBusy }));
+    const shard = await startShard({ app, tenants, front, binaries, unread });
     running = shard;
     return {
       async stop() {

@@ -1,17 +1,16 @@
+import type { Access, Ask } from '../../../drivers/driver.ts';
 import { loadTokenById, rightsOf } from '../../../identity/rights.ts';
 import { lockRights } from '../../../identity/rights-lock.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 import type { Logger } from '../../../kernel/log.ts';
-import type { Ask } from '../clients/tenant/ask.ts';
 import { accessSecretOf, isAccessSecret, mintPersonToken, removeAccessSecret, removePerson } from '../clients/tenant/people.ts';
 import { kubeconfigText } from '../rules/kubeconfig.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import * as store from '../store/access.ts';
 import { type ClusterRow, clusterById } from '../store/clusters.ts';
 import { pkiOf } from '../store/pki.ts';
-import type { Access } from './embedded/index.ts';
 import type { TenantClusters } from './types.ts';
 
 // A client configuration holds a service-account token of its user. The token is bound to a Secret that stands for the Quarterdeck token with which

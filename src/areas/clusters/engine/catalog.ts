@@ -1,5 +1,5 @@
+import type { Binaries } from '../../../drivers/driver.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
-import type { Binaries } from '../clients/process/binaries.ts';
 import { type Catalog, catalogOf } from '../rules/catalog.ts';
 import { versionsInUse } from '../store/clusters.ts';
 import { versionsOfShards } from '../store/shards.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { InnerKeys, Pair } from '../../../drivers/keys.ts';
 import { kubeletClientName } from '../rules/kubeadm.ts';
-import type { InnerKeys, Pair } from '../rules/process/files.ts';
 import { makeAuthority, makeLeaf, newKey } from './issue.ts';
 
 const names = { authority: 'quarterdeck-inner', front: 'quarterdeck-front-authority' };

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { Pair } from '../../../drivers/keys.ts';
 import { wallClock } from '../../../kernel/wall-clock.ts';
 import { issueCertificate, type Subject } from '../../../kernel/x509/issue.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
-import type { Pair } from '../rules/process/files.ts';
 
 const dayMs = 86_400_000;
 

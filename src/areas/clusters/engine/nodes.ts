@@ -1,15 +1,15 @@
 import { X509Certificate } from 'node:crypto';
+import type { Ask } from '../../../drivers/driver.ts';
+import { lockSpace } from '../../../drivers/embedded/index.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound, Refusal } from '../../../kernel/errors.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
-import type { Ask } from '../clients/tenant/ask.ts';
 import { drainNode, findNode, listNodes, type NodeSummary, removeNode } from '../clients/tenant/nodes.ts';
 import { listRequests, removeRequest, type SigningRequest } from '../clients/tenant/requests.ts';
 import { isNodeSigner } from '../rules/requests.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/nodes.ts';
-import { lockSpace } from '../store/objects.ts';
 import { pkiOf } from '../store/pki.ts';
 import { clustersDue } from './channels.ts';
 import { fingerprintOf } from './pki.ts';

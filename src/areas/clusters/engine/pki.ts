@@ -1,24 +1,12 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import type { InnerKeys, Pair, Pki } from '../../../drivers/keys.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { lifetimes, renewAfter } from '../rules/lifetimes.ts';
 import { apiAddress } from '../rules/networks.ts';
-import type { InnerKeys, Pair } from '../rules/process/files.ts';
 import * as store from '../store/pki.ts';
 import { makeInnerKeys } from './inner-keys.ts';
 import { makeAuthority, makeLeaf, newKey } from './issue.ts';
-
-/** A cluster's keys and certificates, unsealed, in PEM. */
-export interface Pki {
-  caCertificate: string;
-  caKey: string;
-  servingCertificate: string;
-  servingKey: string;
-  accountKey: string;
-  /** Only for the process driver. */
-  inner: InnerKeys | undefined;
-  revision: number;
-}
 
 const sealContextOf = (cluster: string) => (column: string) => `clusters.pki.${column}.${cluster}`;
 

@@ -1,14 +1,14 @@
+import type { Binaries, ControlPlane, UnreadLimiter } from '../../../drivers/driver.ts';
+import { storeFullPrefix } from '../../../drivers/embedded/index.ts';
+import { drivers } from '../../../drivers/index.ts';
 import type { App } from '../../../kernel/app.ts';
 import { conflict, unreachable } from '../../../kernel/errors.ts';
-import type { Binaries } from '../clients/process/binaries.ts';
 import { TenantApiError } from '../clients/tenant/ask.ts';
 import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
-import { drivers } from './driver.ts';
-import { storeFullPrefix } from './embedded/store-quota.ts';
-import type { UnreadLimiter } from './embedded/unread-bytes.ts';
 import { findPki } from './pki.ts';
-import type { ControlPlane, TenantClusters } from './types.ts';
+import { planeOptionsOf } from './plane-options.ts';
+import type { TenantClusters } from './types.ts';
 
 /** Timeouts for calls to a cluster's API while a caller waits: one request, and all requests of one operation. */
 const requestTimeoutMs = 2_000;
@@ -37,8 +37,8 @@ export function makeTenantClusters(app: App, binaries: Binaries, unread: UnreadL
     }
     // No await until the entry is in the map: of two concurrent callers the second finds it.
     const entry = { revision: pki.revision, cluster } as OpenedPlane;
-    const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false, binaries, unread };
-    entry.plane = drivers[cluster.driver]!.openClient(app, parts);
+    const given = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false, binaries, unread };
+    entry.plane = drivers[cluster.driver]!.openClient(app, planeOptionsOf(app, given));
     opened.delete(cluster.id);
     opened.set(cluster.id, entry);
     const [oldest] = opened.size > maxOpenedPlanes ? opened : [];

@@ -1,5 +1,5 @@
+import { cgroupLimitsOf } from '../../../drivers/process/index.ts';
 import { p95 } from '../rules/headroom.ts';
-import { cgroupLimitsOf } from '../rules/process/cgroup.ts';
 import { limitationsOf } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
 import { type ClusterRow, specOf } from '../store/clusters.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { memberOf } from '../../../identity/store/members.ts';
 import type { App } from '../../../kernel/app.ts';
+import { addressKey } from '../../../kernel/http/anonymous-caller.ts';
 import { sendHtml } from '../../../kernel/http/html.ts';
 import { readAckLink } from '../engine/ack-link.ts';
 import { answerPage } from '../engine/answer-page.ts';
@@ -22,7 +23,7 @@ export function ackPage(server: FastifyInstance, app: App, runReply: ReplyRunner
       const found = await findPaged(app, named);
       return found ? act(found) : sendUnknownLink(reply);
     };
-    return runReply(named.org, 'ack page', find, raw);
+    return runReply(named.org, 'ack page', find, () => addressKey(app.peers, raw));
   };
 
   server.get<Route>('/oncall/ack/:link', (request, reply) =>

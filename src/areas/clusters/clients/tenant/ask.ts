@@ -1,14 +1,4 @@
-/** A response of a cluster's API. */
-export interface ApiResponse {
-  status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
-  body: any;
-  /** Its length, where it was read from a connection. */
-  bytes?: number;
-}
-
-/** Calls a cluster's API as its administrator, whichever driver runs it. */
-export type Ask = (method: string, path: string, body?: unknown) => Promise<ApiResponse>;
+import type { ApiResponse, Ask } from '../../../../drivers/driver.ts';
 
 /** A text field of a tenant's object, which may hold any type; '' for anything but text. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

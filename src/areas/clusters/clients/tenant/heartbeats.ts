@@ -1,4 +1,5 @@
-import { type Ask, changeObject } from './ask.ts';
+import type { Ask, NodeHeartbeat } from '../../../../drivers/driver.ts';
+import { changeObject } from './ask.ts';
 
 export interface Heartbeat {
   name: string;
@@ -12,16 +13,6 @@ interface Condition {
   type: string;
   status: string;
   lastHeartbeatTime?: string;
-}
-
-/** A node's heartbeat fields, as its cluster stores them. */
-export interface NodeHeartbeat {
-  name: string;
-  /** Status and time of the Ready condition. */
-  ready: string | null;
-  heartbeat: string | null;
-  /** The lease's renewTime. */
-  renewed: string | null;
 }
 
 export const heartbeatOf = ({ name, ready, heartbeat, renewed }: NodeHeartbeat): Heartbeat => ({

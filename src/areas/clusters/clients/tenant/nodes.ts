@@ -1,4 +1,5 @@
-import { type Ask, askFor, changeObject, listAll, textOf } from './ask.ts';
+import type { Ask } from '../../../../drivers/driver.ts';
+import { askFor, changeObject, listAll, textOf } from './ask.ts';
 
 /** A worker node, from its Node object. */
 export interface NodeSummary {
@@ -24,8 +25,17 @@ const summarize = (node: any): NodeSummary => ({
 });
 
 const units: Record<string, number> = {
-  ...{ m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 },
-  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 },
+  m: 1e-3,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
 };
 
 /** Parses a quantity such as `4`, `3900m` or `16Gi`; 0 for anything else. */

@@ -1,5 +1,6 @@
+import type { Ask } from '../../../../drivers/driver.ts';
 import { ownNamespace } from '../../rules/kubeadm.ts';
-import { type Ask, askFor } from './ask.ts';
+import { askFor } from './ask.ts';
 
 // One service account for each user with a client configuration, and one Secret for each Quarterdeck token with which a configuration was fetched.
 // Deleting the account invalidates every token of the user; deleting the Secret invalidates the tokens that are bound to it.

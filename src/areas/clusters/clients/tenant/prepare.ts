@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Ask } from '../../../../drivers/driver.ts';
 import { type BootstrapToken, secretName, signatureName, signDetached } from '../../rules/bootstrap-token.ts';
 import { configMap, type KubeObject, kubeadmObjects, type WantedObject } from '../../rules/kubeadm.ts';
 import { discoveryText } from '../../rules/kubeconfig.ts';
-import { type Ask, askFor, changeObject, listAll } from './ask.ts';
+import { askFor, changeObject, listAll } from './ask.ts';
 
 export interface ClusterDescription {
   name: string;

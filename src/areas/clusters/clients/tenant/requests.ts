@@ -1,4 +1,5 @@
-import { type Ask, askFor, listAll } from './ask.ts';
+import type { Ask } from '../../../../drivers/driver.ts';
+import { askFor, listAll } from './ask.ts';
 
 export const requestsPath = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 

@@ -1,3 +1,4 @@
+import type { ControlPlane } from '../../../../drivers/driver.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { findNode, listNodes } from '../../clients/tenant/nodes.ts';
 import { decideRequest, isDecided, readRequest, requestsPath, type SigningRequest } from '../../clients/tenant/requests.ts';
@@ -7,7 +8,6 @@ import type { ClusterRow } from '../../store/clusters.ts';
 import { countCertificates } from '../../store/nodes.ts';
 import { takeJoinToken } from '../../store/tokens.ts';
 import { certificateOf, recordCertificates } from '../nodes.ts';
-import type { ControlPlane } from '../types.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
 export interface Approver {

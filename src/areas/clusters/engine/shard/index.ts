@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { ClusterError } from '../../../../drivers/cluster-error.ts';
+import type { Binaries, ClusterLeases, ProgramFigures } from '../../../../drivers/driver.ts';
+import { drivers } from '../../../../drivers/index.ts';
+import { knownSharedUserReason, whyWithoutCgroups } from '../../../../drivers/process/index.ts';
 import { isUnavailable } from '../../../../kernel/db/index.ts';
 import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeInterruptibleSleep } from '../../../../kernel/jobs/interruptible-sleep.ts';
-import type { Binaries } from '../../clients/process/binaries.ts';
-import { detectedCgroups, isAllowed } from '../../clients/process/cgroup.ts';
-import { knownSharedUserReason } from '../../clients/process/users.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
-import { ClusterError } from '../cluster-error.ts';
-import { drivers } from '../driver.ts';
-import type { ProgramFigures } from '../types.ts';
 import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
 import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
 import { checkHeartbeats, runUpkeep } from './upkeep.ts';
@@ -29,6 +27,9 @@ const maxHeldClusters = 1_000;
 const maxConcurrentWork = 8;
 /** Per organization, whose clusters may be slow on purpose. */
 const maxConcurrentPerOrg = 3;
+
+/** For drivers, which find out on the machine whose leases are over. */
+const leases: ClusterLeases = { find: store.leasesOf, release: store.releaseClusters };
 
 /** A cluster whose lease this server has. */
 interface HeldCluster extends store.HeldLease {
@@ -75,15 +76,17 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
   const stopping = new AbortController();
   const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
   const shard: Shard = {
-    ...{ ...given, refused, isRefused, versions: [], stopping: stopping.signal },
-    ...{
-      id: randomUUID(),
-      held: new Map(),
-      renewedAt: Number.NEGATIVE_INFINITY,
-      sweptAt: Number.NEGATIVE_INFINITY,
-      sweeping: undefined,
-      stopped: false,
-    },
+    ...given,
+    refused,
+    isRefused,
+    versions: [],
+    stopping: stopping.signal,
+    id: randomUUID(),
+    held: new Map(),
+    renewedAt: Number.NEGATIVE_INFINITY,
+    sweptAt: Number.NEGATIVE_INFINITY,
+    sweeping: undefined,
+    stopped: false,
   };
   const nudge = makeInterruptibleSleep();
   const endHearing = [clustersDue, clockMoved].map((channel) =>
@@ -94,7 +97,7 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
   );
   for (const driver of Object.values(drivers))
     await driver
-      .recover(app)
+      .recover(app, leases)
       .catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
   const loop = (async () => {
     while (!shard.stopped) {
@@ -214,7 +217,9 @@ async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
 async function sweepLeftovers(shard: Shard): Promise<void> {
   const isHeld = (cluster: string) => shard.held.has(cluster);
   for (const driver of Object.values(drivers))
-    await driver.sweep(shard.app, isHeld).catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
+    await driver
+      .sweep(shard.app, leases, isHeld)
+      .catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
   shard.sweptAt = performance.now();
   shard.sweeping = undefined;
 }
@@ -233,7 +238,7 @@ async function renewLeases(shard: Shard): Promise<void> {
   const { app, held, id } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, { id, versions: shard.versions, withoutCgroups: describeCgroups(), sharing: knownSharedUserReason() });
+    await store.touchShard(tx, { id, versions: shard.versions, withoutCgroups: whyWithoutCgroups(), sharing: knownSharedUserReason() });
     return all.length > 0
       ? store.renewClusters(
           tx,
@@ -243,12 +248,6 @@ async function renewLeases(shard: Shard): Promise<void> {
   });
   shard.renewedAt = performance.now();
   await Promise.all(all.map((each, n) => (verdicts[n] === 'lost' ? dropCluster(shard, each) : undefined)));
-}
-
-/** For the operator: '' if programs are limited by cgroups, else why not; null: not detected yet. */
-function describeCgroups(): string | null {
-  const found = detectedCgroups();
-  return found === undefined ? null : isAllowed(found) ? '' : found.why;
 }
 
 async function dropCluster(shard: Shard, held: HeldCluster): Promise<void> {

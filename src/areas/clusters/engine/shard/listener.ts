@@ -1,6 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import type { CertificateIdentity } from '../types.ts';
+import type { ControlPlane } from '../../../../drivers/driver.ts';
 
 /** The certificates of a listener, in PEM. */
 export interface ListenerKeys {
@@ -12,24 +10,20 @@ export interface ListenerKeys {
   innerAuthority?: string;
 }
 
-/** What a connection proves about its caller. */
-export interface ListenerCaller {
-  identity: CertificateIdentity | undefined;
-  /** The connection presented a certificate of the cluster, or a token that the cluster accepted. */
-  isAuthenticated: boolean;
-}
-
-export interface ListenerOptions {
+/** A cluster, as its listener serves it. */
+export interface ServedCluster {
   id: string;
+  org: string;
   listen: { host: string; port: number };
   /** With one port for all clusters: the TLS server name of this one. */
   serverName: string | undefined;
   keys: ListenerKeys;
   maxConnections: () => number;
   maxInflight: () => number;
-  serve(request: IncomingMessage, response: ServerResponse, caller: ListenerCaller): void;
-  /** An HTTP upgrade; absent: it is served as a request. */
-  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer, caller: ListenerCaller): void;
+  /** Undefined until it is opened. */
+  plane: () => ControlPlane | undefined;
+  /** Whether HTTP upgrades go to the plane; otherwise they are served as requests. */
+  takesUpgrades: boolean;
 }
 
 /** One cluster's listener. */
@@ -44,6 +38,6 @@ export interface ClusterListener {
 
 /** Opens listeners; implemented by planes/front. */
 export interface Front {
-  open(served: ListenerOptions): Promise<ClusterListener>;
+  open(served: ServedCluster): Promise<ClusterListener>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
+import type { ControlPlane } from '../../../../drivers/driver.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { now } from '../../../../kernel/time.ts';
 import { heartbeatOf, markSilent } from '../../clients/tenant/heartbeats.ts';
-import type { ControlPlane } from '../types.ts';
 
 /** The default of Kubernetes' node controller; a kubelet renews its lease every 10 s. */
 const graceMs = 40_000;

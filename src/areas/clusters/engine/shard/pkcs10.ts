@@ -8,7 +8,13 @@ export function readPkcs10({ spec }: SigningRequest): CertificateRequest | undef
   if (!read) return undefined;
   const { commonName, organizations, dnsNames, addresses, hasOtherNames } = read;
   return {
-    ...{ commonName, organizations, dnsNames, addresses, hasOtherNames },
-    ...{ signer: spec.signerName, username: spec.username ?? '', usages: spec.usages ?? [] },
+    commonName,
+    organizations,
+    dnsNames,
+    addresses,
+    hasOtherNames,
+    signer: spec.signerName,
+    username: spec.username ?? '',
+    usages: spec.usages ?? [],
   };
 }

@@ -1,18 +1,16 @@
-import type { IncomingMessage } from 'node:http';
+import { ClusterError } from '../../../../drivers/cluster-error.ts';
+import type { Binaries, ControlPlane, Prepare, UnreadLimiter } from '../../../../drivers/driver.ts';
+import { drivers } from '../../../../drivers/index.ts';
+import type { Pki } from '../../../../drivers/keys.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { runFor, type WorkContext } from '../../../../kernel/fairness/index.ts';
-import { addressKey } from '../../../../kernel/http/anonymous-caller.ts';
-import type { Binaries } from '../../clients/process/binaries.ts';
 import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
 import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
-import { ClusterError } from '../cluster-error.ts';
-import { drivers } from '../driver.ts';
-import type { UnreadLimiter } from '../embedded/unread-bytes.ts';
-import { ensurePki, findPki, type Pki } from '../pki.ts';
-import type { ControlPlane, Prepare, TenantClusters } from '../types.ts';
+import { ensurePki, findPki } from '../pki.ts';
+import { planeOptionsOf } from '../plane-options.ts';
+import type { TenantClusters } from '../types.ts';
 import { type Approver, startApprover } from './approver.ts';
 import type { ClusterListener, Front } from './listener.ts';
 import type { LastHeartbeats } from './node-heartbeats.ts';
@@ -54,8 +52,13 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
   const address = clusterAddressOf(app, row);
   const pki = await ensurePki(app, row, address.hosts);
   const running = {
-    ...{ row, revision: pki.revision, metered: { requests: 0, errors: 0 }, inflightPeak: 0 },
-    ...{ hasNodes: true, heartbeatsCheckedAt: Number.NEGATIVE_INFINITY, heartbeats: new Map() },
+    row,
+    revision: pki.revision,
+    metered: { requests: 0, errors: 0 },
+    inflightPeak: 0,
+    hasNodes: true,
+    heartbeatsCheckedAt: Number.NEGATIVE_INFINITY,
+    heartbeats: new Map(),
   } as unknown as RunningCluster;
   const cluster = () => running.row;
   let plane: ControlPlane | undefined;
@@ -63,7 +66,8 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
   try {
     const endpoint = address.endpoint(listener.port);
     const isRefused = (print: string) => services.isRefused(row.id, print);
-    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries, unread, lease: held.lease });
+    const given = { cluster, pki, endpoint, isRefused, binaries, unread, lease: held.lease };
+    plane = drivers[row.driver]!.open(app, planeOptionsOf(app, given));
     Object.assign(running, { plane, listener, endpoint });
     await applyUnlessStopped(services, plane, pki, { row, endpoint });
     running.approver = startApprover(app, plane, cluster, () => {
@@ -130,33 +134,17 @@ async function openListener(
   plane: () => ControlPlane | undefined,
 ): Promise<ClusterListener> {
   const { host, port: first } = address.listen;
-  // An unauthenticated caller uses its address's share, not that of the cluster's organization.
-  const contextOf = (request: IncomingMessage, isAuthenticated: boolean): WorkContext =>
-    isAuthenticated
-      ? { org: row.org_id, operation: 'kubernetes' }
-      : { org: addressKey(app.peers, request), operation: 'kubernetes', isSystem: true };
   const open = (port: number) =>
     front.open({
       id: row.id,
+      org: row.org_id,
       listen: { host, port },
       serverName: address.serverName,
       keys: keysOf(pki),
       maxConnections: () => tierOf(cluster().tier).connections,
       maxInflight: () => tierOf(cluster().tier).inflight,
-      serve: (request, response, { identity, isAuthenticated }) => {
-        const served = plane();
-        if (!served) return void response.writeHead(503, { 'retry-after': '1' }).end();
-        runFor(contextOf(request, isAuthenticated), () => served.serve(request, response, identity), app.watch);
-      },
-      ...(row.driver === 'process'
-        ? {
-            upgrade: (request, socket, head, { identity, isAuthenticated }) => {
-              const served = plane();
-              if (!served?.upgrade) return void socket.destroy();
-              runFor(contextOf(request, isAuthenticated), () => served.upgrade!(request, socket, head, identity), app.watch);
-            },
-          }
-        : {}),
+      plane,
+      takesUpgrades: row.driver === 'process',
     });
   if (address.serverName !== undefined) return open(first);
   if (row.port !== null && (row.observed_generation > 0 || first === 0)) return open(row.port).catch(explainPortTaken(row.port));

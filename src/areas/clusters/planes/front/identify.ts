@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
+import type { CertificateIdentity } from '../../../../drivers/driver.ts';
 import type { ListenerKeys } from '../../engine/shard/listener.ts';
-import type { CertificateIdentity } from '../../engine/types.ts';
 
 export type PresentedCertificate =
   | { state: 'none' }

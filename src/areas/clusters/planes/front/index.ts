@@ -1,10 +1,11 @@
 import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
+import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { isUpgrade } from '../../../../drivers/process/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { type ConnectionLimits, Connections, connectionLimits, skipUnreadCheck } from '../../../../kernel/http/connections.ts';
 import { asCaller, type Peers } from '../../../../kernel/http/peer.ts';
@@ -12,10 +13,10 @@ import { onePerConnection } from '../../../../kernel/http/pipelining.ts';
 import { refuseMalformed } from '../../../../kernel/http/server.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import type { ClusterListener, Front, ListenerKeys, ListenerOptions } from '../../engine/shard/listener.ts';
-import { isUpgrade } from '../../rules/process/forwarding.ts';
+import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
 import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
+import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
 
 // TLS listeners of clusters. Each cluster has its own port, because a kubelet's configuration keeps no server name. With a domain all clusters
@@ -50,8 +51,11 @@ interface ServedCluster {
 type AddressOf = (socket: Socket) => string | undefined;
 
 const contextOptions = ({ certificate, key, authority, innerAuthority }: ListenerKeys) => ({
-  ...{ cert: certificate, key, ca: [authority, ...(innerAuthority === undefined ? [] : [innerAuthority])] },
-  ...{ minVersion: 'TLSv1.2' as const, secureOptions },
+  cert: certificate,
+  key,
+  ca: [authority, ...(innerAuthority === undefined ? [] : [innerAuthority])],
+  minVersion: 'TLSv1.2' as const,
+  secureOptions,
 });
 
 const makeContext = (keys: ListenerKeys) => createSecureContext(contextOptions(keys));
@@ -92,7 +96,40 @@ const answerIn = (clusterOf: FindCluster) => (request: IncomingMessage, response
   answerRequest(cluster, presented, request, response);
 };
 
-/** Listens; `clusterOf` finds the cluster of a server name. Without `keys` only connections with a known server name complete a handshake. */
+const upgradeIn = (clusterOf: FindCluster) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  const cluster = clusterOf(nameOf(request.socket as TLSSocket));
+  const presented = cluster?.sockets.get(request.socket as TLSSocket);
+  if (!cluster || !presented || !isUsable(presented)) return void socket.destroy();
+  skipUnreadCheck({ req: request }); // a terminal may be idle without limit
+  answerUpgrade(cluster, presented, request, socket, head);
+};
+
+/** Without `keys` only connections with a known server name complete a handshake. */
+const serverOptions = (keys: ListenerKeys | undefined, clusterOf: FindCluster): ServerOptions => ({
+  ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
+  requestCert: true,
+  rejectUnauthorized: false,
+  ALPNProtocols: ['http/1.1'],
+  handshakeTimeout: limits.handshakeTimeoutMs,
+  maxHeaderSize: limits.maxHeaderBytes,
+  shouldUpgradeCallback: guarded(
+    'clusters.front.should-upgrade',
+    ([{ socket }]) => socket,
+    (request: IncomingMessage) =>
+      isUpgrade(request.headers.upgrade) && clusterOf(nameOf(request.socket as TLSSocket))?.options.upgrade !== undefined,
+    false,
+  ),
+  SNICallback: guarded(
+    'clusters.front.server-name',
+    ([, done]) => ({ destroy: () => done(new Error('the name could not be looked up')) }),
+    (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
+      const cluster = clusterOf(name);
+      return cluster ? done(null, cluster.context) : done(new Error('no cluster has this name'));
+    },
+  ),
+});
+
+/** Listens; `clusterOf` finds the cluster of a server name. */
 async function listen(
   at: ListenerOptions['listen'],
   keys: ListenerKeys | undefined,
@@ -103,39 +140,10 @@ async function listen(
     guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(clusterOf)),
     isBusy,
   );
-  const server = createServer(
-    {
-      ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
-      ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
-      ...{ handshakeTimeout: limits.handshakeTimeoutMs, maxHeaderSize: limits.maxHeaderBytes },
-      shouldUpgradeCallback: guarded(
-        'clusters.front.should-upgrade',
-        ([{ socket }]) => socket,
-        (request: IncomingMessage) =>
-          isUpgrade(request.headers.upgrade) && clusterOf(nameOf(request.socket as TLSSocket))?.options.upgrade !== undefined,
-        false,
-      ),
-      SNICallback: guarded(
-        'clusters.front.server-name',
-        ([, done]) => ({ destroy: () => done(new Error('the name could not be looked up')) }),
-        (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
-          const cluster = clusterOf(name);
-          return cluster ? done(null, cluster.context) : done(new Error('no cluster has this name'));
-        },
-      ),
-    },
-    paced.listener,
-  );
-  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const cluster = clusterOf(nameOf(request.socket as TLSSocket));
-    const presented = cluster?.sockets.get(request.socket as TLSSocket);
-    if (!cluster || !presented || !isUsable(presented)) return void socket.destroy();
-    skipUnreadCheck({ req: request }); // a terminal may be idle without limit
-    answerUpgrade(cluster, presented, request, socket, head);
-  };
+  const server = createServer(serverOptions(keys, clusterOf), paced.listener);
   server.on(
     'upgrade',
-    guarded('clusters.front.upgrade', ([, socket]) => socket, upgrade),
+    guarded('clusters.front.upgrade', ([, socket]) => socket, upgradeIn(clusterOf)),
   );
   throttleHandshakes(server, addressOf, isBusy);
   paced.watch(server, 'secureConnection');
@@ -148,13 +156,10 @@ async function listen(
   server.requestTimeout = 0; // watches stay open; bodies have their own timeout
   server.keepAliveTimeout = limits.keepAliveMs;
   server.maxConnections = limits.maxConnections;
+  const admit = (socket: TLSSocket) => admitConnection(clusterOf(nameOf(socket)), socket);
   server.on(
     'secureConnection',
-    guarded(
-      'clusters.front.connection',
-      ([socket]) => socket,
-      (socket: TLSSocket) => admitConnection(clusterOf(nameOf(socket)), socket),
-    ),
+    guarded('clusters.front.connection', ([socket]) => socket, admit),
   );
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on(
@@ -162,14 +167,17 @@ async function listen(
     guarded('clusters.front.error', undefined, (error) => log.warn({ err: error }, 'a listener of clusters failed')),
   );
   server.listen(at.port, at.host);
-  await Promise.race([
+  await untilListening(server);
+  return server;
+}
+
+const untilListening = (server: Server) =>
+  Promise.race([
     once(server, 'listening'),
     once(server, 'error').then(([error]) => {
       throw error;
     }),
   ]);
-  return server;
-}
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
 
@@ -314,7 +322,7 @@ export function makeFront(
   log: Logger,
   peers: Peers,
   { unreadMs = connectionLimits.unreadMs, isBusy = () => false }: FrontOptions = {},
-): Front {
+): HttpFront {
   const addressOf: AddressOf = (socket) => (peers.isProxied(asCaller(socket)) ? undefined : peers.of(asCaller(socket)));
   const parts = { log, addressOf, connections: () => new Connections(peers, { unreadMs, ...unbounded }), isBusy };
   const shared = makeSharedPort(parts);

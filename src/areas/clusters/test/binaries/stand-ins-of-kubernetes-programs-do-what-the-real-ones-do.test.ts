@@ -21,7 +21,13 @@ function makeAuthority(commonName: string) {
   const [from, until] = [new Date(Date.now() - 60_000), new Date(Date.now() + 3_600_000)];
   const issue = (subject: Subject, key: KeyObject, isAuthority = false) =>
     issueCertificate({
-      ...{ subject, issuer: { commonName }, publicKey: key, signingKey: privateKey, from, until, isAuthority },
+      subject,
+      issuer: { commonName },
+      publicKey: key,
+      signingKey: privateKey,
+      from,
+      until,
+      isAuthority,
       ...(isAuthority ? {} : { usages: ['client', 'server'] as const, hosts: ['127.0.0.1'] }),
     });
   return {
@@ -92,16 +98,17 @@ test('stand-ins of Kubernetes’ programs take the real flags, know who asks, ke
 
   const args = [
     `--etcd-servers=unix://${socket}`,
-    ...['--bind-address=127.0.0.1', `--secure-port=${port}`, '--service-account-issuer=https://cluster', '--enable-bootstrap-token-auth'],
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    '--service-account-issuer=https://cluster',
+    '--enable-bootstrap-token-auth',
     `--tls-cert-file=${await put('serving.crt', serving.cert)}`,
     `--tls-private-key-file=${await put('serving.key', serving.key)}`,
     `--client-ca-file=${await put('internal.crt', internal.certificate)}`,
     `--requestheader-client-ca-file=${await put('proxy.crt', proxy.certificate)}`,
-    ...[
-      '--requestheader-allowed-names=front',
-      '--requestheader-username-headers=X-Remote-User',
-      '--requestheader-group-headers=X-Remote-Group',
-    ],
+    '--requestheader-allowed-names=front',
+    '--requestheader-username-headers=X-Remote-User',
+    '--requestheader-group-headers=X-Remote-Group',
     `--service-account-signing-key-file=${await put('account.key', account)}`,
     `--service-account-key-file=${join(dir, 'account.key')}`,
   ];
@@ -152,7 +159,9 @@ test('stand-ins of Kubernetes’ programs take the real flags, know who asks, ke
     `--kubeconfig=${await put('manager.conf', JSON.stringify(kubeconfig))}`,
     `--cluster-signing-cert-file=${await put('cluster.crt', cluster.certificate)}`,
     `--cluster-signing-key-file=${await put('cluster.key', cluster.key)}`,
-    ...['--cluster-signing-duration=168h', '--controllers=*,-csrapproving', '--secure-port=0'],
+    '--cluster-signing-duration=168h',
+    '--controllers=*,-csrapproving',
+    '--secure-port=0',
   ]);
   const { csr } = nodeKeys(nodeSubject('a'));
   const spec = { request: encoded(csr), signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: ['client auth'] };

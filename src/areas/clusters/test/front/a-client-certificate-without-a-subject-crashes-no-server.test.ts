@@ -18,8 +18,13 @@ const node = makeLeaf(ca, { subject: { commonName: 'system:node:a', organization
 function signed(subject: Buffer | { commonName: string; organizations?: string[] }) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const certificate = issueCertificate({
-    ...{ subject, issuer: { commonName: 'kubernetes' }, publicKey, signingKey: createPrivateKey(ca.key), usages: ['client'] },
-    ...{ from: new Date(Date.now() - 3_600_000), until: new Date(Date.now() + 3_600_000) },
+    subject,
+    issuer: { commonName: 'kubernetes' },
+    publicKey,
+    signingKey: createPrivateKey(ca.key),
+    usages: ['client'],
+    from: new Date(Date.now() - 3_600_000),
+    until: new Date(Date.now() + 3_600_000),
   });
   return { certificate, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
@@ -27,14 +32,23 @@ function signed(subject: Buffer | { commonName: string; organizations?: string[]
 test('a client certificate without a subject is refused, and the listener keeps running', async (t) => {
   const front = makeFront(makeLog('silent'), makePeers([]));
   const door = await front.open({
-    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, maxConnections: () => 30, maxInflight: () => 30 },
+    id: 'cls_1',
+    listen: { host: '127.0.0.1', port: 0 },
+    serverName: undefined,
+    maxConnections: () => 30,
+    maxInflight: () => 30,
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate },
     serve: (_request, response, { identity }) => void response.end(identity?.commonName),
   });
   t.after(() => door.close());
   const ask = async (own: { certificate: string; key: string }) => {
     const asked = httpsRequest({
-      ...{ host: '127.0.0.1', port: door.port, agent: false, ca: ca.certificate, cert: own.certificate, key: own.key },
+      host: '127.0.0.1',
+      port: door.port,
+      agent: false,
+      ca: ca.certificate,
+      cert: own.certificate,
+      key: own.key,
     }).end();
     const [response] = (await once(asked, 'response')) as [IncomingMessage];
     return { status: response.statusCode, body: Buffer.concat(await response.toArray()).toString() };

@@ -22,7 +22,11 @@ interface Parts {
 async function open(t: TestContext, { serve = () => {}, talk, unreadMs }: Parts): Promise<() => Promise<TLSSocket>> {
   const front = makeFront(makeLog('silent'), makePeers([]), unreadMs === undefined ? {} : { unreadMs });
   const door = await front.open({
-    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, maxConnections: () => 30, maxInflight: () => 30 },
+    id: 'cls_1',
+    listen: { host: '127.0.0.1', port: 0 },
+    serverName: undefined,
+    maxConnections: () => 30,
+    maxInflight: () => 30,
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate },
     serve,
     ...(talk ? { upgrade: talk } : {}),

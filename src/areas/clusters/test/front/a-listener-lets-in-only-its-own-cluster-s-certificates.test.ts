@@ -11,8 +11,13 @@ import { adminOf, joinNode, joinToken, kube, readyCluster, type Way } from '../s
 function forged(issuer: string, subject: { commonName: string; organizations: string[] }, until = Date.now() + 3_600_000) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const cert = issueCertificate({
-    ...{ subject, issuer: { commonName: issuer }, publicKey, signingKey: privateKey, usages: ['client'] },
-    ...{ from: new Date(Date.now() - 7_200_000), until: new Date(until) },
+    subject,
+    issuer: { commonName: issuer },
+    publicKey,
+    signingKey: privateKey,
+    usages: ['client'],
+    from: new Date(Date.now() - 7_200_000),
+    until: new Date(until),
   });
   return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }

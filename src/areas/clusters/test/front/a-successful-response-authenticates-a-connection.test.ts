@@ -13,7 +13,11 @@ const node = makeLeaf(ca, { subject: { commonName: 'system:node:a', organization
 test('a connection is authenticated once a response proves its token, and no longer after 401', async (t) => {
   const known: boolean[] = [];
   const door = await makeFront(makeLog('silent'), makePeers([])).open({
-    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, maxConnections: () => 30, maxInflight: () => 30 },
+    id: 'cls_1',
+    listen: { host: '127.0.0.1', port: 0 },
+    serverName: undefined,
+    maxConnections: () => 30,
+    maxInflight: () => 30,
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate },
     serve: (request, response, { isAuthenticated }) => {
       known.push(isAuthenticated);
@@ -38,7 +42,12 @@ test('a connection is authenticated once a response proves its token, and no lon
   };
 
   assert.deepEqual(await askEach({}, [200, 'Bearer x'], [200], [401, 'Bearer x'], [200], [404, 'Bearer x'], [200]), [
-    ...[false, true, true, false, false, true],
+    false,
+    true,
+    true,
+    false,
+    false,
+    true,
   ]);
   // Neither what a server takes for anonymous, nor what may be said before the token is looked at.
   for (const authorization of [undefined, 'Bearer', 'Bearer  x', 'Bearer x y', 'Basic eDp4'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { limits } from '../../engine/embedded/cluster.ts';
+import { limits } from '../../../../drivers/embedded/engine/cluster.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';

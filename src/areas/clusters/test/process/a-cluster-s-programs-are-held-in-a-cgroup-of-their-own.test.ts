@@ -17,7 +17,8 @@ test('with delegated cgroups, a cluster’s programs are in one with its tier’
   const root = join(dir, 'cgroups');
   const env = {
     ...(await clustersAlone(binaries)),
-    ...{ QUARTERDECK_METRICS_LISTEN: `127.0.0.1:${await freePort()}`, QD_CGROUPS: root },
+    QUARTERDECK_METRICS_LISTEN: `127.0.0.1:${await freePort()}`,
+    QD_CGROUPS: root,
   };
   const start = async () => {
     const server = serverProcess(t, { dir, dataDir, env, nodeFlags: [`--import=${fakeCgroups}`] });

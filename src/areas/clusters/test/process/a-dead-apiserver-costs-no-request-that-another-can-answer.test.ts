@@ -6,14 +6,16 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { makeTarget } from '../../clients/process/dial.ts';
+import { makeTarget } from '../../../../drivers/process/clients/dial.ts';
+import type { ForwardContext } from '../../../../drivers/process/engine/state.ts';
+import { makeTargetPool } from '../../../../drivers/process/engine/target-pool.ts';
+import { forwardRequest } from '../../../../drivers/process/planes/forward.ts';
+import { capacityOf } from '../../../../drivers/process/test/support.ts';
 import { makeInnerKeys } from '../../engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../engine/issue.ts';
-import { type ForwardContext, forwardRequest } from '../../engine/process/forward.ts';
-import { makeTargetPool } from '../../engine/process/target-pool.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
 import { askOften, maps } from './request-loop.ts';
-import { capacityOf, pidsOf, recordsIn, withPrograms } from './support.ts';
+import { pidsOf, recordsIn, withPrograms } from './support.ts';
 
 const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });
 
@@ -69,7 +71,11 @@ test('reads and unsent requests of a dead apiserver go to the next one', async (
   targets.switchTo([one.target, two.target]);
   t.after(() => [one, two].map(({ target }) => targets.close(target)));
   const forwarding: ForwardContext = {
-    ...{ pool: targets, maxInflight: () => 100, isRefused: () => false, capacity: capacityOf(0), inflight: 0 },
+    pool: targets,
+    maxInflight: () => 100,
+    isRefused: () => false,
+    capacity: capacityOf(0),
+    inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const near = http.createServer((request, response) => forwardRequest(forwarding, request, response, undefined));

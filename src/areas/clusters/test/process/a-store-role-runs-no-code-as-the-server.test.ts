@@ -5,12 +5,12 @@ import pg from 'pg';
 import Type from 'typebox';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
+import { measureStore } from '../../../../drivers/process/engine/store-size.ts';
+import { loginOf } from '../../../../drivers/process/rules/database-login.ts';
+import { dropBatch, dropSchema, findOrphanedStores, schemaOf } from '../../../../drivers/process/store/kine.ts';
 import { row } from '../../../../kernel/db/index.ts';
 import { findPki } from '../../engine/pki.ts';
-import { measureStore } from '../../engine/process/store-size.ts';
-import { loginOf } from '../../rules/process/database-login.ts';
 import { clusterByName } from '../../store/clusters.ts';
-import { dropBatch, dropSchema, findOrphanedStores, schemaOf } from '../../store/kine.ts';
 import { readyCluster } from '../support.ts';
 import { withPrograms } from './support.ts';
 

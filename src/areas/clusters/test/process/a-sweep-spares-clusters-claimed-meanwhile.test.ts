@@ -4,10 +4,13 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sweepOrphans, waitForSweep } from '../../../../drivers/process/engine/orphans.ts';
 import { isRunning, markOf } from '../../../../kernel/programs/process.ts';
-import { sweepOrphans, waitForSweep } from '../../engine/process/orphans.ts';
+import { leasesOf, releaseClusters } from '../../store/shards.ts';
 import { readyCluster } from '../support.ts';
 import { programsIn, runOf, withPrograms } from './support.ts';
+
+const leases = { find: leasesOf, release: releaseClusters };
 
 test('a sweep spares clusters claimed since it began; a claim of a cluster being swept waits for the sweep', async (t) => {
   const { owner, app, dataDir } = await withPrograms(t);
@@ -21,7 +24,7 @@ test('a sweep spares clusters claimed since it began; a claim of a cluster being
   const before = await programsIn(dataDir);
   assert.equal(before.length, 3);
   let asked = 0;
-  await sweepOrphans(app, () => asked++ > 0);
+  await sweepOrphans(app, leases, () => asked++ > 0);
   assert.ok(asked > 1, 'it is asked again before anything is ended');
   assert.deepEqual(await programsIn(dataDir), before);
 
@@ -35,7 +38,7 @@ test('a sweep spares clusters claimed since it began; a claim of a cluster being
   await once(slow.stdout, 'data');
   const mark = (await markOf(slow.pid!))!;
   await writeFile(join(gone, 'kine.record.json'), JSON.stringify({ ...mark, kind: 'kine', name: 'kine' }));
-  const sweep = sweepOrphans(app, (cluster) => cluster === id);
+  const sweep = sweepOrphans(app, leases, (cluster) => cluster === id);
   while (!(await isWaiting(waitForSweep(app.config.data, 'cls_gone')))) await new Promise(setImmediate);
   assert.equal(await isRunning(mark), true);
   await waitForSweep(app.config.data, 'cls_gone');

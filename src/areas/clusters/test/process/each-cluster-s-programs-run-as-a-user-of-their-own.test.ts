@@ -51,7 +51,10 @@ test('a compromised program of one cluster reaches neither another cluster nor P
 
   // Neither a signal, nor memory and environment, nor a key or a socket.
   const ofProcesses = [...ofTwo.map(({ pid }) => pid), postgres].flatMap((pid) => [
-    ...[`kill -0 ${pid}`, `cat /proc/${pid}/environ`, `head -c 1 /proc/${pid}/mem`, `ls -l /proc/${pid}/fd/`],
+    `kill -0 ${pid}`,
+    `cat /proc/${pid}/environ`,
+    `head -c 1 /proc/${pid}/mem`,
+    `ls -l /proc/${pid}/fd/`,
   ]);
   const [keys] = (await readdir(join(run, two))).filter((name) => name.startsWith('keys-'));
   const closed = [`cat ${run}/${two}/${keys}/cluster.key`, `ls ${run}/${two}/work/`, `cat ${run}/${two}/kine.log`, `ls ${run}`];

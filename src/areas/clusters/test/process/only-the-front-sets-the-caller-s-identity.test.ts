@@ -24,9 +24,18 @@ const whoAmI = (way: Way, headers: string[] = []): Promise<Who> =>
     const asked = httpsRequest(
       `${way.server}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
       {
-        ...{ method: 'POST', ca: way.ca, cert: way.cert, key: way.key, agent: false },
+        method: 'POST',
+        ca: way.ca,
+        cert: way.cert,
+        key: way.key,
+        agent: false,
         headers: [
-          ...['Host', host, 'Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(text))],
+          'Host',
+          host,
+          'Content-Type',
+          'application/json',
+          'Content-Length',
+          String(Buffer.byteLength(text)),
           ...(way.token ? ['Authorization', `Bearer ${way.token}`] : []),
           ...headers,
         ],

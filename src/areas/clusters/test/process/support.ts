@@ -11,7 +11,6 @@ import { eventually } from '../../../../../test/harness/process.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { keepPostgres } from '../../../../kernel/postgres/index.ts';
-import { type Capacity, makeCapacity } from '../../engine/process/capacity.ts';
 import type { Way } from '../support.ts';
 
 export const versions = ['v1.36.4', 'v1.35.8'];
@@ -140,10 +139,3 @@ export async function killProgram(dataDir: string, kind: string): Promise<number
   process.kill(pid!, 'SIGKILL');
   return pid!;
 }
-
-/** Of a small cluster, whose store holds so much. */
-export const capacityOf = (bytes: number): Capacity =>
-  makeCapacity(
-    () => 64 * 2 ** 20,
-    async (last) => ({ bytes: last === undefined ? bytes : 0, last: 1 }),
-  );

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
+import { checkCapacity, makeCapacity } from '../../../../drivers/process/engine/capacity.ts';
+import { measureKine, schemaOf } from '../../../../drivers/process/store/kine.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { Sql } from '../../../../kernel/sql.ts';
-import { checkCapacity, makeCapacity } from '../../engine/process/capacity.ts';
 import { clusterByName } from '../../store/clusters.ts';
-import { measureKine, schemaOf } from '../../store/kine.ts';
 import { adminOf, kube, untilReady } from '../support.ts';
 import { type WithPrograms, withPrograms } from './support.ts';
 

@@ -1,0 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { CertificateIdentity } from '../../../../drivers/driver.ts';
+import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
+
+/** What a connection proves about its caller. */
+export interface ListenerCaller {
+  identity: CertificateIdentity | undefined;
+  /** The connection presented a certificate of the cluster, or a token that the cluster accepted. */
+  isAuthenticated: boolean;
+}
+
+export interface ListenerOptions {
+  id: string;
+  listen: { host: string; port: number };
+  /** With one port for all clusters: the TLS server name of this one. */
+  serverName: string | undefined;
+  keys: ListenerKeys;
+  maxConnections: () => number;
+  maxInflight: () => number;
+  serve(request: IncomingMessage, response: ServerResponse, caller: ListenerCaller): void;
+  /** An HTTP upgrade; absent: it is served as a request. */
+  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer, caller: ListenerCaller): void;
+}
+
+/** Opens HTTPS listeners. */
+export interface HttpFront {
+  open(served: ListenerOptions): Promise<ClusterListener>;
+  stop(): Promise<void>;
+}

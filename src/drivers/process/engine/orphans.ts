@@ -1,0 +1,109 @@
+import { readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { App } from '../../../kernel/app.ts';
+import { isRunning, markOf, type ProcessMark } from '../../../kernel/programs/process.ts';
+import { readRecord, writeRecord } from '../../../kernel/programs/start.ts';
+import type { ClusterLeases } from '../../driver.ts';
+import { detectedCgroups, isAllowed } from '../clients/cgroup.ts';
+import { listDirectories, removeDirectory, runDir } from '../clients/directory.ts';
+import { stopAll } from '../clients/programs.ts';
+import { dropBatch, endLongTransactions, findOrphanedStores } from '../store/kine.ts';
+import { isOwnDatabase } from './database-url.ts';
+
+/** Which server process runs the programs of a directory, and under which lease. */
+interface HolderRecord extends ProcessMark {
+  lease: string;
+  /** The PID namespace: a pid is only comparable within one. */
+  among: string;
+}
+
+const holderPath = (dir: string) => join(dir, 'holder.json');
+const readPidNamespace = () => readlink('/proc/self/ns/pid').catch(() => 'one');
+
+/** Written before any program starts, so that a later server knows whose programs it finds. */
+export async function recordHolder(dir: string, lease: string): Promise<void> {
+  const mark = await markOf(process.pid);
+  if (mark) await writeRecord(holderPath(dir), { ...mark, lease, among: await readPidNamespace() } satisfies HolderRecord);
+}
+
+/** Releases the leases of a server process that was killed on this machine, so that its programs are adopted without waiting for expiry. */
+export async function releaseDeadHolders(app: App, clusterLeases: ClusterLeases): Promise<void> {
+  const among = await readPidNamespace();
+  const leases: string[] = [];
+  for (const cluster of await listDirectories(app.config.data)) {
+    const holder = await readRecord<HolderRecord>(holderPath(join(runDir(app.config.data), cluster)));
+    if (holder?.among === among && holder.pid !== process.pid && !(await isRunning(holder))) leases.push(holder.lease);
+  }
+  if (leases.length > 0) await app.db.write((tx) => clusterLeases.release(tx, leases));
+}
+
+/** Stops programs of clusters that were deleted, or that another server has taken over. */
+export async function sweepOrphans(app: App, leases: ClusterLeases, isHeld: (cluster: string) => boolean): Promise<void> {
+  const places = (await listDirectories(app.config.data)).filter((cluster) => !isHeld(cluster));
+  await removeEmptyCgroups(isHeld);
+  await endLongTransactionsNow(app);
+  await dropOrphanedStores(app);
+  if (places.length === 0) return;
+  const known = new Map((await app.db.read((tx) => leases.find(tx, places))).map((row) => [row.id, row]));
+  for (const cluster of places)
+    await stopIfOrphaned(app, cluster, known.get(cluster), isHeld).catch((error) =>
+      app.log.warn({ err: error, cluster }, 'what is left of a cluster could not be ended; it is tried again'),
+    );
+}
+
+async function stopIfOrphaned(
+  app: App,
+  cluster: string,
+  row: { is_held: boolean; lease: string | null } | undefined,
+  isHeld: (cluster: string) => boolean,
+): Promise<void> {
+  const dir = join(runDir(app.config.data), cluster);
+  const holder = await readRecord<HolderRecord>(holderPath(dir));
+  const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
+  // This server may have claimed the cluster since. If it claims it from now on, `waitForSweep` makes it wait until the old programs have stopped.
+  if ((row && !isAnothers) || isHeld(cluster)) return;
+  app.log.info(
+    { cluster },
+    row ? 'a cluster is another server’s now; its programs here are ended' : 'a cluster is gone; its programs are ended',
+  );
+  const work = stopAll(dir).then(() => removeDirectory(app.config.data, cluster));
+  stopping.set(dir, work);
+  await work.finally(() => stopping.delete(dir));
+}
+
+/** kine's transactions take seconds; only its one-time migration of an old table may take minutes. */
+const maxTransactionSeconds = 600;
+
+async function endLongTransactionsNow(app: App): Promise<void> {
+  if (!isOwnDatabase(app)) return;
+  for (const store of await app.db.write((tx) => endLongTransactions(tx, maxTransactionSeconds)))
+    app.log.warn({ store }, 'a cluster’s store had a transaction open for longer than ten minutes; its session is ended');
+}
+
+const batchesPerSweep = 20;
+
+/** Drops stores of deleted clusters whose roles own too many objects for one transaction. In an external database clusters have no roles. */
+async function dropOrphanedStores(app: App): Promise<void> {
+  if (!isOwnDatabase(app)) return;
+  for (const store of await app.db.read(findOrphanedStores)) {
+    let why: string | undefined;
+    for (let n = 0; n === 0 || (why !== undefined && n < batchesPerSweep); n++) why = await app.db.write((tx) => dropBatch(tx, store));
+    if (why === undefined) app.log.info({ store }, 'the store of a cluster that is gone was still there; it is dropped');
+    else app.log.warn({ store, why }, 'the store of a cluster that is gone cannot be dropped yet; it is tried again');
+  }
+}
+
+/** Directories whose programs are being stopped. */
+const stopping = new Map<string, Promise<void>>();
+
+/** Resolves when a sweep of this directory, if one is running, has finished. */
+export async function waitForSweep(dataDir: string, cluster: string): Promise<void> {
+  await stopping.get(join(runDir(dataDir), cluster))?.catch(() => {}); // programs that are left are found by their records
+}
+
+/** A cgroup that still has a process stays. */
+async function removeEmptyCgroups(isHeld: (cluster: string) => boolean): Promise<void> {
+  const found = detectedCgroups();
+  if (!found || !isAllowed(found)) return;
+  for (const cluster of await found.list()) if (!isHeld(cluster)) await found.remove(cluster);
+}

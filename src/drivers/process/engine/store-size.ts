@@ -1,0 +1,27 @@
+import type { App } from '../../../kernel/app.ts';
+import type { PlaneOptions } from '../../driver.ts';
+import { loginOf, verifierOf } from '../rules/database-login.ts';
+import { asRole, makeRole, measureKine, measureOwned, type StoreSize, schemaOf } from '../store/kine.ts';
+import { isOwnDatabase } from './database-url.ts';
+
+/** The bytes of a cluster's store: the objects in kine's table, and everything else that its role owns in our database. With `after`: only the
+ *  objects since that revision. */
+export async function measureStore(app: App, { cluster, pki }: Pick<PlaneOptions, 'cluster' | 'pki'>, after?: number): Promise<StoreSize> {
+  const { id } = cluster();
+  if (!isOwnDatabase(app) || !pki.inner) return app.db.read((tx) => measureKine(tx, id, after));
+  const login = loginOf(schemaOf(id), pki.inner.storeKey);
+  const ask = () => asRole(app.connection, login, (tx) => measureKine(tx, id, after));
+  const owned = after === undefined ? await app.db.read((tx) => measureOwned(tx, id)) : undefined;
+  // The role replaced the table by something else, which could report any size: the size on disk counts.
+  if (owned && !owned.is_plain) return { bytes: owned.besides + owned.table_bytes, objects: 0, last: 0 };
+  const weight = await ask().catch(async (error: { code?: string }) => {
+    if (error.code !== wrongPassword && error.code !== loginRefused) throw error;
+    // A role may change its own password; kine could not log in again either.
+    await app.db.write((tx) => makeRole(tx, id, verifierOf(login)));
+    return ask();
+  });
+  return { ...weight, bytes: weight.bytes + (owned?.besides ?? 0) };
+}
+
+const wrongPassword = '28P01';
+const loginRefused = '28000';

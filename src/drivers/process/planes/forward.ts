@@ -1,0 +1,214 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { guarded } from '../../../kernel/faults/guarded.ts';
+import { discard } from '../../../kernel/http/discard.ts';
+import type { CertificateIdentity } from '../../driver.ts';
+import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../status.ts';
+import { type ApiserverRequest, dialServer } from '../clients/dial.ts';
+import { admit, type Capacity } from '../engine/capacity.ts';
+import type { ForwardContext } from '../engine/state.ts';
+import type { InflightRequest } from '../engine/target-pool.ts';
+import { framingOf, isLongRunning, mastersGroup, requestHeaders, responseHeaders } from '../rules/forwarding.ts';
+import { estimateWrite } from '../rules/write-size.ts';
+
+/** A response that its caller does not read for this long is aborted; a request is sent to at most this many apiservers. */
+const limits = { unreadTimeoutMs: 30_000, maxAttempts: 3 };
+
+/** The headers and credential that tell an apiserver who the caller is. Throws for a caller that is refused. */
+export function identifyCaller(
+  { isRefused }: ForwardContext,
+  raw: readonly string[],
+  identity: CertificateIdentity | undefined,
+): Pick<ApiserverRequest, 'headers' | 'credential'> & { headers: string[] } {
+  if (identity && isRefused(identity.fingerprint)) throw unauthorized();
+  // The cluster's administrators could approve themselves a certificate for system:masters, so one that the cluster signed is refused.
+  if (identity?.organizations.includes(mastersGroup) && !identity.isInternal) throw unauthorized();
+  const headers = requestHeaders(raw, identity);
+  if (!headers) throw unauthorized();
+  return { headers, credential: identity ? 'front' : 'plain' };
+}
+
+/** Forwards one request of the cluster's listener to an apiserver. Never throws. */
+export function forwardRequest(
+  forwarding: ForwardContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  identity: CertificateIdentity | undefined,
+): void {
+  forwarding.figures.requests++;
+  response.on('error', () => {}); // the caller closed its connection
+  try {
+    const caller = identifyCaller(forwarding, request.rawHeaders, identity);
+    // A body of unknown length is framed again, whatever the method: without framing the apiserver would read it as the next request.
+    const framing = framingOf(request.rawHeaders);
+    if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
+    const onwardRequest: ApiserverRequest = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
+    const endRequest = isLongRunning(onwardRequest.method, onwardRequest.path) ? () => {} : beginRequest(forwarding);
+    response.once('close', guarded('clusters.process.forward.close', response, endRequest));
+    const exchange: Exchange = { forwarding, request, response, onwardRequest, hasBody: framing !== 'none' };
+    const admitted = admitWrite(forwarding.capacity, request, response);
+    if (!admitted) return void attemptTarget(exchange, 0);
+    admitted.then(() => response.destroyed || attemptTarget(exchange, 0)).catch((error) => refuse(forwarding, request, response, error));
+  } catch (error) {
+    refuse(forwarding, request, response, error);
+  }
+}
+
+/** Undefined: the request may be forwarded at once. Throws, or rejects, when the store has no room for a write. */
+function admitWrite(capacity: Capacity, request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
+  const write = estimateWrite(request.method ?? '', request.url ?? '', request.headers);
+  if (!write) return undefined;
+  const { release, measured } = admit(capacity, write);
+  response.once('close', guarded('clusters.process.capacity.close', response, release));
+  return measured;
+}
+
+/** Counts a request before any work is done for it. Throws above the tier's limit. */
+export function beginRequest(forwarding: ForwardContext): () => void {
+  if (forwarding.inflight >= forwarding.maxInflight())
+    throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
+  forwarding.inflight++;
+  forwarding.figures.inflightPeak = Math.max(forwarding.figures.inflightPeak, forwarding.inflight);
+  return () => {
+    forwarding.inflight--;
+  };
+}
+
+interface Exchange {
+  forwarding: ForwardContext;
+  request: IncomingMessage;
+  response: ServerResponse;
+  onwardRequest: ApiserverRequest;
+  /** A body that the headers do not announce is not sent. */
+  hasBody: boolean;
+}
+
+/** Nothing is sent until the connection is established and the body has begun, so until then another apiserver can be tried. */
+function attemptTarget(exchange: Exchange, attempt: number): void {
+  const { forwarding, request, response, onwardRequest } = exchange;
+  const target = forwarding.pool.next();
+  if (!target) {
+    refuse(forwarding, request, response, noApiserver());
+    return;
+  }
+  const inflight: InflightRequest = { isLongRunning: isLongRunning(onwardRequest.method, onwardRequest.path) };
+  const done = forwarding.pool.begin(target, inflight);
+  const onward = dialServer(target, onwardRequest);
+  inflight.abort = () => onward.destroy();
+  let isConnected = false;
+  let isSent = false;
+  let isAnswered = false;
+  const sent = guarded('clusters.process.forward.sent', request, () => {
+    isSent = true;
+  });
+  response.once('close', () => onward.destroy());
+  onward.once('close', guarded('clusters.process.forward.close', onward, done));
+  onward.once(
+    'socket',
+    guarded('clusters.process.forward.socket', onward, (socket) => {
+      const send = guarded('clusters.process.forward.send', socket, () => {
+        isConnected = true;
+        if (exchange.hasBody) {
+          request.once('data', sent).once('end', sent); // headers go out with the first byte of the body
+          request.pipe(onward);
+          return;
+        }
+        sent();
+        onward.end();
+      });
+      if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting)) socket.once('secureConnect', send);
+      else send();
+    }),
+  );
+  onward.once(
+    'response',
+    guarded('clusters.process.forward.response', onward, (answer) => {
+      isAnswered = true;
+      const reportUnlessComplete = () => answer.complete || response.destroyed || forwarding.pool.reportFailure(target, false);
+      answer.once('close', guarded('clusters.process.forward.answer-close', answer, reportUnlessComplete));
+      sendResponse(exchange, answer);
+    }),
+  );
+  onward.on(
+    'error',
+    guarded('clusters.process.forward.error', onward, () => {
+      if (response.destroyed || response.writableEnded) return;
+      forwarding.pool.reportFailure(target, !isConnected);
+      if (isAnswered) return void response.destroy();
+      const mayRetry = !isSent || isRetryable(exchange);
+      request.off('data', sent).off('end', sent).unpipe(onward);
+      if (mayRetry && attempt + 1 < limits.maxAttempts) attemptTarget(exchange, attempt + 1);
+      else refuse(forwarding, request, response, mayRetry ? noApiserver() : outcomeUnknown());
+    }),
+  );
+}
+
+/** An apiserver that died may have executed a write, so only reads are repeated. */
+const isRetryable = ({ onwardRequest: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
+
+/** Streams the response, no faster than the caller reads it. */
+function sendResponse({ forwarding, response }: Exchange, answer: IncomingMessage): void {
+  const status = answer.statusCode ?? 502;
+  if (status >= 500) forwarding.figures.errors++;
+  if (response.destroyed) return void answer.destroy();
+  response.writeHead(status, responseHeaders(answer.rawHeaders));
+  response.flushHeaders();
+  pipeResponse(answer, response);
+}
+
+/** Pipes with backpressure, and aborts when the caller reads nothing for 30 s. */
+export function pipeResponse(answer: IncomingMessage, caller: Writable): void {
+  let unread: NodeJS.Timeout | undefined;
+  answer.on(
+    'data',
+    guarded('clusters.process.forward.data', answer, (chunk) => {
+      if (caller.write(chunk)) return;
+      answer.pause();
+      unread ??= setTimeout(() => caller.destroy(), limits.unreadTimeoutMs);
+    }),
+  );
+  caller.on(
+    'drain',
+    guarded('clusters.process.forward.drain', caller, () => {
+      clearTimeout(unread);
+      unread = undefined;
+      answer.resume();
+    }),
+  );
+  caller.once('close', () => clearTimeout(unread));
+  answer.once(
+    'end',
+    guarded('clusters.process.forward.end', answer, () => caller.end()),
+  );
+  // The response broke off: the caller must not take the part for the whole.
+  answer.once(
+    'close',
+    guarded('clusters.process.forward.close', answer, () => {
+      if (!answer.complete) caller.destroy();
+    }),
+  );
+  answer.on('error', () => caller.destroy());
+}
+
+const noApiserver = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
+
+/** Without Retry-After: with it, Kubernetes' clients repeat any method, and the write may have been executed. */
+const outcomeUnknown = () =>
+  new ApiError(503, 'ServiceUnavailable', 'the apiserver that had this request ended before it answered; it may have been done');
+
+/** Answers with a Kubernetes Status. Its clients retry by themselves when there is a Retry-After. */
+function refuse({ figures }: ForwardContext, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const refusal = error instanceof ApiError ? error : unavailableError('the request could not be handed on');
+  if (refusal.code >= 500) figures.errors++;
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const text = JSON.stringify(statusOf(refusal));
+  const seconds = refusal.details?.retryAfterSeconds;
+  response
+    .writeHead(refusal.code, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(text),
+      ...(seconds ? { 'Retry-After': String(seconds) } : {}),
+    })
+    .end(request.method === 'HEAD' ? undefined : text);
+  discard(request);
+}
