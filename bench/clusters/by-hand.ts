@@ -55,7 +55,11 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'keys', name), text, { mode: 0o600 });
   const server = `https://127.0.0.1:${port}`;
   const run: RunSpec = {
-    ...{ tier: 'small', replicas: 1, endpoint: server, binaries, keysDir: join(folder, 'keys') },
+    tier: 'small',
+    replicas: 1,
+    endpoint: server,
+    binaries,
+    keysDir: join(folder, 'keys'),
     kineSocket: '',
     database: '',
   };

@@ -39,7 +39,8 @@ export const ask = (way: Way, agent: Agent, method: string, path: string, body?:
     const text = body === undefined ? '' : JSON.stringify(body);
     const headers = {
       ...(way.token ? { authorization: `Bearer ${way.token}` } : {}),
-      ...{ 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
     };
     const asked = request(`${way.server}${path}`, { method, ca: way.ca, cert: way.cert, key: way.key, agent, headers }, (answer) => {
       answer.resume().on('end', () => resolve(answer.statusCode!));

@@ -151,7 +151,9 @@ async function measureQuarterdeck(owner: Caller, pid: number, data: string, vers
   await sleep(restMs);
   const after = look();
   const seen = {
-    ...{ readyMs, writesMs, starting },
+    readyMs,
+    writesMs,
+    starting,
     memory: { ...each(shareOf), ...growth(before.memory, after.memory) },
     processor: { ...each(processorOf), ...growth(before.processor, after.processor) },
   };
