@@ -8,10 +8,10 @@ export interface Chance {
   pick<T>(list: readonly T[]): T;
 }
 
-/** The seed is printed; QUARTERDECK_FAULT_SEED takes it. */
+/** A campaign that fails prints its seed; QUARTERDECK_FAULT_SEED takes it. */
 export function makeChance(t: TestContext): Chance {
   const seed = Number(process.env['QUARTERDECK_FAULT_SEED'] ?? randomInt(2 ** 31));
-  t.diagnostic(`its choices again: QUARTERDECK_FAULT_SEED=${seed}`);
+  t.after(() => t.passed || console.error(`${t.name}: QUARTERDECK_FAULT_SEED=${seed} makes its choices again`));
   let state = seed;
   const below = (limit: number) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0; // a linear congruential generator, whose high bits are the random ones
