@@ -8,6 +8,7 @@ import { membersUseTheirGuard } from './house/operator-guard.ts';
 import { outward } from './house/outward.ts';
 import { readersWriteNothing, whatIsTakenComesBack } from './house/promises.ts';
 import { rightsAreAskedInside } from './house/rights.ts';
+import { largeRoomsExplainThemselves } from './house/rooms.ts';
 import { judge, type Rule } from './house/rule.ts';
 import { onlyStoresSpeakSql } from './house/sql.ts';
 import { patternsMatchFiles } from './house/stale-patterns.ts';
@@ -81,6 +82,7 @@ for (const rule of [
   areasHaveTheSameFolders,
   foldersAreOfOneIdea,
   functionsAreShort,
+  largeRoomsExplainThemselves,
   namesSayWhat,
   sentencesNameWhoActs,
 ])

@@ -54,7 +54,7 @@ const maxFiles = 25;
 
 /** One operation or one migration a file is a list; any other folder of that size is two. */
 export const foldersAreOfOneIdea: Rule<Source[]> = {
-  name: 'a folder of code holds at most 25 files',
+  name: 'a folder of code holds at most 25 files beside its index.ts',
   enforced: true,
   find: (sources) => {
     const folders = Map.groupBy(
@@ -62,7 +62,10 @@ export const foldersAreOfOneIdea: Rule<Source[]> = {
       dirname,
     );
     return [...folders]
-      .filter(([folder, files]) => files.length > maxFiles && !/^(operations|migrations)$/.test(basename(folder)))
+      .filter(
+        ([folder, files]) =>
+          files.filter((file) => basename(file) !== 'index.ts').length > maxFiles && !/^(operations|migrations)$/.test(basename(folder)),
+      )
       .map(([where, files]) => ({ where, what: `holds ${files.length} files; a folder of one idea has at most ${maxFiles}` }));
   },
   except: [],

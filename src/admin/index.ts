@@ -1,14 +1,3 @@
-import type { Command } from 'commander';
-import { agentCommands } from './commands/agents.ts';
-import { backupCommands } from './commands/backup.ts';
-import { clusterCommands } from './commands/clusters.ts';
-import { emailCommands } from './commands/email.ts';
-import { entitlementCommands, paymentCommands } from './commands/entitlements.ts';
-import { auditCommand, jobCommands } from './commands/jobs.ts';
-import { memberCommands } from './commands/members.ts';
-import { organizationCommands } from './commands/organizations.ts';
-import { tokenCommand } from './commands/token.ts';
-
 // The operator's commands. Each command is declared in commands/ and loads its work when it runs. Most open a session (session.ts): the
 // database of a running server, or the embedded one for as long as the command takes. A session refuses a database of another release.
 //
@@ -20,6 +9,16 @@ import { tokenCommand } from './commands/token.ts';
 // rotation continues with the next step.
 // doctor/: checks an installation and judges each finding as ok, warn or fail; it changes nothing but one small test object.
 // clusters/: installs and removes the programs of Kubernetes versions.
+import type { Command } from 'commander';
+import { agentCommands } from './commands/agents.ts';
+import { backupCommands } from './commands/backup.ts';
+import { clusterCommands } from './commands/clusters.ts';
+import { emailCommands } from './commands/email.ts';
+import { entitlementCommands, paymentCommands } from './commands/entitlements.ts';
+import { auditCommand, jobCommands } from './commands/jobs.ts';
+import { memberCommands } from './commands/members.ts';
+import { organizationCommands } from './commands/organizations.ts';
+import { tokenCommand } from './commands/token.ts';
 
 /** `quarterdeck admin …`: commands of the operator, beside a running server or without one. Every change is audited as `operator`. */
 export function registerAdmin(program: Command): void {

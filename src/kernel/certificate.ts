@@ -113,8 +113,14 @@ export function makeCertificate(host: string, now = wallClock().getTime()): Cert
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     cert: issueCertificate({
-      ...{ subject, issuer: subject, publicKey, signingKey: privateKey, usages: ['server'], hosts: [host] },
-      ...{ from: new Date(now - dayMs), until: new Date(now + validYears * 365.25 * dayMs) },
+      subject,
+      issuer: subject,
+      publicKey,
+      signingKey: privateKey,
+      usages: ['server'],
+      hosts: [host],
+      from: new Date(now - dayMs),
+      until: new Date(now + validYears * 365.25 * dayMs),
     }),
   };
 }

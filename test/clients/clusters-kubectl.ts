@@ -39,7 +39,9 @@ export async function programsFor(t: TestContext, minor: string, { port, ca, adm
   const home = await mkdtemp(join(tmpdir(), 'qd-kubectl-'));
   t.after(() => rm(home, { recursive: true, force: true }));
   const config = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
     clusters: [{ name: 'c', cluster: { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': base64(ca.certificate) } }],
     users: [{ name: 'u', user: { 'client-certificate-data': base64(admin.cert), 'client-key-data': base64(admin.key) } }],

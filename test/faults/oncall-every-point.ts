@@ -9,8 +9,8 @@ import Type from 'typebox';
 import { phoneWard } from '../../src/areas/oncall/test/phone-support.ts';
 import { alert, covered, eventually, group, made, overdue, source, user } from '../../src/areas/oncall/test/support.ts';
 import { rows } from '../../src/kernel/db/index.ts';
-import { urlOf } from '../harness/postgres.ts';
-import { scratch, serverProcess } from '../harness/process.ts';
+import { atStatement, KillableServers } from '../harness/kill/index.ts';
+import { scratch } from '../harness/process.ts';
 import { caller } from '../harness/request.ts';
 
 const PageRow = Type.Object({ channel: Type.String(), state: Type.String() });
@@ -26,20 +26,9 @@ test('killed at any statement between an alert and its acknowledgement, a page g
     { env: { QUARTERDECK_ROLES: 'api' } },
   );
   const { dir } = await scratch(t);
-  const start = (dieAt?: string) =>
-    serverProcess(t, {
-      dir,
-      dataDir: qd.dataDir,
-      ...(dieAt ? { nodeFlags: [`--import=${import.meta.resolve('../harness/die-at.ts')}`] } : {}),
-      env: {
-        QUARTERDECK_DATABASE_URL: urlOf(qd.connection),
-        QUARTERDECK_TWILIO_URL: qd.twilio.url,
-        QUARTERDECK_PUBLIC_URL: qd.url,
-        QUARTERDECK_LOG_LEVEL: 'silent',
-        ...(dieAt ? { QD_DIE_AT: dieAt } : {}),
-      },
-    });
-  const other = start();
+  const env = { QUARTERDECK_TWILIO_URL: qd.twilio.url, QUARTERDECK_PUBLIC_URL: qd.url };
+  const servers = new KillableServers(t, { dir, dataDir: qd.dataDir, connection: qd.connection, env: () => env });
+  const other = servers.start(1);
   await other.ready;
   const { policy } = await covered(qd.owner, { steps: [[user(qd.alice), 3600]] });
   const given = (title: string, kind: string) => qd.twilio.sent.filter((s) => s.kind === kind && s.text.includes(title)).length;
@@ -61,9 +50,7 @@ test('killed at any statement between an alert and its acknowledgement, a page g
       await made(qd.owner.put(`/oncall/services/${service.id}`, { escalationPolicyId: policy.id }));
       const its = await source(qd.owner, qd.url, service.id);
       other.signal('SIGSTOP');
-      const victim = start(`oncall:${moment}:${n}`);
-      let dead = false;
-      void victim.exited.then(() => (dead = true));
+      const victim = servers.start(0, atStatement('oncall', `${moment}:${n}`));
       const victimUrl = await victim.ready.catch(() => undefined);
       const body = group([{ ...alert(title), annotations: { summary: title, description: '' } }]);
       const deliver = (url: string) =>
@@ -71,17 +58,17 @@ test('killed at any statement between an alert and its acknowledgement, a page g
           .post(`/oncall/alert-sources/${its.id}/alerts`, body)
           .catch(() => undefined);
       const first = victimUrl ? await deliver(victimUrl) : undefined;
-      if (first?.status === 200) await eventually(async () => dead || given(title, 'message') === 1);
+      if (first?.status === 200) await eventually(async () => servers.isDead() || given(title, 'message') === 1);
       else await victim.exited;
       const incident = async () =>
         (await made(qd.owner.get('/oncall/incidents'))).incidents.find((i: { title: string }) => i.title === title);
-      if (first?.status === 200) await eventually(async () => dead || (await overdue(qd)) === 0); // its own word that the page went out
-      if (!dead && victimUrl) {
+      if (first?.status === 200) await eventually(async () => servers.isDead() || (await overdue(qd)) === 0); // its own word that the page went out
+      if (!servers.isDead() && victimUrl) {
         const { id } = await incident();
         const said = await caller(victimUrl, qd.owner.key)
           .post(`/oncall/incidents/${id}/ack`)
           .catch(() => undefined);
-        lived = !dead && said?.status === 200;
+        lived = !servers.isDead() && said?.status === 200;
         await victim.killed();
       }
       other.signal('SIGCONT');

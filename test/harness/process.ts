@@ -65,6 +65,8 @@ export interface ProcessOptions {
   env?: Record<string, string>;
   args?: string[];
   nodeFlags?: string[];
+  /** A program of a test instead of the whole server. It prints its URL first, and ends with its input. */
+  program?: string;
   /** A checkout of another version, installed; this one by default. */
   checkout?: string;
 }
@@ -78,12 +80,12 @@ export function serverProcess(t: TestContext, options: ProcessOptions): ServerPr
 
 /** For programs that are no tests: whoever starts it ends it. */
 export function startServer(options: ProcessOptions): { server: ServerProcess; end(): Promise<void> } {
-  const { dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [], checkout = root } = options;
+  const { dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [], checkout = root, program } = options;
   const began = performance.now();
   let readyAt = 0;
-  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, join(checkout, 'src', 'main.ts'), ...args], {
+  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, program ?? join(checkout, 'src', 'main.ts'), ...args], {
     cwd: dir, // no quarterdeck.toml of anybody's
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [program ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     env: {
       ...ordinary(),
       QUARTERDECK_DATA: dataDir,
@@ -94,14 +96,14 @@ export function startServer(options: ProcessOptions): { server: ServerProcess; e
     },
   });
   const said = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
+  child.stdout!.setEncoding('utf8').on('data', (text) => (said.stdout += text));
+  child.stderr!.setEncoding('utf8').on('data', (text) => (said.stderr += text));
   // `close`, not `exit`: everything it said has arrived by then.
   const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
 
   const ready = new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', () => {
-      const url = /ready at (\S+)/.exec(said.stdout)?.[1];
+    child.stdout!.on('data', () => {
+      const url = /(?:^|ready at )(https?:\S+)/.exec(said.stdout)?.[1];
       if (!url) return;
       readyAt ||= performance.now();
       resolve(url);

@@ -1,8 +1,6 @@
-import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { eventually, postgresOf, scratch, serverProcess } from '../harness/process.ts';
+import { assertNoneLost, KillableServers, makeChance, untilAnyMoment } from '../harness/kill/index.ts';
+import { scratch } from '../harness/process.ts';
 import type { Caller } from '../harness/request.ts';
 import { startHere } from './start-here.ts';
 
@@ -35,18 +33,15 @@ async function readAll(owner: Caller, path: string, name: string): Promise<{ id:
 export async function killUnderLoad(t: TestContext, kills: number): Promise<void> {
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const promised = new Set<string>();
+  const chance = makeChance(t);
+  const servers = new KillableServers(t, { dir, dataDir });
 
   for (let round = 0; round < kills; round++) {
-    const server = serverProcess(t, { dir });
-    const owner = await server.owner();
+    const owner = await servers.start().owner();
     const writing = Promise.all(Array.from({ length: writers }, (_, writer) => write(owner, round, writer, promised)));
-    const enough = promised.size + 20;
-    await eventually(async () => promised.size >= enough);
-    await sleep(randomInt(0, 300)); // a moment nobody has chosen
+    await untilAnyMoment(chance, () => promised.size, 20, 300);
     // Once us alone, once with the database's own processes in the middle of a commit.
-    const database = round % 2 ? await postgresOf(dataDir) : undefined;
-    if (database) process.kill(database, 'SIGKILL');
-    await server.killed();
+    await servers.kill(0, { withDatabase: round % 2 === 1 });
     await writing;
   }
 
@@ -59,13 +54,7 @@ export async function killUnderLoad(t: TestContext, kills: number): Promise<void
   ]);
   const audited = new Set((await readAll(owner, '/organization/audit', 'entries')).map(({ target }) => target));
   t.diagnostic(`${promised.size} acknowledged, ${kept.size} there after ${kills} kills`);
-  assert.deepEqual(
-    [...promised].filter((id) => !kept.has(id)),
-    [],
-  );
-  assert.deepEqual(
-    [...promised].filter((id) => !audited.has(id)),
-    [],
-  );
+  assertNoneLost(promised, kept, 'there');
+  assertNoneLost(promised, audited, 'in the audit log');
   await last.stop();
 }

@@ -59,7 +59,9 @@ async function ask(guard: Guard, url: string, headers: Record<string, string>, m
   try {
     return await guard.fetch('releases', url, {
       headers,
-      ...{ maxRedirects: maxRedirects, maxBodyBytes, decompress: false },
+      maxRedirects,
+      maxBodyBytes,
+      decompress: false,
       timeouts: { totalMs: Number.POSITIVE_INFINITY },
     });
   } catch (error) {

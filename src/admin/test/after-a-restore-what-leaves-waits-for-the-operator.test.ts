@@ -102,7 +102,10 @@ test('after a restore everything that leaves waits until the operator has seen h
   assert.equal((await book.find(lostLocal, domain)).kind, 'unknown', 'a report about Carol is not one about Dave');
   const ownLocal = sink.messages.at(-1)!.from.split('@')[0]!;
   assert.deepEqual(await book.find(ownLocal, domain), {
-    ...{ kind: 'report', org: qd.owner.orgId, messageId: twin, recipientId: idOf(lostLocal) },
+    kind: 'report',
+    org: qd.owner.orgId,
+    messageId: twin,
+    recipientId: idOf(lostLocal),
   });
 
   // Mail of an earlier release may still come back, to a return path without that part.

@@ -7,7 +7,8 @@
 //                clients/smtp, mx, mta-sts, dane, dkim; rules/bounces and rules/report; send keys, suppressions and the sending pause.
 //   inbound/     receiving. planes/mx; engine (destinations, intake, arrivals, routes); clients/reader, threads that parse untrusted mail.
 // Shared by all: engine/ (segments, batches, slots of leased items, retention), rules/ (addresses, headers, limits) and store/.
-// Within a sub-area operations/ are the control API's handlers, one file each, and store/ has every SQL statement, by table or queue.
+// Within a sub-area operations/ are the control API's handlers, one file each, and store/ has every SQL statement, by table or queue;
+// outbound/store is the largest: accept and intake (batches), queue (leases, outcomes), feedback (reports), messages, send keys, suppressions.
 //
 // Sending: plane or operation -> outbound/engine/intake (a batch: bytes into a segment, rows by store/accept or store/intake) -> engine/queue
 // (recipients under leases) -> engine/sending -> outcome -> store/queue (rows, events, suppressions) -> webhook deliveries.

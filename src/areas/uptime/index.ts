@@ -1,3 +1,23 @@
+// Uptime: monitors that probers check, and what follows from their results.
+//
+// Actors: the API's callers edit monitors (operations/). Probers poll for assignments and send batches of results (planes/agents): agents
+// elsewhere by token, and a child process of each server with the role prober (planes/agents/local). Scrapers read planes/export.
+// Workers run the jobs and tasks.
+//
+// Layers: rules/ decides without I/O (who is down, what an alert says, what availability counts), store/ holds the SQL, engine/ combines
+// both in one transaction, views/ shows rows as the contract has them.
+//
+// Data flow of a result: a batch is ingested in one transaction (engine/ingest-batch.ts). It takes the next number of its instance, so a
+// repeated batch has no effect; locks the monitors' states in order of id; stores checks and five-minute buckets; applies the results to
+// the vantage's state (rules/apply-results.ts, rules/down.ts); and records transitions (engine/record.ts).
+// Data flow of an alert: the same transaction decides what on-call must be sent (engine/alerts.ts, rules/alert.ts) and stores it as a
+// notification with a job. The job delivers it (engine/notify-oncall.ts), in order for each monitor.
+//
+// States of a monitor: pending until enough vantages have reported, then up or down by quorum. A vantage that is silent for three
+// intervals and a timeout does not vote; while none votes, the state stays. Flapping delays only the end of an alert.
+//
+// What survives a crash: everything that is committed. A prober repeats an unacknowledged batch; a job is claimed again; a notification
+// whose job is lost gets another (tasks.ts). Probers buffer results on disk while the server or the database is away.
 import { defineArea } from '../area.ts';
 import { loadExportToken } from './engine/export-tokens.ts';
 import { jobs } from './jobs.ts';
@@ -31,23 +51,6 @@ export * as agentRegistry from './engine/agent-registry.ts';
 export { liveAvailabilityOf, type ServiceAvailability } from './engine/service-availability.ts';
 export { type Maintenance, plannedMaintenance } from './store/maintenance.ts';
 
-// Uptime: monitors that probers check, and what follows from their results.
-//
-// Actors: the API's callers edit monitors (operations/). Probers poll for assignments and send batches of results (planes/agents): agents
-// elsewhere by token, and a child process of each server with the role prober (planes/agents/local). Scrapers read planes/export.
-// Workers run the jobs and tasks.
-//
-// Data flow of a result: a batch is ingested in one transaction (engine/ingest-batch.ts). It takes the next number of its instance, so a
-// repeated batch has no effect; locks the monitors' states in order of id; stores checks and five-minute buckets; applies the results to
-// the vantage's state (rules/apply-results.ts, rules/down.ts); and records transitions (engine/record.ts).
-// Data flow of an alert: the same transaction decides what on-call must be sent (engine/alerts.ts, rules/alert.ts) and stores it as a
-// notification with a job. The job delivers it (engine/notify-oncall.ts), in order for each monitor.
-//
-// States of a monitor: pending until enough vantages have reported, then up or down by quorum. A vantage that is silent for three
-// intervals and a timeout does not vote; while none votes, the state stays. Flapping delays only the end of an alert.
-//
-// What survives a crash: everything that is committed. A prober repeats an unacknowledged batch; a job is claimed again; a notification
-// whose job is lost gets another (tasks.ts). Probers buffer results on disk while the server or the database is away.
 export const uptime = defineArea({
   name: 'uptime',
   operations: [

@@ -112,7 +112,8 @@ test('a key file that lacks a key in use is refused, and no step of a rotation p
   const servers = await first.app.db.read(listServers);
   assert.deepEqual([servers.length, new Set(servers.map(({ node }) => node)).size], [2, 2]);
   const session: Session = {
-    ...{ config: first.app.config, db: first.app.db },
+    config: first.app.config,
+    db: first.app.db,
     database: { connection, direct: connection, embedded: true, stop: async () => {} },
   };
   const sealed = areas.flatMap((area) => area.sealed ?? []);

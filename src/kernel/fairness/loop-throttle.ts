@@ -79,81 +79,112 @@ function advancePhase(account: Account, at: number): void {
   }
 }
 
-export function makeLoopThrottle(now = () => performance.now(), load: LoopLoad = watchLoop(now)): LoopThrottle {
-  const accounts = new Map<string, Account>();
-  let delayedMs = 0;
-  let removedIdleAt = now();
-  let share = { each: 0.5, countedAt: Number.NEGATIVE_INFINITY };
+export const makeLoopThrottle = (now = () => performance.now(), load: LoopLoad = watchLoop(now)): LoopThrottle => new DebtLedger(now, load);
 
-  const shareOf = ({ isHeavy, phase }: Account) => share.each * (isHeavy && !phase.isTrial ? heavyShare : 1);
-  const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * shareOf(account));
-  const recountShares = (at: number) => {
-    let count = 0;
-    for (const account of accounts.values()) if (recentAt(account, at) > demanding.part * demanding.windowMs) count++;
-    share = { each: 1 / (1 + Math.max(1, count)), countedAt: at };
-  };
-  /** Whether an active tenant goes before this one: a light one, or a heavy one with less debt and no longer queue. */
-  const isContended = (account: Account, at: number) => {
-    if (!load.isBusy()) return false;
-    const goesFirst = (other: Account) =>
-      !other.isHeavy || (other.delayed.length <= account.delayed.length && debtAt(other, at) < debtAt(account, at));
-    for (const other of accounts.values()) if (at - other.at <= activeMs && other !== account && goesFirst(other)) return true;
-    return false;
-  };
+/** The accounts of the active tenants, and what each may use. */
+class DebtLedger implements LoopThrottle {
+  readonly #now: () => number;
+  readonly #load: LoopLoad;
+  readonly #accounts = new Map<string, Account>();
+  /** The part of wall time that each demanding tenant may use, and when it was computed. */
+  #share = { each: 0.5, countedAt: Number.NEGATIVE_INFINITY };
+  #totalDelayMs = 0;
+  #removedIdleAt: number;
 
-  const resumeOldest = (account: Account, at: number) => {
-    const { since, resume } = account.delayed.shift()!;
-    delayedMs += at - since;
-    resume();
-  };
-  const drain = (account: Account) => {
-    const at = now();
-    if (account.delayed.length === 0) return;
-    advancePhase(account, at);
-    const ms = (debtAt(account, at) - burstMs) / shareOf(account);
-    const mayWait = at - account.delayed[0]!.since < delayMs.longest;
-    if (ms > 0 && mayWait && isContended(account, at)) return void setTimeout(drain, Math.min(Math.ceil(ms), activeMs), account);
-    resumeOldest(account, at);
-    if (account.delayed.length > 0) setImmediate(drain, account); // the cost of this piece is known after its turn
-  };
-  const addDebt = (account: Account, ms: number, at: number) => {
-    const left = debtAt(account, at);
+  constructor(now: () => number, load: LoopLoad) {
+    this.#now = now;
+    this.#load = load;
+    this.#removedIdleAt = now();
+  }
+
+  charge(org: string, ms: number): void {
+    const at = this.#now();
+    const account = this.#accounts.get(org) ?? { debtMs: 0, at, isHeavy: false, phase: firstPhase(at), recentMs: 0, delayed: [] };
+    this.#accounts.set(org, account);
+    this.#addDebt(account, this.#load.weigh(ms), at);
+    if (at - this.#share.countedAt > demanding.recountMs) this.#recountShares(at);
+    if (at - this.#removedIdleAt > keptMs) this.#removeIdle(at);
+  }
+
+  delay(org: string): Promise<void> | undefined {
+    const account = this.#accounts.get(org);
+    if (!account) return undefined;
+    const at = this.#now();
+    if (account.delayed.length >= maxDelayed) this.#resumeOldest(account, at);
+    if (account.delayed.length === 0) {
+      if (!account.isHeavy || this.#debtAt(account, at) <= burstMs || !this.#isContended(account, at)) return undefined;
+      setImmediate(this.#drain, account);
+    }
+    return new Promise((resume) => account.delayed.push({ since: at, resume }));
+  }
+
+  figures() {
+    return {
+      resting: [...this.#accounts].flatMap(([org, { delayed }]) => (delayed.length > 0 ? [{ org, waiting: delayed.length }] : [])),
+      restedSeconds: this.#totalDelayMs / 1000,
+    };
+  }
+
+  #shareOf({ isHeavy, phase }: Account): number {
+    return this.#share.each * (isHeavy && !phase.isTrial ? heavyShare : 1);
+  }
+
+  #debtAt(account: Account, at: number): number {
+    return Math.max(0, account.debtMs - (at - account.at) * this.#shareOf(account));
+  }
+
+  #addDebt(account: Account, ms: number, at: number): void {
+    const left = this.#debtAt(account, at);
     const debt = left + ms;
     const wasHeavy = account.isHeavy;
-    account.isHeavy = debt > fullDebtMs || (account.isHeavy && (left > 0 || account.delayed.length > 0));
+    account.isHeavy = debt > fullDebtMs || (wasHeavy && (left > 0 || account.delayed.length > 0));
     if (account.isHeavy && !wasHeavy) account.phase = firstPhase(at);
     account.recentMs = recentAt(account, at) + ms;
     account.debtMs = account.isHeavy ? Math.min(maxHeavyDebtMs, debt) : debt;
     account.at = at;
-  };
-  const removeIdle = (at: number) => {
-    removedIdleAt = at;
-    for (const [org, account] of accounts) if (account.delayed.length === 0 && at - account.at > keptMs) accounts.delete(org);
+  }
+
+  #recountShares(at: number): void {
+    let count = 0;
+    for (const account of this.#accounts.values()) if (recentAt(account, at) > demanding.part * demanding.windowMs) count++;
+    this.#share = { each: 1 / (1 + Math.max(1, count)), countedAt: at };
+  }
+
+  #removeIdle(at: number): void {
+    this.#removedIdleAt = at;
+    for (const [org, account] of this.#accounts) if (account.delayed.length === 0 && at - account.at > keptMs) this.#accounts.delete(org);
+  }
+
+  /** Whether an active tenant goes before this one. */
+  #isContended(account: Account, at: number): boolean {
+    if (!this.#load.isBusy()) return false;
+    for (const other of this.#accounts.values())
+      if (at - other.at <= activeMs && other !== account && this.#goesFirst(other, account, at)) return true;
+    return false;
+  }
+
+  /** A light tenant goes before a heavy one; of two heavy ones, the one with less debt and no longer queue. */
+  #goesFirst(other: Account, account: Account, at: number): boolean {
+    if (!other.isHeavy) return true;
+    return other.delayed.length <= account.delayed.length && this.#debtAt(other, at) < this.#debtAt(account, at);
+  }
+
+  /** Resumes the oldest delayed work once enough debt has drained, then comes again for the next. */
+  readonly #drain = (account: Account): void => {
+    const at = this.#now();
+    if (account.delayed.length === 0) return;
+    advancePhase(account, at);
+    const ms = (this.#debtAt(account, at) - burstMs) / this.#shareOf(account);
+    const mayWait = at - account.delayed[0]!.since < delayMs.longest;
+    if (ms > 0 && mayWait && this.#isContended(account, at))
+      return void setTimeout(this.#drain, Math.min(Math.ceil(ms), activeMs), account);
+    this.#resumeOldest(account, at);
+    if (account.delayed.length > 0) setImmediate(this.#drain, account); // the cost of this piece is known after its turn
   };
 
-  return {
-    charge: (org, ms) => {
-      const at = now();
-      const account = accounts.get(org) ?? { debtMs: 0, at, isHeavy: false, phase: firstPhase(at), recentMs: 0, delayed: [] };
-      accounts.set(org, account);
-      addDebt(account, load.weigh(ms), at);
-      if (at - share.countedAt > demanding.recountMs) recountShares(at);
-      if (at - removedIdleAt > keptMs) removeIdle(at);
-    },
-    delay: (org) => {
-      const account = accounts.get(org);
-      if (!account) return undefined;
-      const at = now();
-      if (account.delayed.length >= maxDelayed) resumeOldest(account, at);
-      if (account.delayed.length === 0) {
-        if (!account.isHeavy || debtAt(account, at) <= burstMs || !isContended(account, at)) return undefined;
-        setImmediate(drain, account);
-      }
-      return new Promise((resume) => account.delayed.push({ since: at, resume }));
-    },
-    figures: () => ({
-      resting: [...accounts].flatMap(([org, { delayed }]) => (delayed.length > 0 ? [{ org, waiting: delayed.length }] : [])),
-      restedSeconds: delayedMs / 1000,
-    }),
-  };
+  #resumeOldest(account: Account, at: number): void {
+    const { since, resume } = account.delayed.shift()!;
+    this.#totalDelayMs += at - since;
+    resume();
+  }
 }

@@ -1,3 +1,16 @@
+/**
+ * The guard: every outbound connection to an address that a user chose goes through it. `use` is the purpose (uptime, webhook, oidc,
+ * upstream, mx, node, …): it selects the allow list and is named in refusals.
+ * Flow of one request: host.ts parses the host into one canonical form → resolve-allowed.ts resolves it once and decide.ts checks every
+ * address (one forbidden answer refuses the name) → dial.ts connects to a checked address, compares the socket's remote address with it,
+ * and secure.ts adds TLS → exchange.ts sends the request → redirect.ts builds the next request, which starts again at the first step →
+ * response.ts and body.ts read the body within its limits.
+ * - address.ts classifies addresses; allow.ts parses QUARTERDECK_ALLOW_PRIVATE_CIDRS.
+ * - connection-pool.ts keeps idle connections for callers with `keptFor`: 4 s idle, 60 s in total, 16 of a key, 256 in all.
+ * - errors.ts: `GuardRefusal` (400, final) for a forbidden target, `GuardFailure` (502, may pass later) for a target that failed. Neither
+ *   names a resolved address.
+ * All state is in memory: idle connections end with the process.
+ */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type Allow, allowNothing, parseAllow } from './allow.ts';
@@ -12,19 +25,6 @@ import type { GuardResponse } from './response.ts';
 import { sharedContext, type TlsOptions } from './secure.ts';
 import type { Connection } from './types.ts';
 
-/**
- * The guard: every outbound connection to an address that a user chose goes through it. `use` is the purpose (uptime, webhook, oidc,
- * upstream, mx, node, …): it selects the allow list and is named in refusals.
- * Flow of one request: host.ts parses the host into one canonical form → resolve-allowed.ts resolves it once and decide.ts checks every
- * address (one forbidden answer refuses the name) → dial.ts connects to a checked address, compares the socket's remote address with it,
- * and secure.ts adds TLS → exchange.ts sends the request → redirect.ts builds the next request, which starts again at the first step →
- * response.ts and body.ts read the body within its limits.
- * - address.ts classifies addresses; allow.ts parses QUARTERDECK_ALLOW_PRIVATE_CIDRS.
- * - connection-pool.ts keeps idle connections for callers with `keptFor`: 4 s idle, 60 s in total, 16 of a key, 256 in all.
- * - errors.ts: `GuardRefusal` (400, final) for a forbidden target, `GuardFailure` (502, may pass later) for a target that failed. Neither
- *   names a resolved address.
- * All state is in memory: idle connections end with the process.
- */
 export interface Guard {
   /** One HTTP(S) request; each redirect is checked again. */
   fetch(use: string, url: string | URL, options?: FetchOptions): Promise<GuardResponse>;

@@ -112,74 +112,95 @@ export interface PlaneOptions {
 }
 
 /** Mounts a plane on the main port, or its refusal where another process serves it. */
-export function mountPlane(plane: Plane, { log, roles, counted, delayedRefusals = noDelay }: PlaneOptions): RawHandler {
-  const count = counted.of(plane.name);
-  const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
+export function mountPlane(plane: Plane, options: PlaneOptions): RawHandler {
+  const mounted = new MountedPlane(plane, options);
+  const take: RawHandler = (request, response) => mounted.take(request, response);
+  if (plane.sendReady && options.roles.has(plane.role)) take.takeReady = (request, response) => mounted.takeReady(request, response);
+  return take;
+}
 
-  const logFailure = (error: unknown, { requestId, method, url }: IncomingMessage, status: number) =>
-    log.error({ err: error, requestId, plane: plane.name, method, path: url?.split('?', 1)[0], status }, 'request failed');
+class MountedPlane {
+  readonly #plane: Plane;
+  readonly #log: Logger;
+  readonly #delayedRefusals: DelayedRefusals;
+  readonly #count: (status: number) => void;
+  readonly #handle: PlaneHandler;
 
-  const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+  constructor(plane: Plane, { log, roles, counted, delayedRefusals = noDelay }: PlaneOptions) {
+    this.#plane = plane;
+    this.#log = log;
+    this.#delayedRefusals = delayedRefusals;
+    this.#count = counted.of(plane.name);
+    this.#handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
+  }
+
+  take(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.#plane.owns(request)) return false;
+    if (!this.#plane.writesFrameHeaders) setPlaneHeaders(request, response);
+    try {
+      const handled = this.#handle(request, response);
+      if (handled)
+        handled.then(
+          () => this.#count(response.statusCode),
+          (error) => this.#fail(request, response, error),
+        );
+      else this.#count(response.statusCode);
+    } catch (error) {
+      this.#fail(request, response, error);
+    }
+    return true;
+  }
+
+  takeReady(request: IncomingMessage, response: ServerResponse): boolean {
+    if (hasBody(request) || !this.#plane.owns(request)) return false;
+    try {
+      if (!this.#plane.sendReady!(request, response)) return false;
+      this.#count(response.statusCode);
+    } catch (error) {
+      this.#fail(request, response, error);
+    }
+    return true;
+  }
+
+  #fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    this.#orDestroy(request, response, () => this.#refuse(request, response, error));
+  }
+
+  /** An error while refusing ends this connection. A delayed refusal has no other code around it that would catch the error. */
+  #orDestroy(request: IncomingMessage, response: ServerResponse, act: () => void): void {
+    try {
+      act();
+    } catch (worse) {
+      this.#logFailure(worse, request, 500);
+      response.destroy();
+    }
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
     if (isCallerGone(error)) return void response.destroy();
-    plane.failed?.(error);
+    this.#plane.failed?.(error);
     if (response.destroyed) return;
     const refusal = refusalFor(error, request);
     const { status, code, isTold } = refusal;
     // A throttled caller must not fill the operator's log instead.
-    if (status >= 500 && code !== 'rate_limited' && !isTold) logFailure(error, request, status);
+    if (status >= 500 && code !== 'rate_limited' && !isTold) this.#logFailure(error, request, status);
     if (response.headersSent) return void response.destroy();
-    const answer = () => {
-      if (response.destroyed) return;
-      if (plane.writesFrameHeaders) setPlaneHeaders(request, response);
-      plane.refuse(request, response, error);
-      discard(request);
-      count(response.statusCode);
-    };
-    if (!delayedRefusals.delay(refusal, () => orDestroy(request, response, answer))) answer();
-  };
+    const send = () => this.#sendRefusal(request, response, error);
+    if (!this.#delayedRefusals.delay(refusal, () => this.#orDestroy(request, response, send))) send();
+  }
 
-  /** An error while refusing ends this connection. A delayed refusal has no other code around it that would catch the error. */
-  const orDestroy = (request: IncomingMessage, response: ServerResponse, act: () => void) => {
-    try {
-      act();
-    } catch (worse) {
-      logFailure(worse, request, 500);
-      response.destroy();
-    }
-  };
-  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
-    orDestroy(request, response, () => refuse(request, response, error));
+  #sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    if (response.destroyed) return;
+    if (this.#plane.writesFrameHeaders) setPlaneHeaders(request, response);
+    this.#plane.refuse(request, response, error);
+    discard(request);
+    this.#count(response.statusCode);
+  }
 
-  const take: RawHandler = (request, response) => {
-    if (!plane.owns(request)) return false;
-    if (!plane.writesFrameHeaders) setPlaneHeaders(request, response);
-    try {
-      const handled = handle(request, response);
-      if (!handled) {
-        count(response.statusCode);
-        return true;
-      }
-      handled.then(
-        () => count(response.statusCode),
-        (error) => fail(request, response, error),
-      );
-    } catch (error) {
-      fail(request, response, error);
-    }
-    return true;
-  };
-  if (plane.sendReady && roles.has(plane.role))
-    take.takeReady = (request, response) => {
-      if (hasBody(request) || !plane.owns(request)) return false;
-      try {
-        if (!plane.sendReady!(request, response)) return false;
-        count(response.statusCode);
-      } catch (error) {
-        fail(request, response, error);
-      }
-      return true;
-    };
-  return take;
+  #logFailure(error: unknown, { requestId, method, url }: IncomingMessage, status: number): void {
+    const path = url?.split('?', 1)[0];
+    this.#log.error({ err: error, requestId, plane: this.#plane.name, method, path, status }, 'request failed');
+  }
 }
 
 export const servedElsewhere = (role: Role, roles: ReadonlySet<Role>) =>

@@ -2,40 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Refusal } from '../errors.ts';
 import { isLocalPeer } from '../http/peer.ts';
-import {
-  type Credentials,
-  checkParameters,
-  looksLikeAddress,
-  type PathArgument,
-  parsePathArgument,
-  readPassword,
-  readPlain,
-  readUsername,
-} from './commands.ts';
+import { CommandLimits } from './command-limits.ts';
+import { type Credentials, checkParameters, looksLikeAddress, parsePathArgument } from './commands.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { DataReader } from './data-reader.ts';
-import { clientLeft, isGone, type Message, type MessageLimits, ReceivedMessage, type Receiving } from './message.ts';
+import { LoginDialogue } from './login-dialogue.ts';
+import { clientLeft, isGone, ReceivedMessage, type Receiving } from './message.ts';
 import * as replies from './replies.ts';
 import { Reply, replyFor } from './reply.ts';
-
-/** The area's side of one connection: it decides about the client's commands. Thrown errors are sent to the client. */
-export interface SessionHandler {
-  /** Before the greeting. */
-  begin(): void;
-  /** Undefined: this endpoint has no login. */
-  logIn?(given: Credentials): Promise<void>;
-  beginMessage(sender: PathArgument): void | Promise<void>;
-  addRecipient(address: string): void | Promise<void>;
-  /** At DATA: the limits of the message. */
-  expectMessage(): MessageLimits;
-  /** Returns the sentence after 250. */
-  takeMessage(message: Message): Promise<string>;
-  /** Called before each chunk is read: undefined, or a promise to wait for. A known sender has a share of the event loop. */
-  takeTurn?(): Promise<void> | undefined;
-  /** Replaces a refusal, of any kind. */
-  countRefusal?(reply: Reply): Reply;
-  end(): void;
-}
+import type { SessionHandler } from './session-handler.ts';
 
 export interface SessionOptions extends ConnectionOptions {
   /** The name in our greeting. */
@@ -57,8 +32,6 @@ export interface SessionOptions extends ConnectionOptions {
 /** RFC 5321 4.5.3.1.4 has 512, RFC 4954 more: a send key and its name fit several times. */
 const maxLineLength = 2_048;
 const maxNameLength = 300;
-const maxUnknownCommands = 10;
-const maxLinesBeforeLogin = 20; // lines, including those of AUTH
 
 /** The SMTP dialogue with one client. */
 export class Session extends Connection {
@@ -70,11 +43,9 @@ export class Session extends Connection {
   #isReady = false;
   #greeting: NodeJS.Timeout | undefined;
   #isLoggedIn = false;
-  #unknown = 0;
-  #linesBeforeLogin = 0;
-  #commands = 0;
-  /** Receives the next line, if it is no command: AUTH continues. */
-  #nextLine: ((line: string) => void) | undefined;
+  readonly #limits: CommandLimits;
+  /** The last AUTH: the next line may be a part of it. */
+  #login: LoginDialogue | undefined;
   #hasSender = false;
   #recipients = 0;
   #receiving: Receiving | undefined;
@@ -82,6 +53,7 @@ export class Session extends Connection {
   constructor(socket: Socket, isSecure: boolean, options: SessionOptions) {
     super(socket, isSecure, options);
     this.#options = options;
+    this.#limits = new CommandLimits(options.mostCommands);
     this.#handler = options.open(this);
     if (options.greetAfterMs > 0) this.#greeting = setTimeout(() => this.#greet(), options.greetAfterMs).unref();
     else this.#greet();
@@ -119,7 +91,7 @@ export class Session extends Connection {
   protected override onTlsStarted() {
     this.helo = undefined;
     this.#isLoggedIn = false;
-    this.#nextLine = undefined;
+    this.#login = undefined;
     this.#reset();
   }
 
@@ -151,28 +123,23 @@ export class Session extends Connection {
 
   #runCommand(line: string) {
     if (this.#options.isStopping()) return this.send(421, '4.3.2 the server stops; come again in a moment');
-    if (++this.#commands > this.#options.mostCommands)
-      return this.send(421, '4.7.0 too many commands without a message; come again when there is one');
-    if (this.#handler.logIn && !this.#isLoggedIn && ++this.#linesBeforeLogin > maxLinesBeforeLogin)
-      return this.send(421, '4.7.0 too many commands before a login');
-    const nextLine = this.#nextLine;
-    this.#nextLine = undefined;
-    if (nextLine) return nextLine(line);
-    const space = line.indexOf(' ');
-    const verb = (space < 0 ? line : line.slice(0, space)).toUpperCase();
-    const act = Session.#commandsByVerb[verb];
-    if (!act) return this.#refuseUnknown(line);
+    const excess = this.#limits.countLine(this.#isLoginMissing);
+    if (excess) return this.send(421, excess);
     try {
-      act(this, line);
+      if (this.#login?.takeLine(line)) return;
+      const space = line.indexOf(' ');
+      const verb = (space < 0 ? line : line.slice(0, space)).toUpperCase();
+      const act = Session.#commandsByVerb[verb];
+      if (act) act(this, line);
+      else this.#refuseUnknown(line);
     } catch (error) {
       this.#refuse(error);
     }
   }
 
-  /** Web pages can make browsers connect here: a client that sends HTTP is disconnected at once. */
   #refuseUnknown(line: string) {
-    if (/^[A-Z]+ \/.* HTTP\/\d\.\d$/i.test(line)) this.send(421, '4.7.0 this is no web server');
-    else if (++this.#unknown >= maxUnknownCommands) this.send(421, '4.7.0 too many unknown commands');
+    const excess = this.#limits.countUnknown(line);
+    if (excess) this.send(421, excess);
     else this.say(replies.unknown);
   }
 
@@ -208,8 +175,10 @@ export class Session extends Connection {
     this.#reset();
     const { name: own, mostBytes } = this.#options;
     const offers = [
-      ...['PIPELINING', '8BITMIME', 'ENHANCEDSTATUSCODES'],
-      ...(this.#handler.logIn && !this.#isLoggedIn && this.#mayLogIn() ? ['AUTH PLAIN LOGIN'] : []),
+      'PIPELINING',
+      '8BITMIME',
+      'ENHANCEDSTATUSCODES',
+      ...(this.#isLoginMissing && this.#mayLogIn() ? ['AUTH PLAIN LOGIN'] : []),
       ...(this.isSecure ? [] : ['STARTTLS']),
       `SIZE ${mostBytes}`,
     ];
@@ -223,7 +192,7 @@ export class Session extends Connection {
 
   #requireIntroduced() {
     if (this.helo === undefined) throw new Reply(503, '5.5.1', 'say EHLO first');
-    if (this.#handler.logIn && !this.#isLoggedIn) throw replies.logInFirst();
+    if (this.#isLoginMissing) throw replies.logInFirst();
   }
 
   #beginMessage(line: string) {
@@ -323,8 +292,7 @@ export class Session extends Connection {
     const said = (verdict ?? this.#handler.takeMessage(message.buffered())).then(
       (sentence) => {
         this.#conclude(message);
-        this.#commands = 0;
-        this.#unknown = 0;
+        this.#limits.reset();
         this.#options.onKnown();
         this.say(replies.write(250, sentence));
       },
@@ -341,6 +309,10 @@ export class Session extends Connection {
     message.end();
   }
 
+  get #isLoginMissing(): boolean {
+    return this.#handler.logIn !== undefined && !this.#isLoggedIn;
+  }
+
   #mayLogIn(): boolean {
     return this.isSecure || isLocalPeer(this.socket);
   }
@@ -350,35 +322,14 @@ export class Session extends Connection {
     if (!this.#mayLogIn()) throw new Reply(538, '5.7.11', 'say STARTTLS first: a key must not travel in the clear');
     if (this.helo === undefined) throw new Reply(503, '5.5.1', 'say EHLO first');
     if (this.#isLoggedIn) throw new Reply(503, '5.5.1', 'you are logged in already');
-    const [, method = '', token, ...more] = line.trim().split(/\s+/);
-    if (more.length > 0) throw new Reply(501, '5.5.4', 'AUTH has a method and at most one word behind it');
-    if (/^plain$/i.test(method)) this.#readToken(replies.anything, token, (said) => this.#logIn(readPlain(said)));
-    else if (/^login$/i.test(method)) this.#readToken(replies.username, token, (said) => this.#readPassword(said));
-    else throw new Reply(504, '5.5.4', 'log in by PLAIN or LOGIN');
+    this.#login = new LoginDialogue(
+      (question) => this.say(question),
+      (given) => this.#logIn(given),
+    );
+    this.#login.begin(line);
   }
 
-  #readPassword(said: string) {
-    const username = readUsername(said);
-    if (username === undefined) throw new Reply(501, '5.5.2', 'the user name cannot be read');
-    this.#readToken(replies.password, undefined, (password) => this.#logIn({ username, password: readPassword(password) }));
-  }
-
-  /** The word after AUTH, or the next line. */
-  #readToken(question: Buffer, given: string | undefined, act: (token: string) => void) {
-    if (given !== undefined) return act(given === '=' ? '' : given);
-    this.say(question);
-    this.#nextLine = (line) => {
-      try {
-        if (line.trim() === '*') throw new Reply(501, '5.7.0', 'the login was given up');
-        act(line.trim());
-      } catch (error) {
-        this.#refuse(error);
-      }
-    };
-  }
-
-  #logIn(given: Credentials | undefined) {
-    if (!given) throw new Reply(501, '5.5.2', 'user name and password cannot be read');
+  #logIn(given: Credentials) {
     this.#runHandler(
       () => this.#handler.logIn!(given),
       () => {

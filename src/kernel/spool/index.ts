@@ -69,85 +69,126 @@ interface Segment {
   file: FileHandle;
 }
 
-export function makeSpool(options: SpoolOptions): Spool {
-  const { storage, folder, prefix, maxBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
-  const ensureDirectory = durableDirectories(path.dirname(folder));
-  let current: Promise<Segment> | undefined;
-  let name = nameSegment(prefix);
-  let end = 0;
-  let createdAt = 0;
-  const full: Segment[] = [];
-  /** Files that are not objects yet: a failed upload is retried. */
-  const closed = new Map<string, string>();
+export const makeSpool = (options: SpoolOptions): Spool => new SegmentSpool(options);
 
-  const openSegment = async (key: string): Promise<Segment> => {
-    const object = await storage.fileOf(key);
-    if (!object) await ensureDirectory(folder);
-    const place = object ?? fileOf(folder, key);
-    return { key, filePath: place, isObject: object !== undefined, file: await createDurable(place) };
-  };
-  const closeSegment = () => {
-    const done = current;
-    current = undefined;
+class SegmentSpool implements Spool {
+  readonly #storage: Storage;
+  readonly #folder: string;
+  readonly #prefix: string;
+  readonly #maxBytes: number;
+  readonly #maxAgeMs: number;
+  readonly #ensureDirectory: (directory: string) => Promise<void>;
+  /** The segment that the next bodies go into. */
+  #current: Promise<Segment> | undefined;
+  /** Of the current segment: its key, its length in bytes, and when it was created by the monotonic clock. */
+  #key: string;
+  #end = 0;
+  #createdAt = 0;
+  /** Segments that take no more bodies, with their files still open. */
+  readonly #full: Segment[] = [];
+  /** Paths of files that are not objects yet, by key: a failed upload is retried. */
+  readonly #unstored = new Map<string, string>();
+
+  constructor({ storage, folder, prefix, maxBytes = 64 * 2 ** 20, mostAgeMs = 60_000 }: SpoolOptions) {
+    this.#storage = storage;
+    this.#folder = folder;
+    this.#prefix = prefix;
+    this.#maxBytes = maxBytes;
+    this.#maxAgeMs = mostAgeMs;
+    this.#ensureDirectory = durableDirectories(path.dirname(folder));
+    this.#key = nameSegment(prefix);
+  }
+
+  append(bodies: readonly Buffer[]): Appended {
+    const segment = this.#segmentFor(performance.now());
+    const offset = this.#end;
+    const positions = positionsFrom(this.#key, offset, bodies);
+    this.#end += bodies.reduce((sum, { length }) => sum + length, 0);
+    const written = write(segment, bodies, offset).catch((error) => {
+      if (this.#current === segment) this.rotate();
+      throw isFull(error) ? new StorageFull(error) : error;
+    });
+    const takeBack = async () => {
+      await written.catch(() => {});
+      await this.#truncate(segment, offset);
+    };
+    return { positions, written, takeBack };
+  }
+
+  rotate(): void {
+    const done = this.#current;
+    this.#current = undefined;
     void done?.then(
-      (segment) => full.push(segment),
+      (segment) => this.#full.push(segment),
       () => {},
     );
-  };
+  }
 
-  return {
-    append(bodies) {
-      const now = performance.now();
-      if (current && (end >= maxBytes || now - createdAt >= mostAgeMs)) closeSegment();
-      if (!current) {
-        name = nameSegment(prefix);
-        end = 0;
-        createdAt = now;
-        current = openSegment(name);
-      }
-      const segment = current;
-      const offset = end;
-      const positions = positionsFrom(name, offset, bodies);
-      end += bodies.reduce((sum, { length }) => sum + length, 0);
-      const written = write(segment, bodies, offset).catch((error) => {
-        if (current === segment) closeSegment();
-        throw isFull(error) ? new StorageFull(error) : error;
-      });
-      const takeBack = async () => {
-        await written.catch(() => {});
-        if (current !== segment) return; // nothing is added to it any more: a torn end
-        end = offset;
-        await segment.then(({ file }) => file.truncate(offset)).catch(closeSegment);
-      };
-      return { positions, written, takeBack };
-    },
-    rotate: closeSegment,
-    get isDue() {
-      return full.length > 0 || closed.size > 0 || (current !== undefined && performance.now() - createdAt >= mostAgeMs);
-    },
-    read: (place) => readPosition(storage, folder, place),
-    async store(telling, untouchedSince) {
-      if (current && performance.now() - createdAt >= mostAgeMs) closeSegment();
-      await new Promise(setImmediate); // a segment that was just finished is among the full ones now
-      for (const { file, isObject, key, filePath } of full.splice(0)) {
-        await file.close();
-        if (!isObject) closed.set(key, filePath);
-      }
-      for (const { key, place } of await abandonedIn(folder, untouchedSince)) closed.set(key, place);
-      const failures: unknown[] = [];
-      for (const [key, place] of closed)
-        await storeFile(storage, key, place, telling).then(
-          () => closed.delete(key),
-          (error) => failures.push(error),
-        );
-      if (failures.length > 0) throw failures[0];
-    },
-    async close() {
-      const last = await current?.catch(() => undefined);
-      current = undefined;
-      for (const { file } of [...full.splice(0), ...(last ? [last] : [])]) await file.close();
-    },
-  };
+  get isDue(): boolean {
+    return this.#full.length > 0 || this.#unstored.size > 0 || this.#isOld(performance.now());
+  }
+
+  read(place: SpoolPosition): Promise<Readable | undefined> {
+    return readPosition(this.#storage, this.#folder, place);
+  }
+
+  async store(telling: SegmentListener, untouchedSince: Date): Promise<void> {
+    if (this.#isOld(performance.now())) this.rotate();
+    await new Promise(setImmediate); // a segment that was just finished is among the full ones now
+    for (const { file, isObject, key, filePath } of this.#full.splice(0)) {
+      await file.close();
+      if (!isObject) this.#unstored.set(key, filePath);
+    }
+    for (const { key, place } of await abandonedIn(this.#folder, untouchedSince)) this.#unstored.set(key, place);
+    await this.#storeFiles(telling);
+  }
+
+  async close(): Promise<void> {
+    const last = await this.#current?.catch(() => undefined);
+    this.#current = undefined;
+    for (const { file } of [...this.#full.splice(0), ...(last ? [last] : [])]) await file.close();
+  }
+
+  #isOld(now: number): boolean {
+    return this.#current !== undefined && now - this.#createdAt >= this.#maxAgeMs;
+  }
+
+  /** The current segment, or a new one if it is full, old or broken. */
+  #segmentFor(now: number): Promise<Segment> {
+    if (this.#current && (this.#end >= this.#maxBytes || this.#isOld(now))) this.rotate();
+    if (!this.#current) {
+      this.#key = nameSegment(this.#prefix);
+      this.#end = 0;
+      this.#createdAt = now;
+      this.#current = this.#openSegment(this.#key);
+    }
+    return this.#current;
+  }
+
+  async #openSegment(key: string): Promise<Segment> {
+    const object = await this.#storage.fileOf(key);
+    if (!object) await this.#ensureDirectory(this.#folder);
+    const place = object ?? fileOf(this.#folder, key);
+    return { key, filePath: place, isObject: object !== undefined, file: await createDurable(place) };
+  }
+
+  /** Only the current segment is cut back: a closed one keeps its torn end. */
+  async #truncate(segment: Promise<Segment>, offset: number): Promise<void> {
+    if (this.#current !== segment) return;
+    this.#end = offset;
+    await segment.then(({ file }) => file.truncate(offset)).catch(() => this.rotate());
+  }
+
+  /** Tries every file; the first failure is thrown at the end. */
+  async #storeFiles(telling: SegmentListener): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [key, place] of this.#unstored)
+      await storeFile(this.#storage, key, place, telling).then(
+        () => this.#unstored.delete(key),
+        (error) => failures.push(error),
+      );
+    if (failures.length > 0) throw failures[0];
+  }
 }
 
 /**

@@ -106,7 +106,11 @@ export function makeAuthenticator(flags: Flags, lookup: Lookup): Authenticator {
     mintToken(account, seconds, wanted) {
       const now = Math.floor((performance.timeOrigin + performance.now()) / 1000);
       return writeToken(signingKey, {
-        ...{ iss: issuer, aud: wanted.length > 0 ? wanted : audiences, iat: now, nbf: now, exp: now + seconds },
+        iss: issuer,
+        aud: wanted.length > 0 ? wanted : audiences,
+        iat: now,
+        nbf: now,
+        exp: now + seconds,
         sub: `system:serviceaccount:${account.namespace}:${account.name}`,
         'kubernetes.io': {
           namespace: account.namespace,

@@ -125,7 +125,11 @@ interface Found {
   value: Buffer | null;
 }
 const shown = ({ id, name, created, deleted, value }: Found): KineRow => ({
-  ...{ key: name, value: value?.toString() ?? '', revision: Number(id), isNew: created === 1, isGone: deleted === 1 },
+  key: name,
+  value: value?.toString() ?? '',
+  revision: Number(id),
+  isNew: created === 1,
+  isGone: deleted === 1,
 });
 const columns = 'id, name, created, deleted, value';
 const likeOf = (prefix: string) => `${prefix.replaceAll(/[\\%_]/g, '\\$&')}%`;

@@ -112,7 +112,13 @@ function say(response: ServerResponse, code: number, body: unknown): void {
 }
 
 const statusOf = (code: number, reason: string, message: string) => ({
-  ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code },
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message,
+  reason,
+  code,
 });
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

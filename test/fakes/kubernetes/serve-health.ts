@@ -33,8 +33,14 @@ function signItself() {
   const subject = { commonName: 'localhost' };
   const now = performance.timeOrigin + performance.now();
   const cert = issueCertificate({
-    ...{ subject, issuer: subject, publicKey, signingKey: privateKey, usages: ['server'], hosts: ['localhost'] },
-    ...{ from: new Date(now - 60_000), until: new Date(now + 86_400_000) },
+    subject,
+    issuer: subject,
+    publicKey,
+    signingKey: privateKey,
+    usages: ['server'],
+    hosts: ['localhost'],
+    from: new Date(now - 60_000),
+    until: new Date(now + 86_400_000),
   });
   return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) };
 }

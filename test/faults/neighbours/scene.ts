@@ -97,7 +97,8 @@ export async function makeScene(t: TestContext): Promise<Scene> {
   const idToken = await issuer.token({ sub: `${'a'.repeat(200)}c` }, { expiresIn: 36_000 });
   const { dir } = await scratch(t);
   const server = serverProcess(t, {
-    ...{ dir, nodeFlags: memoryFlags },
+    dir,
+    nodeFlags: memoryFlags,
     dataDir: making.dataDir,
     env: {
       QUARTERDECK_DATABASE_URL: urlOf(making.connection),

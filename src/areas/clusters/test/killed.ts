@@ -3,12 +3,11 @@ import type { TestContext } from 'node:test';
 import Type from 'typebox';
 import { freePort } from '../../../../test/harness/free-port.ts';
 import { quarterdeck } from '../../../../test/harness/index.ts';
-import { urlOf } from '../../../../test/harness/postgres.ts';
-import { eventually, scratch, serverProcess } from '../../../../test/harness/process.ts';
+import { atStatement, KillableServers } from '../../../../test/harness/kill/index.ts';
+import { eventually, scratch } from '../../../../test/harness/process.ts';
 import { rows } from '../../../kernel/db/index.ts';
 import { adminOf, joinNode, joinToken, kube, untilReady } from './support.ts';
 
-const dieAt = import.meta.resolve('../../../../test/harness/die-at.ts');
 const CountRow = Type.Object({ name: Type.String(), n: Type.Integer() });
 
 /**
@@ -20,10 +19,8 @@ export async function dieEverywhere(t: TestContext, points: Record<'create' | 'c
   const api = await quarterdeck(t, { env: { ...env, QUARTERDECK_ROLES: 'api,worker' } });
   const { owner, app } = api;
   const { dir } = await scratch(t);
-  const shared = { ...env, QUARTERDECK_DATABASE_URL: urlOf(api.connection), QUARTERDECK_PUBLIC_URL: api.url, QUARTERDECK_ROLES: 'shard' };
-  /** A process of its own, which kills itself. */
-  const startDying = (point: string) =>
-    serverProcess(t, { dir, dataDir: api.dataDir, env: { ...shared, QD_DIE_AT: `clusters:${point}` }, nodeFlags: [`--import=${dieAt}`] });
+  const shared = { ...env, QUARTERDECK_PUBLIC_URL: api.url, QUARTERDECK_ROLES: 'shard' };
+  const servers = new KillableServers(t, { dir, dataDir: api.dataDir, connection: api.connection, env: () => shared });
   /** The next server, which recovers; it runs in this process because it is not killed. */
   const startNext = () => quarterdeck(t, { connection: api.connection, dataDir: api.dataDir, env: { ...env, QUARTERDECK_ROLES: 'shard' } });
   const lapse = () => api.clock.advance('30s');
@@ -31,14 +28,8 @@ export async function dieEverywhere(t: TestContext, points: Record<'create' | 'c
   const dieAtEach = async (which: readonly string[], isOver: () => Promise<boolean>) => {
     let deaths = 0;
     for (const point of which) {
-      const server = startDying(point);
-      let hasDied = false;
-      void server.exited.then(() => {
-        hasDied = true;
-      });
-      await eventually(async () => hasDied || (await isOver()), { withinMs: 60_000 });
-      if (hasDied) deaths++;
-      await server.killed();
+      servers.start(0, atStatement('clusters', point));
+      if (await servers.diesWithin(60_000, { isOver })) deaths++;
       await lapse();
     }
     assert.ok(deaths > 0, 'none of the points was ever reached: this proves nothing');

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FakeDns, fakeDns } from '../../../../test/fakes/dns.ts';
 import { type SinkStage, smtpSink } from '../../../../test/fakes/smtp-sink.ts';
 import { freePort } from '../../../../test/harness/free-port.ts';
-import { type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
+import { atStatement, KillableServers, makeChance, untilAnyMoment } from '../../../../test/harness/kill/index.ts';
 import { freshDatabase, urlOf } from '../../../../test/harness/postgres.ts';
-import { eventually, postgresOf, type ServerProcess, scratch, serverProcess } from '../../../../test/harness/process.ts';
+import { eventually, scratch } from '../../../../test/harness/process.ts';
 import { type Caller, caller } from '../../../../test/harness/request.ts';
 import { adminHere, sqlOn } from '../../../admin/test/support.ts';
 import type { Connection } from '../../../kernel/db/index.ts';
@@ -21,8 +20,6 @@ import { mailEnv, withoutOthers } from './mail-scene.ts';
 export interface CampaignOptions {
   /** One: with the embedded database, which syncs what it commits. Two: on an external one, with one data directory. */
   servers: 1 | 2;
-  /** Loaded into each server, with the environment that it asks for: die-at points. */
-  nodeFlags?: string[];
   /** Its servers have no other area. */
   isEmailAlone?: boolean;
 }
@@ -39,12 +36,9 @@ interface Copy {
 
 export interface Campaign {
   load: Load;
-  /** Starts those that are not running. */
-  revive(env?: Record<string, string>): Promise<void>;
-  kill(which: number, alsoDatabase?: boolean): Promise<void>;
-  /** A server in this process in place of a dead one: it does the same, and loads nothing. It stays to the end. */
+  servers: KillableServers;
+  /** A server in this process in place of a dead one. It stays to the end. */
   succeed(which: number): Promise<void>;
-  servers: (ServerProcess | undefined)[];
   /** Until nothing is under way any more; then what became of each message must hold. */
   conclude(): Promise<{
     letters: number;
@@ -58,7 +52,7 @@ export interface Campaign {
 }
 
 export async function campaign(t: TestContext, options: CampaignOptions): Promise<Campaign> {
-  const { servers: count, nodeFlags = [], isEmailAlone = false } = options;
+  const { servers: count, isEmailAlone = false } = options;
   const { dir, dataDir } = await scratch(t);
   const external = count === 2 ? await freshDatabase() : undefined;
   if (external) t.after(external.drop);
@@ -68,65 +62,35 @@ export async function campaign(t: TestContext, options: CampaignOptions): Promis
     'mx.far.example': { A: ['127.0.0.1'] },
   });
   const ports = await Promise.all(Array.from({ length: count }, freePort));
-  const servers: (ServerProcess | undefined)[] = [];
-  const heirs: (Quarterdeck | undefined)[] = [];
-  const envOf = (n: number) => ({
+  const heirs: Awaited<ReturnType<KillableServers['takeOver']>>[] = [];
+  const env = (n: number) => ({
     ...mailEnv(dns, sink),
     QUARTERDECK_EMAIL_DAILY_QUOTA: '1000000',
     QUARTERDECK_PUBLIC_URL: 'http://mail.host.example',
     QUARTERDECK_SMTP_SUBMISSION: `127.0.0.1:${ports[n]}`,
-    QUARTERDECK_LOG_LEVEL: process.env.QUARTERDECK_TEST_LOG ?? 'silent',
-    ...(external ? { QUARTERDECK_DATABASE_URL: urlOf(external.connection) } : {}),
   });
-  const start = (n: number, env: Record<string, string>) =>
-    serverProcess(t, {
-      ...{ dir, dataDir, env: { ...envOf(n), ...env } },
-      nodeFlags: [...(isEmailAlone ? withoutOthers : []), ...(Object.keys(env).length > 0 ? nodeFlags : [])],
-    });
-  const revive = async (env: Record<string, string> = {}) => {
-    for (let n = 0; n < count; n++) {
-      if (servers[n]) continue;
-      const server = start(n, env);
-      servers[n] = server;
-      void server.exited.then(() => {
-        if (servers[n] === server) servers[n] = undefined;
-      });
-    }
-    // One that is told to die may do so before it is ready.
-    await Promise.all(servers.map((server) => (Object.keys(env).length > 0 ? server?.ready.catch(() => undefined) : server?.ready)));
-  };
-  await revive();
+  const nodeFlags = isEmailAlone ? withoutOthers : [];
+  const servers = new KillableServers(t, { dir, dataDir, count, env, nodeFlags, ...(external && { connection: external.connection }) });
+  await servers.startMissing();
 
   const where = { QUARTERDECK_DATA: dataDir, ...(external ? { QUARTERDECK_DATABASE_URL: urlOf(external.connection) } : {}) };
   const token = (await adminHere(['token'], where)).out.trim();
   const load = loadOn({
-    secret: await makeKey(caller(await servers[0]!.ready, token), dns),
-    doors: Array.from({ length: count }, (_, n) => ({
-      smtp: ports[n]!,
-      url: async () => heirs[n]?.url ?? servers[n]?.ready.catch(() => undefined),
-    })),
+    secret: await makeKey(caller((await servers.url())!, token), dns),
+    doors: Array.from({ length: count }, (_, n) => ({ smtp: ports[n]!, url: () => servers.url(n) })),
   });
   t.after(load.stop);
   return {
     load,
-    revive,
     servers,
-    async kill(which, alsoDatabase = false) {
-      const database = alsoDatabase && !external ? await postgresOf(dataDir) : undefined;
-      if (database) process.kill(database, 'SIGKILL');
-      await servers[which]?.killed();
-      servers[which] = undefined;
-    },
-    async succeed(which) {
-      heirs[which] = await quarterdeck(t, { connection: external!.connection, dataDir, env: envOf(which) });
-    },
+    succeed: async (which) => void heirs.push(await servers.takeOver(which)),
     async conclude() {
       await load.stop();
-      if (heirs.length === 0) await revive();
+      if (heirs.length === 0) await servers.startMissing();
       const connection = external?.connection ?? (await connectRunning(dataDir))!;
       await settleDown(connection, () => sink.count);
-      const log = await readLog(caller(heirs.find(Boolean)?.url ?? (await servers[0]!.ready), token));
-      for (const heir of heirs) await heir?.stop(); // before its database goes
+      const log = await readLog(caller((await servers.url())!, token));
+      for (const heir of heirs) await heir.stop(); // before its database goes
       return judge(load.letters, copies, log);
     },
   };
@@ -257,17 +221,16 @@ function judge(letters: readonly Letter[], copies: readonly Copy[], log: Readonl
 
 /** Rounds of load with a kill at a random moment of each. */
 export async function randomKills(t: TestContext, { servers, rounds, roundMs }: { servers: 1 | 2; rounds: number; roundMs: number }) {
-  const { load, kill, revive, conclude } = await campaign(t, { servers });
+  const { load, servers: killable, conclude } = await campaign(t, { servers });
+  const chance = makeChance(t);
   for (let round = 0; round < rounds; round++) {
     load.start();
-    const enough = load.accepted() + 20;
-    await eventually(async () => load.accepted() >= enough, { withinMs: 60_000 });
-    await sleep(randomInt(roundMs));
+    await untilAnyMoment(chance, load.accepted, 20, roundMs);
     // Of two, sometimes both; with the database's own processes in the middle of a commit, if it is ours.
-    const victims = servers === 1 ? [0] : [[0], [1], [0, 1]][randomInt(3)]!;
-    await Promise.all(victims.map((victim) => kill(victim, round % 3 === 2)));
-    await sleep(randomInt(300));
-    await revive();
+    const victims = servers === 1 ? [0] : chance.pick([[0], [1], [0, 1]]);
+    await Promise.all(victims.map((victim) => killable.kill(victim, { withDatabase: round % 3 === 2 })));
+    await sleep(chance.below(300));
+    await killable.startMissing();
   }
   const killed = performance.now();
   const found = await conclude();
@@ -278,17 +241,14 @@ export async function randomKills(t: TestContext, { servers, rounds, roundMs }: 
 
 /** One of two servers is killed while the other goes on, then the other too; then one takes over, while mail still comes. */
 export async function killBoth(t: TestContext, { withinMs }: { withinMs: number }) {
-  const { load, kill, succeed, conclude } = await campaign(t, { servers: 2, isEmailAlone: true });
-  const acceptMore = async (many: number) => {
-    const enough = load.accepted() + many;
-    await eventually(async () => load.accepted() >= enough, { withinMs: 60_000 });
-    await sleep(randomInt(withinMs));
-  };
+  const { load, servers, succeed, conclude } = await campaign(t, { servers: 2, isEmailAlone: true });
+  const chance = makeChance(t);
+  const acceptMore = (many: number) => untilAnyMoment(chance, load.accepted, many, withinMs);
   load.start();
   await acceptMore(20);
-  await kill(0);
+  await servers.kill(0);
   await acceptMore(10);
-  await kill(1);
+  await servers.kill(1);
   await succeed(0);
   await acceptMore(10);
   const found = await conclude();
@@ -298,20 +258,14 @@ export async function killBoth(t: TestContext, { withinMs }: { withinMs: number 
 
 /** Servers that kill themselves before or after a statement: each step of accepting, sending and writing down. */
 export async function killsAtPoints(t: TestContext, points: readonly string[]) {
-  const dieAt = import.meta.resolve('../../../../test/harness/die-at.ts');
-  const { load, servers, kill, revive, conclude } = await campaign(t, { servers: 1, nodeFlags: [`--import=${dieAt}`] });
+  const { load, servers, conclude } = await campaign(t, { servers: 1 });
+  await servers.kill();
   let died = 0;
   for (const point of points) {
-    await kill(0);
-    await revive({ QD_DIE_AT: `email:${point}` });
+    await servers.startMissing(atStatement('email', point));
     load.start();
-    const isDead = async () => servers[0] === undefined;
-    await eventually(isDead, { withinMs: 15_000 }).then(
-      () => died++,
-      () => {},
-    );
+    if (await servers.diesWithin(15_000)) died++;
   }
-  await kill(0);
   const found = await conclude();
   t.diagnostic(`${died} of ${points.length} points: ${JSON.stringify(found)}`);
   assert.ok(died >= points.length / 2, `only ${died} servers came to the point where they should die`);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
-import { quarterdeck } from '../../../../test/harness/index.ts';
-import { urlOf } from '../../../../test/harness/postgres.ts';
-import { type ServerProcess, scratch, serverProcess } from '../../../../test/harness/process.ts';
+import { type Chance, KillableServers, makeChance } from '../../../../test/harness/kill/index.ts';
+import { scratch } from '../../../../test/harness/process.ts';
 import { caller } from '../../../../test/harness/request.ts';
 import { rows } from '../../../kernel/db/index.ts';
 import { type PhoneWard, phoneWard } from './phone-support.ts';
@@ -22,6 +20,7 @@ export interface Campaign {
   qd: PhoneWard;
   /** As many incidents as named, each by an alert of a service of its own, delivered until it is taken. */
   fire(titles: string[]): Promise<void>;
+  chance: Chance;
   kill(which: number): Promise<void>;
   revive(which: number): void;
   /** Until nothing is due any more: what a dead server held is taken over when its lease has lapsed. */
@@ -40,8 +39,6 @@ interface Force {
   isRevivedHere: boolean;
 }
 
-type Killable = Pick<ServerProcess, 'ready' | 'killed'>;
-
 export async function campaign(
   t: TestContext,
   rules: { channel: string; delaySeconds: number }[],
@@ -51,18 +48,9 @@ export async function campaign(
   const { dir } = await scratch(t);
   const { connection, dataDir } = qd;
   const its = { QUARTERDECK_TWILIO_URL: qd.twilio.url, QUARTERDECK_PUBLIC_URL: qd.url };
-  const start = (): Killable =>
-    serverProcess(t, {
-      dir,
-      dataDir,
-      env: { ...its, QUARTERDECK_DATABASE_URL: urlOf(connection), QUARTERDECK_LOG_LEVEL: 'silent' },
-    });
-  const startHere = (): Killable => ({
-    ready: quarterdeck(t, { connection, dataDir, env: its }).then(({ url }) => url),
-    killed: () => Promise.reject(new Error('only a process of its own can be killed')),
-  });
-  const servers = Array.from({ length: count }, start);
-  await Promise.all(servers.map((s) => s.ready));
+  const chance = makeChance(t);
+  const servers = new KillableServers(t, { dir, dataDir, connection, count, env: () => its });
+  await servers.startMissing();
 
   const { policy } = await covered(qd.owner, { steps: [[user(qd.alice), 3600]] });
   const deliver = async (title: string) => {
@@ -71,8 +59,8 @@ export async function campaign(
     const its = await source(qd.owner, qd.url, id);
     const body = group([{ ...alert(title), annotations: { summary: title, description: '' } }]);
     // Like Alertmanager: delivers to any server that answers, until one accepts.
-    for (let n = randomInt(count); ; n++) {
-      const url = await Promise.race([servers[n % count]!.ready.catch(() => qd.url), sleep(200).then(() => qd.url)]);
+    for (let n = chance.below(count); ; n++) {
+      const url = (await Promise.race([servers.url(n % count), sleep(200)])) ?? qd.url;
       const answer = await caller(url, its.token)
         .post(`/oncall/alert-sources/${its.id}/alerts`, body)
         .catch(() => undefined);
@@ -85,12 +73,11 @@ export async function campaign(
   return {
     qd,
     fire: async (titles) => void (await Promise.all(titles.map(deliver))),
-    kill: (which) => servers[which]!.killed(),
-    revive: (which) => {
-      servers[which] = isRevivedHere ? startHere() : start();
-    },
+    chance,
+    kill: (which) => servers.kill(which),
+    revive: (which) => void (isRevivedHere ? servers.takeOver(which) : servers.start(which)),
     calm: async () => {
-      await Promise.all(servers.map((s) => s.ready));
+      await Promise.all(Array.from({ length: count }, (_, n) => servers.url(n)));
       await eventually(
         async () => {
           // A live server finishes its jobs first: moving the clock during a send would be another kind of fault.
@@ -138,7 +125,7 @@ interface Rounds extends Pick<Force, 'isRevivedHere'> {
  * killed come back in the process of the test, there are two rounds: each server is killed once.
  */
 export async function randomKills(t: TestContext, { rounds, each, isRevivedHere }: Rounds): Promise<void> {
-  const { qd, fire, kill, revive, calm, given, ledger, heldBack } = await campaign(
+  const { qd, chance, fire, kill, revive, calm, given, ledger, heldBack } = await campaign(
     t,
     [
       { channel: 'sms', delaySeconds: 0 },
@@ -152,17 +139,17 @@ export async function randomKills(t: TestContext, { rounds, each, isRevivedHere 
     const fresh = Array.from({ length: each }, (_, i) => `r${round}x${i}`);
     titles.push(...fresh);
     const firing = fire(fresh);
-    await sleep(randomInt(600));
-    const victim = isRevivedHere ? round : randomInt(2);
+    await sleep(chance.below(600));
+    const victim = isRevivedHere ? round : chance.below(2);
     await kill(victim);
-    const both = !isRevivedHere && randomInt(3) === 0;
+    const both = !isRevivedHere && chance.below(3) === 0;
     if (both) await kill(1 - victim);
     revive(victim);
     if (both) revive(1 - victim);
     await firing;
     // Some are acknowledged while their pages go out.
     const { incidents } = await made(qd.owner.get('/oncall/incidents?status=open'));
-    for (const incident of incidents.filter(() => randomInt(3) === 0)) {
+    for (const incident of incidents.filter(() => chance.below(3) === 0)) {
       await made(qd.owner.post(`/oncall/incidents/${incident.id}/ack`));
       acknowledged.add(incident.title);
     }

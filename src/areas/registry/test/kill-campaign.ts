@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +7,9 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { type Image as Cached, upstreamRegistry } from '../../../../test/fakes/upstream-registry.ts';
+import { KillableServers } from '../../../../test/harness/kill/index.ts';
 import { freshDatabase } from '../../../../test/harness/postgres.ts';
-import { quickFlags } from '../../../../test/harness/quick-start.ts';
-import { rows } from '../../../kernel/db/index.ts';
+import { type Connection, rows } from '../../../kernel/db/index.ts';
 import { moveClock } from '../../../kernel/time.ts';
 import { collect } from '../engine/gc/collect.ts';
 import { expireUploads } from '../engine/gc/expire-uploads.ts';
@@ -46,21 +44,15 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
   await before.stop();
 
   let died = 0;
+  const servers = standAlone(t, dataDir, connection, env);
   for (const point of points) {
-    const { child, url } = await startServer(dataDir, connection, { ...env, QUARTERDECK_TEST_CRASH: JSON.stringify(point) });
-    const ask = sender(url);
+    const ask = sender(await servers.start(0, { env: { QUARTERDECK_TEST_CRASH: JSON.stringify(point) } }).ready);
     const send: Send = async (...request) => {
       const answer = await ask(...request);
       if (answer.status === 503) throw new Error('it is busy');
       return answer;
     };
-    const exited = once(child, 'exit');
     let alive = true;
-    let waited = false;
-    const last = setTimeout(() => {
-      waited = true;
-      child.kill('SIGKILL');
-    }, 30_000);
     // A killed or busy server does not answer; any other failure is a finding.
     const client = async (act: () => Promise<void>) => {
       while (alive)
@@ -78,16 +70,11 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
         newCached();
         await pullOne(send, world.cached.at(-1)!);
       }),
-    ]).catch((error) => {
-      child.kill('SIGKILL');
-      throw error;
-    });
+    ]).finally(() => servers.kill());
     clients.catch(() => {});
-    await exited;
+    if (await servers.diesWithin(30_000)) died++;
     alive = false;
-    clearTimeout(last);
     await clients;
-    if (!waited) died++;
     world.busy.clear();
   }
   t.diagnostic(
@@ -215,17 +202,11 @@ async function whole(send: Send, key: string, image: Image) {
   }
 }
 
-async function startServer(
-  dataDir: string,
-  connection: unknown,
-  env: Record<string, string>,
-): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [...quickFlags, join(import.meta.dirname, 'stand-alone.ts')], {
-    env: { ...process.env, ...env, QUARTERDECK_DATA: dataDir, QUARTERDECK_TEST_CONNECTION: JSON.stringify(connection) },
-    stdio: ['pipe', 'pipe', 'inherit'],
+/** Servers of the data plane alone: see stand-alone.ts. */
+export const standAlone = (t: TestContext, dataDir: string, connection: Connection, env: Record<string, string> = {}) =>
+  new KillableServers(t, {
+    dir: dataDir,
+    dataDir,
+    program: join(import.meta.dirname, 'stand-alone.ts'),
+    env: () => ({ ...env, QUARTERDECK_TEST_CONNECTION: JSON.stringify(connection) }),
   });
-  const [line] = (await Promise.race([once(child.stdout!, 'data'), once(child, 'exit').then(() => ['it ended before it was ready'])])) as [
-    Buffer,
-  ];
-  return { child, url: line.toString().split(' ')[0]! };
-}

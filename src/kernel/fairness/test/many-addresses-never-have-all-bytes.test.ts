@@ -43,7 +43,8 @@ test('bytes for several organizations count for each of them, and once in all', 
 
 test('organizations that keep all they can get leave some to the next one, and one alone has room for the largest body', () => {
   const budget = makeByteBudget({
-    ...{ total: 128 * mebibyte, maxPerHolder: { org: 64 * mebibyte, credential: 48 * mebibyte, address: 8 * mebibyte } },
+    total: 128 * mebibyte,
+    maxPerHolder: { org: 64 * mebibyte, credential: 48 * mebibyte, address: 8 * mebibyte },
     maxShareOfFree: { org: 1 },
   });
   const taken = (org: string) => {

@@ -13,8 +13,16 @@ test('a handshake that does not end is cut off, though bytes of it come', async 
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const room = makeConnectionSlots({ each: 10, all: 10 });
   const server = makeSmtpServer({
-    ...{ certificate: makeCertificate('mx.example.com'), isSecure: true, door: 'test', name: 'mx.example.com', room },
-    ...{ mostBytes: 1_000, mostCommands: 100, greetAfterMs: 0, idleMs: 300_000, stopMs: 1_000 },
+    certificate: makeCertificate('mx.example.com'),
+    isSecure: true,
+    door: 'test',
+    name: 'mx.example.com',
+    room,
+    mostBytes: 1_000,
+    mostCommands: 100,
+    greetAfterMs: 0,
+    idleMs: 300_000,
+    stopMs: 1_000,
     log: { debug: () => {} } as unknown as Logger,
     placeOf: () => 'here',
     open: () => ({

@@ -2,7 +2,8 @@ import { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import type { Logger } from '../../log.ts';
 import type { Message } from '../message.ts';
-import { Session, type SessionHandler, type SessionOptions } from '../session.ts';
+import { Session, type SessionOptions } from '../session.ts';
+import type { SessionHandler } from '../session-handler.ts';
 
 /** One end of a connection without a network: bytes arrive exactly in the given chunks. */
 class Wire extends Duplex {

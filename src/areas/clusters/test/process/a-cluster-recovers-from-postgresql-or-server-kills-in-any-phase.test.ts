@@ -1,5 +1,6 @@
 import { test } from 'node:test';
-import { postgresOf, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { KillableServers } from '../../../../../test/harness/kill/index.ts';
+import { postgresOf, scratch } from '../../../../../test/harness/process.ts';
 import { killWhileAllAreBusy, phases, stageClusters } from './kill-in-every-phase.ts';
 import { clustersAlone, fakeBinaries, programsIn } from './support.ts';
 
@@ -10,10 +11,9 @@ test('clusters recover when PostgreSQL, then the server, is killed during creati
   const binaries = await fakeBinaries(t);
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = await clustersAlone(binaries);
-  const start = () => serverProcess(t, { dir, dataDir, env });
-  let server = start();
+  const servers = new KillableServers(t, { dir, dataDir, env: () => env });
   try {
-    const owner = await server.owner();
+    const owner = await servers.start().owner();
     const stage = await stageClusters(owner, dataDir, binaries);
     await t.test('PostgreSQL', () =>
       killWhileAllAreBusy(stage, phases[0], async () => {
@@ -23,14 +23,13 @@ test('clusters recover when PostgreSQL, then the server, is killed during creati
     );
     await t.test('the server', () =>
       killWhileAllAreBusy(stage, phases[1], async () => {
-        await server.killed();
-        server = start();
-        return server.owner();
+        await servers.kill();
+        return servers.start().owner();
       }),
     );
   } finally {
     // The server, then what it left running.
-    await server.killed();
+    await servers.kill();
     for (const pid of await programsIn(dataDir)) process.kill(pid, 'SIGKILL');
   }
 });

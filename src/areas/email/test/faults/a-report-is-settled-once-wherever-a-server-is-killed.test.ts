@@ -1,52 +1,18 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { freePort } from '../../../../../test/harness/free-port.ts';
-import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { urlOf } from '../../../../../test/harness/postgres.ts';
-import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { test } from 'node:test';
+import { eventually } from '../../../../../test/harness/process.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { type Delivering, deliverTo, mxPort } from '../../inbound/test/receiving/mx-scene.ts';
 import { hardBounce } from '../../outbound/test/feedback/mails.ts';
 import { endpointAt, listening } from '../../webhooks/test/listening.ts';
-import { letter, type MailScene, mailScene, untilState, withoutOthers } from '../mail-scene.ts';
-
-const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
+import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { taking, takingOver } from './receiving-servers.ts';
 
 /** Where a server that takes a report in dies, from its row to the transaction that applies it. */
 const points: [step: string, at: string][] = [
   ['receive, committed and not answered', 'insert into email:after:3'],
   ['apply, not committed', 'delete from email:before:2'],
 ];
-
-/** A further server on the same database and data directory, which dies at a statement. */
-async function taking(t: TestContext, { qd, env }: MailScene, dieing: string) {
-  const port = await freePort();
-  const { dir } = await scratch(t);
-  const server = serverProcess(t, {
-    dir,
-    dataDir: qd.dataDir,
-    nodeFlags: [...withoutOthers, '--import', dieAt],
-    env: {
-      ...env,
-      ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
-      ...{ QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`, QUARTERDECK_LOG_LEVEL: 'silent' },
-      QD_DIE_AT: dieing,
-    },
-  });
-  // A report left by the previous server may bring it to its kill point while it still starts.
-  await Promise.race([server.ready.catch(() => {}), server.exited]);
-  return { server, port };
-}
-
-/** One that lives: a server in this process does the same, and loads nothing. */
-const takingOver = (t: TestContext, { qd, env }: MailScene) =>
-  quarterdeck(t, {
-    connection: qd.connection,
-    dataDir: qd.dataDir,
-    env: { ...env, QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
-  });
 
 test('a report is settled exactly once, wherever a server is killed, also by two servers', { timeout: 280_000 }, async (t) => {
   const scene = await mailScene(t, {}, { env: { QUARTERDECK_ROLES: 'api' } });

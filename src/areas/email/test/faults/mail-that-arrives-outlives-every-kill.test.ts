@@ -1,44 +1,9 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { freePort } from '../../../../../test/harness/free-port.ts';
-import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { urlOf } from '../../../../../test/harness/postgres.ts';
-import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { test } from 'node:test';
+import { eventually } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db/index.ts';
-import { type Delivering, deliverTo, letterIn, type MxScene, mxPort, mxScene } from '../../inbound/test/receiving/mx-scene.ts';
-import { withoutOthers } from '../mail-scene.ts';
-
-const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
-
-/** A further server on the same database and data directory, which takes mail in, reads it and tells of it; and may die at a statement. */
-async function taking(t: TestContext, { qd, env }: MxScene, dieing?: string) {
-  const port = await freePort();
-  const { dir } = await scratch(t);
-  const server = serverProcess(t, {
-    dir,
-    dataDir: qd.dataDir,
-    nodeFlags: [...withoutOthers, ...(dieing ? ['--import', dieAt] : [])],
-    env: {
-      ...env,
-      ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
-      ...{ QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`, QUARTERDECK_LOG_LEVEL: 'silent' },
-      ...(dieing ? { QD_DIE_AT: dieing } : {}),
-    },
-  });
-  // Mail of the server before may bring it to its point while it still starts.
-  await (dieing ? Promise.race([server.ready.catch(() => {}), server.exited]) : server.ready);
-  return { server, port };
-}
-
-/** One that takes over and lives: a server in this process does the same, and loads nothing. */
-const takingOver = (t: TestContext, { qd, env }: MxScene) =>
-  quarterdeck(t, {
-    connection: qd.connection,
-    dataDir: qd.dataDir,
-    env: { ...env, QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
-  });
+import { type Delivering, deliverTo, letterIn, mxPort, mxScene } from '../../inbound/test/receiving/mx-scene.ts';
+import { taking, takingOver } from './receiving-servers.ts';
 
 /** Where it dies. Of what is written when mail is taken in, told of, and delivered, the first and the last. */
 const points: [step: string, at: string][] = [

@@ -14,8 +14,8 @@ export const leaseTimes = { leaseSeconds: 30, localLeaseMs: 20_000, renewMs: 8_0
 
 /** The right to write to one upload. */
 export interface WriteLease {
-  /** Throws UploadBusy once another process may write. */
-  mayWrite(): Promise<void>;
+  /** Throws UploadBusy once another process may write. Handed to the storage on its own, without the lease. */
+  readonly mayWrite: () => Promise<void>;
   end(): Promise<void>;
   /** Ends the lease and extends the upload for its next request. Throws UploadUnknown if the upload is gone or expired. */
   endAndExtendUpload(): Promise<void>;
@@ -26,78 +26,114 @@ export interface WriteLeases {
   take(id: string): Promise<WriteLease>;
 }
 
-export function makeWriteLeases({ app, settings }: Engine, hashes: Hashes): WriteLeases {
-  const writerName = nameWriter(app.config);
-  const taken = new Set<string>();
+export const makeWriteLeases = (engine: Engine, hashes: Hashes): WriteLeases => new LocalLeases(engine, hashes);
+
+/** The leases of this process. */
+class LocalLeases implements WriteLeases {
+  readonly engine: Engine;
+  readonly hashes: Hashes;
+  readonly #writerName: Promise<string>;
+  readonly #taken = new Set<string>();
   /** Leases being released: a client that reconnects at once waits for the release. */
-  const releasing = new Map<string, Promise<void>>();
+  readonly #releasing = new Map<string, Promise<void>>();
 
-  const claim = async (id: string) => {
-    const writer = await writerName;
-    const take = (deadWriter: string | null) =>
-      retryWhileUnavailable(() => app.db.read((tx) => claimWriter(tx, { id, writer, deadWriter, seconds: leaseTimes.leaseSeconds })));
-    let claimed = await take(null);
-    if (!claimed) {
-      const previous = await retryWhileUnavailable(() => app.db.read((tx) => writerOf(tx, id)));
-      if (previous && isWriterDead(previous, writer)) claimed = await take(previous);
+  constructor(engine: Engine, hashes: Hashes) {
+    this.engine = engine;
+    this.hashes = hashes;
+    this.#writerName = nameWriter(engine.app.config);
+  }
+
+  async take(id: string): Promise<WriteLease> {
+    await this.#releasing.get(id);
+    if (this.#taken.has(id)) throw new UploadBusy();
+    this.#taken.add(id);
+    const localLeaseUntil = performance.now() + leaseTimes.localLeaseMs;
+    try {
+      return new HeldLease(this, id, await this.#claim(id), localLeaseUntil);
+    } catch (error) {
+      this.#taken.delete(id);
+      throw error;
     }
-    if (!claimed) throw new UploadBusy();
-    // Another process wrote since we hashed, so the content is read back at the end.
-    if (claimed.before !== null && claimed.before !== writer) hashes.forget(id);
-    return writer;
-  };
+  }
 
-  const trackRelease = (id: string, released: Promise<unknown>): Promise<void> => {
+  /** The upload counts as taken until its release has ended, in success or failure. */
+  trackRelease(id: string, released: Promise<unknown>): Promise<void> {
     const forget = () => {
-      releasing.delete(id);
-      taken.delete(id);
+      this.#releasing.delete(id);
+      this.#taken.delete(id);
     };
     const ended = released.then(forget, forget);
-    releasing.set(id, ended);
+    this.#releasing.set(id, ended);
     return ended;
+  }
+
+  /** Returns the name of the writer that the row has now: ours. */
+  async #claim(id: string): Promise<string> {
+    const writer = await this.#writerName;
+    const claimed = (await this.#claimFrom(null, id, writer)) ?? (await this.#claimFromDead(id, writer));
+    if (!claimed) throw new UploadBusy();
+    // Another process wrote since we hashed, so the content is read back at the end.
+    if (claimed.before !== null && claimed.before !== writer) this.hashes.forget(id);
+    return writer;
+  }
+
+  async #claimFromDead(id: string, writer: string) {
+    const { db } = this.engine.app;
+    const previous = await retryWhileUnavailable(() => db.read((tx) => writerOf(tx, id)));
+    return previous && isWriterDead(previous, writer) ? await this.#claimFrom(previous, id, writer) : undefined;
+  }
+
+  #claimFrom(deadWriter: string | null, id: string, writer: string) {
+    const { db } = this.engine.app;
+    return retryWhileUnavailable(() => db.read((tx) => claimWriter(tx, { id, writer, deadWriter, seconds: leaseTimes.leaseSeconds })));
+  }
+}
+
+class HeldLease implements WriteLease {
+  readonly #leases: LocalLeases;
+  readonly #id: string;
+  readonly #writer: string;
+  readonly #timer: NodeJS.Timeout;
+  /** By the monotonic clock. */
+  #localLeaseUntil: number;
+
+  constructor(leases: LocalLeases, id: string, writer: string, localLeaseUntil: number) {
+    this.#leases = leases;
+    this.#id = id;
+    this.#writer = writer;
+    this.#localLeaseUntil = localLeaseUntil;
+    this.#timer = setInterval(() => void this.#renew().catch(() => {}), leaseTimes.renewMs).unref();
+  }
+
+  readonly mayWrite = async (): Promise<void> => {
+    if (performance.now() >= this.#localLeaseUntil) await this.#renew();
   };
 
-  return {
-    take: async (id) => {
-      await releasing.get(id);
-      if (taken.has(id)) throw new UploadBusy();
-      taken.add(id);
-      let localLeaseUntil = performance.now() + leaseTimes.localLeaseMs;
-      let writer: string;
-      try {
-        writer = await claim(id);
-      } catch (error) {
-        taken.delete(id);
-        throw error;
-      }
-      const renew = async () => {
-        const begun = performance.now();
-        const seconds = leaseTimes.leaseSeconds;
-        if ((await retryWhileUnavailable(() => app.db.read((tx) => renewWriter(tx, { id, writer, seconds })))) === 0) {
-          hashes.forget(id);
-          throw new UploadBusy();
-        }
-        localLeaseUntil = begun + leaseTimes.localLeaseMs;
-      };
-      const timer = setInterval(() => void renew().catch(() => {}), leaseTimes.renewMs).unref();
-      return {
-        mayWrite: async () => {
-          if (performance.now() >= localLeaseUntil) await renew();
-        },
-        end: () => {
-          clearInterval(timer);
-          return trackRelease(
-            id,
-            app.db.read((tx) => releaseWriter(tx, id, writer)).catch(() => {}), // it lapses by itself
-          );
-        },
-        endAndExtendUpload: async () => {
-          clearInterval(timer);
-          const kept = retryWhileUnavailable(() => app.db.read((tx) => releaseWriterAndExtend(tx, id, writer, settings.uploadSeconds)));
-          await trackRelease(id, kept);
-          if ((await kept) === 0) throw new UploadUnknown();
-        },
-      };
-    },
-  };
+  end(): Promise<void> {
+    clearInterval(this.#timer);
+    const released = this.#db.read((tx) => releaseWriter(tx, this.#id, this.#writer)).catch(() => {}); // it lapses by itself
+    return this.#leases.trackRelease(this.#id, released);
+  }
+
+  async endAndExtendUpload(): Promise<void> {
+    clearInterval(this.#timer);
+    const { uploadSeconds } = this.#leases.engine.settings;
+    const kept = retryWhileUnavailable(() => this.#db.read((tx) => releaseWriterAndExtend(tx, this.#id, this.#writer, uploadSeconds)));
+    await this.#leases.trackRelease(this.#id, kept);
+    if ((await kept) === 0) throw new UploadUnknown();
+  }
+
+  async #renew(): Promise<void> {
+    const begunAt = performance.now();
+    const held = { id: this.#id, writer: this.#writer, seconds: leaseTimes.leaseSeconds };
+    if ((await retryWhileUnavailable(() => this.#db.read((tx) => renewWriter(tx, held)))) === 0) {
+      this.#leases.hashes.forget(this.#id);
+      throw new UploadBusy();
+    }
+    this.#localLeaseUntil = begunAt + leaseTimes.localLeaseMs;
+  }
+
+  get #db() {
+    return this.#leases.engine.app.db;
+  }
 }

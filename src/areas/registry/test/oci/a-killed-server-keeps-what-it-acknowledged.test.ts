@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
+import { makeChance, untilAnyMoment } from '../../../../../test/harness/kill/index.ts';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
-import { quickFlags } from '../../../../../test/harness/quick-start.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
+import { standAlone } from '../kill-campaign.ts';
 import { digestOf, type Image, imageOf, registryServer, type Send, sender, someBytes } from '../registry-server.ts';
 
 test('a server killed at any moment keeps what it acknowledged', async (t) => {
@@ -22,21 +20,18 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
   const images: Image[] = [];
   const begun: { location: string; acknowledged: number; bytes: Buffer }[] = [];
 
+  const chance = makeChance(t);
+  const servers = standAlone(t, dataDir, connection);
   for (let round = 0; round < 2; round++) {
-    const { child, url } = await startServer(dataDir, connection);
-    const send = sender(url);
+    const send = sender(await servers.start().ready);
     let alive = true;
     const push = async () => {
       while (alive) await pushOne(send, blobs, images, begun);
     };
     const pushing = Promise.allSettled(Array.from({ length: 4 }, push));
-    // At any moment after the next few acknowledgements.
-    const enough = images.length + 2 + randomInt(3);
-    for (const end = performance.now() + 60_000; images.length < enough && performance.now() < end; ) await sleep(1);
-    await sleep(randomInt(30));
-    child.kill('SIGKILL');
+    await untilAnyMoment(chance, () => images.length, 2 + chance.below(3), 30);
+    await servers.kill();
     alive = false;
-    await once(child, 'exit');
     await pushing;
   }
   assert.ok(blobs.size > 5 && images.length > 1, `only ${blobs.size} blobs and ${images.length} images were pushed`);
@@ -96,13 +91,4 @@ async function pushOne(
   }
   const put = await send('PUT', `/v2/acme/app/manifests/${image.digest}`, { body: image.body, headers: { 'Content-Type': image.type } });
   if (put.status === 201) images.push(image);
-}
-
-async function startServer(dataDir: string, connection: unknown): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [...quickFlags, join(import.meta.dirname, '../stand-alone.ts')], {
-    env: { ...process.env, QUARTERDECK_DATA: dataDir, QUARTERDECK_TEST_CONNECTION: JSON.stringify(connection) },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const [line] = (await once(child.stdout!, 'data')) as [Buffer];
-  return { child, url: line.toString().split(' ')[0]! };
 }

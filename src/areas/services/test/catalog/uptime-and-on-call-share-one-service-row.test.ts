@@ -57,7 +57,12 @@ test('a service that something still refers to is not deleted, and the sentence 
   const monitor = (by: Caller, name: string, serviceId: string) =>
     made(
       by.post('/uptime/monitors', {
-        ...{ name, serviceId, kind: 'http', enabled: false, intervalSeconds: 60, vantages: ['local'] },
+        name,
+        serviceId,
+        kind: 'http',
+        enabled: false,
+        intervalSeconds: 60,
+        vantages: ['local'],
         http: { url: 'https://shop.example/health' },
       }),
     );

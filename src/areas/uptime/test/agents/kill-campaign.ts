@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { urlOf } from '../../../../../test/harness/postgres.ts';
-import { type ServerProcess, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { KillableServers, makeChance } from '../../../../../test/harness/kill/index.ts';
+import { scratch } from '../../../../../test/harness/process.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import type { Outcome } from '../../../../protocols/agent.ts';
 import { allTransitions, eventually, made, monitor, type Said, type ScriptedAgent, untilTold, watched } from '../support.ts';
@@ -29,19 +28,9 @@ export async function killDuringBatches(t: TestContext, { kills, monitors: many,
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_UPTIME_MONITOR_QUOTA: '1000' } });
   const { dir } = await scratch(t);
   const { connection, dataDir } = qd;
-  const roles = { QUARTERDECK_ROLES: 'api,worker' };
-  const start = (): Pick<ServerProcess, 'ready' | 'killed'> =>
-    serverProcess(t, {
-      dir,
-      dataDir,
-      env: { ...roles, QUARTERDECK_DATABASE_URL: urlOf(connection), QUARTERDECK_LOG_LEVEL: 'silent' },
-    });
-  const startHere = () => ({
-    ready: quarterdeck(t, { connection, dataDir, env: roles }).then(({ url }) => url),
-    killed: () => Promise.reject(new Error('only a process of its own can be killed')),
-  });
-  const servers = [start(), start()];
-  await Promise.all(servers.map((s) => s.ready));
+  const chance = makeChance(t);
+  const servers = new KillableServers(t, { dir, dataDir, connection, count: 2, env: () => ({ QUARTERDECK_ROLES: 'api,worker' }) });
+  await servers.startMissing();
   const vantages = ['tokyo', 'paris', 'lima'];
   const { id: serviceId } = await made(qd.owner.post('/uptime/services', { name: 'shop' }));
   const { agents, monitor: first } = await watched(qd, vantages, { serviceId });
@@ -55,8 +44,8 @@ export async function killDuringBatches(t: TestContext, { kills, monitors: many,
   const sent = new Map<string, number>();
   const deliver = async (by: ScriptedAgent, results: Said[]) => {
     const seq = ++by.seq;
-    for (let n = randomInt(2), tries = 0; ; n++, tries++) {
-      const to = await Promise.race([servers[n % 2]!.ready.catch(() => qd.url), sleep(100).then(() => qd.url)]);
+    for (let n = chance.below(2), tries = 0; ; n++, tries++) {
+      const to = (await Promise.race([servers.url(n % 2), sleep(100)])) ?? qd.url;
       busy[n % 2]!++;
       const answer = await by
         .send(results, { seq, to })
@@ -83,13 +72,14 @@ export async function killDuringBatches(t: TestContext, { kills, monitors: many,
     }
   });
   for (let i = 0; i < kills; i++) {
-    await sleep(randomInt(100, 500));
-    const victim = isRevivedHere ? i : randomInt(2);
+    await sleep(100 + chance.below(400));
+    const victim = isRevivedHere ? i : chance.below(2);
     await eventually(async () => busy[victim]! > 0, { withinMs: 2_000, everyMs: 1 }).catch(() => {}); // in the middle of a batch, if there is one
-    await servers[victim]!.killed();
-    servers[victim] = isRevivedHere ? startHere() : start();
+    await servers.kill(victim);
+    if (isRevivedHere) void servers.takeOver(victim);
+    else servers.start(victim);
   }
-  await Promise.all(servers.map((s) => s.ready));
+  await Promise.all([servers.url(0), servers.url(1)]);
   await sleep(200);
   over = true;
   await Promise.all(work);

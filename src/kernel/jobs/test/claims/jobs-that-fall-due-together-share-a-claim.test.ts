@@ -15,8 +15,16 @@ test('jobs that fall due one right after the other share a claim, and one that i
   };
   const began = performance.now();
   const lane = startLane({
-    ...{ lane: 'webhook', slots: 8, perOrg: 6, coalesceMs: 10, kinds: new Map(), db: { read: claim } as unknown as Db, log: {} as Logger },
-    ...{ leasedHere: () => [], start: async () => {}, release: () => {} },
+    lane: 'webhook',
+    slots: 8,
+    perOrg: 6,
+    coalesceMs: 10,
+    kinds: new Map(),
+    db: { read: claim } as unknown as Db,
+    log: {} as Logger,
+    leasedHere: () => [],
+    start: async () => {},
+    release: () => {},
   });
   lane.wake(); // otherwise it only checks whether there are any
   await sleep(100);
