@@ -35,79 +35,96 @@ const handshakeTimeoutMs = 30_000;
 const contextOf = ({ cert, key }: Certificate): SecureContext =>
   createSecureContext({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true });
 
-export function makeSmtpServer(options: ServerOptions): SmtpServer {
-  const sessions = new Set<Session>();
-  /** Connections in their handshake. */
-  const pending = new Set<Socket>();
-  let context = contextOf(options.certificate);
-  let isStopping = false;
-  let onAllClosed = () => {};
+export const makeSmtpServer = (options: ServerOptions): SmtpServer => new Endpoint(options);
 
-  const startSession = (socket: Socket, slot: ConnectionSlot): Session => {
-    const session = new Session(socket, options.isSecure, {
-      ...options,
-      secureContext: () => context,
-      isStopping: () => isStopping,
-      onKnown: slot.markKnown,
-      onClosed: (left) => {
-        slot.release();
-        sessions.delete(left);
-        if (sessions.size === 0) onAllClosed();
-      },
+class Endpoint implements SmtpServer {
+  readonly #options: ServerOptions;
+  readonly #listener: Server;
+  readonly #sessions = new Set<Session>();
+  /** Connections in their handshake. */
+  readonly #pending = new Set<Socket>();
+  #context: SecureContext;
+  #isStopping = false;
+  #onAllClosed = () => {};
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#context = contextOf(options.certificate);
+    this.#listener = createServer(
+      { allowHalfOpen: true, noDelay: true },
+      guarded(
+        'smtp.connection',
+        ([socket]) => socket,
+        (socket) => this.#accept(socket),
+      ),
+    );
+  }
+
+  async listen({ host, port }: { host: string; port: number }, settings: string): Promise<number> {
+    this.#listener.listen(port, host);
+    await once(this.#listener, 'listening').catch((error: NodeJS.ErrnoException) => {
+      throw new Stop(exitCodes.portTaken, `cannot take mail in on ${host}:${port} (${error.code}); set ${settings} to another address`);
     });
-    sessions.add(session);
-    return session;
-  };
-  const accept = (socket: Socket) => {
+    return (this.#listener.address() as AddressInfo).port;
+  }
+
+  renew(certificate: Certificate): void {
+    this.#context = contextOf(certificate);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#listener.close();
+    for (const socket of this.#pending) socket.destroy();
+    for (const session of this.#sessions) if (!session.isAtWork) sayStopping(session);
+    await this.#allClosedWithin(this.#options.stopMs);
+    for (const session of this.#sessions) sayStopping(session);
+  }
+
+  async #allClosedWithin(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onAllClosed = resolve;
+    if (this.#sessions.size === 0) resolve();
+    const timer = setTimeout(resolve, ms).unref();
+    await promise;
+    clearTimeout(timer);
+  }
+
+  #accept(socket: Socket): void {
+    const { room, isSecure } = this.#options;
     let session: Session | undefined;
-    const seat = options.room.acquire(options.placeOf(socket), {
+    const slot = room.acquire(this.#options.placeOf(socket), {
       // Without a session, the connection is in its handshake.
       evict: () => (session ? session.evict() : socket.destroy()),
       isBusy: () => session?.isBusy ?? false,
       isAmidMessage: () => session?.isAmidMessage ?? false,
     });
-    if (!seat) return refuse(socket, options.isSecure);
-    const beginSession = (readySocket: Socket) => {
-      session = startSession(readySocket, seat);
+    if (!slot) return void refuse(socket, isSecure);
+    const begin = (readySocket: Socket) => {
+      session = this.#startSession(readySocket, slot);
     };
-    if (options.isSecure) startHandshake(wrapInTls(socket, context), { raw: socket, pending, leave: seat.release, begin: beginSession });
-    else beginSession(socket);
-  };
-  const listener: Server = createServer(
-    { allowHalfOpen: true, noDelay: true },
-    guarded('smtp.connection', ([socket]) => socket, accept),
-  );
+    if (isSecure) startHandshake(wrapInTls(socket, this.#context), { raw: socket, pending: this.#pending, leave: slot.release, begin });
+    else begin(socket);
+  }
 
-  return {
-    async listen({ host, port }, settings) {
-      listener.listen(port, host);
-      await once(listener, 'listening').catch((error: NodeJS.ErrnoException) => {
-        throw new Stop(exitCodes.portTaken, `cannot take mail in on ${host}:${port} (${error.code}); set ${settings} to another address`);
-      });
-      return (listener.address() as AddressInfo).port;
-    },
-    renew: (certificate) => {
-      context = contextOf(certificate);
-    },
-    async stop() {
-      isStopping = true;
-      listener.close();
-      for (const socket of pending) socket.destroy();
-      for (const session of sessions) if (!session.isAtWork) session.send(421, '4.3.2 the server stops; come again in a moment');
-      const gone = new Promise<void>((resolve) => {
-        onAllClosed = resolve;
-        if (sessions.size === 0) resolve();
-      });
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, options.stopMs).unref();
-      });
-      await Promise.race([gone, late]);
-      clearTimeout(timer);
-      for (const session of sessions) session.send(421, '4.3.2 the server stops; come again in a moment');
-    },
-  };
+  #startSession(socket: Socket, slot: ConnectionSlot): Session {
+    const session = new Session(socket, this.#options.isSecure, {
+      ...this.#options,
+      secureContext: () => this.#context,
+      isStopping: () => this.#isStopping,
+      onKnown: slot.markKnown,
+      onClosed: (left) => {
+        slot.release();
+        this.#sessions.delete(left);
+        if (this.#sessions.size === 0) this.#onAllClosed();
+      },
+    });
+    this.#sessions.add(session);
+    return session;
+  }
 }
+
+const sayStopping = (session: Session) => session.send(421, '4.3.2 the server stops; come again in a moment');
 
 interface Handshake {
   raw: Socket;

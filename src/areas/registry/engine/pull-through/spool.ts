@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -14,8 +14,8 @@ export interface Spool {
   fail(error: unknown): void;
   /** `leaving`: aborted when the reader leaves; a reader that waits for bytes would not notice otherwise. */
   read(range?: { offset: number; length: number }, leaving?: AbortSignal): AsyncGenerator<Buffer>;
-  /** True: there were readers, and all have left. */
-  isAbandoned(): boolean;
+  /** True: there were readers, and all have left. Handed to the download on its own, without the spool. */
+  readonly isAbandoned: () => boolean;
   /** The writer is done; the file is closed with its last reader. */
   release(): Promise<void>;
 }
@@ -30,77 +30,105 @@ export interface SpoolEvents {
   readers?: (count: number) => void;
 }
 
-export async function openSpool(folder: string, size: number, { closed, readers }: SpoolEvents = {}): Promise<Spool> {
+export async function openSpool(folder: string, size: number, events: SpoolEvents = {}): Promise<Spool> {
   await mkdir(folder, { recursive: true });
   const name = join(folder, `spool-${randomBytes(12).toString('hex')}`);
   const file = await open(name, 'wx+', 0o600);
   await unlink(name);
+  return new SpoolFile(file, size, events);
+}
 
-  let written = 0;
-  let users = 1;
-  let reading = 0;
-  let wasRead = false;
-  let state: 'filling' | 'whole' | 'failed' = 'filling';
-  let failure: unknown;
-  let changed = Promise.withResolvers<void>();
-  const tell = () => {
-    const before = changed;
-    changed = Promise.withResolvers();
-    before.resolve();
-  };
-  const leave = async () => {
-    if (--users > 0) return;
-    await file.close();
-    closed?.();
-  };
+class SpoolFile implements Spool {
+  readonly #file: FileHandle;
+  readonly #size: number;
+  readonly #events: SpoolEvents;
+  #writtenBytes = 0;
+  /** The writer and the readers: the last one closes the file. */
+  #users = 1;
+  #readers = 0;
+  #wasRead = false;
+  #state: 'filling' | 'whole' | 'failed' = 'filling';
+  #failure: unknown;
+  /** Resolved when there are more bytes, at the end, and when a reader leaves. */
+  #changed = Promise.withResolvers<void>();
 
-  async function* read({ offset, length } = { offset: 0, length: size }, leaving?: AbortSignal): AsyncGenerator<Buffer> {
-    const end = offset + length;
-    if (users === 0) throw new Error('the spool is closed');
-    users++;
-    wasRead = true;
-    reading++;
-    readers?.(reading);
-    leaving?.addEventListener('abort', tell);
+  constructor(file: FileHandle, size: number, events: SpoolEvents) {
+    this.#file = file;
+    this.#size = size;
+    this.#events = events;
+  }
+
+  async write(chunk: Buffer): Promise<void> {
+    for (let done = 0; done < chunk.length; )
+      done += (await this.#file.write(chunk, done, chunk.length - done, this.#writtenBytes + done)).bytesWritten;
+    this.#writtenBytes += chunk.length;
+    this.#wakeReaders();
+  }
+
+  finish(): void {
+    this.#state = 'whole';
+    this.#wakeReaders();
+  }
+
+  fail(error: unknown): void {
+    if (this.#state === 'whole') return;
+    this.#state = 'failed';
+    this.#failure = error;
+    this.#wakeReaders();
+  }
+
+  async *read({ offset, length } = { offset: 0, length: this.#size }, leaving?: AbortSignal): AsyncGenerator<Buffer> {
+    this.#addReader();
+    leaving?.addEventListener('abort', this.#wakeReaders);
     try {
+      const end = offset + length;
       for (let at = offset; at < end; ) {
         if (leaving?.aborted) return;
-        const limit = Math.min(end, state === 'whole' ? size : Math.min(written, size - 1));
-        if (at >= limit) {
-          if (state === 'failed') throw failure;
-          await changed.promise;
-          continue;
-        }
-        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(readBytes, limit - at)), 0, null, at);
-        if (bytesRead === 0) throw new Error('the spool lost bytes');
-        at += bytesRead;
-        yield buffer.subarray(0, bytesRead);
+        const limit = Math.min(end, this.#readableBytes);
+        if (at < limit) {
+          const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(Math.min(readBytes, limit - at)), 0, null, at);
+          if (bytesRead === 0) throw new Error('the spool lost bytes');
+          at += bytesRead;
+          yield buffer.subarray(0, bytesRead);
+        } else if (this.#state === 'failed') throw this.#failure;
+        else await this.#changed.promise;
       }
     } finally {
-      leaving?.removeEventListener('abort', tell);
-      reading--;
-      readers?.(reading);
-      await leave();
+      leaving?.removeEventListener('abort', this.#wakeReaders);
+      await this.#removeReader();
     }
   }
 
-  return {
-    write: async (chunk) => {
-      for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done, chunk.length - done, written + done)).bytesWritten;
-      written += chunk.length;
-      tell();
-    },
-    finish: () => {
-      state = 'whole';
-      tell();
-    },
-    fail: (error) => {
-      if (state === 'whole') return;
-      [state, failure] = ['failed', error];
-      tell();
-    },
-    read,
-    isAbandoned: () => wasRead && reading === 0,
-    release: leave,
+  readonly isAbandoned = (): boolean => this.#wasRead && this.#readers === 0;
+
+  async release(): Promise<void> {
+    if (--this.#users > 0) return;
+    await this.#file.close();
+    this.#events.closed?.();
+  }
+
+  /** The last byte is held back until the content was verified. */
+  get #readableBytes(): number {
+    return this.#state === 'whole' ? this.#size : Math.min(this.#writtenBytes, this.#size - 1);
+  }
+
+  #addReader(): void {
+    if (this.#users === 0) throw new Error('the spool is closed');
+    this.#users++;
+    this.#wasRead = true;
+    this.#readers++;
+    this.#events.readers?.(this.#readers);
+  }
+
+  #removeReader(): Promise<void> {
+    this.#readers--;
+    this.#events.readers?.(this.#readers);
+    return this.release();
+  }
+
+  readonly #wakeReaders = (): void => {
+    const before = this.#changed;
+    this.#changed = Promise.withResolvers();
+    before.resolve();
   };
 }
