@@ -122,8 +122,13 @@ const openSpool = ({ config, storage }: App, folder: string): Spool =>
 
 const openSender = (app: App, connections: number) =>
   makeSender({
-    ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), maxConnections: connections },
-    ...{ port: app.config.smtp_out_port, smartHost: app.config.email_smarthost },
+    guard: app.guard,
+    dns: app.dns,
+    log: app.log,
+    hostname: mailHostOf(app),
+    maxConnections: connections,
+    port: app.config.smtp_out_port,
+    smartHost: app.config.email_smarthost,
     operatorGuard: makeOperatorGuard(app.config.dns_servers),
   });
 
@@ -162,7 +167,10 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
   const beginReadings = () => {
     readerCount++;
     own.readings ??= startArrivalReader({
-      ...{ app, spool, node, mailHost },
+      app,
+      spool,
+      node,
+      mailHost,
       onOutcome: (outcome) => counters.arrivals.inc({ outcome }),
       onReport: (outcome) => counters.reports.inc({ outcome }),
     });

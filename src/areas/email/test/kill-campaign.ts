@@ -80,7 +80,9 @@ export async function campaign(t: TestContext, options: CampaignOptions): Promis
   });
   const start = (n: number, env: Record<string, string>) =>
     serverProcess(t, {
-      ...{ dir, dataDir, env: { ...envOf(n), ...env } },
+      dir,
+      dataDir,
+      env: { ...envOf(n), ...env },
       nodeFlags: [...(isEmailAlone ? withoutOthers : []), ...(Object.keys(env).length > 0 ? nodeFlags : [])],
     });
   const revive = async (env: Record<string, string> = {}) => {

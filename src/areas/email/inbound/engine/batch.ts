@@ -219,15 +219,19 @@ function makeRows(
           id: isRouted ? idSuffixes.pop()! : destination.messageId,
           domain_id: isRouted ? destination.domainId : null,
         },
-        ...{ route_id: isRouted ? destination.routeId : null, endpoint_id: isRouted ? destination.endpointId : null },
-        ...{ recipient_id: isRouted ? null : destination.recipientId, envelope: { ...envelope, rcptTo: addresses } },
+        route_id: isRouted ? destination.routeId : null,
+        endpoint_id: isRouted ? destination.endpointId : null,
+        recipient_id: isRouted ? null : destination.recipientId,
+        envelope: { ...envelope, rcptTo: addresses },
         ...{
           folded: isRouted ? addresses.map(foldAddress) : [],
           body_key: position.key,
           body_offset: position.offset,
           body_bytes: position.bytes,
         },
-        ...{ node: positionOf.has(message) ? node : null, lease, received_from: message.sender },
+        node: positionOf.has(message) ? node : null,
+        lease,
+        received_from: message.sender,
       };
       arrivals.push(row);
       if (!firstRowOf.has(message)) firstRowOf.set(message, row);

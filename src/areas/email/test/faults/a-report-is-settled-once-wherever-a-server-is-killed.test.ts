@@ -30,8 +30,11 @@ async function taking(t: TestContext, { qd, env }: MailScene, dieing: string) {
     nodeFlags: [...withoutOthers, '--import', dieAt],
     env: {
       ...env,
-      ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
-      ...{ QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`, QUARTERDECK_LOG_LEVEL: 'silent' },
+      QUARTERDECK_DATABASE_URL: urlOf(qd.connection),
+      QUARTERDECK_ROLES: 'smtp,worker',
+      QUARTERDECK_PUBLIC_URL: qd.url,
+      QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`,
+      QUARTERDECK_LOG_LEVEL: 'silent',
       QD_DIE_AT: dieing,
     },
   });

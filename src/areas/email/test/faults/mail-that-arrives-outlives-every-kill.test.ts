@@ -22,8 +22,11 @@ async function taking(t: TestContext, { qd, env }: MxScene, dieing?: string) {
     nodeFlags: [...withoutOthers, ...(dieing ? ['--import', dieAt] : [])],
     env: {
       ...env,
-      ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
-      ...{ QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`, QUARTERDECK_LOG_LEVEL: 'silent' },
+      QUARTERDECK_DATABASE_URL: urlOf(qd.connection),
+      QUARTERDECK_ROLES: 'smtp,worker',
+      QUARTERDECK_PUBLIC_URL: qd.url,
+      QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`,
+      QUARTERDECK_LOG_LEVEL: 'silent',
       ...(dieing ? { QD_DIE_AT: dieing } : {}),
     },
   });

@@ -25,7 +25,10 @@ test('while mail is sent, a batch waits briefly for clients that were just answe
       recipients: [],
       copies: [],
     },
-    ...{ subject: 's', messageId: '<x@example.com>', envelope: ['b@far.example'], content: contentBytes },
+    subject: 's',
+    messageId: '<x@example.com>',
+    envelope: ['b@far.example'],
+    content: contentBytes,
   };
 
   /** How many messages each transaction wrote: one request comes alone, a second meanwhile, and the first client submits again at once. */

@@ -25,7 +25,10 @@ test('a signed head is kept while a recipient needs it, and no longer', async ()
       tries: 0,
       leasedAt: new Date(0).toISOString(),
     },
-    ...{ position: { key: 'k', offset: 0, bytes: raw.length }, headerBytes: 23, bodyHash: Buffer.alloc(32), sendDeadline: 0 },
+    position: { key: 'k', offset: 0, bytes: raw.length },
+    headerBytes: 23,
+    bodyHash: Buffer.alloc(32),
+    sendDeadline: 0,
   });
   const signed = async (act: () => Promise<unknown>) => {
     asked = 0;
