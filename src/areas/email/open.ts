@@ -37,7 +37,7 @@ export interface OpenEmail extends SubmitServices {
   deliverer: Deliverer;
   /** Submission ports while the role `smtp` runs: STARTTLS, then implicit TLS. */
   smtp: { ports: number[] };
-  /** MX port and readerCount while their roles run, and the spool of received mail. */
+  /** MX port and arrival reader while their roles run, and the spool of received mail. */
   receiving: { port: number | undefined; readings: ArrivalReader | undefined; spool: Spool };
 }
 
@@ -61,20 +61,11 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const ownMail = await openOwnMail({ ...sending, sender: ownSender });
   app.mail.prefer(ownMail);
 
-  let running: Queue | undefined;
-  const startSending = async () => {
-    const counted = (outcome: string) => counters.outcomes.inc({ outcome });
-    const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, maxConnections), onOutcome: counted });
-    running = queue;
-    const readings = receiving.startReadings();
-    return {
-      async stop() {
-        running = undefined;
-        await Promise.all([readings.stop(), queue.stop()]);
-      },
-    };
-  };
-  const intake = makeIntake({ app, spool, node, queue: () => running ?? noQueue });
+  const queue = makeQueueRole(async () => {
+    const onOutcome = (outcome: string) => counters.outcomes.inc({ outcome });
+    return startQueue({ ...sending, spool, node, folder, sender: openSender(app, maxConnections), onOutcome });
+  }, receiving.startReadings);
+  const intake = makeIntake({ app, spool, node, queue: () => queue.running ?? noQueue });
   const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
   const handIn: SubmitServices = { intake, domains, sends, used: lastUsed.used };
 
@@ -97,13 +88,13 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   return {
     own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp, receiving: receiving.own },
     planes: [resendPlane({ app, principals, ...handIn })],
-    runs: { worker: startSending, smtp: startServers },
+    runs: { worker: queue.start, smtp: startServers },
     metrics: (registry) =>
       measure(
         registry,
         app.db,
         counters,
-        () => running,
+        () => queue.running,
         () => receiving.own.readings,
       ),
     async stop() {
@@ -112,6 +103,27 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
       await lastUsed.stop();
       await Promise.all([storing.stop(), receiving.stop()]);
       await spool.close();
+    },
+  };
+}
+
+/** The role `worker`: the sending queue, and a reader of arrived mail. */
+function makeQueueRole(startQueue: () => Promise<Queue>, startReadings: () => { stop(): Promise<void> }) {
+  let running: Queue | undefined;
+  return {
+    get running() {
+      return running;
+    },
+    async start() {
+      const queue = await startQueue();
+      running = queue;
+      const readings = startReadings();
+      return {
+        async stop() {
+          running = undefined;
+          await Promise.all([readings.stop(), queue.stop()]);
+        },
+      };
     },
   };
 }
@@ -156,7 +168,7 @@ interface ReceivingOptions {
   counters: Counters;
 }
 
-/** Receiving: the MX server (role `smtp`) and the readerCount of arrived mail. Roles `smtp` and `worker` both read, since recent bytes may be on this machine only. */
+/** Receiving: the MX server (role `smtp`) and the reader of arrived mail. Roles `smtp` and `worker` both read, since recent bytes may be on this machine only. */
 function openReceiving({ app, node, spool, folder, returnPaths, counters }: ReceivingOptions) {
   const mailHost = mailHostOf(app);
   // Received mail has its own segment, so submissions do not wait for its writes.
