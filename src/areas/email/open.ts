@@ -70,19 +70,8 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const handIn: SubmitServices = { intake, domains, sends, used: lastUsed.used };
 
   const smtp: OpenEmail['smtp'] = { ports: [] };
-  const startServers = async () => {
-    const door = await startSubmissionServer({ app, principals, ...handIn, mailHost: sending.hostname });
-    smtp.ports = door.ports;
-    const mx = await receiving.startDoor().catch(async (error) => {
-      await door.stop();
-      throw error;
-    });
-    return {
-      async stop() {
-        await Promise.all([door.stop(), mx.stop()]);
-      },
-    };
-  };
+  const startServers = () =>
+    startSmtpRole(smtp, () => startSubmissionServer({ app, principals, ...handIn, mailHost: sending.hostname }), receiving.startDoor);
 
   const deliverer = makeDeliverer(app, (outcome, count = 1) => counters.deliveries.inc({ outcome }, count));
   return {
@@ -124,6 +113,25 @@ function makeQueueRole(startQueue: () => Promise<Queue>, startReadings: () => { 
           await Promise.all([readings.stop(), queue.stop()]);
         },
       };
+    },
+  };
+}
+
+/** The role `smtp`: the submission ports and the MX port. */
+async function startSmtpRole(
+  smtp: OpenEmail['smtp'],
+  startSubmission: () => ReturnType<typeof startSubmissionServer>,
+  startMx: () => Promise<{ stop(): Promise<void> }>,
+) {
+  const submission = await startSubmission();
+  smtp.ports = submission.ports;
+  const mx = await startMx().catch(async (error) => {
+    await submission.stop();
+    throw error;
+  });
+  return {
+    async stop() {
+      await Promise.all([submission.stop(), mx.stop()]);
     },
   };
 }
