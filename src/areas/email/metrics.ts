@@ -55,6 +55,11 @@ export function measure(
   registry.registerMetric(counters.arrivals);
   registry.registerMetric(counters.reports);
   measureArrivals(registry, db, readings);
+  measureDeliveries(registry, db);
+  measureQueue(registry, db, queue);
+}
+
+function measureDeliveries(registry: Registry, db: Db): void {
   new Gauge({
     name: 'quarterdeck_email_webhook_waiting_deliveries',
     help: 'Deliveries to webhook endpoints that are not done, by state',
@@ -67,6 +72,9 @@ export function measure(
       for (const { state, deliveries } of found) this.inc({ state }, deliveries);
     },
   });
+}
+
+function measureQueue(registry: Registry, db: Db, queue: () => Pick<Queue, 'inFlight' | 'lost'> | undefined): void {
   new Gauge({
     name: 'quarterdeck_email_queued_recipients',
     help: 'Recipients that mail is under way to, by state',

@@ -37,7 +37,7 @@ export interface OpenEmail extends SubmitServices {
   deliverer: Deliverer;
   /** Submission ports while the role `smtp` runs: STARTTLS, then implicit TLS. */
   smtp: { ports: number[] };
-  /** MX port and readerCount while their roles run, and the spool of received mail. */
+  /** MX port and arrival reader while their roles run, and the spool of received mail. */
   receiving: { port: number | undefined; readings: ArrivalReader | undefined; spool: Spool };
 }
 
@@ -61,49 +61,29 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const ownMail = await openOwnMail({ ...sending, sender: ownSender });
   app.mail.prefer(ownMail);
 
-  let running: Queue | undefined;
-  const startSending = async () => {
-    const counted = (outcome: string) => counters.outcomes.inc({ outcome });
-    const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, maxConnections), onOutcome: counted });
-    running = queue;
-    const readings = receiving.startReadings();
-    return {
-      async stop() {
-        running = undefined;
-        await Promise.all([readings.stop(), queue.stop()]);
-      },
-    };
-  };
-  const intake = makeIntake({ app, spool, node, queue: () => running ?? noQueue });
+  const queue = makeQueueRole(async () => {
+    const onOutcome = (outcome: string) => counters.outcomes.inc({ outcome });
+    return startQueue({ ...sending, spool, node, folder, sender: openSender(app, maxConnections), onOutcome });
+  }, receiving.startReadings);
+  const intake = makeIntake({ app, spool, node, queue: () => queue.running ?? noQueue });
   const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
   const handIn: SubmitServices = { intake, domains, sends, used: lastUsed.used };
 
   const smtp: OpenEmail['smtp'] = { ports: [] };
-  const startServers = async () => {
-    const door = await startSubmissionServer({ app, principals, ...handIn, mailHost: sending.hostname });
-    smtp.ports = door.ports;
-    const mx = await receiving.startDoor().catch(async (error) => {
-      await door.stop();
-      throw error;
-    });
-    return {
-      async stop() {
-        await Promise.all([door.stop(), mx.stop()]);
-      },
-    };
-  };
+  const startServers = () =>
+    startSmtpRole(smtp, () => startSubmissionServer({ app, principals, ...handIn, mailHost: sending.hostname }), receiving.startDoor);
 
   const deliverer = makeDeliverer(app, (outcome, count = 1) => counters.deliveries.inc({ outcome }, count));
   return {
     own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp, receiving: receiving.own },
     planes: [resendPlane({ app, principals, ...handIn })],
-    runs: { worker: startSending, smtp: startServers },
+    runs: { worker: queue.start, smtp: startServers },
     metrics: (registry) =>
       measure(
         registry,
         app.db,
         counters,
-        () => running,
+        () => queue.running,
         () => receiving.own.readings,
       ),
     async stop() {
@@ -116,14 +96,59 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   };
 }
 
+/** The role `worker`: the sending queue, and a reader of arrived mail. */
+function makeQueueRole(startQueue: () => Promise<Queue>, startReadings: () => { stop(): Promise<void> }) {
+  let running: Queue | undefined;
+  return {
+    get running() {
+      return running;
+    },
+    async start() {
+      const queue = await startQueue();
+      running = queue;
+      const readings = startReadings();
+      return {
+        async stop() {
+          running = undefined;
+          await Promise.all([readings.stop(), queue.stop()]);
+        },
+      };
+    },
+  };
+}
+
+/** The role `smtp`: the submission ports and the MX port. */
+async function startSmtpRole(
+  smtp: OpenEmail['smtp'],
+  startSubmission: () => ReturnType<typeof startSubmissionServer>,
+  startMx: () => Promise<{ stop(): Promise<void> }>,
+) {
+  const submission = await startSubmission();
+  smtp.ports = submission.ports;
+  const mx = await startMx().catch(async (error) => {
+    await submission.stop();
+    throw error;
+  });
+  return {
+    async stop() {
+      await Promise.all([submission.stop(), mx.stop()]);
+    },
+  };
+}
+
 /** With S3 a segment closes within a second and is uploaded, so that other machines can send its mail. */
 const openSpool = ({ config, storage }: App, folder: string): Spool =>
   makeSpool({ storage, folder, prefix: segmentPrefix, mostAgeMs: config.storage ? maxOpenMs : 3_600_000 });
 
 const openSender = (app: App, connections: number) =>
   makeSender({
-    ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), maxConnections: connections },
-    ...{ port: app.config.smtp_out_port, smartHost: app.config.email_smarthost },
+    guard: app.guard,
+    dns: app.dns,
+    log: app.log,
+    hostname: mailHostOf(app),
+    maxConnections: connections,
+    port: app.config.smtp_out_port,
+    smartHost: app.config.email_smarthost,
     operatorGuard: makeOperatorGuard(app.config.dns_servers),
   });
 
@@ -151,7 +176,7 @@ interface ReceivingOptions {
   counters: Counters;
 }
 
-/** Receiving: the MX server (role `smtp`) and the readerCount of arrived mail. Roles `smtp` and `worker` both read, since recent bytes may be on this machine only. */
+/** Receiving: the MX server (role `smtp`) and the reader of arrived mail. Roles `smtp` and `worker` both read, since recent bytes may be on this machine only. */
 function openReceiving({ app, node, spool, folder, returnPaths, counters }: ReceivingOptions) {
   const mailHost = mailHostOf(app);
   // Received mail has its own segment, so submissions do not wait for its writes.
@@ -162,7 +187,10 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
   const beginReadings = () => {
     readerCount++;
     own.readings ??= startArrivalReader({
-      ...{ app, spool, node, mailHost },
+      app,
+      spool,
+      node,
+      mailHost,
       onOutcome: (outcome) => counters.arrivals.inc({ outcome }),
       onReport: (outcome) => counters.reports.inc({ outcome }),
     });

@@ -1,5 +1,5 @@
 /**
- * Jobs and tasks: background work in PostgreSQL. docs/areas/kernel.md has the states and the crash table.
+ * Jobs and tasks: background work in PostgreSQL. docs/areas/kernel.md has the crash table.
  *
  * Actors. A transaction enqueues a job (enqueue.ts): one row of kernel.job, unique by (kind, key) while it is unfinished. A worker (worker.ts)
  * runs one loop for each lane (lane.ts, with its state in lane-state.ts) and one loop for tasks (tasks.ts).
@@ -9,7 +9,8 @@
  * outcomes in batches. leased-jobs.ts renews all leases of the process every 10 s and aborts the signal of a job whose lease is lost. A kind
  * with `beginsHere` is inserted under a lease of this process and starts after COMMIT, without a claim.
  *
- * States. waiting → running (leased) → done (row deleted), waiting again (failed, stopped or rescheduled) or dead (attempts used up).
+ * States. waiting (`lease` null, `run_at` may lie ahead) → running (`lease`, `lease_until`) → done (row deleted), waiting again or dead (`dead_at`,
+ * attempts used up). Waiting again: failed (later), stopped (the attempt does not count), or rescheduled while running (`again_at`, fresh attempts).
  *
  * Crashes. A job survives every crash after COMMIT; its lease lapses (30 s by default) and another worker runs it: at least once. Every outcome
  * and every fenced effect names the lease, so a worker that lost it changes nothing. With `finishWith` the effects and the end commit together.

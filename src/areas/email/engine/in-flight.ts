@@ -36,64 +36,78 @@ export interface InFlightOptions<T> {
   withoutBytes(item: T): T;
 }
 
-export function makeInFlight<T extends LeasedItem>({ maxItems, bytes, orgOf, bytesOf, withoutBytes }: InFlightOptions<T>): InFlight<T> {
-  const items = new Map<number, T>();
-  const byOrg = new Map<string, number>();
-  let count = 0;
-  let inlineBytes = 0;
-  let isClosed = false;
+export const makeInFlight = <T extends LeasedItem>(options: InFlightOptions<T>): InFlight<T> => new LeasedItems(options);
 
-  const shareOf = () => Math.max(1, Math.min(Math.ceil(maxItems / 2), maxItems - count));
-  const reserveClaimed = (org: string) => {
-    count++;
-    byOrg.set(org, (byOrg.get(org) ?? 0) + 1);
-  };
-  const release = (org: string) => {
-    const left = (byOrg.get(org) ?? 0) - 1;
+class LeasedItems<T extends LeasedItem> implements InFlight<T> {
+  readonly items = new Map<number, T>();
+  readonly byOrg = new Map<string, number>();
+  readonly #options: InFlightOptions<T>;
+  #count = 0;
+  #inlineBytes = 0;
+  #isClosed = false;
+
+  constructor(options: InFlightOptions<T>) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get maxPerOrg(): number {
+    const { maxItems } = this.#options;
+    return Math.max(1, Math.min(Math.ceil(maxItems / 2), maxItems - this.#count));
+  }
+
+  get freeSlots(): number {
+    return this.#isClosed ? 0 : Math.max(0, this.#options.maxItems - this.#count);
+  }
+
+  reserve(org: string): boolean {
+    if (this.#isClosed || this.#count >= this.#options.maxItems || (this.byOrg.get(org) ?? 0) >= this.maxPerOrg) return false;
+    this.reserveClaimed(org);
+    return true;
+  }
+
+  reserveClaimed(org: string): void {
+    this.#count++;
+    this.byOrg.set(org, (this.byOrg.get(org) ?? 0) + 1);
+  }
+
+  release(org: string): void {
+    const left = (this.byOrg.get(org) ?? 0) - 1;
     if (left < 0) return;
-    count--;
-    if (left > 0) byOrg.set(org, left);
-    else byOrg.delete(org);
-  };
-  const remove = (item: T) => {
-    const held = items.get(item.id);
-    if (held?.lease !== item.lease) return;
-    items.delete(item.id);
-    inlineBytes -= bytesOf(held)?.length ?? 0;
-    release(orgOf(held));
-  };
-  return {
-    items,
-    byOrg,
-    get count() {
-      return count;
-    },
-    get maxPerOrg() {
-      return shareOf();
-    },
-    get freeSlots() {
-      return isClosed ? 0 : Math.max(0, maxItems - count);
-    },
-    reserve(org) {
-      if (isClosed || count >= maxItems || (byOrg.get(org) ?? 0) >= shareOf()) return false;
-      reserveClaimed(org);
-      return true;
-    },
-    reserveClaimed,
-    release,
-    add(item) {
-      // Our own lease may lapse before the item is added here, and be claimed again: the item still has one slot.
-      const before = items.get(item.id);
-      if (before) remove(before);
-      const size = bytesOf(item)?.length ?? 0;
-      const held = size <= bytes.maxPerItem && inlineBytes + size <= bytes.maxTotal ? item : withoutBytes(item);
-      inlineBytes += bytesOf(held)?.length ?? 0;
-      items.set(held.id, held);
-      return held;
-    },
-    remove,
-    close() {
-      isClosed = true;
-    },
-  };
+    this.#count--;
+    if (left > 0) this.byOrg.set(org, left);
+    else this.byOrg.delete(org);
+  }
+
+  add(item: T): T {
+    const { bytesOf, withoutBytes } = this.#options;
+    // Our own lease may lapse before the item is added here, and be claimed again: the item still has one slot.
+    const before = this.items.get(item.id);
+    if (before) this.remove(before);
+    const kept = this.#fitsBudget(bytesOf(item)?.length ?? 0) ? item : withoutBytes(item);
+    this.#inlineBytes += bytesOf(kept)?.length ?? 0;
+    this.items.set(kept.id, kept);
+    return kept;
+  }
+
+  remove(item: T): void {
+    const { bytesOf, orgOf } = this.#options;
+    const kept = this.items.get(item.id);
+    if (kept?.lease !== item.lease) return;
+    this.items.delete(item.id);
+    this.#inlineBytes -= bytesOf(kept)?.length ?? 0;
+    this.release(orgOf(kept));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #fitsBudget(size: number): boolean {
+    const { maxPerItem, maxTotal } = this.#options.bytes;
+    return size <= maxPerItem && this.#inlineBytes + size <= maxTotal;
+  }
 }

@@ -214,20 +214,20 @@ function makeRows(
       const lease = reserve(destination.org) ? randomUUID() : null;
       if (lease !== null) inline.set(lease, Buffer.isBuffer(content) ? content : undefined);
       const row: store.NewArrival = {
-        ...{
-          org_id: destination.org,
-          id: isRouted ? idSuffixes.pop()! : destination.messageId,
-          domain_id: isRouted ? destination.domainId : null,
-        },
-        ...{ route_id: isRouted ? destination.routeId : null, endpoint_id: isRouted ? destination.endpointId : null },
-        ...{ recipient_id: isRouted ? null : destination.recipientId, envelope: { ...envelope, rcptTo: addresses } },
-        ...{
-          folded: isRouted ? addresses.map(foldAddress) : [],
-          body_key: position.key,
-          body_offset: position.offset,
-          body_bytes: position.bytes,
-        },
-        ...{ node: positionOf.has(message) ? node : null, lease, received_from: message.sender },
+        org_id: destination.org,
+        id: isRouted ? idSuffixes.pop()! : destination.messageId,
+        domain_id: isRouted ? destination.domainId : null,
+        route_id: isRouted ? destination.routeId : null,
+        endpoint_id: isRouted ? destination.endpointId : null,
+        recipient_id: isRouted ? null : destination.recipientId,
+        envelope: { ...envelope, rcptTo: addresses },
+        folded: isRouted ? addresses.map(foldAddress) : [],
+        body_key: position.key,
+        body_offset: position.offset,
+        body_bytes: position.bytes,
+        node: positionOf.has(message) ? node : null,
+        lease,
+        received_from: message.sender,
       };
       arrivals.push(row);
       if (!firstRowOf.has(message)) firstRowOf.set(message, row);

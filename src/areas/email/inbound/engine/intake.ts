@@ -34,7 +34,8 @@ export function openInboundIntake(options: InboundIntakeOptions): InboundIntake 
   const recentRefusals = makeRecentRefusals();
   const batch: InboundBatchOptions = { ...options, knownSegments: new Set<string>(), recentRefusals };
   const take = batchCalls(app, (messages: InboundMessage[]) => takeBatch(batch, messages), {
-    ...{ name: 'email.reception', minIntervalMs: minBatchIntervalMs },
+    name: 'email.reception',
+    minIntervalMs: minBatchIntervalMs,
     orgsOf: ({ destinations: to }) => to.map(({ destination }) => destination.org),
   });
   return {

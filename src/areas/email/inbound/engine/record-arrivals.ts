@@ -72,7 +72,10 @@ function receivedEventOf(app: App, routed: RoutedMail): WebhookEvent {
   const usedBytes = Buffer.byteLength(JSON.stringify([shown.sender, shown.recipients, shown.copies, shown.subject])) + 500;
   const contentUrl = `${app.publicUrl()}/api/v1/email/messages/${arrival.message_id}/content`;
   return {
-    ...{ org: arrival.org_id, type: 'email.received', messageId: arrival.message_id, endpointId: arrival.endpoint_id! },
+    org: arrival.org_id,
+    type: 'email.received',
+    messageId: arrival.message_id,
+    endpointId: arrival.endpoint_id!,
     data: receivedData(mail, { envelope: arrival.envelope, routeId: arrival.route_id!, contentUrl }, usedBytes),
   };
 }

@@ -62,8 +62,15 @@ export function findLoop(header: Buffer, mailHost: string): string | undefined {
 
 /** Fields that verifiers parse; of other fields they only read the bytes. */
 const verifiedFields: ReadonlySet<string> = new Set([
-  ...['received', 'return-path', 'from', 'sender', 'dkim-signature', 'authentication-results'],
-  ...['arc-seal', 'arc-message-signature', 'arc-authentication-results'],
+  'received',
+  'return-path',
+  'from',
+  'sender',
+  'dkim-signature',
+  'authentication-results',
+  'arc-seal',
+  'arc-message-signature',
+  'arc-authentication-results',
 ]);
 
 /** Why this header would stall a verifier; undefined: it would not. */

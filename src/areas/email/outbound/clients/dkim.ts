@@ -117,8 +117,20 @@ export function hashBody(body: Buffer): Buffer {
 
 /** Fields that are signed if present, in the order of h=. */
 const signedFields = [
-  ...['from', 'to', 'cc', 'subject', 'date', 'message-id', 'reply-to', 'mime-version', 'content-type', 'content-transfer-encoding'],
-  ...['list-unsubscribe', 'list-unsubscribe-post', 'in-reply-to', 'references'],
+  'from',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'reply-to',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+  'list-unsubscribe',
+  'list-unsubscribe-post',
+  'in-reply-to',
+  'references',
 ];
 const isSigned = new Set(signedFields);
 /** Oversigned: a field of this name that is added in transit breaks the signature (RFC 6376 8.15). */

@@ -61,8 +61,17 @@ async function attempt(options: OwnMailOptions, from: string, domain: store.OwnD
   const outgoing = await makeOutgoing(options, domain, message, { recipientId, messageId, at, raw });
   const outcome = await sender.send(outgoing);
   const attempted = {
-    ...{ org: message.org, key, messageId, domainId: domain.id, recipientId, sender: from, headerId, bytes: raw.length },
-    ...{ address: message.to, folded: foldAddress(message.to), subject: message.subject },
+    org: message.org,
+    key,
+    messageId,
+    domainId: domain.id,
+    recipientId,
+    sender: from,
+    headerId,
+    bytes: raw.length,
+    address: message.to,
+    folded: foldAddress(message.to),
+    subject: message.subject,
     ...attemptResultOf(outcome, isRelayed),
   };
   // A failed log write must not make the caller send the message again.
@@ -80,9 +89,17 @@ const retryAdviceOf = (outcome: Outcome): RetryAdvice =>
 
 const compose = (from: string, { to, subject, text, html, headers }: Message, messageId: string, at: string): Promise<Buffer> =>
   new MailComposer({
-    ...{ from, to, subject, text, headers, messageId, date: new Date(at) },
+    from,
+    to,
+    subject,
+    text,
+    headers,
+    messageId,
+    date: new Date(at),
     ...(html === undefined ? {} : { html }),
-    ...{ newline: '\r\n', disableFileAccess: true, disableUrlAccess: true },
+    newline: '\r\n',
+    disableFileAccess: true,
+    disableUrlAccess: true,
   })
     .compile()
     .build();

@@ -7,8 +7,16 @@ import { openJournal, replayJournals } from '../../outbound/engine/queue/journal
 import type { RecipientOutcome } from '../../outbound/store/queue.ts';
 
 const fate = (id: number): RecipientOutcome => ({
-  ...{ id, lease: 'lease', message_id: `msg_${id}`, state: 'delivered', after_seconds: 0, counts: false },
-  ...{ error: null, bounce_type: null, handed: true, detail: { response: 'x'.repeat(1_000) } },
+  id,
+  lease: 'lease',
+  message_id: `msg_${id}`,
+  state: 'delivered',
+  after_seconds: 0,
+  counts: false,
+  error: null,
+  bounce_type: null,
+  handed: true,
+  detail: { response: 'x'.repeat(1_000) },
 });
 
 test('the journal holds only unsettled outcomes, also under constant load', async (t) => {

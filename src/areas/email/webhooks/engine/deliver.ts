@@ -157,7 +157,9 @@ async function settleWithFollowUps(tx: Tx, results: AttemptResult[], working: Re
 export const deliverWebhook = job(
   'email.deliver-webhook',
   {
-    ...{ lane: 'webhook', leaseSeconds: 60, deadlineSeconds: 60 },
+    lane: 'webhook',
+    leaseSeconds: 60,
+    deadlineSeconds: 60,
     // Attempts are counted in the row. The job's own count includes every postponement and every lost worker.
     maxAttempts: 100_000,
     payload: Type.Object({ id: Type.Integer(), endpointId: Type.String() }),
@@ -196,7 +198,7 @@ async function attemptDelivery(
   const reply = await slot.measure(() => postEvent(app.guard, event, signal));
   const wait = retryDelayAfter(reply, started);
   const { status = null, error = null } = reply;
-  return { ...{ id, run: started.run, endpointId: started.endpoint_id, status, error }, is_last: wait === undefined, wait };
+  return { id, run: started.run, endpointId: started.endpoint_id, status, error, is_last: wait === undefined, wait };
 }
 
 /**

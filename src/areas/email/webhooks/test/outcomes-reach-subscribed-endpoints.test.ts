@@ -11,7 +11,11 @@ test('outcomes reach subscribed endpoints, signed and once', async (t) => {
   const { id: endpointId, secret } = await endpointAt(
     qd.owner,
     endpoint.url,
-    ...['email.sent', 'email.delivered', 'email.bounced', 'suppression.created', 'email.suppressed'],
+    'email.sent',
+    'email.delivered',
+    'email.bounced',
+    'suppression.created',
+    'email.suppressed',
   );
   const other = await listening(t);
   await endpointAt(await qd.organization('others'), other.url, 'email.delivered');

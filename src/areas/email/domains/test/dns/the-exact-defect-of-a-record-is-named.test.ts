@@ -6,7 +6,11 @@ import { recordsOf } from '../../rules/dns-records.ts';
 import { findingOf } from '../../rules/domain-state.ts';
 
 const keys = {
-  ...{ name: 'example.com', rsa_selector: 'r', rsa_public: 'cnNhIGtleSBieXRlcw==', ed_selector: 'e', ed_public: 'ZWQga2V5' },
+  name: 'example.com',
+  rsa_selector: 'r',
+  rsa_public: 'cnNhIGtleSBieXRlcw==',
+  ed_selector: 'e',
+  ed_public: 'ZWQga2V5',
   receive_state: 'pending',
 };
 const [rsa, ed, mx, spf, dmarc, inbound] = recordsOf(keys, 'mx.host.example') as [never, never, never, never, never, never];

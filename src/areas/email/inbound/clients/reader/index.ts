@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import type { Reading, ReadResult } from './protocol.ts';
-import { makeTaskQueue, type TaskQueue } from './task-queue.ts';
-import { ReaderThread, type Resolve, type Task, unreadResult } from './worker.ts';
+import { Quarantine } from './quarantine.ts';
+import { makeTaskQueue } from './task-queue.ts';
+import { ReaderThread, type Resolve, type Task, type ThreadOptions, unreadResult } from './worker.ts';
 
 export type { Reading, ReadMail, ReadResult } from './protocol.ts';
 export { unreadMail } from './protocol.ts';
@@ -34,102 +35,141 @@ export interface ReaderOptions {
 
 /** Messages per thread: while one waits for the DNS, others continue. One organization gets half, so slow DNS names delay only its own mail. */
 const maxPerThread = 16;
-const maxQuarantined = 10_000;
 
-export function makeReader(options: ReaderOptions): Reader {
-  const { stuckMs = 10_000, messageMs = 30_000, dnsMs = 10_000, idleMs = 60_000, quarantineMs = 600_000 } = options;
-  const maxThreads = options.threads ?? Math.max(1, Math.min(2, availableParallelism() - 1));
-  const waiting = makeTaskQueue();
-  const suspects: Task[] = [];
-  const shared = new Set<ReaderThread>();
-  const quarantine = makeQuarantine(quarantineMs);
-  let isolated: ReaderThread | undefined;
-  let ended = 0;
-  let isStopped = false;
+export const makeReader = (options: ReaderOptions): Reader => new ThreadedReader(options);
 
-  const start = () =>
-    new ReaderThread({
-      ...{ resolve: options.resolve, stuckMs, messageMs, dnsMs },
-      finished: (thread) => {
-        if (thread === isolated) void thread.end('it was for one message');
-        else dispatch();
-      },
-      ended: (thread, unread, why) => {
-        if (unread.length > 0) ended++;
-        if (thread === isolated) {
-          isolated = undefined;
-          for (const task of unread) {
-            quarantine.add(task.org);
-            task.settle(unreadResult(task, why));
-          }
-        } else {
-          shared.delete(thread);
-          suspects.push(...unread);
-        }
-        dispatch();
-      },
+class ThreadedReader implements Reader {
+  readonly #threadOptions: ThreadOptions;
+  readonly #maxThreads: number;
+  readonly #idleMs: number;
+  readonly #waiting = makeTaskQueue();
+  /** Messages of terminated threads and of quarantined organizations: each is read in a thread of its own. */
+  readonly #suspects: Task[] = [];
+  readonly #shared = new Set<ReaderThread>();
+  readonly #quarantine: Quarantine;
+  readonly #watch: ReturnType<typeof watchThreads>;
+  #isolated: ReaderThread | undefined;
+  #ended = 0;
+  #isStopped = false;
+
+  constructor(options: ReaderOptions) {
+    const { resolve, stuckMs = 10_000, messageMs = 30_000, dnsMs = 10_000, idleMs = 60_000, quarantineMs = 600_000 } = options;
+    this.#threadOptions = {
+      resolve,
+      stuckMs,
+      messageMs,
+      dnsMs,
+      finished: (thread) => this.#messageFinished(thread),
+      ended: (thread, unread, why) => this.#threadEnded(thread, unread, why),
+    };
+    this.#maxThreads = options.threads ?? Math.max(1, Math.min(2, availableParallelism() - 1));
+    this.#idleMs = idleMs;
+    this.#quarantine = new Quarantine(quarantineMs);
+    this.#watch = watchThreads(
+      () => this.#allThreads(),
+      Math.min(1_000, stuckMs / 2),
+      () => this.#endIdleThreads(),
+    );
+  }
+
+  get threads(): number {
+    return this.#allThreads().length;
+  }
+
+  get ended(): number {
+    return this.#ended;
+  }
+
+  read(org: string, reading: Reading): Promise<ReadResult> {
+    return new Promise((settle) => {
+      const task: Task = { org, reading, known: {}, dnsDeadline: undefined, settle };
+      if (this.#quarantine.has(org)) this.#suspects.push(task);
+      else this.#waiting.add(task);
+      this.#dispatch();
     });
-  const allThreads = () => [...shared, ...(isolated ? [isolated] : [])];
-  const watch = watchThreads(allThreads, Math.min(1_000, stuckMs / 2), () => {
-    for (const thread of shared) if (thread.load === 0 && performance.now() - thread.idleSince > idleMs) void thread.end('it is idle');
-  });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#watch.stop();
+    await Promise.all(this.#allThreads().map((thread) => thread.end('we stop')));
+  }
 
   /** Assigns waiting messages to free threads. */
-  const dispatch = () => {
-    if (isStopped) return;
+  #dispatch(): void {
+    if (this.#isStopped) return;
     // Waiting mail of a quarantined organization could terminate the shared threads too.
-    if (quarantine.hasEntries) suspects.push(...waiting.takeAll(quarantine.has));
-    const suspect = isolated ? undefined : findMinimum(suspects, ({ org }) => quarantine.turnOf(org));
-    if (suspect) {
-      suspects.splice(suspects.indexOf(suspect), 1);
-      quarantine.noteTurn(suspect.org);
-      isolated = start();
-      isolated.assign(suspect);
+    if (this.#quarantine.hasEntries) this.#suspects.push(...this.#waiting.takeAll((org) => this.#quarantine.has(org)));
+    this.#isolateNextSuspect();
+    this.#assignWaiting();
+    this.#watch.begin();
+  }
+
+  #isolateNextSuspect(): void {
+    const suspect = this.#isolated ? undefined : findMinimum(this.#suspects, ({ org }) => this.#quarantine.turnOf(org));
+    if (!suspect) return;
+    this.#suspects.splice(this.#suspects.indexOf(suspect), 1);
+    this.#quarantine.noteTurn(suspect.org);
+    this.#isolated = this.#startThread();
+    this.#isolated.assign(suspect);
+  }
+
+  #assignWaiting(): void {
+    for (let org = this.#nextOrg(); org !== undefined; org = this.#nextOrg()) {
+      const thread = this.#findFreeThread();
+      if (!thread) return;
+      thread.assign(this.#waiting.take(org));
     }
-    for (let org = findNext(waiting, shared, maxThreads); org !== undefined; org = findNext(waiting, shared, maxThreads)) {
-      const thread = findFree(shared, maxThreads, start);
-      if (!thread) break;
-      thread.assign(waiting.take(org));
+  }
+
+  /** The organization with the fewest messages in flight comes first; ties go by arrival. */
+  #nextOrg(): string | undefined {
+    const inFlight = new Map<string, number>();
+    for (const thread of this.#shared) for (const org of thread.orgs) inFlight.set(org, (inFlight.get(org) ?? 0) + 1);
+    return this.#waiting.find((org) => inFlight.get(org) ?? 0, (this.#maxThreads * maxPerThread) / 2);
+  }
+
+  /** The least loaded thread, or a new one. */
+  #findFreeThread(): ReaderThread | undefined {
+    const free = [...this.#shared].sort((a, b) => a.load - b.load)[0];
+    if (free && (free.load === 0 || this.#shared.size >= this.#maxThreads)) return free.load < maxPerThread ? free : undefined;
+    const thread = this.#startThread();
+    this.#shared.add(thread);
+    return thread;
+  }
+
+  #startThread(): ReaderThread {
+    return new ReaderThread(this.#threadOptions);
+  }
+
+  #messageFinished(thread: ReaderThread): void {
+    if (thread === this.#isolated) void thread.end('it was for one message');
+    else this.#dispatch();
+  }
+
+  #threadEnded(thread: ReaderThread, unread: Task[], why: string): void {
+    if (unread.length > 0) this.#ended++;
+    if (thread === this.#isolated) {
+      this.#isolated = undefined;
+      for (const task of unread) {
+        this.#quarantine.add(task.org);
+        task.settle(unreadResult(task, why));
+      }
+    } else {
+      this.#shared.delete(thread);
+      this.#suspects.push(...unread);
     }
-    watch.begin();
-  };
+    this.#dispatch();
+  }
 
-  return {
-    read: (org, reading) =>
-      new Promise((settle) => {
-        const task: Task = { org, reading, known: {}, dnsDeadline: undefined, settle };
-        if (quarantine.has(org)) suspects.push(task);
-        else waiting.add(task);
-        dispatch();
-      }),
-    get threads() {
-      return allThreads().length;
-    },
-    get ended() {
-      return ended;
-    },
-    async stop() {
-      isStopped = true;
-      watch.stop();
-      await Promise.all(allThreads().map((thread) => thread.end('we stop')));
-    },
-  };
-}
+  #endIdleThreads(): void {
+    for (const thread of this.#shared)
+      if (thread.load === 0 && performance.now() - thread.idleSince > this.#idleMs) void thread.end('it is idle');
+  }
 
-/** The organization with the fewest messages in flight comes first; ties go by arrival. */
-function findNext(waiting: TaskQueue, shared: ReadonlySet<ReaderThread>, maxThreads: number): string | undefined {
-  const reading = new Map<string, number>();
-  for (const thread of shared) for (const org of thread.orgs) reading.set(org, (reading.get(org) ?? 0) + 1);
-  return waiting.find((org) => reading.get(org) ?? 0, (maxThreads * maxPerThread) / 2);
-}
-
-/** The least loaded thread, or a new one. */
-function findFree(shared: Set<ReaderThread>, maxThreads: number, start: () => ReaderThread): ReaderThread | undefined {
-  const free = [...shared].sort((a, b) => a.load - b.load)[0];
-  if (free && (free.load === 0 || shared.size >= maxThreads)) return free.load < maxPerThread ? free : undefined;
-  const made = start();
-  shared.add(made);
-  return made;
+  #allThreads(): ReaderThread[] {
+    return [...this.#shared, ...(this.#isolated ? [this.#isolated] : [])];
+  }
 }
 
 /** Checks all threads periodically while there are any. */
@@ -162,25 +202,4 @@ function findMinimum<T>(all: readonly T[], measure: (one: T) => number): T | und
     if (measured < least) [found, least] = [one, measured];
   }
   return found;
-}
-
-/** Organizations in quarantine. Their messages are read one at a time in turn, after messages that only shared a terminated thread. */
-function makeQuarantine(ms: number) {
-  const known = new Map<string, { until: number; turn: number }>();
-  let turns = 0;
-  const has = (org: string) => (known.get(org)?.until ?? 0) > performance.now();
-  return {
-    has,
-    get hasEntries() {
-      return known.size > 0;
-    },
-    turnOf: (org: string) => (has(org) ? known.get(org)!.turn : 0),
-    noteTurn(org: string) {
-      if (has(org)) known.get(org)!.turn = ++turns;
-    },
-    add(org: string) {
-      if (known.size >= maxQuarantined) known.clear();
-      known.set(org, { until: performance.now() + ms, turn: ++turns });
-    },
-  };
 }

@@ -65,7 +65,15 @@ export interface Authentication {
 
 /** The result for a message that could not be read. */
 export const unreadMail = (problem: string, known: Partial<ReadMail> = {}): ReadMail => ({
-  ...{ from: '', to: [], cc: [], subject: null, headers: {}, text: null, html: null, attachments: [], isTruncated: true },
+  from: '',
+  to: [],
+  cc: [],
+  subject: null,
+  headers: {},
+  text: null,
+  html: null,
+  attachments: [],
+  isTruncated: true,
   authentication: unknownAuthentication(),
   ...known,
   problem,

@@ -209,7 +209,10 @@ function showAddresses(addresses: readonly Address[]): string[] {
 function verify(id: number, { from, mailHost }: Reading, raw: Buffer): Promise<AuthenticateResult | undefined> {
   const { ip, helo, sender } = from;
   return authenticate(raw, {
-    ...{ ip, mta: mailHost, resolver: makeResolver(id), disableBimi: true },
+    ip,
+    mta: mailHost,
+    resolver: makeResolver(id),
+    disableBimi: true,
     ...(helo ? { helo } : {}),
     ...(sender ? { sender } : {}),
   }).catch(() => undefined);
@@ -246,7 +249,9 @@ type Body = Pick<ReadMail, 'text' | 'html' | 'attachments' | 'isTruncated' | 'pr
 
 const parseWhole = (raw: Buffer): Promise<Email> =>
   PostalMime.parse(raw, {
-    ...{ maxNestingDepth: limits.nesting, maxHeadersSize: limits.partHeaders, maxRfc822NestingDepth: 0 },
+    maxNestingDepth: limits.nesting,
+    maxHeadersSize: limits.partHeaders,
+    maxRfc822NestingDepth: 0,
     forceRfc822Attachments: true,
   });
 

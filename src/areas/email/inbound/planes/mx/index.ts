@@ -67,17 +67,15 @@ export async function startMxServer(options: MxServerOptions): Promise<MxServer>
     times: { ...defaultTimeouts, ...options.timeouts },
   });
   const server = makeSmtpServer({
-    ...{
-      certificate,
-      log,
-      door: 'mx',
-      name: mailHost,
-      mostBytes: arrivalLimits.bytes,
-      placeOf,
-      ...timeouts,
-      mostCommands: limits.commands,
-      isSecure: false,
-    },
+    certificate,
+    log,
+    door: 'mx',
+    name: mailHost,
+    mostBytes: arrivalLimits.bytes,
+    placeOf,
+    ...timeouts,
+    mostCommands: limits.commands,
+    isSecure: false,
     room: makeConnectionSlots({ each: limits.connectionsPerAddress, all: limits.connections }),
     open,
   });

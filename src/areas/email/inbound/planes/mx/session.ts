@@ -144,7 +144,9 @@ async function takeMessage(context: MxSessionContext, session: Session, state: S
   const { cipher } = session;
   const tls = cipher ? showable(`${cipher.version ?? ''} ${cipher.name ?? ''}`, 100) : null;
   const envelope = {
-    ...{ mailFrom: state.mailFrom, remoteIp: addressOfPeer(session.socket), tls },
+    mailFrom: state.mailFrom,
+    remoteIp: addressOfPeer(session.socket),
+    tls,
     helo: showable(session.helo ?? '', 255),
   };
   const id = await runFor(

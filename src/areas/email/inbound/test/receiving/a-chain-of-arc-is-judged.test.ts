@@ -10,7 +10,11 @@ const text = `v=DKIM1; k=rsa; p=${publicKey.export({ format: 'der', type: 'spki'
 /** As a list passes it on: what it found stands in a set of ARC before the message. */
 async function sealed(message: string, signingDomain: string): Promise<string> {
   const { headers } = await authenticate(message, {
-    ...{ ip: '127.0.0.1', helo: 'far.example', sender: 'bob@far.example', mta: signingDomain, disableBimi: true },
+    ip: '127.0.0.1',
+    helo: 'far.example',
+    sender: 'bob@far.example',
+    mta: signingDomain,
+    disableBimi: true,
     seal: { signingDomain, selector: 's', privateKey: privateKey.export({ format: 'pem', type: 'pkcs8' }) },
     resolver: async (name: string) => {
       if (name.startsWith('s._domainkey.')) return [[text]];

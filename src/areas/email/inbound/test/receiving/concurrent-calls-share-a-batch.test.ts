@@ -32,8 +32,18 @@ test('calls during a batch share the next one, and a failed batch fails alone', 
 });
 
 const arrivalOf = (id: number, bytes: number, lease = '') => ({
-  ...{ id, lease, org_id: 'org_a', message_id: '', route_id: null, endpoint_id: null, recipient_id: null, attempts: 1 },
-  ...{ envelope: { mailFrom: '', rcptTo: [], remoteIp: '', helo: '', tls: null }, body_key: '', body_offset: 0, body_bytes: bytes },
+  id,
+  lease,
+  org_id: 'org_a',
+  message_id: '',
+  route_id: null,
+  endpoint_id: null,
+  recipient_id: null,
+  attempts: 1,
+  envelope: { mailFrom: '', rcptTo: [], remoteIp: '', helo: '', tls: null },
+  body_key: '',
+  body_offset: 0,
+  body_bytes: bytes,
   raw: Buffer.alloc(bytes),
 });
 

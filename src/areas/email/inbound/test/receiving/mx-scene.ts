@@ -25,8 +25,10 @@ export const mxPort = (qd: Quarterdeck): number => qd.own(email).receiving.port!
 export async function mxScene(t: TestContext, options: Options & { pattern?: string } = {}): Promise<MxScene> {
   const dns = await fakeDns(t);
   const env = {
-    ...{ QUARTERDECK_DNS_SERVERS: dns.address, QUARTERDECK_MAIL_HOST: 'mx.host.example' },
-    ...{ QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8', ...options.env },
+    QUARTERDECK_DNS_SERVERS: dns.address,
+    QUARTERDECK_MAIL_HOST: 'mx.host.example',
+    QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8',
+    ...options.env,
   };
   const qd = await quarterdeck(t, { ...options, env });
   const endpoint = await listening(t);

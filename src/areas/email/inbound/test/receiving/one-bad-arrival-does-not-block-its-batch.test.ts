@@ -33,7 +33,10 @@ test('one arrival that the database refuses does not block the rest of its batch
   const counted: string[] = [];
   const read = async () => Readable.from([Buffer.from(letterIn().replace('To: support@in.example.com\r\n', ''))]);
   const readings = startArrivalReader({
-    ...{ app: qd.app, spool: { read } as never, node: 'here', mailHost: 'mx.host.example' },
+    app: qd.app,
+    spool: { read } as never,
+    node: 'here',
+    mailHost: 'mx.host.example',
     onOutcome: (outcome) => counted.push(outcome),
   });
   await eventually(async () => counted.length >= good.length);

@@ -17,7 +17,10 @@ function readingServer(t: TestContext, { qd }: MxScene, disk: Promise<void>) {
     return Readable.from([Buffer.from(letterIn())]);
   };
   const readings = startArrivalReader({
-    ...{ app: qd.app, spool: { read } as never, node: 'here', mailHost: 'mx.host.example' },
+    app: qd.app,
+    spool: { read } as never,
+    node: 'here',
+    mailHost: 'mx.host.example',
     onOutcome: (outcome) => counted.push(outcome),
   });
   t.after(() => readings.stop());

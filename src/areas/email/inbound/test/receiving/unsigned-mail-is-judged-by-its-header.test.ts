@@ -72,7 +72,10 @@ test('the verdict is the same whether or not the body was read', async () => {
     assert.deepEqual([spf.result, dkim.map(({ result }) => result), dmarc.result, arc.result], await judgeWhole(message), what);
   }
   const { mail } = (await reader.read('org_a', {
-    ...{ kind: 'mail', raw: Buffer.from(signature + letter), from, mailHost },
+    kind: 'mail',
+    raw: Buffer.from(signature + letter),
+    from,
+    mailHost,
   })) as { mail: ReadMail };
   assert.deepEqual(
     mail.authentication.dkim.map(({ result }) => result),

@@ -59,7 +59,12 @@ export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed,
   const isCounted = isHard || (change.to === 'complained' && change.standing.counted);
   const isFirst = !known.is_sent && known.door !== 'relay';
   const suppression = await store.writeReportedOutcome(tx, {
-    ...{ recipientId, messageId, org, address: known.address, state: change.to, isFirst },
+    recipientId,
+    messageId,
+    org,
+    address: known.address,
+    state: change.to,
+    isFirst,
     ...logFieldsOf(change),
     suppress: isJudged && (isHard || isComplaint) ? { folded, reason: isHard ? 'bounce' : 'complaint' } : null,
   });

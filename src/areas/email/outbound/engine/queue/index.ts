@@ -28,18 +28,16 @@ import { runFor } from '../../../../../kernel/fairness/index.ts';
 import { clockMoved } from '../../../../../kernel/jobs/index.ts';
 import { queueChannel } from '../../../engine/channels.ts';
 import type { InFlight } from '../../../engine/in-flight.ts';
-import { scenarioOf } from '../../rules/simulator.ts';
 import type { RecipientOutcome } from '../../store/queue.ts';
-import type { Outgoing } from '../outgoing.ts';
-import { simulateAttempt } from '../simulator.ts';
-import { type ClaimCursor, claimDue, makeClaimLoop } from './claim.ts';
+import { attempt } from './attempt.ts';
+import { type ClaimCursor, type ClaimLoop, claimDue, makeClaimLoop } from './claim.ts';
 import { type Contents, makeContents } from './content.ts';
 import { makeInFlightRecipients } from './in-flight.ts';
 import { type Journal, openJournal } from './journal.ts';
-import { makeJournalRecovery } from './journal-recovery.ts';
-import { failRecipient, type PendingOutcome, refuseRecipient, requeue, toPendingOutcome } from './outcome.ts';
+import { type JournalRecovery, makeJournalRecovery } from './journal-recovery.ts';
+import { type PendingOutcome, refuseRecipient, requeue } from './outcome.ts';
 import { renewLeases } from './renew.ts';
-import { makeSettler } from './settle.ts';
+import { makeSettler, type Settler } from './settle.ts';
 import type { LeasedRecipient, QueueOptions } from './types.ts';
 
 /** The sending worker of this process. See the comment at the top of this file. */
@@ -68,124 +66,125 @@ export const noQueue: Pick<Queue, 'reserve' | 'release' | 'start' | 'isSending'>
   isSending: false,
 };
 
+/** Replays the journals of other processes first, then starts to claim. */
 export async function startQueue(options: QueueOptions): Promise<Queue> {
-  const { app, sender } = options;
   const journal = openJournal(options.folder);
   const recovery = makeJournalRecovery(options, journal);
   await recovery.recover();
-  const inFlight = makeInFlightRecipients(options.maxInFlight ?? 2_000);
-  const contents = makeContents(options);
-  const cursor: ClaimCursor = { afterOrg: '', pausedOrgs: new Set(), hasBacklog: false };
-  let lost = 0;
+  return new SendingQueue(options, journal, recovery);
+}
 
-  const settler = makeSettler(app, ({ item, row, onSettled }, isLost) => {
-    if (isLost) lost++;
-    options.onOutcome?.(isLost ? 'lost' : row.state);
-    onSettled?.();
-    inFlight.remove(item);
-    // A freed slot is worth a claim only if rows may wait for one.
-    if (cursor.hasBacklog || !isFinal(row.state)) claimLoop.nudge();
-  });
-  const settle = (outcome: PendingOutcome) => {
-    // Synchronously, in the event-loop turn that read the remote server's reply.
-    const onSettled = isFinal(outcome.row.state) ? appendToJournal(app, journal, outcome.row) : undefined;
-    contents.forget(outcome.item);
-    settler.add(onSettled ? { ...outcome, onSettled } : outcome);
-  };
-  const isPaused = ({ org }: LeasedRecipient) => cursor.pausedOrgs.has(org);
-  const shouldSend = (item: LeasedRecipient) => !item.isLost && !isPaused(item) && performance.now() < item.sendDeadline;
-  const work = async (item: LeasedRecipient) => {
-    if (item.refusal) return settle(refuseRecipient(item, item.refusal));
-    const outcome = isPaused(item) ? requeue(item) : await attempt(options, contents, item, () => shouldSend(item));
-    // A message that was still waiting for a connection when its organization was paused was not attempted either.
-    settle(isPaused(item) && outcome.row.state === 'deferred' && !outcome.row.counts ? requeue(item) : outcome);
-  };
-  const start = (recipients: readonly LeasedRecipient[]) => {
+class SendingQueue implements Queue {
+  readonly inFlight: InFlight<LeasedRecipient>;
+  readonly #options: QueueOptions;
+  readonly #journal: Journal;
+  readonly #recovery: JournalRecovery;
+  readonly #contents: Contents;
+  readonly #settler: Settler;
+  readonly #claimLoop: ClaimLoop;
+  readonly #renewal: ReturnType<typeof renewLeases>;
+  readonly #unsubscribe: (() => void)[];
+  readonly #cursor: ClaimCursor = { afterOrg: '', pausedOrgs: new Set(), hasBacklog: false };
+  #lost = 0;
+
+  constructor(options: QueueOptions, journal: Journal, recovery: JournalRecovery) {
+    const { app } = options;
+    this.#options = options;
+    this.#journal = journal;
+    this.#recovery = recovery;
+    this.inFlight = makeInFlightRecipients(options.maxInFlight ?? 2_000);
+    this.#contents = makeContents(options);
+    this.#settler = makeSettler(app, (outcome, isLost) => this.#settled(outcome, isLost));
+    this.#claimLoop = makeClaimLoop(options, () => this.#claim());
+    this.#renewal = renewLeases(app, this.inFlight.items);
+    this.#unsubscribe = [
+      app.waker.subscribe(queueChannel, this.#claimLoop.nudge),
+      app.waker.subscribe(clockMoved, recovery.forceNextRecovery),
+      app.waker.subscribe(clockMoved, this.#claimLoop.nudge),
+      app.waker.subscribe(clockMoved, this.#renewal.now),
+    ];
+  }
+
+  get isSending(): boolean {
+    return this.inFlight.count > 0;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  reserve(org: string, domain: string): boolean {
+    const { app, sender } = this.#options;
+    return !app.hold.isHeld && sender.backoffSeconds(domain, org) === 0 && this.inFlight.reserve(org);
+  }
+
+  release(org: string): void {
+    this.inFlight.release(org);
+  }
+
+  start(recipients: readonly LeasedRecipient[]): void {
     for (const item of recipients) {
-      const kept = inFlight.add(item);
-      void runFor({ org: item.org, operation: 'email.send' }, () => work(kept), app.watch);
+      const kept = this.inFlight.add(item);
+      void runFor({ org: item.org, operation: 'email.send' }, () => this.#work(kept), this.#options.app.watch);
     }
-  };
+  }
 
-  const claimLoop = makeClaimLoop(options, async () => {
-    if (app.hold.isHeld) return 'none';
-    if (inFlight.freeSlots === 0) {
-      cursor.hasBacklog = true;
+  async stop(): Promise<void> {
+    this.inFlight.close();
+    for (const forget of this.#unsubscribe) forget();
+    await this.#claimLoop.stop();
+    await this.#options.sender.stop(stopGraceMs);
+    await this.#settler.stop();
+    this.#renewal.stop();
+    this.#journal.close();
+  }
+
+  /** Leases due recipients and starts them. */
+  async #claim(): Promise<'more' | 'none' | 'full'> {
+    if (this.#options.app.hold.isHeld) return 'none';
+    if (this.inFlight.freeSlots === 0) {
+      this.#cursor.hasBacklog = true;
       return 'full';
     }
-    await recovery.recoverIfDue();
-    const { found, mayBeMore } = await claimDue(options, inFlight, cursor);
-    for (const { org } of found) inFlight.reserveClaimed(org);
-    start(found);
+    await this.#recovery.recoverIfDue();
+    const { found, mayBeMore } = await claimDue(this.#options, this.inFlight, this.#cursor);
+    for (const { org } of found) this.inFlight.reserveClaimed(org);
+    this.start(found);
     return mayBeMore ? 'more' : 'none';
-  });
-  const renewal = renewLeases(app, inFlight.items);
-  const unsubscribe = [
-    app.waker.subscribe(queueChannel, claimLoop.nudge),
-    ...[recovery.forceNextRecovery, claimLoop.nudge, renewal.now].map((act) => app.waker.subscribe(clockMoved, act)),
-  ];
+  }
 
-  return {
-    reserve: (org, domain) => !app.hold.isHeld && sender.backoffSeconds(domain, org) === 0 && inFlight.reserve(org),
-    release: (org) => inFlight.release(org),
-    start,
-    inFlight,
-    get isSending() {
-      return inFlight.count > 0;
-    },
-    get lost() {
-      return lost;
-    },
-    async stop() {
-      inFlight.close();
-      for (const forget of unsubscribe) forget();
-      await claimLoop.stop();
-      await sender.stop(stopGraceMs);
-      await settler.stop();
-      renewal.stop();
-      journal.close();
-    },
-  };
-}
+  async #work(item: LeasedRecipient): Promise<void> {
+    if (item.refusal) return this.#settle(refuseRecipient(item, item.refusal));
+    const outcome = this.#isPaused(item) ? requeue(item) : await attempt(this.#options, this.#contents, item, () => this.#shouldSend(item));
+    // A message that was still waiting for a connection when its organization was paused was not attempted either.
+    this.#settle(this.#isPaused(item) && outcome.row.state === 'deferred' && !outcome.row.counts ? requeue(item) : outcome);
+  }
 
-/** Never rejects: a local error defers the recipient by a minute. */
-async function attempt(
-  { app, sender, isRelayed }: QueueOptions,
-  contents: Contents,
-  item: LeasedRecipient,
-  shouldSend: () => boolean,
-): Promise<PendingOutcome> {
-  try {
-    const story = scenarioOf(item.address);
-    if (story) return toPendingOutcome(item, simulateAttempt(story, item.tries), false);
-    const outgoing = await contents.outgoing(item);
-    return outgoing
-      ? toPendingOutcome(item, await sender.send(withSendCheck(outgoing, shouldSend)), isRelayed)
-      : failRecipient(item, 'the domain that it is from was deleted');
-  } catch (error) {
-    app.log.warn({ err: error, message: item.messageId }, 'a message could not be prepared for sending');
-    return toPendingOutcome(
-      item,
-      {
-        kind: 'waits',
-        afterSeconds: 60,
-        serverReply: { stage: 'here', response: 'it could not be read here; trying again' },
-        because: 'ours',
-      },
-      false,
-    );
+  #isPaused({ org }: LeasedRecipient): boolean {
+    return this.#cursor.pausedOrgs.has(org);
+  }
+
+  #shouldSend(item: LeasedRecipient): boolean {
+    return !item.isLost && !this.#isPaused(item) && performance.now() < item.sendDeadline;
+  }
+
+  #settle(outcome: PendingOutcome): void {
+    // Synchronously, in the event-loop turn that read the remote server's reply.
+    const onSettled = isFinal(outcome.row.state) ? appendToJournal(this.#options.app, this.#journal, outcome.row) : undefined;
+    this.#contents.forget(outcome.item);
+    this.#settler.add(onSettled ? { ...outcome, onSettled } : outcome);
+  }
+
+  /** The database has the outcome, or refused it because the lease was lost. */
+  #settled({ item, row, onSettled }: PendingOutcome, isLost: boolean): void {
+    if (isLost) this.#lost++;
+    this.#options.onOutcome?.(isLost ? 'lost' : row.state);
+    onSettled?.();
+    this.inFlight.remove(item);
+    // A freed slot is worth a claim only if rows may wait for one.
+    if (this.#cursor.hasBacklog || !isFinal(row.state)) this.#claimLoop.nudge();
   }
 }
-
-/** Checked when a connection is free, and again before the content is sent: the remote server may take minutes to answer the envelope. */
-const withSendCheck = (outgoing: Outgoing, shouldSend: () => boolean): Outgoing => ({
-  ...outgoing,
-  shouldSend,
-  content: async () => {
-    if (!shouldSend()) throw new Error('its lease ended before its content was asked for; another server may have it by now');
-    return outgoing.content();
-  },
-});
 
 /** On a full disk the outcome is not journaled. If the process is then killed before the database has it, the message is sent twice. */
 function appendToJournal(app: App, journal: Journal, row: RecipientOutcome): (() => void) | undefined {

@@ -24,3 +24,5 @@ export function makeJournalRecovery({ app, folder }: QueueOptions, journal: Jour
     },
   };
 }
+
+export type JournalRecovery = ReturnType<typeof makeJournalRecovery>;

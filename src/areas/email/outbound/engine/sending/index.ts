@@ -1,8 +1,10 @@
 /**
  * Sending: delivers one message to one recipient's mail servers by SMTP. Each process has one sender for tenants' mail and one for the product's own.
  *
- * Actors: `SiteSender` finds the route; a `Site` (site.ts) is one set of mail servers in one order, or the smart host; `ConnectionSlots` (slots.ts)
- * limits connections of all sites; open-site.ts opens sessions, with the TLS requirements of plan-tls.ts; outcome.ts turns replies into outcomes.
+ * Actors: `SiteSender` finds the route; a `Site` (site.ts) is one set of mail servers in one order, or the smart host. It has a queue (site-queue.ts),
+ * connections (site-connections.ts), a connection limit (site-pace.ts), a limit of new connections (open-rate.ts) and a backoff (site-backoff.ts).
+ * `ConnectionSlots` (slots.ts) limits connections of all sites; open-site.ts opens sessions, with the TLS requirements of plan-tls.ts; outcome.ts
+ * turns replies into outcomes.
  *
  * Flow: `send` → route from the cache or by DNS lookup (MX, MTA-STS) → the site's round-robin queue, organizations in turn → an idle session, or a new
  * one (slot, token bucket of connections per minute) → MAIL, RCPT, DATA → reply → outcome. At most 2,000 messages wait here
@@ -91,7 +93,12 @@ class SiteSender implements Sender {
     const policyOf = makeMtaSts({ dns, guard, log, now: clock.now, ...options.policies });
     this.#routes = makeRoutes({ dns, now: clock.now, policyOf });
     this.#connectOptions = {
-      ...{ guard, port: options.port, hostname: options.hostname, timeouts: { ...defaultTimeouts, ...options.timeouts }, clock, random },
+      guard,
+      port: options.port,
+      hostname: options.hostname,
+      timeouts: { ...defaultTimeouts, ...options.timeouts },
+      clock,
+      random,
       ...(context === undefined ? {} : { context }),
       brokenTls: makeBrokenTlsCache(),
     };
@@ -201,7 +208,12 @@ class SiteSender implements Sender {
   #addSite(key: string, limits: SiteLimits, open: (signal: AbortSignal) => Promise<Session>, isSmartHost: boolean): Site {
     if (this.#sites.size >= maxSites) for (const [old, site] of this.#sites) if (site.isEvictable) this.#sites.delete(old);
     const site = new Site({
-      ...{ key, open, isSmartHost, slots: this.#slots, clock: this.#clock, random: this.#random },
+      key,
+      open,
+      isSmartHost,
+      slots: this.#slots,
+      clock: this.#clock,
+      random: this.#random,
       log: this.#options.log,
       signal: this.#stopping.signal,
       limits: { ...limits, ...this.#options.limits },

@@ -46,7 +46,13 @@ export const openSmartHost =
   (options: ConnectOptions, { host, port, tls, credentials }: SmartHost, guard: Guard) =>
   (signal: AbortSignal): Promise<Session> =>
     openSession({
-      ...{ guard, use: 'smarthost', host, port, hostname: options.hostname, timeouts: options.timeouts, signal },
+      guard,
+      use: 'smarthost',
+      host,
+      port,
+      hostname: options.hostname,
+      timeouts: options.timeouts,
+      signal,
       tls: { ...(options.context === undefined ? {} : { context: options.context }), ...tls },
       ...(credentials === undefined ? {} : { credentials }),
     });

@@ -51,7 +51,12 @@ export async function startSubmissionServer(options: SubmissionServerOptions): P
     memoryBudget: makeByteBudget(memoryLimits(config.body_memory)),
   };
   const shared = {
-    ...{ certificate, log, door: 'submission', name: mailHost, mostBytes: limits.bytes, ...timeouts },
+    certificate,
+    log,
+    door: 'submission',
+    name: mailHost,
+    mostBytes: limits.bytes,
+    ...timeouts,
     room: makeConnectionSlots({ each: connectionLimits.connectionsPerAddress, all: connectionLimits.connections }),
     placeOf: (socket: Socket) => app.peers.of(asCaller(socket)),
     greetAfterMs: 0, // clients must log in, so an early-talker check only slows them down

@@ -7,7 +7,7 @@ import { makeKeyedLimit } from '../../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../../kernel/http/peer.ts';
 import { type Credentials, Reply, type Session } from '../../../../../kernel/smtp/index.ts';
 import { accessOf, requireEntitled } from '../../engine/sender-authorization.ts';
-import { makeKeySessions } from './key-sessions.ts';
+import { KeySessions } from './key-sessions.ts';
 
 /** A session that authenticated with a send key. */
 export interface Login {
@@ -39,7 +39,7 @@ export function makeLogins(app: App, principals: Principals): Logins {
   const byOrg = makeKeyedLimit({ each: maxConnectionsPerOrg, all: Number.POSITIVE_INFINITY });
   const perSecond = app.config.smtp_rate;
   const messageRate = rateLimit(perSecond * 60, undefined, perSecond);
-  const keys = makeKeySessions(app, principals);
+  const keys = new KeySessions(app, principals);
 
   /** Failed logins are counted per address, shared with the HTTP APIs. */
   const findPrincipal = async (session: Session, secret: string): Promise<Principal | undefined> => {
@@ -65,11 +65,11 @@ export function makeLogins(app: App, principals: Principals): Logins {
       }
       const key = keys.open(session, principal, hashKey(secret));
       return {
-        principal: key.principal,
-        cachedPrincipal: key.cachedPrincipal,
+        principal: () => key.principal(),
+        cachedPrincipal: () => key.cachedPrincipal(),
         beginMessage: () => {
           if (!messageRate.take(principal.id).allowed)
-            return waitForToken(() => messageRate.take(principal.id).allowed).then(key.requireLive);
+            return waitForToken(() => messageRate.take(principal.id).allowed).then(() => key.requireLive());
           return key.requireLive();
         },
         logOut: () => {

@@ -57,12 +57,12 @@ export function classify(given: Refusal): Classification {
   const refusal = { ...given, enhanced: codeOf(given) };
   if (isCodeOnly(refusal, text)) return undetermined;
   const result = classifyBySignals(text, refusal);
-  const isTooEarly = isAtConnect(refusal.stage) || isLater(refusal);
   // Before MAIL a mailbox code is no statement about a mailbox: AOL says 5.2.1 to hosts that it blocks.
   if (isAtConnect(refusal.stage) && !isLater(refusal) && isOfMailbox(result)) return blocked('PolicyRelated');
   if (result.bounceType !== 'hard') return result;
   // Before RCPT, and with a 4xx, a server says nothing final about the recipient.
-  if (isTooEarly) return isLater(refusal) ? softBounce('TransientFailure') : blocked('PolicyRelated');
+  if (isLater(refusal)) return softBounce('TransientFailure');
+  if (isAtConnect(refusal.stage)) return blocked('PolicyRelated');
   return isContradicted(refusal) || isFullByCode(refusal, text) || phrases.contradictsUnknownUser.test(text)
     ? classified('infrastructure', result.class, 'undetermined')
     : result;
@@ -133,10 +133,19 @@ function saysMoreThanCode(refusal: Refusal, text: string): boolean {
 /** Microsoft numbers its rules from 5.7.500 and answers "access denied" to a recipient for any of them. */
 const isMicrosoftRule = ({ enhanced }: Refusal) => /^5\.7\.\d{3}$/.test(enhanced ?? '');
 
-/** Words that outweigh a code: some servers say 5.1.1 for a full mailbox or to a blocked sender. */
+/** Words that outweigh a code: some servers say 5.1.1 for a full mailbox or to a blocked sender. The first matching rule decides. */
 function classifyByWords(text: string, refusal: Refusal): Classification | undefined {
-  const { stage, code, enhanced } = refusal;
   const isUnknown = phrases.unknownUser.test(text);
+  return (
+    classifyByNamedCause(text, refusal) ??
+    classifyByRefusedParty(text, refusal, isUnknown) ??
+    classifyByRecipientWords(text, refusal, isUnknown)
+  );
+}
+
+/** The words name a cause of their own, such as a full mailbox. */
+function classifyByNamedCause(text: string, refusal: Refusal): Classification | undefined {
+  const { stage, code, enhanced } = refusal;
   if (phrases.full.test(text) || enhanced?.endsWith('.2.2')) return softBounce('QuotaIssues');
   if (phrases.tooLarge.test(text)) return contentRejected('MessageTooLarge');
   if (phrases.relaying.test(text)) return blocked('RelayDenied');
@@ -149,6 +158,12 @@ function classifyByWords(text: string, refusal: Refusal): Classification | undef
   if (phrases.refusedConnection.test(text) && (code === undefined || /^[45]\.4\./.test(enhanced ?? ''))) return softBounce('RoutingErrors');
   if (phrases.notWanted.test(text)) return contentRejected('PolicyRelated');
   if (phrases.remoteProgramFailed.test(text)) return softBounce('TransientFailure');
+  return undefined;
+}
+
+/** The words name the refused party: the recipient, the sender, our host or the content. */
+function classifyByRefusedParty(text: string, refusal: Refusal, isUnknown: boolean): Classification | undefined {
+  const { stage, enhanced } = refusal;
   if (phrases.noAccount.test(text) && stage !== 'mail') return hardBounce('InvalidRecipient');
   if (phrases.deniedRecipient.test(text) && stage !== 'mail' && !isAtData(stage) && !isMicrosoftRule(refusal))
     return hardBounce('InvalidRecipient');
@@ -161,6 +176,12 @@ function classifyByWords(text: string, refusal: Refusal): Classification | undef
   if (phrases.spam.test(text)) return isAtData(stage) ? contentRejected('SpamContent') : blocked('SpamBlock');
   if (phrases.malformed.test(text)) return contentRejected('ContentRejected');
   if (isUnknown && saysMoreThanCode(refusal, text)) return hardBounce('InvalidRecipient');
+  return undefined;
+}
+
+/** Ambiguous words about a mailbox or a domain: they count only after MAIL, in a final refusal that names no policy. */
+function classifyByRecipientWords(text: string, refusal: Refusal, isUnknown: boolean): Classification | undefined {
+  const { stage, code, enhanced } = refusal;
   if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (phrases.givenUp.test(text) && !(isUnknown && code !== undefined)) return softBounce('TransientFailure');
   // 5.2.1 is a disabled mailbox: ambiguous words do not make it an unknown one.

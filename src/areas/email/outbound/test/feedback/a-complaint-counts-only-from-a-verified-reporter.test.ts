@@ -68,8 +68,14 @@ test('an organization is paused by three complaints of verified reporters, and b
   assert.equal((await suppressions(qd)).length, doubtful.length, 'the recipients hear no more of it all the same');
 
   assert.deepEqual(await complain(await sign(forged, 'far.example'), ''), {
-    ...{ feedbackType: 'abuse', userAgent: 'Feedback/1.0', source: 'dns; fbl.far.example' },
-    ...{ counted: true, reporter: 'far.example', verifiedBy: 'dkim', paused: false, isWarned: true },
+    feedbackType: 'abuse',
+    userAgent: 'Feedback/1.0',
+    source: 'dns; fbl.far.example',
+    counted: true,
+    reporter: 'far.example',
+    verifiedBy: 'dkim',
+    paused: false,
+    isWarned: true,
   });
   const second = await complain(fromOther, 'bounces@other.example');
   assert.deepEqual([second.verifiedBy, second.reporter, second.paused], ['spf', 'other.example', false]);

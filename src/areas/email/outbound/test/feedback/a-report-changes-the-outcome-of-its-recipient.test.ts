@@ -37,7 +37,11 @@ test('a report changes the outcome of its recipient once, and endpoints are noti
   assert.equal(told!.event.type, 'email.bounced');
   assert.deepEqual([told!.event.data.recipient, told!.event.data.state, told!.event.data.messageId], ['bob@far.example', 'bounced', id]);
   assert.deepEqual(told!.event.data.bounce, {
-    ...{ type: 'hard', class: 'InvalidRecipient', code: 550, enhancedCode: '5.1.1', source: 'dsn' },
+    type: 'hard',
+    class: 'InvalidRecipient',
+    code: 550,
+    enhancedCode: '5.1.1',
+    source: 'dsn',
     diagnostic: '550 5.1.1 <bob@far.example>: no such user here',
   });
   assert.equal(suppressed!.event.data.suppression.reason, 'bounce');
@@ -56,7 +60,11 @@ test('a report changes the outcome of its recipient once, and endpoints are noti
   assert.deepEqual(await suppressions(qd), ['bob@far.example bounce', 'carol@far.example complaint']);
   const complained = (await endpoint.heard(5)).find(({ event: { type } }) => type === 'email.complained')!;
   assert.deepEqual(complained.event.data.complaint, {
-    ...{ feedbackType: 'abuse', userAgent: 'Feedback/1.0', source: 'dns; fbl.far.example' },
-    ...{ counted: true, reporter: 'far.example', verifiedBy: 'dkim' },
+    feedbackType: 'abuse',
+    userAgent: 'Feedback/1.0',
+    source: 'dns; fbl.far.example',
+    counted: true,
+    reporter: 'far.example',
+    verifiedBy: 'dkim',
   });
 });

@@ -22,16 +22,20 @@ const report = (words: string[], status: string, ...fields: string[]) =>
   );
 
 const exim = [
-  ...['This message was created automatically by mail delivery software.', ''],
-  ...[
-    'A message that you sent could not be delivered to one or more of its',
-    'recipients. This is a permanent error. The following address(es) failed:',
-    '',
-  ],
+  'This message was created automatically by mail delivery software.',
+  '',
+  'A message that you sent could not be delivered to one or more of its',
+  'recipients. This is a permanent error. The following address(es) failed:',
+  '',
 ];
 const openSmtpd = [
-  ...['    Hi!', '', '    This is the MAILER-DAEMON, please DO NOT REPLY to this email.', ''],
-  ...['    An error has occurred while attempting to deliver a message for', '    the following list of recipients:', ''],
+  '    Hi!',
+  '',
+  '    This is the MAILER-DAEMON, please DO NOT REPLY to this email.',
+  '',
+  '    An error has occurred while attempting to deliver a message for',
+  '    the following list of recipients:',
+  '',
 ];
 const exchange = [
   'This is an automatically generated Delivery Status Notification.',

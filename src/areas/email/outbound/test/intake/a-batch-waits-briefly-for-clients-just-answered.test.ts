@@ -16,16 +16,17 @@ test('while mail is sent, a batch waits briefly for clients that were just answe
   const { message } = await untilState(qd, (body as { id: string }).id, 'delivered');
   const { spool } = qd.own<OpenEmail>(email as never);
   const submission = {
-    ...{
-      org: qd.owner.orgId,
-      door: 'http',
-      domainId: message.domainId,
-      sendKeyId: key.id,
-      sender: 'a@example.com',
-      recipients: [],
-      copies: [],
-    },
-    ...{ subject: 's', messageId: '<x@example.com>', envelope: ['b@far.example'], content: contentBytes },
+    org: qd.owner.orgId,
+    door: 'http',
+    domainId: message.domainId,
+    sendKeyId: key.id,
+    sender: 'a@example.com',
+    recipients: [],
+    copies: [],
+    subject: 's',
+    messageId: '<x@example.com>',
+    envelope: ['b@far.example'],
+    content: contentBytes,
   };
 
   /** How many messages each transaction wrote: one request comes alone, a second meanwhile, and the first client submits again at once. */

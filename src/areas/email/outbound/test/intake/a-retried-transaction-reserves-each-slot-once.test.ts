@@ -29,21 +29,17 @@ test('a batch whose transaction is retried reserves each slot once', async (t) =
   const { spool } = qd.own<OpenEmail>(email as never);
   const intake = makeIntake({ app: { ...qd.app, db: { ...qd.app.db, write } }, spool, node: 'n', queue: () => queue });
   const submission = {
-    ...{
-      org: qd.owner.orgId,
-      door: 'http',
-      domainId: message.domainId,
-      sendKeyId: key.id,
-      sender: 'a@example.com',
-      recipients: [],
-      copies: [],
-    },
-    ...{
-      subject: 's',
-      messageId: '<x@example.com>',
-      envelope: ['b@far.example'],
-      content: Buffer.from('From: a@example.com\r\n\r\nhi\r\n'),
-    },
+    org: qd.owner.orgId,
+    door: 'http',
+    domainId: message.domainId,
+    sendKeyId: key.id,
+    sender: 'a@example.com',
+    recipients: [],
+    copies: [],
+    subject: 's',
+    messageId: '<x@example.com>',
+    envelope: ['b@far.example'],
+    content: Buffer.from('From: a@example.com\r\n\r\nhi\r\n'),
   };
   await intake.accept({ submissions: [submission] } as never);
   assert.deepEqual({ tries, held, begun: begun.length }, { tries: 2, held: 1, begun: 1 });

@@ -7,8 +7,16 @@ import { openJournal, replayJournals } from '../../engine/queue/journal.ts';
 import type { RecipientOutcome } from '../../store/queue.ts';
 
 const fate = (id: number): RecipientOutcome => ({
-  ...{ id, lease: 'l', message_id: 'msg_1', state: 'delivered', after_seconds: 0, counts: false, error: null, bounce_type: null },
-  ...{ handed: true, detail: { response: 'x'.repeat(500) } },
+  id,
+  lease: 'l',
+  message_id: 'msg_1',
+  state: 'delivered',
+  after_seconds: 0,
+  counts: false,
+  error: null,
+  bounce_type: null,
+  handed: true,
+  detail: { response: 'x'.repeat(500) },
 });
 
 test('a journal stays small and never blocks', async (t) => {

@@ -15,17 +15,18 @@ test('a signed head is kept while a recipient needs it, and no longer', async ()
   const spool = { read: async () => Readable.from([raw]) };
   const contents = makeContents({ spool: spool as never, loadSigning, returnPath: () => 'b@example.com', hostname: 'mx.example' });
   const item = (id: number) => ({
-    ...{
-      id,
-      lease: 'l',
-      org: 'o',
-      messageId: 'msg_1',
-      domainId: 'd',
-      address: 'x@far.example',
-      tries: 0,
-      leasedAt: new Date(0).toISOString(),
-    },
-    ...{ position: { key: 'k', offset: 0, bytes: raw.length }, headerBytes: 23, bodyHash: Buffer.alloc(32), sendDeadline: 0 },
+    id,
+    lease: 'l',
+    org: 'o',
+    messageId: 'msg_1',
+    domainId: 'd',
+    address: 'x@far.example',
+    tries: 0,
+    leasedAt: new Date(0).toISOString(),
+    position: { key: 'k', offset: 0, bytes: raw.length },
+    headerBytes: 23,
+    bodyHash: Buffer.alloc(32),
+    sendDeadline: 0,
   });
   const signed = async (act: () => Promise<unknown>) => {
     asked = 0;

@@ -13,8 +13,16 @@ const lease = '00000000-0000-0000-0000-000000000000';
 const fates = Array.from(
   { length: 50 },
   (_, n): RecipientOutcome => ({
-    ...{ id: -1 - n, lease, message_id: `msg_${n}`, state: 'delivered', after_seconds: 0, counts: false },
-    ...{ error: null, bounce_type: null, handed: true, detail: null },
+    id: -1 - n,
+    lease,
+    message_id: `msg_${n}`,
+    state: 'delivered',
+    after_seconds: 0,
+    counts: false,
+    error: null,
+    bounce_type: null,
+    handed: true,
+    detail: null,
   }),
 );
 
