@@ -97,7 +97,7 @@ test('no organization is throttled for a caller without a login: the event loopâ
   const qd = await quarterdeck(t);
   const { throttle: share } = qd.app.watch;
   const spent = new Set<string>();
-  const { charge: spend } = share;
+  const spend = share.charge.bind(share);
   share.charge = (org, ms) => {
     spent.add(org);
     spend(org, ms);
