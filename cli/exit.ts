@@ -1,30 +1,8 @@
 import { ApiError, UnreachableError } from '../sdk/index.ts';
+import { exitCodes } from './exit-codes.ts';
 import { printable } from './printable.ts';
 
-/** Exit codes are an interface: scripts rely on them. 3 to 10 belong to the server. */
-export const exitCodes = {
-  usage: 2,
-  unauthenticated: 20,
-  forbidden: 21,
-  notFound: 22,
-  conflict: 23,
-  refused: 24,
-  unavailable: 25,
-  output: 26,
-} as const;
-
-export const meanings: Record<number, string> = {
-  0: 'done',
-  1: 'unexpected',
-  2: 'wrong usage',
-  20: 'no valid token (401)',
-  21: 'not allowed (403)',
-  22: 'unknown (404)',
-  23: 'conflict (409)',
-  24: 'otherwise refused (4xx)',
-  25: 'unavailable (5xx, or no answer)',
-  26: 'done, but the output could not be written',
-};
+export { exitCodes, meanings } from './exit-codes.ts';
 
 /** What the command line ends with: one sentence and an exit code, no stack trace. */
 export class Failure extends Error {

@@ -1,8 +1,16 @@
 import type { TSchema } from 'typebox';
-import { bodyRequired, type Credential, ErrorBody, errorsOf, type Op, pathParams } from './common.ts';
+import { type AreaInfo, bodyRequired, type Credential, ErrorBody, errorsOf, type Op, pathParams } from './common.ts';
 import { codesOf } from './error-codes.ts';
 
 type Json = Record<string, unknown>;
+
+/** The order in which people read: the services first, then the organization's own affairs. An area that is not named here comes last. */
+const reading = ['registry', 'email', 'oncall', 'uptime', 'status', 'clusters', 'tokens', 'iam', 'organization'];
+const rank = ({ name }: AreaInfo) => (reading.includes(name) ? reading.indexOf(name) : reading.length);
+
+/** The areas of these operations, in reading order. */
+export const areasOf = (ops: readonly Op[]): AreaInfo[] =>
+  [...new Map(ops.map((op) => [op.area.name, op.area])).values()].sort((a, b) => rank(a) - rank(b));
 
 /** The OpenAPI 3.1 document of the given operations: all of them for the committed file, the served ones for a running server. */
 export function openapi(ops: Op[], version: string): Json {
@@ -31,7 +39,6 @@ export function openapi(ops: Op[], version: string): Json {
     paths[path] = { ...paths[path], [op.method.toLowerCase()]: operation(op, hoist, content) };
   }
 
-  const areas = [...new Map(ops.map((op) => [op.area.name, op.area])).values()];
   return {
     openapi: '3.1.1',
     info: {
@@ -42,7 +49,7 @@ export function openapi(ops: Op[], version: string): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: areas.map((a) => ({ name: a.name, description: a.description })),
+    tags: areasOf(ops).map(({ name, label, description }) => ({ name, description, 'x-displayName': label })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       securitySchemes: securitySchemes(ops),

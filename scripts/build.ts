@@ -1,59 +1,18 @@
-// Compiles what users install to dist/: Node runs no TypeScript below node_modules. Each file alone, without types, as Node strips them
-// itself: every line stays where its source has it. `npm run check` has judged the types. Only the SDK's are kept, for those who import it.
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+// `npm run build [-- <folder>]`: the server's package in dist/. `npm run build -- cli [--single] [<folder>]`: the command line alone.
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 
 process.removeAllListeners('warning'); // that stripping is experimental: our sources run by it every day
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const out = resolve(process.argv[2] ?? join(root, 'dist'));
-const sources = ['contract', 'src', 'cli', 'sdk'];
-const compilerOptions: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ESNext,
-  module: ts.ModuleKind.ESNext,
-  verbatimModuleSyntax: true,
-  rewriteRelativeImportExtensions: true,
-  isolatedDeclarations: true,
-  declaration: true,
-};
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { single: { type: 'boolean', default: false } } });
+const dist = join(import.meta.dirname, '../dist');
 
-const write = (file: string, text: string) => {
-  mkdirSync(dirname(join(out, file)), { recursive: true });
-  writeFileSync(join(out, file), text);
-};
-
-/** `from './x.ts'` and `import('./x.ts')`: what is compiled is called .js. */
-const relativeImport = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])(\.\.?\/[^'"\n]+)\.ts\2/g;
-
-function compile(fileName: string) {
-  const text = readFileSync(join(root, fileName), 'utf8');
-  const name = fileName.slice(0, -'.ts'.length);
-  write(`${name}.js`, stripTypeScriptTypes(text).replace(relativeImport, '$1$2$3.js$2'));
-  if (fileName.startsWith('sdk/'))
-    write(`${name}.d.ts`, checked(ts.transpileDeclaration(text, { fileName, compilerOptions, reportDiagnostics: true })));
+if (positionals[0] === 'cli') {
+  const { buildCommandLine, buildSingleFile } = await import('./build/cli.ts');
+  const folder = resolve(positionals[1] ?? join(dist, 'cli-package'));
+  await buildCommandLine(folder);
+  console.log(`the package @quarterdeck/cli is in ${folder}; npm pack ${folder} makes the file to hand out`);
+  if (values.single) console.log(`the single file is ${await buildSingleFile(folder)}`);
+} else {
+  const { buildServer } = await import('./build/server.ts');
+  buildServer(resolve(positionals[0] ?? dist));
 }
-
-function checked({ outputText, diagnostics = [] }: ts.TranspileOutput): string {
-  if (!diagnostics.length) return outputText;
-  throw new Error(
-    ts.formatDiagnostics(diagnostics, { getCanonicalFileName: (f) => f, getCurrentDirectory: () => root, getNewLine: () => '\n' }),
-  );
-}
-
-rmSync(out, { recursive: true, force: true });
-const isForUsers = (file: string) => !/(^|\/)test\//.test(file) && !file.startsWith('sdk/generate/');
-for (const file of globSync(
-  sources.map((s) => `${s}/**/*`),
-  { cwd: root, withFileTypes: true },
-)) {
-  const path = join(file.parentPath, file.name).slice(root.length + 1);
-  if (!file.isFile() || !isForUsers(path)) continue;
-  if (path.endsWith('.ts')) compile(path);
-  else cpSync(join(root, path), join(out, path)); // migrations and other data, read from beside the code
-}
-
-// The code reads its version from the package.json above it.
-const { name, version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-write('package.json', `${JSON.stringify({ name, version, type, private: true })}\n`);

@@ -26,7 +26,7 @@ let bad = 0;
 for (const [name, { licenses }] of Object.entries(found)) {
   const list = [licenses].flat();
   const own = name.slice(0, name.lastIndexOf('@'));
-  if (list.some(may) || (list.includes('Unlicense') && !chosen.has(own)) || own === 'quarterdeck') continue;
+  if (list.some(may) || (list.includes('Unlicense') && !chosen.has(own)) || own === '@quarterdeck/server') continue;
   bad++;
   console.error(`${name}: ${list.join(', ')} is not among the licences we ship under`);
 }

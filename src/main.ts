@@ -1,19 +1,8 @@
-import { Command } from 'commander';
+import { makeProgram, runProgram } from '../cli/program.ts';
 import { registerServe } from './commands/serve.ts';
-import { exitCodes } from './kernel/errors.ts';
 import { version } from './kernel/version.ts';
 
-const program = new Command('quarterdeck')
-  .description('The control room of a small cloud')
-  .version(version)
-  .option('--url <url>', 'the server to talk to')
-  .option('--token <token>', 'the token to talk with')
-  .enablePositionalOptions()
-  .showHelpAfterError('(see quarterdeck --help)')
-  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'quarterdeck: ')) })
-  .exitOverride()
-  .helpCommand(false)
-  .commandsGroup('Server:');
+const program = makeProgram(version).commandsGroup('Server:');
 
 registerServe(program);
 // A server needs none of the four hundred commands beside it.
@@ -38,9 +27,4 @@ async function registerOthers(): Promise<void> {
   program.commands.find((c) => c.name() === 'admin')?.hook('preAction', () => void process.stdout.on('error', endWithoutOutput));
 }
 
-program.parseAsync().catch((error: { code?: string; exitCode?: number; message: string }) => {
-  if (error.code?.startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);
-  if (error.exitCode === undefined) console.error(error);
-  else console.error(`quarterdeck: ${error.message}`);
-  process.exit(error.exitCode ?? 1);
-});
+runProgram(program);

@@ -7,6 +7,7 @@ import type { Database } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
 import { followTls } from './boot/edge.ts';
 import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/first-start.ts';
+import { homePage } from './boot/home-page.ts';
 import { measureFaults } from './boot/measure-faults.ts';
 import { makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
@@ -253,6 +254,7 @@ function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, pri
   bindOperations(server, open.operations, { app, principals, used: (principal) => requests.used(principal.id) });
   for (const { opened } of open.opened) opened.routes?.(server);
   const served = open.operations.map((o) => o.spec);
+  homePage(server, served);
   docs(server, served, version, app.log);
 }
 

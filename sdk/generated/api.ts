@@ -2,223 +2,15 @@
 import type { CallOptions, Paged } from '../types.ts';
 
 export interface Api {
-  tokens: TokensApi;
-  iam: IamApi;
-  organization: OrganizationApi;
   registry: RegistryApi;
   email: EmailApi;
   oncall: OncallApi;
-  clusters: ClustersApi;
   uptime: UptimeApi;
   status: StatusApi;
-}
-
-/** Personal API tokens, bound to the acting organization and optionally narrowed by role and resource */
-export interface TokensApi {
-  /** List your tokens. The caller’s own tokens of the acting organization, newest first. A narrowed token sees itself and what it minted. Keys are never shown again. */
-  listTokens: Paged<(input?: {
-    /** At most this many; 1,000 by default */
-    limit?: number;
-    /** From the previous answer; opaque */
-    cursor?: string;
-  }, options?: CallOptions) => Promise<{
-    tokens: PersonalToken[];
-    /** Present when more follow: pass it back as the query parameter */
-    cursor?: string;
-  }>>;
-
-  /** Mint a token. Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s, it ends no later than the minter (90 days, or as long as the minter has left, unless `expiresIn` says less), and it is switched off and revoked with it. The key is returned only here. */
-  createToken: (input: {
-    /** Trimmed; 1 to 100 characters */
-    name: string;
-    /** Lifetime in seconds, 60 to 31,622,400 (366 days) */
-    expiresIn?: number;
-    /** All entries together name at most 1,000 resources */
-    scope?: TokenScope[];
-  }, options?: CallOptions) => Promise<{
-    id: string;
-    key: string;
-    orgSlug: string;
-  }>;
-
-  /** What a token’s scope can name. Built-in and custom roles that the caller may put into a scope, and the resources the caller can read. */
-  listScopeOptions: (options?: CallOptions) => Promise<{
-    roles: TokenScopeRole[];
-    resources: TokenScopeResource[];
-  }>;
-
-  /** Rename, switch off or on, or re-scope a token. What it minted is switched off and narrowed with it. A narrowed token changes itself and what it minted, no other. */
-  updateToken: (id: string, input?: {
-    /** Trimmed; 1 to 100 characters */
-    name?: string;
-    enabled?: boolean;
-    /** All entries together name at most 1,000 resources */
-    scope?: TokenScope[];
-  }, options?: CallOptions) => Promise<PersonalToken>;
-
-  /** Revoke a token for good. With it all that it minted, registry logins included. Effective in every process at once; requests under way with it are cut off. A narrowed token revokes itself and what it minted, no other. */
-  deleteToken: (id: string, options?: CallOptions) => Promise<void>;
-}
-
-/** Roles, grants, and the catalogs behind them */
-export interface IamApi {
-  /** Grantable roles and scopable resources */
-  getIamCatalog: (options?: CallOptions) => Promise<{
-    roles: IamRole[];
-    resources: IamResource[];
-  }>;
-
-  /** Who holds which role */
-  listGrants: Paged<(input?: {
-    subject?: string;
-    /** At most this many; 1,000 by default */
-    limit?: number;
-    /** From the previous answer; opaque */
-    cursor?: string;
-  }, options?: CallOptions) => Promise<{
-    grants: IamGrant[];
-    /** Present when more follow: pass it back as the query parameter */
-    cursor?: string;
-  }>>;
-
-  /** Grant a role to a member */
-  createGrant: (input: {
-    /** The id of a member */
-    subject: string;
-    role: string;
-    /** Only on these resources */
-    resourceIds?: string[];
-  }, options?: CallOptions) => Promise<IamGrant>;
-
-  /** Take a role away */
-  deleteGrant: (id: string, options?: CallOptions) => Promise<void>;
-
-  /** Every permission, for authoring custom roles */
-  listPermissions: (options?: CallOptions) => Promise<{
-    services: PermissionCatalogService[];
-  }>;
-
-  /** List roles */
-  listRoles: (options?: CallOptions) => Promise<{
-    roles: IamRole[];
-  }>;
-
-  /** Create a custom role */
-  createRole: (input: {
-    /** Trimmed; 1 to 100 characters */
-    name: string;
-    description?: string;
-    /** Permission atoms from /iam/permissions */
-    permissions: string[];
-  }, options?: CallOptions) => Promise<IamRole>;
-
-  /** Change a custom role. Takes effect at once for everybody who holds it, and for every token narrowed to it. */
-  updateRole: (id: string, input?: {
-    /** Trimmed; 1 to 100 characters */
-    name?: string;
-    description?: string;
-    /** Permission atoms from /iam/permissions */
-    permissions?: string[];
-  }, options?: CallOptions) => Promise<IamRole>;
-
-  /** Delete a custom role. Refused while somebody is granted it. Tokens narrowed to it keep the dead id, which matches nothing. */
-  deleteRole: (id: string, options?: CallOptions) => Promise<void>;
-}
-
-/** The organization itself: contacts, members, invitations, audit log */
-export interface OrganizationApi {
-  /** Who you are */
-  getMe: (options?: CallOptions) => Promise<{
-    id: string;
-    email: string;
-    name: string;
-    /** All that you belong to, the acting one first; with a token that is narrowed to roles, the acting one alone */
-    organizations: {
-      slug: string;
-      name: string;
-      role: 'owner' | 'admin' | 'member';
-    }[];
-  }>;
-
-  /** The acting organization */
-  getOrganization: (options?: CallOptions) => Promise<Organization>;
-
-  /** Rename the organization */
-  updateOrganization: (input?: {
-    /** Trimmed; 1 to 100 characters */
-    name?: string;
-  }, options?: CallOptions) => Promise<Organization>;
-
-  /** Who did what, newest first */
-  listAudit: Paged<(input?: {
-    /** At most this many; 1,000 by default */
-    limit?: number;
-    /** From the previous answer; opaque */
-    cursor?: string;
-  }, options?: CallOptions) => Promise<{
-    entries: AuditEntry[];
-    /** Present when more follow: pass it back as the query parameter */
-    cursor?: string;
-  }>>;
-
-  /** Contact addresses */
-  getContacts: (options?: CallOptions) => Promise<Contacts>;
-
-  /** Change contact addresses */
-  updateContacts: (input?: {
-    billingEmail?: string;
-    technicalEmail?: string;
-    securityEmail?: string;
-  }, options?: CallOptions) => Promise<Contacts>;
-
-  /** Open invitations */
-  listInvitations: (options?: CallOptions) => Promise<{
-    invitations: Invitation[];
-  }>;
-
-  /** Invite somebody by a link. The link is shown only here and works once, for 7 days. Send it to the person yourself. */
-  createInvitation: (input: {
-    email: string;
-    role?: 'owner' | 'admin' | 'member';
-  }, options?: CallOptions) => Promise<{
-    invitation: Invitation;
-    link: string;
-  }>;
-
-  /** Join by an invitation link. Needs no token, except of somebody whose account the operator made. With a token of the invited address, that account joins; without one the link makes an account, or takes up that of a former member of the organization. Answers with a token for the new organization. */
-  acceptInvitation: (input: {
-    /** The last part of the link */
-    secret: string;
-    /** Trimmed; 1 to 100 characters */
-    name?: string;
-  }, options?: CallOptions) => Promise<{
-    userId: string;
-    orgSlug: string;
-    key: string;
-  }>;
-
-  /** Withdraw an invitation */
-  deleteInvitation: (id: string, options?: CallOptions) => Promise<void>;
-
-  /** List members */
-  listMembers: Paged<(input?: {
-    /** At most this many; 1,000 by default */
-    limit?: number;
-    /** From the previous answer; opaque */
-    cursor?: string;
-  }, options?: CallOptions) => Promise<{
-    members: Member[];
-    /** Present when more follow: pass it back as the query parameter */
-    cursor?: string;
-  }>>;
-
-  /** Change a member’s organization role */
-  updateMember: (userId: string, input?: {
-    role?: 'owner' | 'admin' | 'member';
-  }, options?: CallOptions) => Promise<Member>;
-
-  /** Remove a member, or leave. Their grants and tokens of this organization end at once. Any member may remove themselves. They are taken off call: rotations go on with the next in line, and the audit log says what that changed. */
-  removeMember: (userId: string, options?: CallOptions) => Promise<void>;
+  clusters: ClustersApi;
+  tokens: TokensApi;
+  iam: IamApi;
+  organization: OrganizationApi;
 }
 
 /** Container image registries, their images, keys and logins, OIDC access for CI, and the pull-through cache */
@@ -891,111 +683,6 @@ export interface OncallApi {
   }, options?: CallOptions) => Promise<OncallPreview>;
 }
 
-/** Kubernetes control planes: create, upgrade, resize; nodes and how they join; client configuration */
-export interface ClustersApi {
-  /** The version catalog. Newest first. */
-  listClusterVersions: (options?: CallOptions) => Promise<{
-    versions: ClusterVersion[];
-  }>;
-
-  /** List clusters. Live, by name. Clusters of a shard that does not answer are shown as degraded. */
-  listClusters: (options?: CallOptions) => Promise<{
-    clusters: Cluster[];
-  }>;
-
-  /** Create a cluster. Accepted for provisioning: watch `phase` until it is ready. By default the newest supported version, 1 replica, no mesh, a shared datastore, no managed load balancers. */
-  createCluster: (input: {
-    /** A DNS label that begins with a letter; unique in the organization */
-    name: string;
-    tier: 'small' | 'medium' | 'large';
-    /** From the version catalog */
-    orchestratorVersion?: string;
-    /** Redundancy of the control plane; a single one restarts briefly during any roll */
-    replicas?: number;
-    mesh?: boolean;
-    datastore?: ClusterDatastoreCreate;
-    managedLoadBalancers?: ClusterLoadBalancers;
-  }, options?: CallOptions) => Promise<Cluster>;
-
-  /** One cluster */
-  getCluster: (name: string, options?: CallOptions) => Promise<Cluster>;
-
-  /** Upgrade or resize a cluster. All fields are checked before any is applied; then the control plane rolls while you go on. Versions go up, one minor at a time. A smaller tier must have room for what runs now. A failed cluster is tried again. */
-  updateCluster: (name: string, input?: {
-    /** From the version catalog */
-    orchestratorVersion?: string;
-    /** small, medium or large */
-    tier?: string;
-    /** Redundancy of the control plane; a single one restarts briefly during any roll */
-    replicas?: number;
-    managedLoadBalancers?: ClusterLoadBalancers;
-    datastore?: ClusterDatastorePatch;
-  }, options?: CallOptions) => Promise<Cluster>;
-
-  /** Tear a cluster down. Goes on by itself; the cluster is listed as deleting until it is gone. Asking again meanwhile changes nothing. */
-  deleteCluster: (name: string, options?: CallOptions) => Promise<void>;
-
-  /** Mint a join token for one node. Works once, for 15 minutes. Run the command on the node. */
-  createJoinToken: (name: string, options?: CallOptions) => Promise<{
-    joinToken: string;
-    cluster: string;
-    joinCommand: string;
-    /** Lifetime in seconds */
-    expiresIn: number;
-  }>;
-
-  /** Client configuration for administrators. The token inside expires after an hour: fetch it again then. */
-  getClusterKubeconfig: (name: string, options?: CallOptions) => Promise<{
-    kubeconfig: string;
-    /** Lifetime in seconds */
-    expiresIn: number;
-  }>;
-
-  /** List worker nodes. Live, by name. */
-  listClusterNodes: (name: string, options?: CallOptions) => Promise<{
-    nodes: ClusterNode[];
-  }>;
-
-  /** Deregister a node. Across all planes: its credentials are refused from then on, and it comes back only by joining anew. */
-  deregisterClusterNode: (name: string, node: string, options?: CallOptions) => Promise<void>;
-
-  /** List registration tokens. Secrets are never shown again. */
-  listRegistrationTokens: (name: string, options?: CallOptions) => Promise<{
-    tokens: ClusterRegistrationToken[];
-  }>;
-
-  /** Mint a registration token for many nodes. Every node that starts with the cloud config joins by itself. The token is returned only here. */
-  createRegistrationToken: (name: string, input: {
-    /** Trimmed; 1 to 100 characters */
-    name: string;
-    /** Lifetime in seconds, 60 to 31,536,000 (a year); absent: until revoked */
-    expiresIn?: number;
-  }, options?: CallOptions) => Promise<{
-    id: string;
-    name: string;
-    token: string;
-    cloudConfig: string;
-    joinCommand: string;
-  }>;
-
-  /** Disable or enable a registration token. While disabled no node joins with it; nodes that did are unaffected. */
-  updateRegistrationToken: (name: string, id: string, input: {
-    disabled: boolean;
-  }, options?: CallOptions) => Promise<void>;
-
-  /** Revoke a registration token for good */
-  revokeRegistrationToken: (name: string, id: string, options?: CallOptions) => Promise<void>;
-
-  /** Where a cluster can go, and what is in the way */
-  listClusterUpgrades: (name: string, options?: CallOptions) => Promise<{
-    current: string;
-    upgrades: ClusterUpgrade[];
-  }>;
-
-  /** What a cluster uses. A metering snapshot, and what the cluster’s driver cannot give. */
-  getClusterUsage: (name: string, options?: CallOptions) => Promise<ClusterUsage>;
-}
-
 /** Services, HTTP and TCP monitors, what the probes saw, and metrics for scrapers */
 export interface UptimeApi {
   /** Intervals and vantages on offer */
@@ -1233,6 +920,319 @@ export interface StatusApi {
 
   /** Take a subscriber off the list. No further mail goes to the address. Its owner may subscribe again. */
   removeStatusPageSubscriber: (slug: string, id: string, options?: CallOptions) => Promise<void>;
+}
+
+/** Kubernetes control planes: create, upgrade, resize; nodes and how they join; client configuration */
+export interface ClustersApi {
+  /** The version catalog. Newest first. */
+  listClusterVersions: (options?: CallOptions) => Promise<{
+    versions: ClusterVersion[];
+  }>;
+
+  /** List clusters. Live, by name. Clusters of a shard that does not answer are shown as degraded. */
+  listClusters: (options?: CallOptions) => Promise<{
+    clusters: Cluster[];
+  }>;
+
+  /** Create a cluster. Accepted for provisioning: watch `phase` until it is ready. By default the newest supported version, 1 replica, no mesh, a shared datastore, no managed load balancers. */
+  createCluster: (input: {
+    /** A DNS label that begins with a letter; unique in the organization */
+    name: string;
+    tier: 'small' | 'medium' | 'large';
+    /** From the version catalog */
+    orchestratorVersion?: string;
+    /** Redundancy of the control plane; a single one restarts briefly during any roll */
+    replicas?: number;
+    mesh?: boolean;
+    datastore?: ClusterDatastoreCreate;
+    managedLoadBalancers?: ClusterLoadBalancers;
+  }, options?: CallOptions) => Promise<Cluster>;
+
+  /** One cluster */
+  getCluster: (name: string, options?: CallOptions) => Promise<Cluster>;
+
+  /** Upgrade or resize a cluster. All fields are checked before any is applied; then the control plane rolls while you go on. Versions go up, one minor at a time. A smaller tier must have room for what runs now. A failed cluster is tried again. */
+  updateCluster: (name: string, input?: {
+    /** From the version catalog */
+    orchestratorVersion?: string;
+    /** small, medium or large */
+    tier?: string;
+    /** Redundancy of the control plane; a single one restarts briefly during any roll */
+    replicas?: number;
+    managedLoadBalancers?: ClusterLoadBalancers;
+    datastore?: ClusterDatastorePatch;
+  }, options?: CallOptions) => Promise<Cluster>;
+
+  /** Tear a cluster down. Goes on by itself; the cluster is listed as deleting until it is gone. Asking again meanwhile changes nothing. */
+  deleteCluster: (name: string, options?: CallOptions) => Promise<void>;
+
+  /** Mint a join token for one node. Works once, for 15 minutes. Run the command on the node. */
+  createJoinToken: (name: string, options?: CallOptions) => Promise<{
+    joinToken: string;
+    cluster: string;
+    joinCommand: string;
+    /** Lifetime in seconds */
+    expiresIn: number;
+  }>;
+
+  /** Client configuration for administrators. The token inside expires after an hour: fetch it again then. */
+  getClusterKubeconfig: (name: string, options?: CallOptions) => Promise<{
+    kubeconfig: string;
+    /** Lifetime in seconds */
+    expiresIn: number;
+  }>;
+
+  /** List worker nodes. Live, by name. */
+  listClusterNodes: (name: string, options?: CallOptions) => Promise<{
+    nodes: ClusterNode[];
+  }>;
+
+  /** Deregister a node. Across all planes: its credentials are refused from then on, and it comes back only by joining anew. */
+  deregisterClusterNode: (name: string, node: string, options?: CallOptions) => Promise<void>;
+
+  /** List registration tokens. Secrets are never shown again. */
+  listRegistrationTokens: (name: string, options?: CallOptions) => Promise<{
+    tokens: ClusterRegistrationToken[];
+  }>;
+
+  /** Mint a registration token for many nodes. Every node that starts with the cloud config joins by itself. The token is returned only here. */
+  createRegistrationToken: (name: string, input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** Lifetime in seconds, 60 to 31,536,000 (a year); absent: until revoked */
+    expiresIn?: number;
+  }, options?: CallOptions) => Promise<{
+    id: string;
+    name: string;
+    token: string;
+    cloudConfig: string;
+    joinCommand: string;
+  }>;
+
+  /** Disable or enable a registration token. While disabled no node joins with it; nodes that did are unaffected. */
+  updateRegistrationToken: (name: string, id: string, input: {
+    disabled: boolean;
+  }, options?: CallOptions) => Promise<void>;
+
+  /** Revoke a registration token for good */
+  revokeRegistrationToken: (name: string, id: string, options?: CallOptions) => Promise<void>;
+
+  /** Where a cluster can go, and what is in the way */
+  listClusterUpgrades: (name: string, options?: CallOptions) => Promise<{
+    current: string;
+    upgrades: ClusterUpgrade[];
+  }>;
+
+  /** What a cluster uses. A metering snapshot, and what the cluster’s driver cannot give. */
+  getClusterUsage: (name: string, options?: CallOptions) => Promise<ClusterUsage>;
+}
+
+/** Personal API tokens, bound to the acting organization and optionally narrowed by role and resource */
+export interface TokensApi {
+  /** List your tokens. The caller’s own tokens of the acting organization, newest first. A narrowed token sees itself and what it minted. Keys are never shown again. */
+  listTokens: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    tokens: PersonalToken[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Mint a token. Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s, it ends no later than the minter (90 days, or as long as the minter has left, unless `expiresIn` says less), and it is switched off and revoked with it. The key is returned only here. */
+  createToken: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** Lifetime in seconds, 60 to 31,622,400 (366 days) */
+    expiresIn?: number;
+    /** All entries together name at most 1,000 resources */
+    scope?: TokenScope[];
+  }, options?: CallOptions) => Promise<{
+    id: string;
+    key: string;
+    orgSlug: string;
+  }>;
+
+  /** What a token’s scope can name. Built-in and custom roles that the caller may put into a scope, and the resources the caller can read. */
+  listScopeOptions: (options?: CallOptions) => Promise<{
+    roles: TokenScopeRole[];
+    resources: TokenScopeResource[];
+  }>;
+
+  /** Rename, switch off or on, or re-scope a token. What it minted is switched off and narrowed with it. A narrowed token changes itself and what it minted, no other. */
+  updateToken: (id: string, input?: {
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+    enabled?: boolean;
+    /** All entries together name at most 1,000 resources */
+    scope?: TokenScope[];
+  }, options?: CallOptions) => Promise<PersonalToken>;
+
+  /** Revoke a token for good. With it all that it minted, registry logins included. Effective in every process at once; requests under way with it are cut off. A narrowed token revokes itself and what it minted, no other. */
+  deleteToken: (id: string, options?: CallOptions) => Promise<void>;
+}
+
+/** Roles, grants, and the catalogs behind them */
+export interface IamApi {
+  /** Grantable roles and scopable resources */
+  getIamCatalog: (options?: CallOptions) => Promise<{
+    roles: IamRole[];
+    resources: IamResource[];
+  }>;
+
+  /** Who holds which role */
+  listGrants: Paged<(input?: {
+    subject?: string;
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    grants: IamGrant[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Grant a role to a member */
+  createGrant: (input: {
+    /** The id of a member */
+    subject: string;
+    role: string;
+    /** Only on these resources */
+    resourceIds?: string[];
+  }, options?: CallOptions) => Promise<IamGrant>;
+
+  /** Take a role away */
+  deleteGrant: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Every permission, for authoring custom roles */
+  listPermissions: (options?: CallOptions) => Promise<{
+    services: PermissionCatalogService[];
+  }>;
+
+  /** List roles */
+  listRoles: (options?: CallOptions) => Promise<{
+    roles: IamRole[];
+  }>;
+
+  /** Create a custom role */
+  createRole: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    description?: string;
+    /** Permission atoms from /iam/permissions */
+    permissions: string[];
+  }, options?: CallOptions) => Promise<IamRole>;
+
+  /** Change a custom role. Takes effect at once for everybody who holds it, and for every token narrowed to it. */
+  updateRole: (id: string, input?: {
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+    description?: string;
+    /** Permission atoms from /iam/permissions */
+    permissions?: string[];
+  }, options?: CallOptions) => Promise<IamRole>;
+
+  /** Delete a custom role. Refused while somebody is granted it. Tokens narrowed to it keep the dead id, which matches nothing. */
+  deleteRole: (id: string, options?: CallOptions) => Promise<void>;
+}
+
+/** The organization itself: contacts, members, invitations, audit log */
+export interface OrganizationApi {
+  /** Who you are */
+  getMe: (options?: CallOptions) => Promise<{
+    id: string;
+    email: string;
+    name: string;
+    /** All that you belong to, the acting one first; with a token that is narrowed to roles, the acting one alone */
+    organizations: {
+      slug: string;
+      name: string;
+      role: 'owner' | 'admin' | 'member';
+    }[];
+  }>;
+
+  /** The acting organization */
+  getOrganization: (options?: CallOptions) => Promise<Organization>;
+
+  /** Rename the organization */
+  updateOrganization: (input?: {
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+  }, options?: CallOptions) => Promise<Organization>;
+
+  /** Who did what, newest first */
+  listAudit: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    entries: AuditEntry[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Contact addresses */
+  getContacts: (options?: CallOptions) => Promise<Contacts>;
+
+  /** Change contact addresses */
+  updateContacts: (input?: {
+    billingEmail?: string;
+    technicalEmail?: string;
+    securityEmail?: string;
+  }, options?: CallOptions) => Promise<Contacts>;
+
+  /** Open invitations */
+  listInvitations: (options?: CallOptions) => Promise<{
+    invitations: Invitation[];
+  }>;
+
+  /** Invite somebody by a link. The link is shown only here and works once, for 7 days. Send it to the person yourself. */
+  createInvitation: (input: {
+    email: string;
+    role?: 'owner' | 'admin' | 'member';
+  }, options?: CallOptions) => Promise<{
+    invitation: Invitation;
+    link: string;
+  }>;
+
+  /** Join by an invitation link. Needs no token, except of somebody whose account the operator made. With a token of the invited address, that account joins; without one the link makes an account, or takes up that of a former member of the organization. Answers with a token for the new organization. */
+  acceptInvitation: (input: {
+    /** The last part of the link */
+    secret: string;
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+  }, options?: CallOptions) => Promise<{
+    userId: string;
+    orgSlug: string;
+    key: string;
+  }>;
+
+  /** Withdraw an invitation */
+  deleteInvitation: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** List members */
+  listMembers: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    members: Member[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Change a member’s organization role */
+  updateMember: (userId: string, input?: {
+    role?: 'owner' | 'admin' | 'member';
+  }, options?: CallOptions) => Promise<Member>;
+
+  /** Remove a member, or leave. Their grants and tokens of this organization end at once. Any member may remove themselves. They are taken off call: rotations go on with the next in line, and the audit log says what that changed. */
+  removeMember: (userId: string, options?: CallOptions) => Promise<void>;
 }
 
 export type AlertmanagerWebhook = {

@@ -32,6 +32,11 @@ export function docs(server: FastifyInstance, served: Op[], version: string, log
   }
 }
 
+const favicon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0550ae"/><path d="M4 11h8M5 8h6M7 5h2" stroke="#fff" stroke-width="1.6"/></svg>',
+)}`;
+const vendorHidden = 'a[href*="scalar.com"]{display:none!important}';
+
 /** A text of this size is sent at the pace that all large answers share. */
 const largeBytes = 65_536;
 
@@ -70,10 +75,20 @@ async function reference(log: Logger): Promise<FastifyInstance> {
     configuration: {
       url: '/api/v1/openapi.json',
       title: 'Quarterdeck API',
+      favicon,
       withDefaultFonts: false,
       telemetry: false,
-      hideClientButton: true,
       proxyUrl: '',
+      // To read. A pasted token fills the snippets and stays in the memory of the page; no request leaves from here.
+      persistAuth: false,
+      hideTestRequestButton: true,
+      hideClientButton: true,
+      // What the vendor adds: an assistant, sharing, publishing.
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
+      showToolbar: 'never',
+      customCss: vendorHidden,
     } as never,
   });
   await pages.ready();

@@ -108,13 +108,16 @@ async function finishStart(config: Config, log: Logger, beginning: Promise<Prepa
 /** Loaded only here: a command of the command line loads nothing of the server. */
 const readHeldSentence = async () => `\n  Held:  ${(await import('../kernel/backup/restore-hold.ts')).heldSentence}\n`;
 
+/** What a user types here: a clone has a file of that name, an installed package is on the PATH. */
+const commandName = import.meta.filename.endsWith('.ts') ? './quarterdeck' : 'quarterdeck';
+
 function banner(url: string, config: Config, running: ReadonlySet<Role>, held: string) {
   const at = config.listen.port === 8080 ? '' : ` --url ${url}`;
   const next = config.database_url
-    ? 'npx quarterdeck admin token   a token to begin with'
-    : `npx quarterdeck whoami${at}   who you are here (uses ${relative(process.cwd(), config.data) || '.'}/owner.token)`;
+    ? `${commandName} admin token   a token to begin with`
+    : `${commandName} whoami${at}   who you are here (uses ${relative(process.cwd(), config.data) || '.'}/owner.token)`;
   const forPeople = `  Next:  ${next}
-         ${url}/docs   every operation, to read and to try`;
+         ${url}/docs   every operation, to read`;
   console.log(`
   Quarterdeck ${version} is ready at ${url}
 

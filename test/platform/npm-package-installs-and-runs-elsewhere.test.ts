@@ -17,9 +17,9 @@ function install(): { folder: string; files: string[] } {
     execFileSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd: root, encoding: 'utf8' }),
   );
   const modules = join(folder, 'node_modules');
-  mkdirSync(join(modules, 'quarterdeck'), { recursive: true });
-  execFileSync('tar', ['-xzf', join(folder, packed.filename), '-C', join(modules, 'quarterdeck'), '--strip-components=1']);
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(modules, 'quarterdeck/package.json'), 'utf8'));
+  mkdirSync(join(modules, '@quarterdeck/server'), { recursive: true });
+  execFileSync('tar', ['-xzf', join(folder, packed.filename), '-C', join(modules, '@quarterdeck/server'), '--strip-components=1']);
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(modules, '@quarterdeck/server/package.json'), 'utf8'));
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
     if (!existsSync(join(root, 'node_modules', name))) continue; // of another platform
     mkdirSync(dirname(join(modules, name)), { recursive: true });
@@ -31,7 +31,7 @@ function install(): { folder: string; files: string[] } {
 test('the package runs in an empty directory: version, server, command line, SDK and its types', async (t) => {
   const { folder, files } = install();
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const bin = join(folder, 'node_modules/quarterdeck/bin/quarterdeck.mjs');
+  const bin = join(folder, 'node_modules/@quarterdeck/server/bin/quarterdeck.mjs');
   const env = { PATH: process.env['PATH']!, HOME: folder };
   const run = (...args: string[]) => execFileSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8' });
 
@@ -56,7 +56,7 @@ test('the package runs in an empty directory: version, server, command line, SDK
   writeFileSync(
     join(folder, 'use.mjs'),
     `import { readFileSync } from 'node:fs';
-     import { quarterdeck } from 'quarterdeck/sdk';
+     import { quarterdeck } from '@quarterdeck/server/sdk';
      const api = quarterdeck({ url: '${url}', token: readFileSync('data/owner.token', 'utf8').trim() });
      console.log((await api.tokens.listTokens()).tokens[0].name);`,
   );
@@ -83,7 +83,7 @@ function typeErrors(folder: string): string[] {
   const use = join(folder, 'use.ts');
   writeFileSync(
     use,
-    `import { type PersonalToken, quarterdeck } from 'quarterdeck/sdk';
+    `import { type PersonalToken, quarterdeck } from '@quarterdeck/server/sdk';
      const { tokens } = await quarterdeck({ url: 'http://localhost' }).tokens.listTokens({ limit: 3 });
      export const first: PersonalToken = tokens[0]!;
      export const planted: number = first.name;`,

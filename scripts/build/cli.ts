@@ -1,0 +1,94 @@
+// The command line alone: one bundle without dependencies, as a package and as a single executable. Colleagues need no server.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+/** The oldest Node that the bundle's syntax and `fetch` run on. */
+const target = 'node20';
+
+/** Beside the client the bundle has no files: the command table becomes a text in it, which parses quicker than code. */
+const commandTableInside: Plugin = {
+  name: 'command-table-inside',
+  setup: (it) => {
+    it.onLoad({ filter: /\/sdk\/commands\.ts$/ }, () => ({
+      contents: `import table from './generated/commands.json' with { type: 'text' };\nexport const readCommands = () => JSON.parse(table);\n`,
+      loader: 'js',
+      resolveDir: join(root, 'sdk'),
+    }));
+  },
+};
+
+const programs = { quarterdeck: 'alone.ts', 'docker-credential-quarterdeck': 'docker-credential-alone.ts' };
+
+async function bundle(entry: string, outfile: string, banner: string): Promise<void> {
+  await build({
+    entryPoints: [join(root, 'cli', entry)],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'inline',
+    loader: { '.json': 'text' },
+    define: { buildVersion: JSON.stringify(manifest().version), 'import.meta.main': 'false' },
+    banner: { js: banner },
+    plugins: [commandTableInside],
+    logLevel: 'error',
+  });
+}
+
+const manifest = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string; license: string };
+
+/**
+ * Half of a start is compiling, so the compiled code is kept. In a folder of the user's own: Node's default lies in the common temporary
+ * directory, where another user could leave code to run.
+ */
+const keepCompiled = `{
+  const { homedir } = require('node:os'), { isAbsolute, join } = require('node:path'), set = process.env.XDG_CACHE_HOME ?? '';
+  try { require('node:module').enableCompileCache?.(join(isAbsolute(set) ? set : join(homedir(), '.cache'), 'quarterdeck')); } catch {}
+}`;
+const banner = `#!/usr/bin/env node\n${keepCompiled}`;
+
+export async function buildCommandLine(folder: string): Promise<void> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, 'bin'), { recursive: true });
+  for (const [name, entry] of Object.entries(programs)) {
+    const file = join(folder, 'bin', `${name}.cjs`);
+    await bundle(entry, file, banner);
+    chmodSync(file, 0o755);
+  }
+  const { version, license } = manifest();
+  const described = {
+    name: '@quarterdeck/cli',
+    version,
+    description: 'The command line of Quarterdeck, the control room of a small cloud',
+    license,
+    engines: { node: '>=20' },
+    bin: Object.fromEntries(Object.keys(programs).map((name) => [name, `bin/${name}.cjs`])),
+    files: ['bin', 'LICENSE'],
+  };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
+  copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+}
+
+/** Node and the bundle in one file, for machines without either. Made by the Node that runs this, for its own platform. */
+export async function buildSingleFile(folder: string): Promise<string> {
+  const scratch = mkdtempSync(join(tmpdir(), 'quarterdeck-single-'));
+  try {
+    const [main, config] = [join(scratch, 'main.cjs'), join(scratch, 'sea.json')];
+    const output = join(folder, process.platform === 'win32' ? 'quarterdeck.exe' : 'quarterdeck');
+    await bundle(programs.quarterdeck, main, '');
+    writeFileSync(config, JSON.stringify({ main, output, disableExperimentalSEAWarning: true, useCodeCache: true }));
+    execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] });
+    chmodSync(output, 0o755);
+    return output;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}

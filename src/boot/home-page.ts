@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify';
+import type { AreaInfo, Op } from '../../contract/common.ts';
+import { areasOf } from '../../contract/openapi.ts';
+import { escaped, sendHtml } from '../kernel/http/html.ts';
+
+/** The page at `/`: what runs here and where to go on. Programs that want no page get what any unknown path gets. */
+export function homePage(server: FastifyInstance, served: Op[]): void {
+  const body = bodyOf(areasOf(served));
+  server.get('/', (request, reply) => {
+    if (!request.headers.accept?.includes('text/html')) return reply.callNotFound();
+    return sendHtml(reply.header('Vary', 'Accept'), 200, 'Quarterdeck', body);
+  });
+}
+
+const firstSteps = [
+  ['quarterdeck whoami', 'who you are here, and by which token'],
+  ['quarterdeck --help', 'every command, by area'],
+  ['quarterdeck tokens create --name ci', 'a token for a program, shown once'],
+] as const;
+
+const bodyOf = (areas: readonly AreaInfo[]): string => `
+<p>The control room of a small cloud. This server runs:</p>
+<ul>${areas.map(({ label, description }) => `<li><b>${escaped(label)}</b><br><span class="faint">${escaped(description)}</span></li>`).join('')}</ul>
+<h2>Go on</h2>
+<ul>
+<li><a href="/docs">Every operation</a>, with its fields, answers and refusals</li>
+<li><a href="/api/v1/openapi.json">The same as OpenAPI</a>, for programs</li>
+</ul>
+<h2>First steps</h2>
+<p>The command line reads the address from <code>QUARTERDECK_URL</code> and a token from <code>QUARTERDECK_TOKEN</code>. On the machine of the
+server it needs neither; in a clone it is called <code>./quarterdeck</code>.</p>
+<pre>${firstSteps.map(([command, meaning]) => `${escaped(command)}\n  ${escaped(meaning)}`).join('\n')}</pre>
+<p class="faint">Without a token? An owner or admin of the organization invites you:
+<code>quarterdeck organization invitations create</code>.</p>`;

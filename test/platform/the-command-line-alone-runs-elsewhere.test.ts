@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { buildCommandLine } from '../../scripts/build/cli.ts';
+import { quarterdeck } from '../harness/index.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+test('the package of the command line runs in an empty directory, without npm, dependencies and server', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'qdc-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  await buildCommandLine(join(folder, 'cli'));
+  const files = execFileSync('npm', ['pack', '--json', '--dry-run', '--silent'], { cwd: join(folder, 'cli'), encoding: 'utf8' });
+  const [packed] = JSON.parse(files);
+  assert.deepEqual(packed.files.map((f: { path: string }) => f.path).sort(), [
+    'LICENSE',
+    'bin/docker-credential-quarterdeck.cjs',
+    'bin/quarterdeck.cjs',
+    'package.json',
+  ]);
+  assert.ok(packed.unpackedSize < 4_000_000, `${packed.unpackedSize} bytes`);
+  const described = JSON.parse(readFileSync(join(folder, 'cli/package.json'), 'utf8'));
+  assert.deepEqual([described.name, described.dependencies], ['@quarterdeck/cli', undefined]);
+
+  const qd = await quarterdeck(t);
+  const env = { HOME: folder, PATH: '', QUARTERDECK_URL: qd.url, QUARTERDECK_TOKEN: qd.owner.key };
+  const run = async (program: string, ...args: string[]) => {
+    const bin = join(folder, 'cli/bin', `${program}.cjs`);
+    return promisify(execFile)(process.execPath, [bin, ...args], { cwd: folder, env }).catch((error) => error);
+  };
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  assert.equal((await run('quarterdeck', '--version')).stdout, `${version}\n`);
+  const help = await run('quarterdeck', '--help');
+  assert.match(help.stdout, /^ {2}registry /m);
+  assert.doesNotMatch(help.stdout, /^ {2}(serve|admin) /m);
+  const absent = await run('quarterdeck', 'admin', 'backup', './x');
+  assert.equal(absent.code, 2);
+  assert.match(absent.stderr, /admin is a command of the server/);
+  assert.match((await run('quarterdeck', 'whoami')).stdout, new RegExp(qd.owner.email));
+  assert.deepEqual(JSON.parse((await run('docker-credential-quarterdeck', 'list')).stdout), {});
+  assert.ok(statSync(join(folder, 'cli/bin/quarterdeck.cjs')).mode & 0o100, 'it can be executed');
+  assert.deepEqual(readdirSync(folder).sort(), ['.cache', 'cli'], 'nothing else is left where it ran');
+});
