@@ -1,5 +1,5 @@
 import type { Caches } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db/index.ts';
+import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { immutableIn } from '../rules/immutable.ts';
 import { nextTurn, queueDoomed, takeDoomed } from '../store/doomed.ts';
@@ -40,18 +40,28 @@ export async function purgeManifest(
 }
 
 /**
- * Runs one recorded batch of the organization after `afterOrg`. Returns that organization and the number of manifests checked. Undefined:
- * no batch is left.
+ * Runs one recorded batch of the organization after `afterOrg`; `skipped` organizations are left for later. Returns that organization, and
+ * the number of manifests checked or the error. Undefined: no batch is left.
  */
 export async function purgeDoomed(
-  tx: Tx,
+  db: Db,
   caches: Caches,
   afterOrg: string | null = null,
-): Promise<{ org: string; looked: number } | undefined> {
-  const taken = await takeDoomed(tx, manifestsPerPurgeBatch, afterOrg);
-  if (!taken) return undefined;
-  if (taken.repository) await purgeCandidates(tx, caches, taken.repository, { removed: [], candidates: taken.digests }, taken.purge);
-  return { org: taken.org, looked: taken.digests.length };
+  skipped: readonly string[] = [],
+): Promise<{ org: string; looked: number; error?: unknown } | undefined> {
+  let org: string | undefined;
+  const turn = { after: afterOrg, skipped, onTaken: (taken: string) => void (org = taken) };
+  try {
+    return await db.write(async (tx) => {
+      const taken = await takeDoomed(tx, manifestsPerPurgeBatch, turn);
+      if (!taken) return undefined;
+      if (taken.repository) await purgeCandidates(tx, caches, taken.repository, { removed: [], candidates: taken.digests }, taken.purge);
+      return { org: taken.org, looked: taken.digests.length };
+    });
+  } catch (error) {
+    if (org === undefined) throw error; // the database is away
+    return { org, looked: 0, error };
+  }
 }
 
 /** The parameters of a purge, stored for its later batches. */
