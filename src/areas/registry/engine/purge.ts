@@ -1,5 +1,6 @@
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Db, Tx } from '../../../kernel/db/index.ts';
+import { append } from '../../../kernel/steps.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { immutableIn } from '../rules/immutable.ts';
 import { nextTurn, queueDoomed, takeDoomed } from '../store/doomed.ts';
@@ -50,7 +51,10 @@ export async function purgeDoomed(
   skipped: readonly string[] = [],
 ): Promise<{ org: string; looked: number; error?: unknown } | undefined> {
   let org: string | undefined;
-  const turn = { after: afterOrg, skipped, onTaken: (taken: string) => void (org = taken) };
+  const onTaken = (taken: string) => {
+    org = taken;
+  };
+  const turn = { after: afterOrg, skipped, onTaken };
   try {
     return await db.write(async (tx) => {
       const taken = await takeDoomed(tx, manifestsPerPurgeBatch, turn);
@@ -95,8 +99,8 @@ async function purgeCandidates(
     }
     const dropped = await dropWithTags(tx, caches, repository, digest, purge);
     if (!dropped) continue;
-    removed.push(...dropped.removed);
-    pending.push(...dropped.candidates);
+    append(removed, dropped.removed);
+    append(pending, dropped.candidates);
   }
   await queueDoomed(tx, repository, pending, purge);
   await bookRemovedManifests(tx, repository.registry_id, removed);

@@ -24,10 +24,11 @@ export async function countRepositories(app: App, signal: AbortSignal, uncounted
     for (const id of ids) {
       if (signal.aborted) break;
       // A repository that fails stops no other.
-      await app.db
-        .write((tx) => countRepository(tx, id))
-        .then((isChanged) => void (changed += isChanged ? 1 : 0))
-        .catch((error) => failures.push(error));
+      try {
+        if (await app.db.write((tx) => countRepository(tx, id))) changed++;
+      } catch (error) {
+        failures.push(error);
+      }
     }
     const last = ids.at(-1);
     if (last === undefined) break;
