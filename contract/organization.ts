@@ -148,7 +148,7 @@ export const organization = area(
       responses: { 201: Type.Object({ invitation: Invitation, link: Type.String() }) },
       errors: {
         403: 'the role holds what the caller does not',
-        409: 'already a member, or as many members and invitations as there can be',
+        409: 'already a member, or invited to a role that the caller may not take away, or as many members and invitations as there can be',
       },
       secret: true,
       extension: true,

@@ -1,6 +1,7 @@
 // Rules of the house that no linter knows.
 import { globSync, readFileSync } from 'node:fs';
 import { contract } from '../contract/index.ts';
+import { listsAreNoArguments } from './house/argument-lists.ts';
 import { whatChangesIsAudited } from './house/audited.ts';
 import { handlersAreGuarded } from './house/guarded.ts';
 import { areasHaveTheSameFolders, foldersAreOfOneIdea, functionsAreShort } from './house/layout.ts';
@@ -85,6 +86,7 @@ for (const rule of [
   largeRoomsExplainThemselves,
   namesSayWhat,
   sentencesNameWhoActs,
+  listsAreNoArguments,
 ])
   apply(rule, files);
 apply(patternsMatchFiles, {

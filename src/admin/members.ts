@@ -99,7 +99,7 @@ interface Added {
 }
 
 async function addByLink(tx: Tx, org: OrgOverview, { email, role }: Newcomer, config: Config): Promise<Added> {
-  const { invitation, secret } = await invite(tx, actingOperator(org.id), { email, role }, org.slug);
+  const { invitation, secret } = await invite(tx, actingOperator(org.id), { email, role }, { place: org.slug, held: undefined });
   const how = (await hasVouchedMember(tx, email))
     ? 'They have an account here: they accept with a token of it.'
     : 'It makes their account.';

@@ -17,3 +17,8 @@ export function* mapInSteps<T, R>(items: Iterable<T>, make: (item: T) => R): Ste
   yield* forEachStep(items, (item) => all.push(make(item)));
   return all;
 }
+
+/** Appends items to a list. `list.push(...items)` makes each an argument, and fails with a RangeError beyond some 100,000. */
+export function append<T>(list: T[], items: Iterable<T>): void {
+  for (const item of items) list.push(item);
+}

@@ -54,7 +54,10 @@ export function makePauses(): () => Promise<void> {
 /** A rest lasts `times` as long as the work before it, at most `maxMs`. */
 const restLimits = { times: 3, maxMs: 1_000 };
 
-/** Runs a piece of background work, and rests afterwards: in total such work takes at most a quarter of the machine. */
+/**
+ * Runs a piece of background work, and rests afterwards. Pieces of up to a third of a second take at most a quarter of the machine. A longer
+ * piece takes more, because its rest is cut: a database that is slow for a minute must not stop the work for three.
+ */
 export async function runAtQuarterLoad<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const done = await work();

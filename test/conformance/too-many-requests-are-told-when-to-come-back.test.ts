@@ -29,9 +29,12 @@ test('a member over their limit is told when to come back, a fresh token of thei
 });
 
 test('a refused request counts too, and a limit of 0 is none', async (t) => {
-  const limited = await quarterdeck(t, { env: { QUARTERDECK_RATE_LIMIT: '2' } });
+  const limited = await quarterdeck(t, { env: { QUARTERDECK_RATE_LIMIT: '3' } });
   assert.equal((await limited.owner.post('/tokens', { nonsense: true })).status, 400);
   assert.equal((await limited.owner.get('/tokens?limit=0')).status, 400);
+  const headersOfAnother = { authorization: `Bearer ${limited.owner.key}`, 'x-organization': 'another' };
+  const mismatch = async () => (await fetch(`${limited.url}/api/v1/tokens`, { headers: headersOfAnother })).status;
+  assert.deepEqual([await mismatch(), await mismatch()], [403, 429], 'the name of another organization too');
   assert.equal((await limited.owner.get('/me')).status, 429);
 
   const unlimited = await quarterdeck(t);

@@ -9,11 +9,12 @@ import { weighManifests } from './engine/gc/weigh.ts';
 import type { Engine } from './engine/settings.ts';
 import { weighTask } from './store/content.ts';
 import { collectTask } from './store/queue.ts';
+import { expireTask } from './store/uploads.ts';
 
 /** Every task may stop anywhere and run again: each step is a transaction that checks before it acts. */
 export const tasks: Task<Engine>[] = [
   task(collectTask, { everySeconds: 30, deadlineSeconds: 600 }, ({ signal, log }, engine: Engine) => collect(engine, signal, log)),
-  task('registry.expire-uploads', { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
+  task(expireTask, { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
   task(weighTask, { everySeconds: 60, deadlineSeconds: 600 }, ({ app, signal, log }) => weighManifests(app, signal, log)),
   task('registry.keep-figures', { everySeconds: 30, deadlineSeconds: 600 }, ({ app, signal }) => keepFigures(app, signal)),
   task('registry.retain', { everySeconds: 3_600, deadlineSeconds: 1_800 }, ({ signal, log }, engine: Engine) =>

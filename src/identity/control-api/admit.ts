@@ -123,8 +123,8 @@ function admitPrincipal(admission: Admission, spec: Op, request: FastifyRequest,
     if (open) return;
     throw unknownToken(spec);
   }
+  takeFromRates(admission, reply, principal); // first: a refused request counts too
   if (!open) requireNamedOrganization(request, principal);
-  takeFromRates(admission, reply, principal);
   request.principal = principal;
   markKnown(request.raw);
   admission.used(principal);

@@ -1,3 +1,5 @@
+import { append } from '../steps.ts';
+
 /** A queue in which keys (organizations, addresses) take turns: a key with many items delays only itself. It bounds nothing by itself. */
 export class RoundRobinQueue<T> {
   /** In order of turns. A key without items is absent. */
@@ -48,7 +50,7 @@ export class RoundRobinQueue<T> {
     const removed: T[] = [];
     for (const [key, items] of this.#queues) {
       const at = items.findIndex((item) => !holds(item));
-      removed.push(...items.splice(0, at < 0 ? items.length : at));
+      append(removed, items.splice(0, at < 0 ? items.length : at));
       if (items.length === 0) this.#queues.delete(key);
     }
     this.#size -= removed.length;

@@ -1,4 +1,5 @@
 import { exitCodes, Stop } from '../errors.ts';
+import { append } from '../steps.ts';
 import { type Network, readAddress } from './address.ts';
 
 export const setting = 'QUARTERDECK_ALLOW_PRIVATE_CIDRS';
@@ -43,7 +44,7 @@ export function parseAllow(text: string): Allow {
   for (const part of text.split(';')) {
     const [, use, list = part] = /^\s*([a-z][a-z0-9-]*)\s*=(.*)$/s.exec(part) ?? [];
     if (use !== undefined && !uses.includes(use)) refuse(`"${use}" is no use of connections; there are ${uses.join(', ')}`);
-    if (use === undefined) everyUse.push(...parseNetworks(list));
+    if (use === undefined) append(everyUse, parseNetworks(list));
     else byUse.set(use, [...(byUse.get(use) ?? []), ...parseNetworks(list)]);
   }
   return { everyUse, byUse };

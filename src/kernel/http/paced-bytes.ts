@@ -1,14 +1,20 @@
 import { Readable } from 'node:stream';
-import { watchLoop } from '../fairness/index.ts';
+import { currentContext, RoundRobinQueue, watchLoop } from '../fairness/index.ts';
 
 // The kernel copies a response into the socket's buffer within the call that writes it. Sixty scripts of megabytes at once hold the event
-// loop for 100 ms, also in pieces if each connection sends one in every turn. So all large responses share one rate, and connections take
-// turns.
+// loop for 100 ms, also in pieces if each connection sends one in every turn. So all large responses share one rate. Organizations and
+// addresses take turns, whatever number of connections each has.
 
 const rateLimit = { pieceBytes: 65_536, intervalMs: 4, pieces: 8, busyPieces: 1, busyMs: 500 };
 
-/** Pieces that connections are ready for, oldest first; at most one for each connection. */
-const waiting: (() => void)[] = [];
+/** A response that is ready for its next piece. */
+interface ReadyResponse {
+  isClosed(): boolean;
+  send(): void;
+}
+
+/** At most one entry for each connection. */
+const waiting = new RoundRobinQueue<ReadyResponse>();
 const load = watchLoop();
 let isTicking = false;
 let busyAt = Number.NEGATIVE_INFINITY;
@@ -21,30 +27,38 @@ function piecesPerInterval(): number {
 }
 
 function tick(): void {
-  for (const send of waiting.splice(0, piecesPerInterval())) send();
-  isTicking = waiting.length > 0;
+  let left = piecesPerInterval();
+  for (let next = waiting.next(); next; next = left > 0 ? waiting.next() : undefined) {
+    if (next.isClosed()) continue; // the peer left, and takes no turn
+    left--;
+    next.send();
+  }
+  isTicking = waiting.size > 0;
   if (isTicking) setTimeout(tick, rateLimit.intervalMs).unref();
 }
 
-function enqueue(send: () => void): void {
-  waiting.push(send);
+function enqueue(peer: string, response: ReadyResponse): void {
+  waiting.push(peer, response);
   if (isTicking) return;
   isTicking = true;
   setTimeout(tick, 0).unref();
 }
 
-/** A stream of the same bytes for all connections: 128 MB/s in total, and 16 MB/s while the loop is busy. */
+/** A stream of the same bytes for all connections: 128 MB/s in total, and 16 MB/s while the loop is busy. It counts for the caller. */
 export function pacedBytes(bytes: Buffer): Readable {
+  const peer = currentContext().org;
   let at = 0;
   return new Readable({
     highWaterMark: 1, // requests the next piece only once the last one is being sent
     read() {
-      enqueue(() => {
-        if (this.destroyed) return;
-        const piece = bytes.subarray(at, at + rateLimit.pieceBytes);
-        at += piece.length;
-        if (piece.length > 0) this.push(piece);
-        if (at >= bytes.length) this.push(null);
+      enqueue(peer, {
+        isClosed: () => this.destroyed,
+        send: () => {
+          const piece = bytes.subarray(at, at + rateLimit.pieceBytes);
+          at += piece.length;
+          if (piece.length > 0) this.push(piece);
+          if (at >= bytes.length) this.push(null);
+        },
       });
     },
   });

@@ -84,10 +84,10 @@ async function commitUpload(
 }
 
 async function abortUpload(store: Store, id: string): Promise<void> {
-  const pieces = await listPieces(store, id).catch((error) => {
-    if (error instanceof UploadUnknown) return [];
-    throw error;
-  });
+  if (!isUploadId(id)) return;
+  // Also those after a gap: an earlier attempt may have failed halfway, and the caller releases the quota after this one.
+  const pieces: Piece[] = [];
+  for await (const piece of listObjects(store.s3, store.bucket.name, folderOf(store.bucket, id))) pieces.push(piece);
   await discardPieces(store, pieces);
 }
 

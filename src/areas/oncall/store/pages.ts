@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { isAboutData, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
+import { append } from '../../../kernel/steps.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 import { setSavepoint, undoToSavepoint } from './savepoint.ts';
@@ -92,7 +93,7 @@ export async function insertPages(tx: Tx, org: string, incidentId: string, fired
     await undoRefused(tx, error);
     for (const page of pages)
       await attempt([page])
-        .then((made) => inserted.made.push(...made))
+        .then((made) => append(inserted.made, made))
         .catch(async (refused) => {
           await undoRefused(tx, refused);
           inserted.unwritten.push({ page, why: refused instanceof Error ? refused.message : String(refused) });

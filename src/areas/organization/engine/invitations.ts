@@ -2,16 +2,19 @@ import type { OrganizationRole } from '../../../../contract/permissions.ts';
 import { audit } from '../../../identity/audit.ts';
 import type { Acting } from '../../../identity/engine/acting.ts';
 import { type Principal, topics } from '../../../identity/principal.ts';
+import type { Grants } from '../../../identity/rules/grants.ts';
 import { findOrg, lockOrg } from '../../../identity/store/organizations.ts';
 import { hashKey, kindOf, mintKey } from '../../../identity/token-format.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../../kernel/errors.ts';
 import { mintFirstToken } from '../../tokens/index.ts';
+import { holdsRole } from '../rules/roles.ts';
 import { type Account, hasVouchedMember, takeUpAccount } from '../store/accounts.ts';
 import {
   deleteExpiredInvitations,
   deleteInvitation,
   deleteInvitationsFor,
+  findInvitationsFor,
   findPresentedInvitation,
   type InvitationRow,
   insertInvitation,
@@ -21,19 +24,38 @@ import { makeAccount, requireMemberQuota } from './membership.ts';
 
 const lifetimeDays = 7;
 
+interface InvitationOptions {
+  /** Names the organization in the refusal for an address that is already a member. */
+  place: string;
+  /** The caller's rights. Undefined: the operator, who holds every role. */
+  held: Grants | undefined;
+}
+
 /**
  * Makes an invitation to a locked organization, and the secret of its link, which is shown once. It replaces the open invitations of that
- * address. `place` names the organization in the refusal for an address that is already a member.
+ * address, if the caller may withdraw them.
  */
-export async function invite(tx: Tx, by: Acting, wanted: { email: string; role: OrganizationRole }, place: string) {
+export async function invite(tx: Tx, by: Acting, wanted: { email: string; role: OrganizationRole }, { place, held }: InvitationOptions) {
   const { email, role } = wanted;
   if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
+  const replaced = await findInvitationsFor(tx, by.org, email);
+  requireReplaceable(held, replaced);
   await deleteInvitationsFor(tx, by.org, email);
   await requireMemberQuota(tx, by.org);
   const { key: secret, hash } = mintKey('inv');
   const invitation = await insertInvitation(tx, by.org, { email, role, hash, days: lifetimeDays, invitedBy: by.principal && by.user.id });
+  for (const old of replaced) await audit(tx, by, 'organization.invitation.delete', old, { email: old.email, replacedBy: invitation.id });
   await audit(tx, by, 'organization.invitation.create', invitation, { email, role });
   return { invitation, secret };
+}
+
+/** A caller replaces only invitations that they may withdraw. */
+function requireReplaceable(held: Grants | undefined, open: readonly InvitationRow[]) {
+  const foreign = held && open.find(({ role }) => !holdsRole(held, role));
+  if (foreign)
+    conflict(
+      `${foreign.email} has an open invitation to the role ${foreign.role}, and only a holder of that role can end it; ask one to withdraw it first`,
+    );
 }
 
 export async function withdrawInvitation(tx: Tx, by: Acting, invitation: InvitationRow): Promise<void> {

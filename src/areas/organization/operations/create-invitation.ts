@@ -10,7 +10,8 @@ export const createInvitation = operation(organization.createInvitation, async (
     const role = body.role ?? 'member';
     requireHolding(ctx.principal.grants, role);
     await lockOrg(tx, ctx.org);
-    const { invitation, secret } = await invite(tx, ctx, { email: body.email, role }, 'the organization');
+    const options = { place: 'the organization', held: ctx.principal.grants };
+    const { invitation, secret } = await invite(tx, ctx, { email: body.email, role }, options);
     return created(
       { invitation: invitationView(invitation), link: `${ctx.app.publicUrl()}/join/${secret}` },
       `/organization/invitations/${invitation.id}`,

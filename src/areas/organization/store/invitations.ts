@@ -54,6 +54,11 @@ export const invitersHolding = async (tx: Tx, org: string, role: string): Promis
      where i.org_id = ${org} and i.expires_at > kernel.now() order by i.invited_by`
   ).map((i) => i.invited_by);
 
+/** The open invitations of an address. */
+export const findInvitationsFor = (tx: Tx, org: string, email: string) => rows(tx, InvitationRow)`
+  select ${columns} from identity.invitation where org_id = ${org} and lower(email) = lower(${email}) and expires_at > kernel.now() order by id`;
+
+/** Also expired ones. */
 export const deleteInvitationsFor = (tx: Tx, org: string, email: string) =>
   run(tx)`delete from identity.invitation where org_id = ${org} and lower(email) = lower(${email})`;
 

@@ -13,7 +13,7 @@ test('the list of invitations says who invited, and a removed member’s open on
   await owner.post('/organization/invitations', { email: 'colleague@example.com' });
   await app.db.write(async (tx) => {
     await lockOrg(tx, owner.orgId);
-    await invite(tx, actingOperator(owner.orgId), { email: 'operators@example.com', role: 'member' }, 'it');
+    await invite(tx, actingOperator(owner.orgId), { email: 'operators@example.com', role: 'member' }, { place: 'it', held: undefined });
   });
   const listed = async () =>
     (await owner.get('/organization/invitations')).body.invitations.map((i: { email: string; invitedBy: string | null }) => [

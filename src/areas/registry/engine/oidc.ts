@@ -7,6 +7,7 @@ import { boundedTo } from '../../../kernel/bounded-map.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal, unreachable } from '../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../kernel/guard/index.ts';
+import { append } from '../../../kernel/steps.ts';
 import { BadToken, type Issuers, IssuerUnreachable, isClaimText, makeIssuers } from '../clients/issuers.ts';
 import { matchesSubject } from '../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
@@ -126,8 +127,9 @@ async function matchRule(app: App, issuers: Issuers, token: string, slug: string
   const { subject, audiences } = await verifyToken(app, issuers, issuer, token);
   const fits: CandidateRow[] = [];
   for (; rules.length; rules = rules.length < candidatesPerRead ? [] : await sliceAfter(rules.at(-1)!.id))
-    fits.push(
-      ...rules.filter(
+    append(
+      fits,
+      rules.filter(
         (r) => audiences.includes(r.audience) && subject.length <= maxSubjectLength && matchesSubject(r.subject_pattern, subject),
       ),
     );

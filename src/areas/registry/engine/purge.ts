@@ -1,5 +1,6 @@
 import type { Caches } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db/index.ts';
+import type { Db, Tx } from '../../../kernel/db/index.ts';
+import { append } from '../../../kernel/steps.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { immutableIn } from '../rules/immutable.ts';
 import { nextTurn, queueDoomed, takeDoomed } from '../store/doomed.ts';
@@ -40,18 +41,31 @@ export async function purgeManifest(
 }
 
 /**
- * Runs one recorded batch of the organization after `afterOrg`. Returns that organization and the number of manifests checked. Undefined:
- * no batch is left.
+ * Runs one recorded batch of the organization after `afterOrg`; `skipped` organizations are left for later. Returns that organization, and
+ * the number of manifests checked or the error. Undefined: no batch is left.
  */
 export async function purgeDoomed(
-  tx: Tx,
+  db: Db,
   caches: Caches,
   afterOrg: string | null = null,
-): Promise<{ org: string; looked: number } | undefined> {
-  const taken = await takeDoomed(tx, manifestsPerPurgeBatch, afterOrg);
-  if (!taken) return undefined;
-  if (taken.repository) await purgeCandidates(tx, caches, taken.repository, { removed: [], candidates: taken.digests }, taken.purge);
-  return { org: taken.org, looked: taken.digests.length };
+  skipped: readonly string[] = [],
+): Promise<{ org: string; looked: number; error?: unknown } | undefined> {
+  let org: string | undefined;
+  const onTaken = (taken: string) => {
+    org = taken;
+  };
+  const turn = { after: afterOrg, skipped, onTaken };
+  try {
+    return await db.write(async (tx) => {
+      const taken = await takeDoomed(tx, manifestsPerPurgeBatch, turn);
+      if (!taken) return undefined;
+      if (taken.repository) await purgeCandidates(tx, caches, taken.repository, { removed: [], candidates: taken.digests }, taken.purge);
+      return { org: taken.org, looked: taken.digests.length };
+    });
+  } catch (error) {
+    if (org === undefined) throw error; // the database is away
+    return { org, looked: 0, error };
+  }
 }
 
 /** The parameters of a purge, stored for its later batches. */
@@ -85,8 +99,8 @@ async function purgeCandidates(
     }
     const dropped = await dropWithTags(tx, caches, repository, digest, purge);
     if (!dropped) continue;
-    removed.push(...dropped.removed);
-    pending.push(...dropped.candidates);
+    append(removed, dropped.removed);
+    append(pending, dropped.candidates);
   }
   await queueDoomed(tx, repository, pending, purge);
   await bookRemovedManifests(tx, repository.registry_id, removed);

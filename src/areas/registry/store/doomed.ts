@@ -34,19 +34,30 @@ const DoomedRow = Type.Object({
   turn: Type.Integer(),
 });
 
-/** The first row of the next organization after this one, or of the first organization. */
-const lockFirst = (tx: Tx, afterOrg: string | null) => row(tx, DoomedRow)`
+/** The first row of the next organization after this one, or of the first organization; none of `skipped` organizations. */
+const lockFirst = (tx: Tx, afterOrg: string | null, skipped: readonly string[]) => row(tx, DoomedRow)`
   select org_id, repository_id, delay_seconds, grace_seconds, turn from registry.doomed_manifest
-   where ${afterOrg}::text is null or org_id > ${afterOrg}
+   where (${afterOrg}::text is null or org_id > ${afterOrg}) and org_id <> all(${skipped}::text[])
    order by org_id, repository_id, turn, digest limit 1 for update skip locked`;
 
+/** Whose turn it is. */
+export interface DoomedTurn {
+  /** The organization that had the turn before. */
+  after: string | null;
+  /** Organizations that are left for later. */
+  skipped: readonly string[];
+  /** Called with the organization before anything can fail. */
+  onTaken(org: string): void;
+}
+
 /**
- * Takes a batch of one repository and purge off the list, of the organization after `afterOrg`. Rows that another server holds are skipped.
+ * Takes a batch of one repository and purge off the list, of the organization after the last one. Rows that another server holds are skipped.
  * `repository` undefined: it is being removed with its content.
  */
-export async function takeDoomed(tx: Tx, limit: number, afterOrg: string | null) {
-  const first = (await lockFirst(tx, afterOrg)) ?? (afterOrg === null ? undefined : await lockFirst(tx, null));
+export async function takeDoomed(tx: Tx, limit: number, { after, skipped, onTaken }: DoomedTurn) {
+  const first = (await lockFirst(tx, after, skipped)) ?? (after === null ? undefined : await lockFirst(tx, null, skipped));
   if (!first) return undefined;
+  onTaken(first.org_id);
   const repository = await row(tx, RepositoryRow)`
     select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags
       from registry.repository r join registry.registry g on g.id = r.registry_id where r.id = ${first.repository_id}`;

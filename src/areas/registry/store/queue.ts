@@ -1,28 +1,45 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
 
 /** The task that processes the queue. */
 export const collectTask = channelNamed('registry.collect');
 
 export const linkRef = (repositoryId: number, blobId: number) => `${repositoryId}/${blobId}`;
 
+type Kind = 'link' | 'blob';
+
 /**
  * Queues a review by garbage collection after a delay. `registryId` null: without an organization. An early review is harmless, because the
  * review checks again. `graceSeconds` 0: a recently touched link is replaced by a promise instead of waiting.
  */
-export async function enqueueReview(
+export const enqueueReview = (
   tx: Tx,
   registryId: string | null,
-  kind: 'link' | 'blob',
+  kind: Kind,
   refs: string[],
   delaySeconds: number,
   graceSeconds: 0 | null = null,
-) {
+) =>
+  enqueue(
+    tx,
+    sql`coalesce((select g.org_id from registry.registry g where g.id = ${registryId}), '')`,
+    kind,
+    refs,
+    delaySeconds,
+    graceSeconds,
+  );
+
+/** The same for content of an organization whose registry may be deleted already. */
+export const enqueueReviewOf = (tx: Tx, org: string, kind: Kind, refs: string[], delaySeconds: number) =>
+  enqueue(tx, sql`${org}`, kind, refs, delaySeconds, null);
+
+async function enqueue(tx: Tx, org: Sql, kind: Kind, refs: string[], delaySeconds: number, graceSeconds: 0 | null) {
   if (refs.length === 0) return;
   await run(tx)`
     insert into registry.gc_queue (org_id, kind, ref, review_after, grace_seconds)
-    select coalesce((select g.org_id from registry.registry g where g.id = ${registryId}), ''), ${kind}, ref,
+    select ${org}::text, ${kind}, ref,
            kernel.now() + make_interval(secs => ${delaySeconds}), ${graceSeconds} from unnest(${refs}::text[]) ref order by ref
     on conflict (kind, ref) do update
        set review_after = least(gc_queue.review_after, excluded.review_after), grace_seconds = least(gc_queue.grace_seconds, excluded.grace_seconds)`;

@@ -16,11 +16,22 @@ export const detachRepository = (tx: Tx, registryId: string, name: string) => ro
   update registry.repository set removed_from = registry_id, registry_id = null
    where registry_id = ${registryId} and name = ${name} returning id, org_id, removed_from`;
 
-/** The first removed repository of the next organization, locked. One that another server holds is skipped. */
-export async function lockRemoved(tx: Tx, afterOrg: string | null) {
+/**
+ * The first removed repository of the next organization, locked. One that another server holds is skipped, as are `skipped` ones and those
+ * that only wait for the bytes of their uploads to be deleted.
+ */
+export async function lockRemoved(tx: Tx, afterOrg: string | null, skipped: readonly number[]) {
   const first = (after: string | null) => row(tx, RemovedRow)`
-    select id, org_id, removed_from from registry.repository
-     where removed_from is not null and (${after}::text is null or org_id collate "C" > ${after})
+    select id, org_id, removed_from from registry.repository r
+     where removed_from is not null and (${after}::text is null or org_id collate "C" > ${after}) and id <> all(${skipped}::bigint[])
+       and (not exists (select from registry.upload c where c.repository_id = r.id)
+         or exists (select from registry.manifest c where c.repository_id = r.id)
+         or exists (select from registry.tag c where c.repository_id = r.id)
+         or exists (select from registry.once_tagged c where c.repository_id = r.id)
+         or exists (select from registry.doomed_manifest c where c.repository_id = r.id)
+         or exists (select from registry.cache_entry c where c.repository_id = r.id)
+         or exists (select from registry.repository_blob c where c.repository_id = r.id)
+         or exists (select from registry.promised_blob c where c.repository_id = r.id))
      order by org_id collate "C", id limit 1 for no key update skip locked`;
   return (await first(afterOrg)) ?? (afterOrg === null ? undefined : first(null));
 }
@@ -43,13 +54,6 @@ export async function shareRepository(tx: Tx, id: number): Promise<void> {
   if ((await run(tx)`select from registry.repository where id = ${id} and removed_from is null for key share`) === 0)
     throw new RepositoryGone();
 }
-
-const ReservedRow = Type.Object({ reserved: Type.Integer() });
-
-/** Deletes a batch of uploads. Returns their reservations. */
-export const deleteUploads = (tx: Tx, id: number, limit: number) => rows(tx, ReservedRow)`
-  delete from registry.upload where id = any(array(select id from registry.upload where repository_id = ${id} order by id limit ${limit}))
-  returning reserved`;
 
 const BlobIdRow = Type.Object({ blob_id: Type.Integer() });
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { channelNamed } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { QuotaRow } from './quota.ts';
 
@@ -11,6 +12,9 @@ const UploadRow = Type.Object({
   reserved: Type.Integer(),
 });
 export type UploadRow = Static<typeof UploadRow>;
+
+/** The task that deletes expired uploads. */
+export const expireTask = channelNamed('registry.expire-uploads');
 
 /**
  * Upload rows are committed without waiting for the disk: a sync is slow beside gigabytes of layers. If PostgreSQL crashes, the newest
@@ -74,12 +78,37 @@ export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string)
     from registry.upload u join registry.repository r on r.id = u.repository_id
    where u.id = ${id} and u.repository_id = ${repositoryId} and u.node = ${node} and u.expires_at > kernel.now() and r.removed_from is null`;
 
-/** Postpones the expiry while bytes arrive. 0: the upload is gone. */
-export const extendUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
-  update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) from ${withAsyncCommit} where id = ${id}`;
+// An ended upload stays in the table until its bytes are deleted, and its reservation with it. Its write lease is taken for ever, so no
+// request extends it or writes to it again. It expires when the last writer must have noticed.
+const isOpen = sql`writer_until is distinct from 'infinity'`;
+const taken = sql`writer = 'ended', writer_until = 'infinity'`;
 
-/** Lets the upload expire now. A request that is still sending extends it again. */
-export const expireUpload = (tx: Tx, id: string) => run(tx)`update registry.upload set expires_at = kernel.now() where id = ${id}`;
+/** Postpones the expiry while bytes arrive. 0: the upload has ended. */
+export const extendUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
+  update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) from ${withAsyncCommit} where id = ${id} and ${isOpen}`;
+
+/** Ends an upload. True: a request is still writing to it, so its bytes are deleted by the task. */
+export const endUpload = async (tx: Tx, id: string): Promise<boolean> =>
+  (
+    await row(tx, Type.Object({ is_written: Type.Boolean() }))`
+    update registry.upload set expires_at = greatest(kernel.now(), writer_until), ${taken} where id = ${id} and ${isOpen}
+    returning expires_at > kernel.now() as is_written`
+  )?.is_written ?? false;
+
+/** A request that sends a whole blob has no lease. It notices within this time that its upload has ended. */
+export const maxExtensionIntervalSeconds = 60;
+
+/**
+ * Ends the pushed uploads of a repository: at most `maxOpenUploadsPerRegistry`. Downloads into the cache end by themselves and then release
+ * their rows. Returns their number.
+ */
+export const endUploadsOf = (tx: Tx, repositoryId: number) => run(tx)`
+  update registry.upload
+     set expires_at = greatest(kernel.now(), coalesce(writer_until, kernel.now() + make_interval(secs => ${maxExtensionIntervalSeconds}))), ${taken}
+   where repository_id = ${repositoryId} and registry_id is not null and ${isOpen}`;
+
+export const hasUploads = async (tx: Tx, repositoryId: number): Promise<boolean> =>
+  (await run(tx)`select from registry.upload where repository_id = ${repositoryId} limit 1`) > 0;
 
 interface WriteClaim {
   id: string;
@@ -112,10 +141,10 @@ export const renewWriter = (tx: Tx, { id, writer, seconds }: WriteClaim) => run(
 export const releaseWriter = (tx: Tx, id: string, writer: string) => run(tx)`
   update registry.upload set writer_until = kernel.now() from ${withAsyncCommit} where id = ${id} and writer = ${writer}`;
 
-/** Releases the lease and postpones the expiry, for a client that sends more. 0: the upload is gone. */
+/** Releases the lease and postpones the expiry, for a client that sends more. 0: the upload has ended. */
 export const releaseWriterAndExtend = (tx: Tx, id: string, writer: string, ttlSeconds: number) => run(tx)`
   update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}),
-         writer_until = case when writer = ${writer} then kernel.now() else writer_until end from ${withAsyncCommit} where id = ${id}`;
+         writer_until = case when writer = ${writer} then kernel.now() else writer_until end from ${withAsyncCommit} where id = ${id} and ${isOpen}`;
 
 /** Deletes the row. Returns its reservation. */
 export const deleteUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved: Type.Integer() }))`
@@ -133,11 +162,11 @@ export const heldSize = async (tx: Tx, registryId: string, digest: string) =>
        and exists (select from registry.repository_blob l where l.blob_id = b.id and l.registry_id = ${registryId})`
   )?.size;
 
-/** Expired uploads of this node, which alone can reach their bytes. */
-export const expiredUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`
+/** Expired uploads of this node, which alone can reach their bytes, except `skipped`. */
+export const expiredUploads = (tx: Tx, node: string, skipped: readonly string[], limit: number) => rows(tx, UploadRow)`
   select u.id, u.repository_id, coalesce(r.registry_id, r.removed_from) as registry_id, u.node, u.reserved
     from registry.upload u join registry.repository r on r.id = u.repository_id
-   where u.expires_at <= kernel.now() and u.node = ${node} order by u.expires_at limit ${limit}`;
+   where u.expires_at <= kernel.now() and u.node = ${node} and u.id <> all(${skipped}::text[]) order by u.expires_at limit ${limit}`;
 
 /** Uploads of other nodes that expired a week ago. */
 export const abandonedUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`

@@ -93,7 +93,7 @@ async function storeResults(
       now,
     );
     changes.push({ id: monitor.id, ...vantageStateChange(taken.vantageState), ...tally(results) });
-    failures.push(...taken.failures.map(({ result, attempt }) => failureOf(monitor, vantage, result, attempt)));
+    for (const { result, attempt } of taken.failures) failures.push(failureOf(monitor, vantage, result, attempt));
     if (taken.status !== before)
       moved.push({ monitor, state, change: { id: monitor.id, ...statusChange(taken.status) }, transitions: taken.transitions });
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
+import { append } from '../../../kernel/steps.ts';
 import { ApiError, tooLarge } from '../../status.ts';
 import type { KubeObject } from '../rules/object.ts';
 import { selectableOf } from '../rules/selectors.ts';
@@ -152,7 +153,7 @@ function takeVersion({ pending }: TransactionState, { resource }: ObjectKey): nu
 
 function send({ pending }: TransactionState, ...statements: Promise<unknown>[]): void {
   for (const statement of statements) statement.catch(() => {}); // a failure is reported when all are awaited
-  pending.statements.push(...statements);
+  append(pending.statements, statements);
 }
 
 function putNext(state: TransactionState, key: ObjectKey, object: KubeObject, before: StoredObject | undefined): KubeObject {

@@ -41,7 +41,7 @@ export function validateMeta(object: KubeObject): Cause[] {
     const why = validateName(kind, metadata.name);
     if (why) causes.push(invalidValue('metadata.name', metadata.name, why));
   }
-  causes.push(...validateLabels(metadata), ...validateAnnotations(metadata));
+  for (const cause of [...validateLabels(metadata), ...validateAnnotations(metadata)]) causes.push(cause);
   for (const [at, finalizer] of (metadata.finalizers ?? []).entries())
     if (!isLabelKey(finalizer))
       causes.push(

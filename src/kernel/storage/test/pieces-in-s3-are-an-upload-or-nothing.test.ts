@@ -29,6 +29,13 @@ suite('an upload in pieces', () => {
     await assert.rejects(storage.abort(id), StorageUnavailable);
     await assert.rejects(storage.uploadOffset(id), UploadUnknown);
     fake.trouble = () => undefined;
+    await storage.abort(id);
+    assert.equal(fake.objects.size, 0, 'a second attempt deletes the rest');
+  });
+
+  test('half cancelled and forgotten it is swept', async (t) => {
+    const { fake, storage, first } = await uploaded(t, bytes);
+    fake.objects.delete(first);
     assert.equal(await storage.sweep(new Date(8.64e15)), 1);
     assert.equal(fake.objects.size, 0);
   });

@@ -1,4 +1,5 @@
 import type { ApiResponse, Ask } from '../../../../drivers/driver.ts';
+import { append } from '../../../../kernel/steps.ts';
 
 /** A text field of a tenant's object, which may hold any type; '' for anything but text. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -48,7 +49,7 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
     const items = answered.body?.items ?? [];
     if (!Array.isArray(items) || items.length > pageSize) throw implausible(path, 'not a page of objects');
     if (bytesLeft < 0) throw implausible(path, `more than ${collectionLimits.bytes} bytes`);
-    found.push(...items);
+    append(found, items);
     continueToken = textOf(answered.body?.metadata?.continue);
     if (!continueToken) return found;
     if (performance.now() > deadline) throw implausible(path, `more than could be read within ${collectionLimits.timeoutMs / 1000} s`);

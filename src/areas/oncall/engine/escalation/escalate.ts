@@ -10,9 +10,11 @@
  * A step, its pages, their jobs, the new position and the end of the step's own job are one transaction. The job fires nothing that is not
  * due, so any code may wake it at any time.
  */
+
 import { memberToPage } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue, enqueueAll, type WantedJob } from '../../../../kernel/jobs/index.ts';
+import { append } from '../../../../kernel/steps.ts';
 import { advance, assertAdvancing, type EscalationState, type Policy } from '../../rules/escalation.ts';
 import * as incidents from '../../store/incidents.ts';
 import { stepsReached, usersPagedIn } from '../../store/pages.ts';
@@ -91,7 +93,7 @@ export async function fireDueSteps(
     fired = { ...state.next, givenUp: userId === null, userId };
     state = then;
   }
-  lines.push(...heldBackEntries(held));
+  append(lines, heldBackEntries(held));
   const isOver = !state.next && state.at <= at;
   if (isOver) {
     const { words, data } = latenessOf(state, at);
@@ -193,9 +195,9 @@ async function fireStep(
     const { then, words, data } = advanceAfter(true);
     const message = `Step ${step + 1} of ${policy.name} pages ${label}${because ? `, for ${because}` : ''}${late}${words}`;
     if (isPaged) pending.lines.push({ kind: 'step_fired', message, data: { ...data, userId: member.id } });
-    pending.lines.push(...lines);
-    pending.jobs.push(...jobs);
-    pending.held.push(...held);
+    append(pending.lines, lines);
+    append(pending.jobs, jobs);
+    append(pending.held, held);
     if (isPaged) return { userId: member.id, then };
     tried.add(member.id); // not one page could be stored
   }

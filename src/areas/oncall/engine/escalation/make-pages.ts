@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { WantedJob } from '../../../../kernel/jobs/index.ts';
+import { append } from '../../../../kernel/steps.ts';
 import { addressOf, type ChannelName, channels, pageAsSubject } from '../../rules/channels.ts';
 import { type HeldReason, heldReasons, limitPages } from '../../rules/page-limits.ts';
 import type { Rule } from '../../rules/paging-rules.ts';
@@ -58,7 +59,7 @@ export function makeBufferedPageWriter(now: string): BufferedPageWriter {
     heldBack,
     insert: async (wanted) => {
       const made = withDueTimes(now, wanted);
-      pages.push(...made);
+      append(pages, made);
       return { made, unwritten: [] };
     },
     addHeldBack: async (userId, count) => heldBack.push({ userId, pages: count }),

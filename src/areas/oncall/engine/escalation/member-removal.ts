@@ -3,6 +3,7 @@ import { type Actor, audit } from '../../../../identity/audit.ts';
 import { lockForRemoval } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue, type Job, job } from '../../../../kernel/jobs/index.ts';
+import { append } from '../../../../kernel/steps.ts';
 import { now } from '../../../../kernel/time.ts';
 import { onCallAt, reanchored } from '../../rules/rotation.ts';
 import * as incidents from '../../store/incidents.ts';
@@ -62,7 +63,10 @@ export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email
   const { handedOn, hasMore } = await leaveSlice(tx, org, leaving, removalLimits);
   if (hasMore)
     sentences.push(`further incidents of theirs are handed on after the first ${removalLimits.incidents}; the timeline of each says so`);
-  sentences.push(...handedOn.map(({ title }) => `the incident “${title}” is handed on`));
+  append(
+    sentences,
+    handedOn.map(({ title }) => `the incident “${title}” is handed on`),
+  );
   return sentences.length <= maxSentences
     ? sentences
     : [...sentences.slice(0, maxSentences - 1), `there are ${sentences.length - maxSentences + 1} changes more`];

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { mayRemoveStored } from '../../../../kernel/backup/backup-lock.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
@@ -26,7 +27,7 @@ const reviewsPerRound = 20;
 
 /**
  * Processes due queue entries, purge batches and removed repositories in turns. Returns the number of entries; a batch of a removed
- * repository counts as one.
+ * repository counts as one. Work that fails is left for the next run and stops no other organization.
  */
 export async function collect(engine: Engine, signal: AbortSignal, log: Logger, maxEntries = Number.POSITIVE_INFINITY): Promise<number> {
   const { db, caches } = engine.app;
@@ -34,28 +35,45 @@ export async function collect(engine: Engine, signal: AbortSignal, log: Logger, 
   let lastOrg: string | null = null;
   let lastReviewed: string | null = null;
   let lastRemoved: string | null | undefined = null;
+  const failedPurges: string[] = [];
+  const failedRemovals: number[] = [];
+  const removeAfter = (org: string | null) => () => removeNextBatch(db, org, failedRemovals);
   while (worked < maxEntries && !signal.aborted) {
     const purged: Awaited<ReturnType<typeof purgeDoomed>> = await runAtQuarterLoad(signal, () =>
-      db.write((tx) => purgeDoomed(tx, caches, lastOrg)),
+      purgeDoomed(db, caches, lastOrg, failedPurges),
     );
-    if (lastRemoved !== undefined) {
-      const removing: string | null = lastRemoved;
-      lastRemoved = await runAtQuarterLoad(signal, () => db.write((tx) => removeNextBatch(tx, removing))).catch((error) => {
-        log.warn({ err: error }, 'a portion of a removed repository could not be deleted; trying again later');
-        return undefined;
-      });
+    if (purged?.error !== undefined) {
+      failedPurges.push(purged.org);
+      warnHourly(log, `purge ${purged.org}`, { err: purged.error, org: purged.org }, 'deleted images could not be purged');
     }
-    const removed = lastRemoved === undefined ? 0 : 1;
+    const removed: Awaited<ReturnType<typeof removeNextBatch>> =
+      lastRemoved === undefined ? undefined : await runAtQuarterLoad(signal, removeAfter(lastRemoved));
+    if (removed?.failure) {
+      const { repository, error } = removed.failure;
+      failedRemovals.push(repository.id);
+      const about = { err: error, org: removed.org, repository: repository.id };
+      warnHourly(log, `removal ${repository.id}`, about, 'a batch of a removed repository could not be deleted');
+    }
     const orgs: string[] = await db.read((tx) => orgsWithDue(tx, lastReviewed, reviewsPerRound));
     const reviewed = await runAtQuarterLoad(signal, () =>
       reviewBatch(engine, signal, log, orgs, Math.min(reviewsPerRound, maxEntries - worked)),
     );
-    if (!purged && removed + reviewed.count === 0) break;
-    worked += (purged?.looked ?? 0) + removed + reviewed.count;
+    if (!purged && !removed && reviewed.count === 0) break;
+    worked += (purged?.looked ?? 0) + (removed ? 1 : 0) + reviewed.count;
     lastOrg = purged?.org ?? null;
+    lastRemoved = removed?.org; // undefined: none is left for this run
     lastReviewed = reviewed.last;
   }
   return worked;
+}
+
+/** Failures that the log has named within the hour: every run, twice a minute, tries them again. */
+const logged = new LRUCache<string, true>({ max: 1_000, ttl: 3_600_000 });
+
+function warnHourly(log: Logger, key: string, about: object, sentence: string) {
+  if (logged.has(key)) return;
+  logged.set(key, true);
+  log.warn(about, `${sentence}; trying again at every run, and logged once an hour`);
 }
 
 /** Reviews entries of these organizations, round-robin, up to `maxEntries`. Returns the number and the last organization. */
@@ -64,8 +82,7 @@ async function reviewBatch(engine: Engine, signal: AbortSignal, log: Logger, org
   let last: string | null = null;
   const waiting = [...orgs];
   for (let org = waiting.shift(); org !== undefined && count < maxEntries && !signal.aborted; org = waiting.shift()) {
-    const whose = org;
-    const step = await engine.app.db.write((tx) => reviewNext(tx, engine, whose));
+    const step = await reviewNext(engine, org, log);
     if (!step) continue;
     waiting.push(org);
     count++;
@@ -81,10 +98,23 @@ interface ReviewStep {
   remove?: { id: number; key: string };
 }
 
-async function reviewNext(tx: Tx, engine: Engine, org: string): Promise<ReviewStep | undefined> {
-  const entry = await nextDue(tx, org);
-  if (!entry) return undefined;
-  return entry.kind === 'link' ? reviewLink(tx, engine, entry) : reviewBlob(tx, entry);
+/** An entry that cannot be reviewed comes back later. */
+async function reviewNext(engine: Engine, org: string, log: Logger): Promise<ReviewStep | undefined> {
+  const { db } = engine.app;
+  let entry: QueuedRow | undefined;
+  try {
+    return await db.write(async (tx) => {
+      entry = await nextDue(tx, org);
+      if (!entry) return undefined;
+      return entry.kind === 'link' ? reviewLink(tx, engine, entry) : reviewBlob(tx, entry);
+    });
+  } catch (error) {
+    if (!entry) throw error; // the database is away
+    const failed = entry;
+    warnHourly(log, `review ${failed.kind} ${failed.ref}`, { err: error, org, ...failed }, 'content could not be reviewed');
+    await db.write((tx) => backOff(tx, failed));
+    return { entry: failed };
+  }
 }
 
 async function reviewLink(tx: Tx, { app, settings }: Engine, entry: QueuedRow): Promise<ReviewStep> {

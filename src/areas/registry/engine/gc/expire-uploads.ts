@@ -8,6 +8,7 @@ import { releaseBytes } from '../quota.ts';
 export async function expireUploads(app: App, signal: AbortSignal): Promise<number> {
   const node = await nodeOf(app);
   let expired = 0;
+  const failures: unknown[] = [];
   const drop = async (upload: UploadRow) => {
     await app.db.write(async (tx) => {
       const gone = await deleteUpload(tx, upload.id);
@@ -15,16 +16,17 @@ export async function expireUploads(app: App, signal: AbortSignal): Promise<numb
     });
     expired++;
   };
-  const skipped = new Set<string>();
+  const skipped: string[] = [];
   for (;;) {
-    const expiring = (await app.db.read((tx) => expiredUploads(tx, node, 100))).filter((u) => !skipped.has(u.id));
+    const expiring = await app.db.read((tx) => expiredUploads(tx, node, skipped, 100));
     for (const upload of expiring) {
       if (signal.aborted) return expired;
       try {
         await app.storage.abort(upload.id);
       } catch (error) {
-        if (!(error instanceof UploadBusy)) throw error;
-        skipped.add(upload.id); // a client is sending to it after all
+        skipped.push(upload.id); // one that fails stops no other
+        // A client may be sending to it after all.
+        if (!(error instanceof UploadBusy)) failures.push(error);
         continue;
       }
       await drop(upload);
@@ -33,5 +35,7 @@ export async function expireUploads(app: App, signal: AbortSignal): Promise<numb
   }
   // A machine that never came back cannot clean up. Its reservations are released here; its bytes went with the machine.
   for (const upload of await app.db.read((tx) => abandonedUploads(tx, node, 1_000))) await drop(upload);
+  if (failures.length > 0)
+    throw new AggregateError(failures, `the bytes of ${failures.length} expired uploads could not be deleted: ${failures[0]}`);
   return expired;
 }

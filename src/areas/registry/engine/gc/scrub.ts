@@ -35,8 +35,12 @@ export async function scrub({ app, settings }: Engine, signal: AbortSignal, log:
   });
   for (const id of await app.db.read(registryIds)) {
     if (signal.aborted) return;
-    if (await app.db.write((tx) => correctDrift(tx, id)))
-      log.warn({ registry: id }, 'the figures of a registry were wrong and have been counted anew');
+    try {
+      if (await app.db.write((tx) => correctDrift(tx, id)))
+        log.warn({ registry: id }, 'the figures of a registry were wrong and have been counted anew');
+    } catch (error) {
+      log.error({ err: error, registry: id }, 'the figures of a registry could not be counted; trying again at the next run');
+    }
   }
   const wrong = await countRepositories(app, signal, false);
   if (wrong > 0) log.warn({ repositories: wrong }, 'the figures of repositories were wrong and have been counted anew');

@@ -9,9 +9,10 @@ import { ensureRepository, type RepositoryRow, repositoryByName } from '../../st
 import {
   addReservation,
   deleteUpload,
-  expireUpload,
+  endUpload,
   extendUpload,
   insertUpload,
+  maxExtensionIntervalSeconds,
   maxOpenUploadsPerRegistry,
   minReservationBytes,
   type UploadRow,
@@ -64,15 +65,15 @@ const uploadRefusal = (figures: Quota & { open: number }) =>
     : new OverQuota(figures, minReservationBytes);
 
 /**
- * Cancels an upload for a client. It cannot be continued after the commit; after a crash its bytes are deleted like those of an expired
- * upload.
+ * Cancels an upload for a client. It cannot be continued after the commit. After a crash, or while another request still writes to it, its
+ * bytes are left to the task that deletes expired uploads.
  */
 export async function abandonUpload(engine: Engine, hashes: Hashes, upload: UploadRow, allow: CheckPermission): Promise<void> {
-  await engine.app.db.write(async (tx) => {
+  const isWritten = await engine.app.db.write(async (tx) => {
     await allow(tx);
-    await expireUpload(tx, upload.id);
+    return endUpload(tx, upload.id);
   });
-  await discardUpload(engine, hashes, upload);
+  if (!isWritten) await discardUpload(engine, hashes, upload);
 }
 
 /** Deletes the bytes, then the row and its reservation. */
@@ -121,9 +122,9 @@ export async function receiveBytes(engine: Engine, hashes: Hashes, upload: Uploa
   const { app, settings } = engine;
   const { body, offset, declared, heldBytes, mayWrite } = incoming;
   const { uploadSeconds } = settings;
-  const keepMs = Math.min(60, uploadSeconds / 3) * 1000;
+  const keepMs = Math.min(maxExtensionIntervalSeconds, uploadSeconds / 3) * 1000;
   let kept = performance.now();
-  // The upload expired or was deleted with its repository. No client can continue it, and its reservation would never be released.
+  // The upload expired, was cancelled or ended with its repository. No client can continue it, and its reservation would never be released.
   const keep = async (tx: Tx) => {
     if (!(await extendUpload(tx, upload.id, uploadSeconds))) throw new UploadUnknown();
     kept = performance.now();

@@ -128,6 +128,7 @@ class HeldLease implements WriteLease {
     const held = { id: this.#id, writer: this.#writer, seconds: leaseTimes.leaseSeconds };
     if ((await retryWhileUnavailable(() => this.#db.read((tx) => renewWriter(tx, held)))) === 0) {
       this.#leases.hashes.forget(this.#id);
+      this.#localLeaseUntil = Number.NEGATIVE_INFINITY; // the next write asks again, and fails
       throw new UploadBusy();
     }
     this.#localLeaseUntil = begunAt + leaseTimes.localLeaseMs;

@@ -64,7 +64,7 @@ export function validateService({ spec = {} }: KubeObject): Cause[] {
   if (type === 'ExternalName' && !spec['externalName']) causes.push(requiredValue('spec.externalName'));
   const seen = new Set<string>();
   ports.slice(0, 250).forEach((port, at) => {
-    causes.push(...validatePort(port, `spec.ports[${at}]`));
+    for (const cause of validatePort(port, `spec.ports[${at}]`)) causes.push(cause);
     const key = `${port.protocol} ${port.port}`;
     if (seen.has(key)) causes.push({ reason: 'FieldValueDuplicate', field: `spec.ports[${at}]`, message: `Duplicate value: ${key}` });
     seen.add(key);

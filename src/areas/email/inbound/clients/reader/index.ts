@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { append } from '../../../../../kernel/steps.ts';
 import type { Reading, ReadResult } from './protocol.ts';
 import { Quarantine } from './quarantine.ts';
 import { makeTaskQueue } from './task-queue.ts';
@@ -99,7 +100,11 @@ class ThreadedReader implements Reader {
   #dispatch(): void {
     if (this.#isStopped) return;
     // Waiting mail of a quarantined organization could terminate the shared threads too.
-    if (this.#quarantine.hasEntries) this.#suspects.push(...this.#waiting.takeAll((org) => this.#quarantine.has(org)));
+    if (this.#quarantine.hasEntries)
+      append(
+        this.#suspects,
+        this.#waiting.takeAll((org) => this.#quarantine.has(org)),
+      );
     this.#isolateNextSuspect();
     this.#assignWaiting();
     this.#watch.begin();
@@ -157,7 +162,7 @@ class ThreadedReader implements Reader {
       }
     } else {
       this.#shared.delete(thread);
-      this.#suspects.push(...unread);
+      append(this.#suspects, unread);
     }
     this.#dispatch();
   }

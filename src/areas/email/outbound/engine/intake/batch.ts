@@ -2,6 +2,7 @@ import type { App } from '../../../../../kernel/app.ts';
 import type { Tx } from '../../../../../kernel/db/index.ts';
 import { wake } from '../../../../../kernel/jobs/index.ts';
 import type { Spool, SpoolPosition } from '../../../../../kernel/spool/index.ts';
+import { append } from '../../../../../kernel/steps.ts';
 import { queueChannel } from '../../../engine/channels.ts';
 import { retrySealed, SegmentSealed } from '../../../engine/segments.ts';
 import { domainOf, foldAddress } from '../../../rules/envelope.ts';
@@ -153,7 +154,7 @@ export function makeRows(
         if (isLeased) leasedByKey.set(`${id} ${address}`, unsavedRecipientOf(each, { address, position, lease, sendDeadline }));
         return recipientRow(each, { id, address, lease: isLeased ? lease : null, isSuppressed, node: each.key ? null : options.node });
       });
-      recipients.push(...own);
+      append(recipients, own);
       messages.push(messageRow(each, id, position, own));
     });
   });

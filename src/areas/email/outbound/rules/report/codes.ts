@@ -35,7 +35,7 @@ export function readCodes(text: string): Codes {
     code ??= Number(found[1]);
     if (found[2] !== undefined) enhanced.push(found[2]);
   }
-  if (enhanced.length === 0) enhanced.push(...(bare.exec(head)?.slice(1) ?? []));
+  if (enhanced.length === 0) for (const code of bare.exec(head)?.slice(1) ?? []) enhanced.push(code);
   const failures = enhanced.filter((one) => !one.startsWith('2'));
   const best = failures.find(isSpecific) ?? failures[0];
   return { ...(code === undefined ? {} : { code }), ...(best === undefined ? {} : { enhanced: best }), stage: readStage(head) };

@@ -79,7 +79,7 @@ export function readSections(text: string, sender: string | undefined): { common
     if (address !== undefined && address.toLowerCase() !== sender && (sections.has(address) || sections.size < maxSections)) {
       current = sections.get(address) ?? [];
       sections.set(address, current);
-      current.push(...transcriptLines);
+      for (const transcriptLine of transcriptLines) current.push(transcriptLine);
       transcriptLines = [];
     } else if (/^\d{3}[ -]/.test(line) && current !== common && !isHeaded) {
       // A reply about a tried host or another recipient.
@@ -91,7 +91,7 @@ export function readSections(text: string, sender: string | undefined): { common
   const named = addressIn(transcriptLines.findLast((line) => /^[ \t]*>>> ?rcpt/i.test(line)));
   const isAmbiguous = sections.size > 1 && transcriptLines.some((line) => transcript.test(line));
   const owner = (named === undefined ? undefined : sections.get(named)) ?? (isAmbiguous ? undefined : current);
-  owner?.push(...transcriptLines);
+  for (const transcriptLine of transcriptLines) owner?.push(transcriptLine);
   return {
     common: common.join('\n'),
     sections: shareWords([...sections].map(([address, lines]) => ({ address, text: lines.join('\n') }))),
