@@ -32,7 +32,14 @@ export function shownOptions({ columns }: Pick<Printed, 'columns'> = { columns: 
   const hasRecords = lists.some((list) => isDnsList(list) || list.some(({ key }) => key === 'dnsRecords'));
   const formats = ['table', ...(lists.length ? ['wide'] : []), 'json', 'yaml', 'name', ...(hasRecords ? ['zone'] : [])];
   return [
-    new Option('-o, --output <format>', `how the answer is shown${hasRecords ? '; zone: its DNS records as a zone file' : ''}`)
+    new Option(
+      '-o, --output <format>',
+      [
+        'how the answer is shown',
+        ...(lists.length ? ['wide: with further columns'] : []),
+        ...(hasRecords ? ['zone: its DNS records as a zone file'] : []),
+      ].join('; '),
+    )
       .choices(formats)
       .conflicts(['json', 'only']),
     ...(lists.length

@@ -50,7 +50,7 @@ export function handleOf(answer: Json): string | undefined {
 
 /** Names come first, then states. */
 function rank(name: string, value: unknown): number {
-  const first = ['name', 'displayName', 'title', 'slug', 'id'].indexOf(name);
+  const first = ['user', 'name', 'displayName', 'title', 'slug', 'id'].indexOf(name);
   if (first >= 0) return first;
   return formatOf(name, value) === 'state' ? 10 : 20;
 }

@@ -82,7 +82,10 @@ function plain(value: unknown, name: string, format: Format | undefined): string
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number') return numberText(value, name, format);
   if (typeof value === 'string') return isoTime.test(value) ? moment(value) : printable(value);
-  if (Array.isArray(value)) return value.map((item) => plain(isObject(item) ? titleOf(item) : item, name, format)).join(', ');
+  if (Array.isArray(value)) {
+    const texts = value.map((item) => plain(isObject(item) ? titleOf(item) : item, name, format));
+    return texts.join(texts.some((text) => text.includes(' ')) ? '; ' : ', ');
+  }
   return Object.entries(value as Json)
     .filter(([, inner]) => !isEmpty(inner))
     .map(([key, inner]) => `${oneLine(printable(key))}=${plain(inner, key, formatOf(key, inner))}`)

@@ -32,7 +32,9 @@ function items(item: Schema, parent: string, key: string, n: number): unknown[] 
   if (key === 'dnsRecords' || key === 'records')
     return dns.map((record) => ({ ...(sample(item, parent, key, 0) as object), ...record(key) }));
   const isObject = deref(document, item)!.type === 'object';
-  return Array.from({ length: isObject ? 3 : n === 1 ? 0 : 2 - (n % 2) }, (_, i) => sample(item, parent, key, isObject ? i : i + n));
+  return Array.from({ length: isObject ? 3 : n === 1 ? Number(key === 'to') : 2 - (n % 2) }, (_, i) =>
+    sample(item, parent, key, isObject ? i : i + n),
+  );
 }
 
 /** The second of each three has only what it must have. */
