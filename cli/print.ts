@@ -71,7 +71,7 @@ export function print(answer: Json | undefined, { columns, next, secret }: Print
   process.stdout.write(options.only ? bare(only(arranged, columns, options.only), look) : formatted(arranged, shown, output, look));
   if (isForPeople) for (const list of emptyLists(answer, columns)) console.error(`no ${list}`);
   if (answer['cursor'] && (isForPeople || output === 'name') && !options.only)
-    console.error(`more follow${options.sort ? ', and are not sorted in' : ''}: --all, or --cursor ${answer['cursor']}`);
+    console.error(`more follow${options.sort ? ', and are not sorted in' : ''}: --all, or --cursor ${printable(String(answer['cursor']))}`);
   if (secret) console.error('the secret is shown only this once: keep it now');
 }
 

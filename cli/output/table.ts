@@ -40,8 +40,10 @@ function place(column: Column, rows: Json[], look: Look): Placed {
   const widths = cells.map(({ text }) => displayWidth(text));
   const head = headOf(column);
   const limit = look.width === undefined ? maxPadding : outlierLimit(widths, look.width);
-  const inside = widths.filter((w) => w <= limit);
-  return { column, head, cells, widths, limit, width: Math.max(displayWidth(head), ...inside, inside.length < widths.length ? 1 : 0) };
+  const least = Math.max(displayWidth(head), widths.some((w) => w > limit) ? 1 : 0);
+  // No spread: a list has as many rows as there are, an argument list has not.
+  const width = widths.reduce((most, w) => (w <= limit && w > most ? w : most), least);
+  return { column, head, cells, widths, limit, width };
 }
 
 /** Few long cells do not move a whole column: they go below their own rows. */

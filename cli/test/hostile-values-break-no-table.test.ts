@@ -86,6 +86,11 @@ test('a value of 10,000 characters stands whole below its row, and the other row
   assert.deepEqual(piped, ['ID    NAME  NOTE  STATE', 'id_0  web   fine  up', `id_1  ${long}  fine  up`, '']);
 });
 
+test('a list of 200,000 rows is drawn', () => {
+  const things = Array.from({ length: 200_000 }, () => ({ id: 'id_1' }));
+  assert.equal(formatted({ things }, { columns: { things: [{ key: 'id' }] } }, 'table', look(80)).length, 3 + 5 * 200_000);
+});
+
 test('whatever the values, no table has a line beyond the terminal but for a value that is longer, and none is cut', () => {
   const glyph = fc.oneof(
     fc.constantFrom('a', '-', '中', '🚢', 'é', '\u202e', '\u001b', '\n'),
