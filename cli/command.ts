@@ -4,7 +4,7 @@ import { type CliContext, type ConnectionOptions, call, findConnection } from '.
 import { usage } from './exit.ts';
 import { isNested, placeholder, type Raw } from './fields.ts';
 import { inputOf } from './input.ts';
-import { type PrintOptions, print, printStream, shownOptions, silentOption } from './print.ts';
+import { type PrintOptions, print, printStream, shownOptions, silentOptions } from './print.ts';
 
 type Call = ((...args: unknown[]) => Promise<unknown>) & { pages(...args: unknown[]): AsyncGenerator<Record<string, unknown>> };
 type Given = ConnectionOptions & PrintOptions & { body?: string; all?: boolean };
@@ -25,7 +25,7 @@ export function addCommand(parent: Commander, command: Command, here: CliContext
   const general = [
     ...(command.body ? [new Option('--body <json>', 'all fields at once: JSON, @file, or - for standard input')] : []),
     ...(command.paged ? [new Option('--all', 'every slice of the list, not only the first')] : []),
-    ...(command.streams ? [] : command.silent ? [silentOption()] : shownOptions()),
+    ...(command.streams ? [] : command.silent ? silentOptions() : shownOptions(command)),
     ...connectionOptions(),
   ].filter((option) => !fields.some((field) => field.flag === option.name()));
   for (const option of general) added.addOption(option);

@@ -1,5 +1,6 @@
 // Writes sdk/generated from openapi/v1.json, for the operations that are served; `--check` only says whether the committed files are fresh.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { columns, next } from '../contract/columns.ts';
 import { markGrowing } from '../contract/growing.ts';
 import { generate } from '../sdk/generate/index.ts';
 import { areas } from '../src/areas/index.ts';
@@ -10,6 +11,8 @@ const served = areas.flatMap((area) => area.operations.map((o) => o.spec));
 const files = generate(document, {
   only: new Set(served.map((spec) => spec.id)),
   secrets: new Set(served.filter((spec) => spec.secret).map((spec) => spec.id)),
+  columns,
+  next,
 });
 
 const stale: string[] = [];

@@ -20,7 +20,20 @@ export interface Command {
   /** Answers with a secret that is never shown again. */
   secret?: boolean;
   /** For each list of objects in the answer: the columns of its table. */
-  columns: Record<string, string[]>;
+  columns: Record<string, Column[]>;
+  /** Commands that suit the answer, with `{field}` for a field of it. */
+  next?: string[];
+}
+
+/** One column of a list's table; contract/columns.ts declares and explains them. */
+export interface Column {
+  key: string;
+  or?: string;
+  head?: string;
+  as?: 'age' | 'time' | 'bytes' | 'duration' | 'state' | 'id' | 'count' | 'percent' | 'text';
+  wide?: true;
+  /** Declared by none: shown where `--columns` asks for it. */
+  rest?: true;
 }
 
 export interface Field {

@@ -1,92 +1,137 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { only, pretty } from '../show.ts';
-import { fit, table } from '../table.ts';
+import type { Column } from '../../sdk/commands.ts';
+import { only } from '../output/arrange.ts';
+import { type Look, lookOf } from '../output/look.ts';
+import { age, bytes, duration } from '../output/values.ts';
+import { formatted } from '../print.ts';
+import { now } from './samples.ts';
 
-const plain = (text: string) => text;
+const pipe: Look = { width: undefined, color: false, unicode: true, now };
+const terminal: Look = { ...pipe, width: 80 };
+const shown = (answer: object, columns: Record<string, Column[]> = {}, look = pipe, next: string[] = []) =>
+  formatted(answer as Record<string, unknown>, { columns, next }, 'table', look);
 
-test('an object is shown field by field, what is nested with its path', () => {
+test('a thing is a sheet: its name and state first, units, sections, and no empty fields', () => {
   const answer = {
     id: 'c_1',
-    expiresAt: '2026-07-28T09:00:00.000Z',
+    expiresAt: '2026-07-28T15:00:00.000Z',
     mesh: false,
     phone: null,
-    datastore: { mode: 'shared', backups: true },
+    usedBytes: 1536,
+    timeoutMs: 10_000,
+    datastore: { mode: 'shared', backups: true, empty: {} },
     roles: ['a', 'b'],
     none: [],
-    config: 'a: 1\nb: 2',
+    phase: 'ready',
+    acknowledgedBy: { kind: 'user', id: 'usr_1', label: 'Ann' },
+    state: 'up',
+    stateAt: '2026-07-28T11:00:00.000Z',
+    name: 'prod',
+    kubeconfig: 'a: 1\nb: 2\n',
+    description: 'two\nlines',
   };
   assert.equal(
-    pretty(answer, {}, undefined),
-    `id                 c_1
-expires at         2026-07-28 09:00:00Z
-mesh               no
-phone              -
-datastore mode     shared
-datastore backups  yes
-roles              a, b
-none               -
-config             a: 1
-                   b: 2
+    shown(answer, {}, terminal),
+    `name             prod
+id               c_1
+phase            ● ready
+state            ● up
+expires          2026-07-28 15:00:00Z (in 3h)
+mesh             no
+used             1.5 KiB
+timeout          10s
+roles            a, b
+acknowledged by  Ann (usr_1)
+state at         2026-07-28 11:00:00Z (60m ago)
+description      two
+                 lines
+
+datastore
+  mode     shared
+  backups  yes
+
+kubeconfig
+a: 1
+b: 2
 `,
   );
 });
 
-test('several lists are tables with their names; what is nested in a row is told in short', () => {
+test('lists are tables with their names, and a wrapped thing is shown as the thing', () => {
   const answer = {
-    current: '1',
-    roles: [{ id: 'r', scope: [{ role: 'x', more: 1 }, { role: 'y' }], detail: { a: 1, b: true } }],
+    webhook: { id: 'wh_1', disabled: true },
+    signingSecret: 'whsec_1',
+    events: [{ kind: 'sent', scope: [{ role: 'x', more: 1 }, { role: 'y' }], detail: { a: 1, b: true } }],
     cursor: 'hidden',
   };
   assert.equal(
-    pretty(answer, { roles: ['id', 'name', 'scope', 'detail'] }, undefined),
-    'current  1\n\nroles\nID  NAME  SCOPE  DETAIL\nr   -     x, y   a=1 b=yes\n',
+    shown(answer, { events: [{ key: 'kind', as: 'state' }, { key: 'name' }, { key: 'scope' }, { key: 'detail' }] }),
+    'id              wh_1\ndisabled        yes\nsigning secret  whsec_1\n\nevents\nKIND  NAME  SCOPE  DETAIL\nsent  -     x, y   a=1 b=yes\n',
   );
 });
 
-test('what others wrote cannot steer the terminal', () => {
-  assert.equal(pretty({ name: '\u001b[2Jgone\u0007\u009b1m' }, {}, undefined), 'name  \\x1b[2Jgone\\x07\\x9b1m\n');
-  assert.ok(!pretty({ tokens: [{ name: 'a\n\u001b[2J\rb' }] }, { tokens: ['name'] }, 80).includes('\u001b'));
+test('what to type next follows on a terminal, if a shell takes it as it stands', () => {
+  const next = ['clusters nodes list {name}', 'clusters list'];
+  assert.match(
+    shown({ name: 'prod' }, {}, terminal, next),
+    /\nNext:\n {2}quarterdeck clusters nodes list prod\n {2}quarterdeck clusters list\n$/,
+  );
+  assert.doesNotMatch(shown({ name: '$(reboot)' }, {}, terminal, next), /nodes list/);
+  assert.doesNotMatch(shown({ name: '-rf' }, {}, terminal, next), /nodes list/);
+  assert.doesNotMatch(shown({ name: 'prod' }, {}, pipe, next), /Next/);
+});
+
+test('ages, durations and sizes are short', () => {
+  const ago = (seconds: number) => age(now - seconds * 1000, now);
+  assert.deepEqual([0, 5, 59, 60, 3600, 7200, 86_400, 200_000, 3 * 365 * 86_400].map(ago), [
+    'now',
+    '5s',
+    '59s',
+    '1m',
+    '60m',
+    '2h',
+    '24h',
+    '2d',
+    '3y',
+  ]);
+  assert.deepEqual([-300, -7200].map(ago), ['in 5m', 'in 2h']);
+  assert.deepEqual([0, 45, 900, 5400, 86_400, 90_061].map(duration), ['0s', '45s', '15m', '1h30m', '1d', '1d1h']);
+  assert.deepEqual([0, 1023, 1536, 10 * 2 ** 30, 2 ** 20 - 1, 1.25 * 2 ** 40].map(bytes), [
+    '0 B',
+    '1023 B',
+    '1.5 KiB',
+    '10 GiB',
+    '1 MiB',
+    '1.3 TiB',
+  ]);
+});
+
+test('states have a sign and a colour on a terminal, a letter without UTF-8, and are bare on a pipe', () => {
+  const states = { list: [{ state: 'up' }, { state: 'pending' }, { state: 'down' }, { state: 'deferred' }, { state: 'novel' }] };
+  const columns = { list: [{ key: 'state' }] };
+  assert.equal(shown(states, columns, terminal), 'STATE\n● up\n○ pending\n✗ down\n! deferred\n· novel\n');
+  assert.equal(shown(states, columns, { ...terminal, unicode: false }), 'STATE\n+ up\no pending\nx down\n! deferred\n- novel\n');
+  assert.equal(shown(states, columns, pipe), 'STATE\nup\npending\ndown\ndeferred\nnovel\n');
+  assert.ok(shown(states, columns, { ...terminal, color: true }).includes('\u001b[32m● up\u001b[39m'));
+});
+
+test('colours and signs are used where the terminal has them', () => {
+  const tty = { isTTY: true, columns: 100 };
+  const utf8 = { LANG: 'en_US.UTF-8' };
+  assert.deepEqual({ ...lookOf(tty, utf8), now }, { width: 100, color: true, unicode: true, now });
+  assert.equal(lookOf(tty, { ...utf8, NO_COLOR: '1' }).color, false);
+  assert.equal(lookOf(tty, { ...utf8, TERM: 'dumb' }).color, false);
+  assert.equal(lookOf(tty, { ...utf8, LC_ALL: 'C' }).unicode, false);
+  assert.deepEqual({ ...lookOf({}, utf8), now }, { width: undefined, color: false, unicode: true, now });
 });
 
 test('one field comes out bare, from the answer or from each in its list', () => {
-  const columns = { tokens: ['id'] };
-  assert.equal(only({ id: 'x', key: 'secret' }, {}, 'key'), 'secret\n');
-  assert.equal(only({ sendKey: { id: 'k', n: 3 } }, {}, 'sendKey.n'), '3\n');
-  assert.equal(only({ tokens: [{ id: 'a' }, { id: 'b' }] }, columns, 'id'), 'a\nb\n');
-  assert.equal(only({ tokens: [] }, columns, 'id'), '');
-  assert.equal(only({ tokens: [{ id: 'a' }], cursor: 'c' }, columns, 'cursor'), 'c\n');
+  const columns = { tokens: [{ key: 'id' }] };
+  assert.deepEqual(only({ id: 'x', key: 'secret' }, {}, 'key'), ['secret']);
+  assert.deepEqual(only({ sendKey: { id: 'k', n: 3 } }, {}, 'sendKey.n'), ['3']);
+  assert.deepEqual(only({ tokens: [{ id: 'a' }, { id: 'b' }] }, columns, 'id'), ['a', 'b']);
+  assert.deepEqual(only({ tokens: [] }, columns, 'id'), []);
+  assert.deepEqual(only({ tokens: [{ id: 'a' }], cursor: 'c' }, columns, 'cursor'), ['c']);
   assert.throws(() => only({ id: 'x' }, {}, 'nope'), /the answer has no nope; it has id/);
-});
-
-test('a table fits the terminal: columns are narrowed, then left out, and the first one stays whole', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 12 }),
-      fc.integer({ min: 20, max: 250 }),
-      (natural, available) => {
-        const widths = fit(natural, available);
-        const total = widths.reduce((sum, w) => sum + w + 2, -2);
-        assert.equal(widths[0], natural[0]);
-        assert.ok(total <= available || widths.length === 1);
-        if (natural.reduce((sum, w) => sum + w + 2, -2) <= available) assert.deepEqual(widths, natural);
-      },
-    ),
-  );
-  assert.equal(
-    table(['ID', 'NAME'], [['tok_1', 'a name that is long']], { width: 19, header: plain }),
-    'ID     NAME\ntok_1  a name that…\n',
-  );
-  assert.equal(
-    table(
-      ['ID', 'NAME'],
-      [
-        ['tok_1', 'naïve 🚢'],
-        ['tok_2', 'x'],
-      ],
-      { width: undefined, header: plain },
-    ),
-    'ID     NAME\ntok_1  naïve 🚢\ntok_2  x\n',
-  );
 });

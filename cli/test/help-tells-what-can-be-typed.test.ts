@@ -20,6 +20,7 @@ test('a command tells its arguments, its fields and how each is written', async 
     '--enabled (or --no-enabled)',
     '--scope <role=…> All entries together name at most 1,000 resources (keys: role, resourceIds?; repeat for more)',
     '--body <json> all fields at once: JSON, @file, or - for standard input',
+    '-o, --output <format> how the answer is shown; wide: with further columns (choices: "table", "wide", "json", "yaml", "name")',
     '--json the whole answer as JSON',
     '--only <field> one field of the answer, bare: for scripts',
     '--url <url> the server; default: QUARTERDECK_URL, then the one of this machine',

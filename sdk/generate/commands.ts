@@ -1,12 +1,21 @@
 import type { Command, Commands, Field } from '../commands.ts';
+import { columnsOf, type DeclaredColumns, refuseStaleColumns } from './columns.ts';
 import { type Document, deref, type Op, type Parameter, type Schema } from './document.ts';
 import { kebab, refuseAmbiguity, wordsOf } from './names.ts';
+import { refuseWrongNext } from './next.ts';
 
-/** `generated/commands.json`: the command line's view of the operations. `secrets`: those whose answer is shown only once. */
-export function commandTable(document: Document, ops: Op[], secrets: Set<string>): Commands {
+interface Declared {
+  /** Operations whose answer is shown only once. */
+  secrets: Set<string>;
+  columns: DeclaredColumns;
+  next: Record<string, string[]>;
+}
+
+/** `generated/commands.json`: the command line's view of the operations. */
+export function commandTable(document: Document, ops: Op[], { secrets, columns: declared, next }: Declared): Commands {
   const commands = ops.map((op): Command => {
     const body = deref(document, op.body);
-    const columns = columnsOf(document, op.answer);
+    const columns = columnsOf(document, op, declared[op.id] ?? {});
     if (op.paged && Object.keys(columns).length !== 1) throw new Error(`${op.id} answers in pages, but not with one list of objects`);
     return {
       words: wordsOf(op),
@@ -22,8 +31,11 @@ export function commandTable(document: Document, ops: Op[], secrets: Set<string>
       ...(op.streams ? { streams: true } : op.answer ? {} : { silent: true }),
       ...(secrets.has(op.id) ? { secret: true } : {}),
       columns,
+      ...(next[op.id] ? { next: next[op.id]! } : {}),
     };
   });
+  refuseStaleColumns(document, ops, declared);
+  refuseWrongNext(document, ops, commands, next);
   refuseAmbiguity(commands.map(({ operation, words }) => ({ id: operation, words })));
   commands.sort((a, b) => (a.words.join(' ') < b.words.join(' ') ? -1 : 1));
   const areas = document.tags.filter(({ name }) => ops.some((op) => op.area === name));
@@ -55,19 +67,4 @@ function field(document: Document, name: string, given: Schema, required: boolea
     ...(one.enum ? { choices: one.enum } : {}),
     ...(one.properties ? { fields: fieldsOf(document, one) } : {}),
   };
-}
-
-/** For each list of objects in the answer: what a table of them shows, scalars first, what is nested inside last. */
-function columnsOf(document: Document, answer: Schema | undefined): Record<string, string[]> {
-  const lists = Object.entries(deref(document, answer)?.properties ?? {}).flatMap(([name, schema]) => {
-    const item = deref(document, schema.type === 'array' ? schema.items : undefined);
-    return item?.properties ? [[name, item.properties] as const] : [];
-  });
-  return Object.fromEntries(
-    lists.map(([name, properties]) => {
-      const isNested = (key: string) => ['array', 'object'].includes(deref(document, properties[key])!.type ?? '');
-      const keys = Object.keys(properties);
-      return [name, [...keys.filter((key) => !isNested(key)), ...keys.filter(isNested)]];
-    }),
-  );
 }

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Commands } from '../commands.ts';
+import { columns, next } from '../../contract/columns.ts';
+import type { Column, Commands } from '../commands.ts';
 import { type Document, opsOf } from '../generate/document.ts';
 import { generate } from '../generate/index.ts';
 import { refuseAmbiguity, wordsOf } from '../generate/names.ts';
@@ -13,11 +14,34 @@ import { refuseAmbiguity, wordsOf } from '../generate/names.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tsc = join(root, 'node_modules/typescript-7/bin/tsc');
 const document = JSON.parse(readFileSync(join(root, 'openapi/v1.json'), 'utf8')) as Document;
+const declared = { secrets: new Set<string>(), columns, next };
 
 test('every operation of the contract, served or not, has a command of its own that can be typed', () => {
-  const { commands } = JSON.parse(generate(document, { secrets: new Set() })['commands.json']!) as Commands;
+  const { commands } = JSON.parse(generate(document, declared)['commands.json']!) as Commands;
   assert.equal(commands.length, opsOf(document).length);
   for (const { words, operation } of commands) for (const word of words) assert.match(word, /^[a-z0-9]+(-[a-z0-9]+)*$/, operation);
+});
+
+test('every list declares four to six columns, or the generator names the file', () => {
+  const given = (lists: Record<string, (string | Column)[]>) => () =>
+    generate(document, { ...declared, columns: { ...columns, listMessages: lists } });
+  assert.throws(
+    given({}),
+    /listMessages answers with the list messages, which has no columns: declare its columns in contract\/columns\.ts/,
+  );
+  assert.throws(given({ messages: ['id', 'to', 'state'] }), /listMessages messages has 3 columns that are not wide, and needs 4 to 6/);
+  assert.throws(given({ messages: ['id', 'to', 'state', 'nope'] }), /has the column nope, which is no field of its items/);
+  assert.throws(given({ messages: columns['listMessages']!['messages']!, other: ['id'] }), /has columns for other, which is no list/);
+  const ids = new Set(opsOf(document).map((op) => op.id));
+  for (const id of [...Object.keys(columns), ...Object.keys(next)])
+    assert.ok(ids.has(id), `contract/columns.ts has ${id}, which is no operation`);
+});
+
+test('a suggested command is a whole one, filled from the answer', () => {
+  const given = (line: string) => () => generate(document, { ...declared, next: { getCluster: [line] } });
+  assert.throws(given('clusters nods list {name}'), /getCluster suggests "clusters nods list \{name\}", which is no whole command/);
+  assert.throws(given('clusters nodes list'), /which is no whole command/);
+  assert.throws(given('clusters nodes list {id}'), /but its answer has no id/);
 });
 
 test('names come from area, path and verb', () => {
@@ -63,8 +87,7 @@ test('the types of the whole contract compile, and are those of the schemas', (t
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   for (const file of ['index.ts', 'types.ts', 'errors.ts', 'call.ts', 'send.ts'])
     cpSync(join(root, 'sdk', file), join(folder, 'sdk', file));
-  for (const [name, text] of Object.entries(generate(document, { secrets: new Set() })))
-    writeFileSync(join(folder, 'sdk/generated', name), text);
+  for (const [name, text] of Object.entries(generate(document, declared))) writeFileSync(join(folder, 'sdk/generated', name), text);
   const use = join(folder, 'use.ts');
   writeFileSync(
     use,
