@@ -1,6 +1,8 @@
 // Writes sdk/generated from openapi/v1.json, for the operations that are served; `--check` only says whether the committed files are fresh.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { markGrowing } from '../contract/growing.ts';
+import { creations, losses, waits, watches } from '../contract/outcomes.ts';
+import { fieldThings, pathThings, things } from '../contract/things.ts';
 import { generate } from '../sdk/generate/index.ts';
 import { areas } from '../src/areas/index.ts';
 
@@ -10,6 +12,7 @@ const served = areas.flatMap((area) => area.operations.map((o) => o.spec));
 const files = generate(document, {
   only: new Set(served.map((spec) => spec.id)),
   secrets: new Set(served.filter((spec) => spec.secret).map((spec) => spec.id)),
+  things: { things, creations, losses, watches, waits, pathThings, fieldThings },
 });
 
 const stale: string[] = [];

@@ -1,14 +1,15 @@
 import type { Command, Commands, Field } from '../commands.ts';
 import { type Document, deref, type Op, type Parameter, type Schema } from './document.ts';
 import { kebab, refuseAmbiguity, wordsOf } from './names.ts';
+import { type IdPlaces, markThings } from './things.ts';
 
 /** `generated/commands.json`: the command line's view of the operations. `secrets`: those whose answer is shown only once. */
-export function commandTable(document: Document, ops: Op[], secrets: Set<string>): Commands {
+export function commandTable(document: Document, ops: Op[], secrets: Set<string>, places?: IdPlaces): Commands {
   const commands = ops.map((op): Command => {
     const body = deref(document, op.body);
     const columns = columnsOf(document, op.answer);
     if (op.paged && Object.keys(columns).length !== 1) throw new Error(`${op.id} answers in pages, but not with one list of objects`);
-    return {
+    const command: Command = {
       words: wordsOf(op),
       area: op.area,
       operation: op.id,
@@ -23,6 +24,7 @@ export function commandTable(document: Document, ops: Op[], secrets: Set<string>
       ...(secrets.has(op.id) ? { secret: true } : {}),
       columns,
     };
+    return places ? markThings(command, op, places) : command;
   });
   refuseAmbiguity(commands.map(({ operation, words }) => ({ id: operation, words })));
   commands.sort((a, b) => (a.words.join(' ') < b.words.join(' ') ? -1 : 1));
