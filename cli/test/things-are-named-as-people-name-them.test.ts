@@ -149,6 +149,15 @@ test('things are named as people name them', async (t) => {
       assert.deepEqual(await cli('__complete', ...nothing), { code: 0, stdout: '', stderr: '' }, nothing.join(' '));
   });
 
+  await t.test('a send key is taken by either of its ids, and by its name', async () => {
+    for (const field of ['id', 'keyId', 'name']) {
+      const { sendKey } = await data('email', 'keys', 'create', '--name', 'mailer');
+      assert.notEqual(sendKey.id, sendKey.keyId);
+      const revoked = await cli('email', 'keys', 'revoke', sendKey[field]);
+      assert.deepEqual([revoked.code, revoked.stderr.includes(sendKey.id)], [0, true], revoked.stderr);
+    }
+  });
+
   await t.test('resources of a scope are named, within the area of the role', async () => {
     const { id } = await data('uptime', 'services', 'create', '--name', 'narrow');
     const token = await data('tokens', 'create', '--name', 'viewer', '--scope', 'uptime.viewer,resource=narrow');
