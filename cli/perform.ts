@@ -140,7 +140,7 @@ async function watch(
   made: Found | undefined,
 ): Promise<Performed> {
   const { waits, watches } = readThings();
-  const { watch: name, gone, answersIn, wanted = [] } = waits[command.operation]!;
+  const { watch: name, gone, answersIn, wanted = [], mayBeStale = false } = waits[command.operation]!;
   const of = watches[name]!;
   const held = of.at && isObject(answer) ? answer[of.at] : answer;
   const showsState = isObject(held) && of.state in held;
@@ -153,6 +153,7 @@ async function watch(
         watch: of,
         what,
         isGone: gone === true,
+        mayBeStale,
         wanted: Object.fromEntries(
           wanted.flatMap((field) => (resolved.input[field] === undefined ? [] : [[field, resolved.input[field]]])),
         ),

@@ -17,6 +17,8 @@ export interface Waiting {
   isGone: boolean;
   /** Fields that it must have when it is done: the version that an upgrade goes to. */
   wanted: Item;
+  /** A failure that was there before the command is not its outcome. */
+  mayBeStale: boolean;
   timeoutMs: number;
 }
 
@@ -26,6 +28,7 @@ const lookTimeoutMs = 15_000;
 /** How long a server may be away before the watch is given up. */
 const maxOutageMs = 60_000;
 const nudgeEveryMs = 15_000;
+const staleMs = 15_000;
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 export function timeoutOf(text: string | undefined): number {
@@ -72,7 +75,8 @@ async function watchUntilDone(waiting: Waiting, progress: Progress, signal: Abor
       const state = String(seen.item?.[watch.state] ?? 'unknown');
       progress.state(state);
       if (!isGone && watch.done.includes(state) && hasAll(seen.item!, waiting.wanted)) return seen.answer;
-      if (!isGone && watch.failed.includes(state)) throw new Stopped(failure(waiting, state, seen.item!), seen.answer);
+      const isOutcome = !isGone && (!waiting.mayBeStale || age() > Math.min(staleMs, timeoutMs));
+      if (isOutcome && watch.failed.includes(state)) throw new Stopped(failure(waiting, state, seen.item!), seen.answer);
     }
     if (age() > timeoutMs)
       throw new Failure(exitCodes.timedOut, `not done within ${shortAge(timeoutMs + 500)}; the work goes on; ${howToLook(waiting)}`);

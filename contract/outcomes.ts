@@ -174,6 +174,8 @@ export interface Wait {
   answersIn?: string;
   /** Fields of the input that the thing must have when it is done. */
   wanted?: string[];
+  /** The state before the command may be seen for a few seconds: a failure counts only after that. */
+  mayBeStale?: true;
 }
 
 /** The operations that take `--wait`. */
@@ -183,7 +185,7 @@ export const waits: Record<string, Wait> = {
   getCluster: { watch: 'cluster' },
   deleteCluster: { watch: 'cluster', gone: true },
   createDomain: { watch: 'domain' },
-  checkDomain: { watch: 'domain' },
+  checkDomain: { watch: 'domain', mayBeStale: true },
   getDomain: { watch: 'domain' },
   armDomainReceiving: { watch: 'receiving' },
   sendEmail: { watch: 'message' },

@@ -45,6 +45,7 @@ export interface Wait {
   gone?: true;
   answersIn?: string;
   wanted?: string[];
+  mayBeStale?: true;
 }
 
 export interface Things {
