@@ -60,7 +60,11 @@ test('values are read as the schema has them', () => {
 });
 
 const inner = (name: string, more: Partial<Field> = {}) => field({ name, flag: name, ...more });
-const participants = field({ type: 'object', list: true, fields: [inner('userId', { required: true }), inner('label', { required: true })] });
+const participants = field({
+  type: 'object',
+  list: true,
+  fields: [inner('userId', { required: true }), inner('label', { required: true })],
+});
 const handoff = field({
   type: 'object',
   fields: [inner('interval', { required: true }), inner('dow', { type: 'integer' }), inner('time', { required: true })],
