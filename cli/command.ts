@@ -1,13 +1,20 @@
 import { type Command as Commander, Option } from 'commander';
 import type { Command, Field } from '../sdk/commands.ts';
+import { readThings } from '../sdk/things.ts';
+import { aliasesOf, flagOf } from './aliases.ts';
 import { type CliContext, type ConnectionOptions, call, findConnection } from './connect.ts';
 import { usage } from './exit.ts';
 import { isNested, placeholder, type Raw } from './fields.ts';
-import { inputOf } from './input.ts';
+import { inputOf, type Whole } from './input.ts';
+import { type Manner, perform } from './perform.ts';
 import { type PrintOptions, print, printStream, shownOptions, silentOptions } from './print.ts';
+import { unitExample } from './units.ts';
+import { timeoutOf } from './wait.ts';
 
-type Call = ((...args: unknown[]) => Promise<unknown>) & { pages(...args: unknown[]): AsyncGenerator<Record<string, unknown>> };
-type Given = ConnectionOptions & PrintOptions & { body?: string; all?: boolean };
+type Given = ConnectionOptions & PrintOptions & Whole & { all?: boolean; yes?: boolean; wait?: boolean; timeout?: string };
+
+/** Options under another name of their field: taken, but neither listed nor completed. */
+export const aliasOptions = new WeakSet<Option>();
 
 /** One operation as a command. A field that has the name of a general option takes its place: the general one still works before the area. */
 export function addCommand(parent: Commander, command: Command, here: CliContext) {
@@ -17,51 +24,80 @@ export function addCommand(parent: Commander, command: Command, here: CliContext
     .summary(summary)
     .description(description ? `${summary}. ${description}` : summary)
     .showHelpAfterError(`(see quarterdeck ${words.join(' ')} --help)`);
-  for (const param of params) added.argument(`<${param.flag}>`, param.description ?? '');
+  for (const param of params) added.argument(`<${param.flag}>`, [param.description, nameHint(param)].filter(Boolean).join('; '));
 
+  const general = generalOptions(command).filter((option) => !fields.some((field) => field.flag === option.name()));
+  const taken = new Set([...fields.map((field) => field.flag), ...general.map((option) => option.name()), 'help', 'version']);
   added.optionsGroup('Fields:');
-  const options = fields.map((field) => ({ field, option: addField(added, field) }));
+  const options = fields.map((field) => ({ field, options: addField(added, field, taken) }));
   added.optionsGroup('Options:');
-  const general = [
-    ...(command.body ? [new Option('--body <json>', 'all fields at once: JSON, @file, or - for standard input')] : []),
-    ...(command.paged ? [new Option('--all', 'every slice of the list, not only the first')] : []),
-    ...(command.streams ? [] : command.silent ? silentOptions() : shownOptions(command)),
-    ...connectionOptions(),
-  ].filter((option) => !fields.some((field) => field.flag === option.name()));
   for (const option of general) added.addOption(option);
 
   added.action(async (...args: unknown[]) => {
     const values = added.opts<Record<string, Raw>>();
     const flags = new Map(
-      options.flatMap(({ field, option }) =>
-        values[option.attributeName()] === undefined ? [] : [[field.name, values[option.attributeName()]!] as const],
-      ),
+      options.flatMap(({ field, options: names }) => {
+        const given = names.flatMap((option) => values[option.attributeName()] ?? []);
+        return given.length ? [[field.name, field.list || field.type === 'record' ? (given as string[]) : given.at(-1)!] as const] : [];
+      }),
     );
     const own = Object.fromEntries(general.map((option) => [option.attributeName(), values[option.attributeName()]]));
     await run(command, args.slice(0, params.length) as string[], flags, { ...rootOptions(added), ...defined(own) }, here);
   });
 }
 
+function generalOptions(command: Command): Option[] {
+  const { losses, waits } = readThings();
+  return [
+    ...(command.body
+      ? [
+          new Option('--body <json>', 'all fields at once: JSON, @file, or - for standard input'),
+          new Option('-f, --file <file>', 'all fields from a file of YAML or JSON, names and units as in flags; - for standard input'),
+        ]
+      : []),
+    ...(command.paged ? [new Option('--all', 'every slice of the list, not only the first')] : []),
+    ...(losses[command.operation] ? [new Option('-y, --yes', 'without a question')] : []),
+    ...(waits[command.operation]
+      ? [
+          new Option('--wait', `until it is ${doneWords(command.operation)}, with progress`),
+          new Option('--timeout <duration>', 'how long --wait waits; 10m unless told'),
+        ]
+      : []),
+    ...(command.streams ? [] : command.silent ? silentOptions() : shownOptions(command)),
+    ...connectionOptions(),
+  ];
+}
+
+function doneWords(operation: string): string {
+  const { waits, watches } = readThings();
+  const { watch, gone } = waits[operation]!;
+  return gone ? 'gone' : watches[watch]!.done[0]!;
+}
+
+/** How else a thing may be named, for help. */
+function nameHint({ thing }: Field): string {
+  if (typeof thing !== 'string') return '';
+  const { prefix, names = [], alsoIds = [] } = readThings().things[thing]!;
+  return prefix === undefined ? '' : [...names, 'id', ...alsoIds, '@last'].join(', ').replace(/, (\S+)$/, ' or $1');
+}
+
 async function run(command: Command, params: string[], flags: Map<string, Raw>, given: Given, here: CliContext) {
   const odd = command.params.find((_, i) => ['', '.', '..'].includes(params[i]!));
   if (odd) usage(`<${odd.flag}> names nothing`);
-  const input = await inputOf(command, flags, given.body);
-  const args = command.fields.length || command.body ? [...params, input] : params;
+  if (given.timeout !== undefined && !given.wait) usage('--timeout says how long --wait waits; give --wait too');
+  const manner: Manner = {
+    ...given,
+    ...(given.wait ? { waitMs: timeoutOf(given.timeout) } : {}),
+  };
+  const input = await inputOf(command, flags, given);
   const connection = await findConnection(given, here);
-  const answer = await call(connection, here, command, async (api) => {
-    const operation = (api as unknown as Record<string, Record<string, Call>>)[command.area]![command.operation]!;
-    return given.all ? joined(operation.pages(...args), command) : operation(...args);
-  });
+  const { answer, say, failure } = await call(connection, here, command, (api) =>
+    perform({ api, command, params, input, manner, env: here.env, url: connection.url }),
+  );
   if (answer instanceof Response) return printStream(answer);
   print(answer as Record<string, unknown> | undefined, command, given);
-}
-
-/** All slices as one answer. */
-async function joined(slices: AsyncGenerator<Record<string, unknown>>, { columns }: Command) {
-  const list = Object.keys(columns)[0]!;
-  const items: unknown[] = [];
-  for await (const slice of slices) items.push(...(slice[list] as unknown[]));
-  return { [list]: items };
+  say?.();
+  if (failure) throw failure;
 }
 
 /** A key of an object, and how its value is written if that is not plain. */
@@ -72,7 +108,7 @@ function keyOf(field: Field): string {
   return `${name} as JSON and last${inner && `, of ${inner}`}`;
 }
 
-function addField(added: Commander, field: Field): Option {
+function addField(added: Commander, field: Field, taken: Set<string>): Option[] {
   const { flag, type, description = '', required, list, nullable, choices, fields } = field;
   const hints = [
     required ? 'required' : '',
@@ -81,15 +117,35 @@ function addField(added: Commander, field: Field): Option {
     fields ? `keys: ${fields.map(keyOf).join(', ')}` : '',
     list && choices ? `of ${choices.join(', ')}` : '',
     list ? (type === 'object' ? 'repeat for more' : 'commas or repeat') : '',
+    unitExample(field) ? `or ${unitExample(field)}` : '',
+    typeof field.thing === 'string' ? nameHint(field) : '',
   ].filter(Boolean);
   const words = [description, hints.length ? `(${hints.join('; ')})` : ''].filter(Boolean).join(' ');
   const isSwitch = type === 'boolean' && !list;
-  const option = new Option(isSwitch ? `--${flag}` : `--${flag} <${placeholder(field)}>`, words);
-  if (choices && !list) option.choices(choices);
-  if (list || type === 'record') option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text]);
-  added.addOption(option);
-  if (isSwitch) added.addOption(new Option(`--no-${flag}`).hideHelp());
-  return option;
+  const makeOption = (name: string) => {
+    const option = new Option(isSwitch ? `--${name}` : `--${name} <${placeholder(field)}>`, words);
+    if (choices && !list) option.choices(choices);
+    if (list || type === 'record') option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text]);
+    added.addOption(option);
+    return option;
+  };
+  const option = makeOption(flag);
+  if (isSwitch) {
+    added.addOption(new Option(`--no-${flag}`).hideHelp());
+    return [option];
+  }
+  const aliases = aliasesOf(field)
+    .map(flagOf)
+    .filter((alias) => !taken.has(alias));
+  return [
+    option,
+    ...aliases.map((alias) => {
+      taken.add(alias);
+      const other = makeOption(alias).hideHelp();
+      aliasOptions.add(other);
+      return other;
+    }),
+  ];
 }
 
 export const connectionOptions = () => [

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Api, quarterdeck } from '../sdk/index.ts';
 import { exitCodes, explained, Failure, usage } from './exit.ts';
 import { isOverheard, isThisMachine, namesOf, originOf, serverUrl } from './origin.ts';
+import { fetchWithNotice } from './status-line.ts';
 
 /** What the command line is told of the machine it runs on. */
 export interface CliContext {
@@ -120,7 +121,7 @@ export async function call<T>(
   if (token && isOverheard(url))
     console.error(`quarterdeck: the token goes to ${url} unencrypted, for everybody on the way to read; use https`);
   try {
-    return await act(quarterdeck({ url, token, userAgent: `quarterdeck-cli/${here.version}` }));
+    return await act(quarterdeck({ url, token, userAgent: `quarterdeck-cli/${here.version}`, fetch: fetchWithNotice }));
   } catch (error) {
     throw explained(error, connection);
   }

@@ -8,6 +8,9 @@ export const exitCodes = {
   refused: 24,
   unavailable: 25,
   output: 26,
+  failed: 27,
+  timedOut: 28,
+  interrupted: 130,
 } as const;
 
 export const meanings: Record<number, string> = {
@@ -21,4 +24,7 @@ export const meanings: Record<number, string> = {
   24: 'otherwise refused (4xx)',
   25: 'unavailable (5xx, or no answer)',
   26: 'done, but the output could not be written',
+  27: 'what --wait watched has failed',
+  28: 'not done within --timeout',
+  130: 'interrupted while waiting',
 };

@@ -12,7 +12,7 @@ export function registerUser(program: Commander, here: CliContext) {
   program.commandsGroup('Start here:');
   registerWhoami(program, here);
   registerJoin(program, here);
-  registerCompletion(program);
+  registerCompletion(program, here);
 
   program.commandsGroup('Areas:');
   const { areas, commands } = readCommands();
@@ -28,7 +28,8 @@ export function registerUser(program: Commander, here: CliContext) {
 const closing = `
 Tokens: QUARTERDECK_TOKEN is sent to the server of QUARTERDECK_URL and to no other (without it: to the one of this machine);
 with --url for another server, give --token too.
-Flags: lists are repeated or separated by commas, objects are key=value pairs or JSON, --body @file.json gives all at once.
+Flags: lists are repeated or separated by commas, objects are key=value pairs or JSON, -f file.yaml gives all at once.
+Things: by id, by name, by the beginning of an id, or @last for the one that this command line made last.
 Exit codes: ${Object.entries(meanings)
   .map(([code, meaning]) => `${code} ${meaning}`)
   .join(' · ')}.`;

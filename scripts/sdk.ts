@@ -2,6 +2,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { columns, next } from '../contract/columns.ts';
 import { markGrowing } from '../contract/growing.ts';
+import { creations, losses, waits, watches } from '../contract/outcomes.ts';
+import { fieldThings, pathThings, things } from '../contract/things.ts';
 import { generate } from '../sdk/generate/index.ts';
 import { areas } from '../src/areas/index.ts';
 
@@ -13,6 +15,7 @@ const files = generate(document, {
   secrets: new Set(served.filter((spec) => spec.secret).map((spec) => spec.id)),
   columns,
   next,
+  things: { things, creations, losses, watches, waits, pathThings, fieldThings },
 });
 
 const stale: string[] = [];

@@ -47,6 +47,8 @@ export interface Field {
   choices?: string[];
   /** What an object holds. */
   fields?: Field[];
+  /** The kind of thing whose id it takes; `by`: a field beside it says which. */
+  thing?: string | { by: string; of: Record<string, string> };
 }
 
 export interface Commands {

@@ -37,7 +37,7 @@ test('a token is made, listed, changed and deleted from the command line', async
   assert.match(changed.stdout, /^name +ci, paused\n/m);
   assert.match(changed.stdout, /^enabled +no\n/m);
 
-  assert.deepEqual(await cli('tokens', 'delete', id), { code: 0, stdout: '', stderr: '' });
+  assert.deepEqual(await cli('tokens', 'delete', id), { code: 0, stdout: '', stderr: `deleted token ${id}\n` });
   assert.ok(!(await here('tokens', 'list', '--only', 'id')).stdout.includes(id));
 });
 

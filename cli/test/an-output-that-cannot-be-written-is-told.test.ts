@@ -34,6 +34,7 @@ test('what has nothing to show takes --json all the same, and prints an empty ob
     [[], ''],
   ] as const) {
     const { id } = (await owner.post('/uptime/services', { name: 'shop' })).body;
-    assert.deepEqual(await cli('uptime', 'services', 'delete', id, ...args), { code: 0, stdout: printed, stderr: '' });
+    const told = args.length ? '' : `deleted service ${id}\n`;
+    assert.deepEqual(await cli('uptime', 'services', 'delete', id, ...args), { code: 0, stdout: printed, stderr: told });
   }
 });

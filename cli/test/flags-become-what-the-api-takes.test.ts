@@ -59,6 +59,65 @@ test('values are read as the schema has them', () => {
   for (const [more, raw, expected] of cases) assert.deepEqual(readValue(field(more), raw), expected, String(raw));
 });
 
+const inner = (name: string, more: Partial<Field> = {}) => field({ name, flag: name, ...more });
+const participants = field({
+  type: 'object',
+  list: true,
+  fields: [inner('userId', { required: true }), inner('label', { required: true })],
+});
+const handoff = field({
+  type: 'object',
+  fields: [inner('interval', { required: true }), inner('dow', { type: 'integer' }), inner('time', { required: true })],
+});
+const steps = field({
+  type: 'object',
+  list: true,
+  fields: [
+    inner('target', {
+      type: 'object',
+      required: true,
+      fields: [inner('kind', { choices: ['schedule', 'user'] }), inner('id'), inner('label', { required: true })],
+    }),
+    inner('waitSeconds', { type: 'integer', required: true }),
+  ],
+});
+const http = field({ type: 'object', fields: [inner('url', { required: true }), inner('headers', { type: 'record' })] });
+
+test('structured flags need no JSON, and numbers take the units that their fields count', () => {
+  const seconds = inner('waitSeconds', { type: 'integer' });
+  const cases: [Field, Raw, unknown][] = [
+    [participants, ['alice@example.com'], [{ userId: 'alice@example.com' }]],
+    [participants, ['alice,bob', 'carol'], [{ userId: 'alice' }, { userId: 'bob' }, { userId: 'carol' }]],
+    [participants, ['userId=alice,label=A'], [{ userId: 'alice', label: 'A' }]],
+    [handoff, 'weekly,09:00', { interval: 'weekly', time: '09:00' }],
+    [handoff, 'weekly,friday,09:00', { interval: 'weekly', dow: 5, time: '09:00' }],
+    [handoff, 'dow=0,weekly,09:00', { dow: 0, interval: 'weekly', time: '09:00' }],
+    [steps, ['schedule=primary,wait=5m'], [{ target: { kind: 'schedule', id: 'primary' }, waitSeconds: 300 }]],
+    [steps, ['target.kind=user,target.id=bob,waitSeconds=90'], [{ target: { kind: 'user', id: 'bob' }, waitSeconds: 90 }]],
+    [retention, 'untaggedDays=2w,rules.tags=v*,rules.tags=w*', { untaggedDays: 14, rules: [{ tags: 'v*' }, { tags: 'w*' }] }],
+    [http, 'https://example.com/?a=b', { url: 'https://example.com/?a=b' }],
+    [http, 'url=https://example.com/,headers.X-Team=a=b', { url: 'https://example.com/', headers: { 'X-Team': 'a=b' } }],
+    [seconds, '1h', 3600],
+    [seconds, '500ms', 0.5],
+    [inner('timeoutMs', { type: 'integer' }), '1.5s', 1500],
+    [inner('storageGiB', { type: 'integer' }), '1TiB', 1024],
+    [inner('quotaBytes', { type: 'integer' }), '10GiB', 10 * 2 ** 30],
+  ];
+  for (const [of, raw, expected] of cases) {
+    if (expected === 0.5) assert.throws(() => readValue(of, raw), /takes a whole number, or 5m, found "500ms"/);
+    else assert.deepEqual(readValue(of, raw), expected, String(raw));
+  }
+  for (const [of, raw] of [
+    [inner('replicas', { type: 'integer' }), '5m'],
+    [seconds, '5 minutes'],
+    [seconds, '1constructor'],
+    [handoff, 'weekly,1,09:00,more'],
+    [steps, ['team=x']],
+    [steps, ['target=x']],
+  ] as [Field, Raw][])
+    assert.throws(() => readValue(of, raw), Failure, String(raw));
+});
+
 test('what cannot be read is refused with the flag’s name, whatever it is', () => {
   for (const [more, raw] of [
     [{ type: 'integer' }, '1.5'],

@@ -3,6 +3,7 @@ import { columnsOf, type DeclaredColumns, refuseStaleColumns } from './columns.t
 import { type Document, deref, type Op, type Parameter, type Schema } from './document.ts';
 import { kebab, refuseAmbiguity, wordsOf } from './names.ts';
 import { refuseWrongNext } from './next.ts';
+import { type IdPlaces, markThings } from './things.ts';
 
 interface Declared {
   /** Operations whose answer is shown only once. */
@@ -12,12 +13,12 @@ interface Declared {
 }
 
 /** `generated/commands.json`: the command line's view of the operations. */
-export function commandTable(document: Document, ops: Op[], { secrets, columns: declared, next }: Declared): Commands {
+export function commandTable(document: Document, ops: Op[], { secrets, columns: declared, next }: Declared, places?: IdPlaces): Commands {
   const commands = ops.map((op): Command => {
     const body = deref(document, op.body);
     const columns = columnsOf(document, op, declared[op.id] ?? {});
     if (op.paged && Object.keys(columns).length !== 1) throw new Error(`${op.id} answers in pages, but not with one list of objects`);
-    return {
+    const command: Command = {
       words: wordsOf(op),
       area: op.area,
       operation: op.id,
@@ -33,6 +34,7 @@ export function commandTable(document: Document, ops: Op[], { secrets, columns: 
       columns,
       ...(next[op.id] ? { next: next[op.id]! } : {}),
     };
+    return places ? markThings(command, op, places) : command;
   });
   refuseStaleColumns(document, ops, declared);
   refuseWrongNext(document, ops, commands, next);
