@@ -97,7 +97,6 @@ async function raiseAlert({ api, url, say }: Trial, serviceId: string) {
         status: 'firing',
         labels: { alertname: 'TryPage', run: source.id },
         annotations: { summary: 'quarterdeck try page: this is only a test' },
-        startsAt: new Date().toISOString(),
       },
     ],
   });

@@ -1,6 +1,6 @@
 import { exitCodes, Failure } from '../exit.ts';
 import { buildTinyImage, type ImagePart } from './image.ts';
-import { ensure, type Trial } from './support.ts';
+import { ensure, fetchBeside, type Trial } from './support.ts';
 
 const slug = 'try';
 const repo = 'hello';
@@ -42,12 +42,10 @@ interface Login {
 async function openRepository(url: string, name: string, login: Login) {
   const authorization = await authorizationFor(url, name, login);
   const ask = async (method: string, target: string, given: { body?: Buffer; type?: string } = {}): Promise<Response> => {
-    const answer = await fetch(new URL(target, url), {
+    const answer = await fetchBeside(new URL(target, url), {
       method,
       headers: { authorization, ...(given.type ? { 'content-type': given.type } : {}) },
       ...(given.body ? { body: new Uint8Array(given.body) } : {}),
-      redirect: 'error',
-      signal: AbortSignal.timeout(60_000),
     });
     const text = method === 'HEAD' ? '' : await answer.text();
     if (!answer.ok && !(method === 'HEAD' && answer.status === 404))
@@ -77,14 +75,13 @@ async function openRepository(url: string, name: string, login: Login) {
 /** Follows the registry's challenge, as every client does: a token for this repository. */
 async function authorizationFor(url: string, name: string, { username, password }: Login): Promise<string> {
   const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  const challenge =
-    (await fetch(`${url}/v2/`, { redirect: 'error', signal: AbortSignal.timeout(10_000) })).headers.get('www-authenticate') ?? '';
+  const challenge = (await fetchBeside(`${url}/v2/`)).headers.get('www-authenticate') ?? '';
   const [realm, service] = ['realm', 'service'].map((key) => new RegExp(`${key}="([^"]*)"`).exec(challenge)?.[1]);
   if (!realm || new URL(realm).origin !== new URL(url).origin) return basic;
   const target = new URL(realm);
   if (service) target.searchParams.set('service', service);
   target.searchParams.set('scope', `repository:${name}:pull,push`);
-  const answer = await fetch(target, { headers: { authorization: basic }, redirect: 'error', signal: AbortSignal.timeout(10_000) });
+  const answer = await fetchBeside(target, { headers: { authorization: basic } });
   const { token } = (await answer.json().catch(() => ({}))) as { token?: string };
   if (!token) throw new Failure(exitCodes.refused, `the registry gave no token to push with (${answer.status})`);
   return `Bearer ${token}`;

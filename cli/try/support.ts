@@ -48,13 +48,19 @@ export function addTrial<Options extends TrialOptions>(
   });
 }
 
-async function isTryServer({ url }: Connection): Promise<boolean> {
-  let answer: Response;
+const answerMs = 60_000;
+
+/** A request beside the API: no redirect is followed, and no answer is one sentence. */
+export async function fetchBeside(target: URL | string, init: RequestInit = {}, advice = 'run the command again'): Promise<Response> {
   try {
-    answer = await fetch(`${url}/try/about.json`, { redirect: 'error', signal: AbortSignal.timeout(10_000) });
+    return await fetch(target, { ...init, redirect: 'error', signal: AbortSignal.timeout(answerMs) });
   } catch {
-    throw new Failure(exitCodes.unavailable, `no server answers at ${url}; start one with \`quarterdeck serve --try\``);
+    throw new Failure(exitCodes.unavailable, `no server answers at ${new URL(target).origin}; ${advice}`);
   }
+}
+
+async function isTryServer({ url }: Connection): Promise<boolean> {
+  const answer = await fetchBeside(`${url}/try/about.json`, {}, 'start one with `quarterdeck serve --try`');
   const about: unknown = answer.ok ? await answer.json().catch(() => undefined) : undefined;
   return (about as { try?: unknown } | undefined)?.try === true;
 }
@@ -93,6 +99,6 @@ export async function ensure<T>(
 /** A JSON page below /try, where the server has one. */
 export async function readTry<T>({ url, isTry }: Trial, path: string): Promise<T | undefined> {
   if (!isTry) return undefined;
-  const answer = await fetch(`${url}/try/${path}`, { redirect: 'error', signal: AbortSignal.timeout(10_000) });
+  const answer = await fetchBeside(`${url}/try/${path}`);
   return answer.ok ? ((await answer.json()) as T) : undefined;
 }

@@ -1,12 +1,17 @@
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 /** No style and no script, since each page's own policy allows only its own. */
-export const banner =
+const banner =
   '<p role="note"><strong>Trying out (--try): nothing leaves this machine.</strong> <a href="/try/">Inbox, phone and webhooks</a></p>';
 
+/** By bytes: a chunk may end in the middle of a character. */
 const withBanner = (chunk: unknown): unknown => {
   if (typeof chunk !== 'string' && !Buffer.isBuffer(chunk)) return chunk;
-  return chunk.toString().replace(/<body[^>]*>/, (tag) => tag + banner);
+  const bytes = Buffer.from(chunk as string).toString('latin1');
+  return Buffer.from(
+    bytes.replace(/<body[^>]*>/, (tag) => tag + banner),
+    'latin1',
+  );
 };
 
 const isHtml = (value: unknown) => typeof value === 'string' && value.startsWith('text/html');

@@ -25,7 +25,7 @@ export type FindSigner = (delivery: {
   signature: string;
 }) => Promise<string | undefined>;
 
-export const echoLimits = { deliveries: 100, bytes: 16 * 2 ** 20 };
+const echoLimits = { deliveries: 100, bytes: 16 * 2 ** 20 };
 const maxBodyBytes = 4 * 2 ** 20;
 const shownHeaders = ['content-type', 'user-agent', 'webhook-id', 'webhook-timestamp', 'webhook-signature'];
 

@@ -39,7 +39,7 @@ export interface TryWorld {
 }
 
 /** Loopback and nothing else, for every use. */
-export const loopbackOnly = 'only=127.0.0.0/8,::1/128';
+const loopbackOnly = 'only=127.0.0.0/8,::1/128';
 
 const mailHost = 'mail.try.example';
 
@@ -99,6 +99,3 @@ const outsideClosed = {
   tls_cert: '',
   tls_key: '',
 } satisfies Partial<Config>;
-
-export type { TryHost } from './host.ts';
-export { isTryDirectory, refuseTryDirectory } from './mark.ts';

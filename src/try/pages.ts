@@ -11,7 +11,7 @@ import type { PhoneItem } from './phone.ts';
 const disruptive = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/g;
 
 /** Text as markup. Control characters and marks of direction are shown by their number. */
-export const shown = (text: string): string =>
+const shown = (text: string): string =>
   escaped(text.replaceAll(disruptive, (c) => `[U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`));
 
 const maxShownLength = 200_000;
@@ -81,7 +81,7 @@ export async function messagePage(message: InboxMessage): Promise<{ title: strin
   const { subject = '', text, html, attachments } = await parse(raw);
   const parts = [
     links,
-    `<p class="faint">${shown(at)}<br>from <bdi>${shown(from || '(nobody: a report)')}</bdi><br>to <bdi>${shown(to.join(', '))}</bdi></p>`,
+    `<p class="faint">${shown(at)}<br>from <bdi>${shown(from || '(empty: a report)')}</bdi><br>to <bdi>${shown(to.join(', '))}</bdi></p>`,
     text === undefined ? '' : block(text),
     ...(attachments.length
       ? [`<p>Attached: ${attachments.map((a) => `<bdi>${shown(`${a.filename ?? 'unnamed'} (${a.mimeType})`)}</bdi>`).join(', ')}</p>`]

@@ -41,7 +41,7 @@ export type PhoneAnswer = 'acknowledge' | 'resolve';
 /** Sends a form to this server; no other address is called. */
 export type PostForm = (url: string, fields: Record<string, string>, headers: Record<string, string>) => Promise<string>;
 
-export const phoneLimits = { items: 200, bytes: 4 * 2 ** 20 };
+const phoneLimits = { items: 200, bytes: 4 * 2 ** 20 };
 const maxBodyBytes = 65_536;
 const maxReplies = 10;
 

@@ -49,6 +49,7 @@ test('every kind of thing is tried without the world', { timeout: 180_000 }, asy
     assert.match(await tried('cluster'), /its API answers: the namespaces are .*default[\s\S]*kubectl --kubeconfig/);
   });
   await t.test('pages escape what senders wrote, and run no script', () => showHostileMail(qd));
+  await t.test('every page has the banner', () => showBanner(qd));
   await t.test('nothing outside is reached', () => refuseTheOutside(qd));
   await t.test('pages are for this machine and its own forms', () => refuseStrangers(qd));
 
@@ -76,7 +77,17 @@ async function answerOnThePhone({ url, owner }: Quarterdeck, tried: Tried) {
   assert.equal((await press(url)).status, 303);
   assert.equal((await owner.get(`/oncall/incidents/${incident}`)).body.status, 'acknowledged');
   assert.match((await readPage(url, '/try/phone')).html, /acknowledge: Acknowledged\./);
-  assert.match(await tried('page', '--ack'), /is acknowledged/);
+  assert.match(await tried('page', '--ack'), /of the last run is resolved[\s\S]*is acknowledged/);
+
+  // A call is answered by a key.
+  const voice = { phone: '+15005550100', rules: [{ channel: 'voice', delaySeconds: 0 }] };
+  assert.equal((await owner.put('/oncall/me/settings', voice)).status, 200);
+  const called = /incident (inc_\w+)/.exec(await tried('page'))![1]!;
+  const [call] = await readJson<{ id: number; kind: string; text: string }>(url, 'phone.json');
+  assert.equal(call!.kind, 'call');
+  assert.match(call!.text, /Press 1 to acknowledge/);
+  assert.equal((await fetch(`${url}/try/phone/${call!.id}/resolve`, { method: 'POST', redirect: 'manual' })).status, 303);
+  assert.equal((await owner.get(`/oncall/incidents/${called}`)).body.status, 'resolved');
 }
 
 async function echoWebhook({ url, owner }: Quarterdeck, tried: Tried) {
@@ -115,7 +126,19 @@ async function showHostileMail({ app, url, owner }: Quarterdeck) {
   const framed = await readPage(url, `/try/inbox/${id}/html`);
   assert.match(framed.answer.headers.get('content-security-policy')!, /^sandbox; default-src 'none'; .*img-src data:/);
   assert.match((await readPage(url, `/try/inbox/${id}/raw`)).answer.headers.get('content-type')!, /^text\/plain/);
-  assert.match((await readPage(url, '/docs/')).html, /nothing leaves this machine/);
+}
+
+/** Pages of Fastify, of the reference behind it, and of a plane that sends what it has compressed in memory. */
+async function showBanner({ url, owner }: Quarterdeck) {
+  const [service] = (await owner.get('/oncall/services')).body.services as { id: string }[];
+  const made = await owner.post('/status-pages', { slug: 'tried', title: 'Grüße', serviceIds: [service!.id] });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  for (const path of ['/docs/', '/status/tried', '/status/tried', '/oncall/ack/unknown', '/try/']) {
+    const { html } = await readPage(url, path);
+    assert.equal(html.split('nothing leaves this machine').length, 2, path);
+    assert.match(html, /<body[^>]*><p role="note">/);
+  }
+  assert.match((await readPage(url, '/status/tried')).html, /Grüße/);
 }
 
 /** Refusals come before any connection: these addresses are public. */
