@@ -33,8 +33,13 @@ interface ClusterAccess {
 
 /** The values of a kubeconfig of ours, which has one cluster and one user. */
 function readAccess(kubeconfig: string): ClusterAccess {
+  const lines = kubeconfig.split('\n').map((line) => line.trim());
   const read = (key: string): string => {
-    const [, value] = new RegExp(`^\\s*${key}:\\s*"?([^"\\s]+)"?\\s*$`, 'm').exec(kubeconfig) ?? [];
+    const value = lines
+      .find((line) => line.startsWith(`${key}:`))
+      ?.slice(key.length + 1)
+      .trim()
+      .replaceAll('"', '');
     if (!value) throw new Failure(exitCodes.refused, `the kubeconfig has no ${key}`);
     return value;
   };

@@ -76,7 +76,7 @@ async function openRepository(url: string, name: string, login: Login) {
 async function authorizationFor(url: string, name: string, { username, password }: Login): Promise<string> {
   const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
   const challenge = (await fetchBeside(`${url}/v2/`)).headers.get('www-authenticate') ?? '';
-  const [realm, service] = ['realm', 'service'].map((key) => new RegExp(`${key}="([^"]*)"`).exec(challenge)?.[1]);
+  const [realm, service] = ['realm', 'service'].map((key) => challenge.split(`${key}="`)[1]?.split('"', 1)[0]);
   if (!realm || new URL(realm).origin !== new URL(url).origin) return basic;
   const target = new URL(realm);
   if (service) target.searchParams.set('service', service);

@@ -7,11 +7,10 @@ const banner =
 /** By bytes: a chunk may end in the middle of a character. */
 const withBanner = (chunk: unknown): unknown => {
   if (typeof chunk !== 'string' && !Buffer.isBuffer(chunk)) return chunk;
-  const bytes = Buffer.from(chunk as string).toString('latin1');
-  return Buffer.from(
-    bytes.replace(/<body[^>]*>/, (tag) => tag + banner),
-    'latin1',
-  );
+  const bytes = Buffer.from(chunk as string);
+  const begin = bytes.indexOf('<body');
+  const end = begin < 0 ? -1 : bytes.indexOf('>', begin);
+  return end < 0 ? bytes : Buffer.concat([bytes.subarray(0, end + 1), Buffer.from(banner), bytes.subarray(end + 1)]);
 };
 
 const isHtml = (value: unknown) => typeof value === 'string' && value.startsWith('text/html');

@@ -92,7 +92,7 @@ export async function startPhone(post: PostForm): Promise<Phone> {
 type Send = (item: PhoneItem, url: string, fields: Record<string, string>) => Promise<string>;
 
 function pressKey(item: PhoneItem, given: PhoneAnswer, send: Send): Promise<string> {
-  const action = /<Gather[^>]* action="([^"]*)"/.exec(item.twiml)?.[1];
+  const action = between(item.twiml.slice(Math.max(0, item.twiml.indexOf('<Gather '))), ' action="', '"');
   if (!action) throw new Error('the call listens for no key');
   return send(item, unescaped(action), { CallSid: item.sid, Digits: given === 'acknowledge' ? '1' : '2' });
 }
@@ -201,6 +201,20 @@ const signatureOf = (token: string, url: string, fields: Record<string, string>)
 
 const unescaped = (text: string) => text.replaceAll(/&#(\d{1,6});/g, (_, code) => String.fromCodePoint(Number(code)));
 
+/** The text between two marks; undefined without both. */
+function between(text: string, begin: string, end: string): string | undefined {
+  const from = text.indexOf(begin);
+  const to = from < 0 ? -1 : text.indexOf(end, from + begin.length);
+  return to < 0 ? undefined : text.slice(from + begin.length, to);
+}
+
 /** What a person hears or reads; a call repeats itself, and is shown once. */
-const wordsOf = (twiml: string): string =>
-  [...new Set([...twiml.matchAll(/<(Say|Message)>([^<]*)<\/\1>/g)].map(([, , words]) => unescaped(words!)))].join(' ');
+function wordsOf(twiml: string): string {
+  const spoken = ['Say', 'Message'].flatMap((verb) =>
+    twiml
+      .split(`<${verb}>`)
+      .slice(1)
+      .map((rest) => rest.split('<', 1)[0]!),
+  );
+  return [...new Set(spoken.map(unescaped))].join(' ');
+}

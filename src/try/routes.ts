@@ -44,14 +44,19 @@ export function routesOf(parts: TryParts): RawHandler {
     return true;
   };
   take.takeReady = (request, response) => {
-    if (!/^\/try\/inbox\/\d+\/html$/.test(request.url ?? '')) addBanner(request, response);
+    if (!isMailBody(request.url ?? '')) addBanner(request, response);
     return false;
   };
   return take;
 }
 
+/** The HTML of a message, which is shown as its sender wrote it. */
+const isMailBody = (url: string) => url.startsWith('/try/inbox/') && url.endsWith('/html');
+
+const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
+
 /** The pages have no login. A site that gives its own name this address must not read them (DNS rebinding). */
-const isLoopbackName = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
+const isLoopbackName = (host = '') => loopbackNames.includes(URL.parse(`http://${host}/`)?.hostname ?? '');
 
 /** A form of another site may not press buttons here. */
 const isOwnForm = ({ headers }: IncomingMessage) => headers.origin === undefined || headers.origin === `http://${headers.host}`;
