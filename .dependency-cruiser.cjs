@@ -162,6 +162,22 @@ module.exports = {
       from: { path: '^(src|contract|cli|sdk)/', pathNot: '/test/' },
       to: { path: '(^test/|^bench/|/test/)' },
     },
+    // The world of `serve --try`.
+    {
+      name: 'try-knows-the-kernel-alone',
+      severity: 'error',
+      from: { path: '^src/try/', pathNot: '/test/' },
+      to: { path: '^(src|contract|cli|sdk)/', pathNot: ['^src/try/', '^src/kernel/'] },
+    },
+    {
+      name: 'only-a-start-uses-try',
+      severity: 'error',
+      from: {
+        path: '^(src|contract|cli|sdk)/',
+        pathNot: ['^src/try/', '^src/boot/', '^src/commands/serve\\.ts$', '^src/serve\\.ts$', '/test/'],
+      },
+      to: { path: '^src/try/' },
+    },
     // The drivers of clusters. They have the rooms of an area, and know none: the clusters area hands over what they need.
     {
       name: 'drivers-know-no-area',

@@ -10,7 +10,7 @@ export interface CliContext {
   env: NodeJS.ProcessEnv;
   version: string;
   /** This machine's own server, by its settings. Read only when it is needed. */
-  server(): Promise<OwnServer>;
+  server(wanted?: { preferTry?: boolean }): Promise<OwnServer>;
 }
 
 export interface OwnServer {

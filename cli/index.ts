@@ -5,6 +5,7 @@ import { registerCompletion } from './completion.ts';
 import type { CliContext } from './connect.ts';
 import { meanings } from './exit.ts';
 import { registerJoin } from './join.ts';
+import { registerTry } from './try/index.ts';
 import { registerWhoami } from './whoami.ts';
 
 /** Everything a user of the API can type: `quarterdeck <area> <nouns…> <verb>`, and a few shortcuts. */
@@ -12,6 +13,7 @@ export function registerUser(program: Commander, here: CliContext) {
   program.commandsGroup('Start here:');
   registerWhoami(program, here);
   registerJoin(program, here);
+  registerTry(program, here);
   registerCompletion(program, here);
 
   program.commandsGroup('Areas:');

@@ -31,6 +31,8 @@ const planted: Record<string, [file: string, imports: string]> = {
   'cli-imports-only-the-sdk': ['cli/planted-g.ts', '../src/kernel/errors.ts'],
   'sdk-stands-alone': ['sdk/planted-h.ts', '../contract/common.ts'],
   'product-needs-no-tests': ['src/boot/planted-i.ts', '../../test/harness/request.ts'],
+  'try-knows-the-kernel-alone': ['src/try/planted-a.ts', '../areas/email/index.ts'],
+  'only-a-start-uses-try': ['src/identity/planted-e.ts', '../try/index.ts'],
   'drivers-know-no-area': ['src/drivers/process/engine/planted-a.ts', '../../../areas/clusters/store/clusters.ts'],
   'only-clusters-and-admin-use-drivers': ['src/identity/planted-d.ts', '../drivers/driver.ts'],
   'a-driver-has-one-door': ['src/areas/clusters/engine/planted-a.ts', '../../../drivers/process/store/kine.ts'],

@@ -14,6 +14,7 @@ import { type OpenAreas, openAreas } from './boot/open-areas.ts';
 import { type PreparedStart, prepareStart } from './boot/prepare-start.ts';
 import { probes } from './boot/probes.ts';
 import { checkStorage, openStorage } from './boot/storage.ts';
+import { connectTryWorld, pointProviderToPhone } from './boot/try.ts';
 import { bindOperations } from './identity/control-api/index.ts';
 import { readBodies } from './identity/control-api/read-bodies.ts';
 import { lastRequests } from './identity/last-request.ts';
@@ -47,6 +48,7 @@ import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
 import { sendMail } from './kernel/send-mail.ts';
 import { version } from './kernel/version.ts';
+import type { TryWorld } from './try/index.ts';
 
 export interface Running {
   app: App;
@@ -69,6 +71,8 @@ export interface ServeOptions {
   /** So long is a connection in use waited for before the pool opens another. */
   poolGrowthDelayMs?: number;
   strict?: boolean;
+  /** The world of `serve --try`, started; `config` is the one that it returned. It stops with the server. */
+  tryWorld?: TryWorld | undefined;
 }
 
 /** Kernel and identity first; then each area's own schema. */
@@ -96,8 +100,10 @@ export async function serve(options: ServeOptions): Promise<Running> {
 type Stops = (() => Promise<unknown>)[];
 
 async function start(options: ServeOptions, stops: Stops, stop: () => Promise<void>): Promise<Running> {
-  const { config, log, areas } = options;
-  const { tls, database } = options.prepared ?? (await prepareStart(config, log, options.database));
+  const { config, log, areas, tryWorld } = options;
+  if (tryWorld) stops.push(() => tryWorld.stop());
+  const { tls, database } =
+    options.prepared ?? (await prepareStart(config, log, { given: options.database, isTry: tryWorld !== undefined }));
   stops.push(() => database.stop());
   await mkdir(config.data, { recursive: true });
   const stopRecording = recordFaults(config.data, log);
@@ -127,7 +133,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     delayedRefusals,
     isBusy: app.watch.isBusy,
     connections: new Connections(app.peers, undefined, metrics),
-    raw: open.planes.map((plane) => mountPlane(plane, { log, roles, counted, delayedRefusals })),
+    raw: [...(tryWorld ? [tryWorld.raw] : []), ...open.planes.map((plane) => mountPlane(plane, { log, roles, counted, delayedRefusals }))],
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });
   readBodies(server, app);
@@ -148,11 +154,13 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     }
   }
 
+  if (tryWorld) connectTryWorld(tryWorld, app);
   const aside = await serveMetrics(config, metrics);
   if (aside) stops.push(async () => aside.close());
   stops.push(() => drain(server));
   address.url = await bind(server, config, Boolean(tls));
   if (database.embedded) await tellOwnerUrls(config.data, [address.url, config.public_url]);
+  if (tryWorld) await pointProviderToPhone(app);
   followTls(config, server.server as never, log);
   return { app, url: address.url, roles, open, stop };
 }

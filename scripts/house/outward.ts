@@ -101,6 +101,7 @@ export const outward: Rule<Source[]> = {
     [/\/prober\/(\w+\/)?canaries\.ts$/, 'addresses that the operator named'],
     [/^src\/kernel\/dns\/(servers|transport)\.ts$/, 'asks the operator’s resolvers, and name servers whose addresses were judged'],
     [/\/local\/prober-directory\.ts$/, 'a unix socket of our own'],
+    [/^src\/try\/dns-server\.ts$/, 'answers queries that came to it on loopback, and asks none'],
     [/^src\/kernel\/smtp\/secure\.ts$/, 'wraps connections that came to us, and makes none'],
     [/^src\/drivers\/process\/clients\/dial\.ts$/, 'programs that we started on this machine, and our own listener of a cluster'],
   ],

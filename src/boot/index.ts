@@ -8,7 +8,8 @@
  * Flow of a start: prepare-start.ts refuses what can be refused with nothing started (foreign files, a missing address, a bad certificate: edge.ts)
  * → database.ts opens the embedded PostgreSQL, or external.ts the operator's (pooler.ts detects a transaction pooler, follow-writable.ts follows
  * a failover) → migrations → first-start.ts makes the organization and the owner's token → storage.ts opens the storage and compares its
- * canary → open-areas.ts opens the areas → the HTTP server, with probes.ts, docs.ts and metrics.ts → the port is bound last.
+ * canary → open-areas.ts opens the areas → the HTTP server, with probes.ts, docs.ts and metrics.ts → the port is bound last. try.ts joins the
+ * server to the world of `serve --try` (src/try).
  *
  * States. A server is alive while its port answers, and ready while the database answers and no disk is full (probes.ts). A stop drains
  * requests for up to 10 s, then stops every part in reverse order.

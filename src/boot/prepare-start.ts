@@ -3,6 +3,7 @@ import type { Config } from '../kernel/config.ts';
 import { refuseForeignFiles } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
+import { refuseTryDirectory } from '../try/mark.ts';
 import { type Database, openDatabase } from './database.ts';
 import { readTls } from './edge.ts';
 
@@ -14,8 +15,16 @@ export interface PreparedStart {
   tls: Certificate | undefined;
 }
 
+export interface PrepareOptions {
+  /** An open database instead of the configured one. */
+  given?: Database | undefined;
+  /** For `serve --try`, which alone uses a directory that it made. */
+  isTry?: boolean;
+}
+
 /** Refuses what can be refused with nothing started, then opens the database, or takes the one that is given. */
-export async function prepareStart(config: Config, log: Logger, given?: Database): Promise<PreparedStart> {
+export async function prepareStart(config: Config, log: Logger, { given, isTry = false }: PrepareOptions = {}): Promise<PreparedStart> {
+  if (!isTry) refuseTryDirectory(config.data);
   await refuseForeignFiles(config.data);
   requireAddress(config, log);
   const tls = readTls(config);

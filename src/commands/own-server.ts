@@ -1,9 +1,37 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { OwnServer } from '../../cli/connect.ts';
-import { readConfig } from '../kernel/config.ts';
+import { type Key, readConfig } from '../kernel/config.ts';
+
+/** Where `serve --try` keeps its data unless told. */
+export const tryDirectory = './data-try';
+
+/** Settings that describe another server than the one of --try. */
+const namingSettings: readonly Key[] = ['data', 'listen', 'public_url', 'database_url'];
+
+/** A running server rewrites this file every 5 s; see src/kernel/data/server-lock.ts. */
+const isRunning = (dataDir: string): boolean => {
+  const { mtimeMs = 0 } = statSync(join(dataDir, 'server.holder'), { throwIfNoEntry: false }) ?? {};
+  return performance.timeOrigin + performance.now() - mtimeMs < 30_000;
+};
+
+/** The address that a server of --try wrote beside its token; undefined without one, or if the file is another user's. */
+function writtenUrl(dataDir: string): string | undefined {
+  try {
+    const [url = ''] = readFileSync(join(dataDir, 'owner.url'), 'utf8').split('\n');
+    // The directory may be anybody's: a server with --try is on this machine, and no token goes elsewhere.
+    return /^http:\/\/(127\.0\.0\.1|localhost|\[::1\]):\d+$/.test(url) ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Where the server that this machine's settings describe is reached, and where it keeps its data. */
-export async function ownServer(): Promise<OwnServer> {
+export async function ownServer({ preferTry = false } = {}): Promise<OwnServer> {
   const { config, explained } = readConfig(process.env, process.cwd());
+  const isNamed = explained.some(({ key, origin }) => namingSettings.includes(key) && origin !== 'default');
+  const tried = findTryServer(config.data, isNamed, preferTry);
+  if (tried) return tried;
   const { host, port } = config.listen;
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const said = explained.find(({ key }) => key === (config.public_url ? 'public_url' : 'listen'));
@@ -12,4 +40,16 @@ export async function ownServer(): Promise<OwnServer> {
     dataDir: config.data,
     isFromFolder: said?.origin === 'file' && !process.env.QUARTERDECK_CONFIG,
   };
+}
+
+/**
+ * The server of `serve --try`, if the data directory is its own. Else the one in this directory: for `quarterdeck try`, and for all commands
+ * while no other server runs here and no setting describes one.
+ */
+function findTryServer(dataDir: string, isNamed: boolean, preferTry: boolean): OwnServer | undefined {
+  const isOwn = existsSync(join(dataDir, 'try.mark'));
+  const tried = isOwn ? dataDir : resolve(tryDirectory);
+  const isMeant = isOwn || (!isNamed && (preferTry || (isRunning(tried) && !isRunning(dataDir))));
+  const url = isMeant ? writtenUrl(tried) : undefined;
+  return url ? { url, dataDir: tried, isFromFolder: true } : undefined;
 }

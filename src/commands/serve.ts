@@ -13,28 +13,38 @@ import type { Logger } from '../kernel/log.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
 import type { Running } from '../serve.ts';
+import type { TryWorld } from '../try/index.ts';
+import { tryDirectory } from './own-server.ts';
 
 export function registerServe(program: Command) {
   program
     .command('serve')
     .description('run the server, its embedded PostgreSQL included')
     .option('--roles <list>', `which parts to run here: ${roles.join(',')}`)
-    .action(async (options: { roles?: string }) => {
-      const { config } = readConfig(
-        { ...process.env, ...(options.roles === undefined ? {} : { QUARTERDECK_ROLES: options.roles }) },
+    .option('--try', 'try everything on this machine alone: own DNS, mail inbox, phone and webhook echo; data in ./data-try')
+    .action(async (options: { roles?: string; try?: boolean }) => {
+      const { config, explained } = readConfig(
+        {
+          ...(options.try ? { QUARTERDECK_DATA: tryDirectory } : {}),
+          ...process.env,
+          ...(options.roles === undefined ? {} : { QUARTERDECK_ROLES: options.roles }),
+        },
         process.cwd(),
       );
-      await runServer(config);
+      if (!options.try) return runServer(config);
+      const [{ openTryWorld }, { makeLog }] = await Promise.all([import('../try/index.ts'), import('../kernel/log.ts')]);
+      const world = await openTryWorld(config, explained, makeLog(config.log_level));
+      await runServer(world.config, world);
     });
 }
 
-async function runServer(config: Config) {
+async function runServer(config: Config, tryWorld?: TryWorld) {
   // Loaded only here: every other command starts in a tenth of the time without them.
   const [{ prepareStart: beginStart }, { makeLog }] = await Promise.all([import('../boot/prepare-start.ts'), import('../kernel/log.ts')]);
   const log = makeLog(config.log_level);
   endWithFaults();
   const parent = endWithParent();
-  const starting = finishStart(config, log, beginStart(config, log));
+  const starting = finishStart(config, log, beginStart(config, log, { isTry: tryWorld !== undefined }), tryWorld);
 
   let since: number | undefined;
   const end = (signal: NodeJS.Signals) => {
@@ -61,7 +71,7 @@ async function runServer(config: Config) {
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  if (since === undefined) banner(url, config, running, app.hold.isHeld ? await readHeldSentence() : '');
+  if (since === undefined) banner(url, config, running, tryWorld ? tryNotice(url) : app.hold.isHeld ? await readHeldSentence() : '');
 }
 
 /** What bin/parent.mjs tells us by the environment; no program that we start should take it for its own. */
@@ -97,12 +107,12 @@ function endWithFaults() {
 }
 
 /** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */
-async function finishStart(config: Config, log: Logger, beginning: Promise<PreparedStart>): Promise<Running> {
+async function finishStart(config: Config, log: Logger, beginning: Promise<PreparedStart>, tryWorld?: TryWorld): Promise<Running> {
   const prepared = await beginning.catch((error) => {
     throw entryNotUsable(config.data, error);
   });
   const [{ serve }, { areas }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts')]);
-  return serve({ config, log, areas, prepared });
+  return serve({ config, log, areas, prepared, tryWorld });
 }
 
 /** Loaded only here: a command of the command line loads nothing of the server. */
@@ -110,6 +120,11 @@ const readHeldSentence = async () => `\n  Held:  ${(await import('../kernel/back
 
 /** What a user types here: a clone has a file of that name, an installed package is on the PATH. */
 const commandName = import.meta.filename.endsWith('.ts') ? './quarterdeck' : 'quarterdeck';
+const tryNotice = (url: string) => `
+  Trying out: nothing leaves this machine.
+         quarterdeck try push | mail | page | monitor | cluster
+         ${url}/try/   the inbox, the phone and the webhook echo
+`;
 
 function banner(url: string, config: Config, running: ReadonlySet<Role>, held: string) {
   const at = config.listen.port === 8080 ? '' : ` --url ${url}`;

@@ -135,7 +135,7 @@ const settings = {
   allow_private_cidrs: setting(
     '',
     text,
-    'private addresses that outbound requests may reach: a list of CIDRs for all uses but node, or uptime=…;webhook=…;node=…',
+    'private addresses that outbound requests may reach: a list of CIDRs for all uses but node, or uptime=…;webhook=…;node=…; only=… closes all others',
   ),
   smtp_relay: setting('', text, 'smtp://user:password@host:port that takes the product’s own mail', { secret: true }),
   mail_from: setting('', text, 'the sender of the product’s own mail; default quarterdeck@<public host>'),

@@ -1,8 +1,6 @@
-import { createSocket, type RemoteInfo } from 'node:dgram';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import * as packet from 'dns-packet';
+import { listenForDns } from '../../src/try/dns-server.ts';
 
 /** What stands at a name for a type: TXT as a string, or as its chunks; MX as { preference, exchange }; else the address or name. */
 export type FakeData = string | string[] | { preference: number; exchange: string } | packet.TlsaData;
@@ -47,56 +45,10 @@ export async function fakeDns(t: TestContext, zone: FakeDns['zone'] = {}): Promi
     strangers: { id: 0, name: 0 },
     withoutEdns: false,
   };
-  const { tcp, udp, port } = await listenOnBoth();
-  const fake: FakeDns = { address: `127.0.0.1:${port}`, port, zone, asked: [], manner };
-  const open = new Set<Socket>();
-  udp.on('message', (message, from: RemoteInfo) => {
-    for (const reply of repliesTo(fake, message, 'udp')) udp.send(reply, from.port, from.address);
-  });
-  tcp.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.on('close', () => open.delete(socket)).on('error', () => {});
-    speakTcp(fake, socket);
-  });
-  t.after(() => {
-    udp.close();
-    tcp.close();
-    for (const socket of open) socket.destroy();
-  });
-  return fake;
-}
-
-/** The same port for both; another program may have one of them. */
-async function listenOnBoth(): Promise<{ tcp: Server; udp: ReturnType<typeof createSocket>; port: number }> {
-  for (let tries = 0; tries < 20; tries++) {
-    const tcp = createServer().listen(0, '127.0.0.1');
-    await once(tcp, 'listening');
-    const { port } = tcp.address() as AddressInfo;
-    const udp = createSocket('udp4');
-    const isBound = await new Promise<boolean>((resolve) => {
-      udp.once('error', () => resolve(false));
-      udp.bind(port, '127.0.0.1', () => resolve(true));
-    });
-    if (isBound) return { tcp, udp, port };
-    tcp.close();
-  }
-  throw new Error('no port is free for both UDP and TCP');
-}
-
-function speakTcp(fake: FakeDns, socket: Socket) {
-  let buffered = Buffer.alloc(0);
-  socket.on('data', (chunk) => {
-    buffered = Buffer.concat([buffered, chunk as Buffer]);
-    while (buffered.length >= 2 && buffered.length >= 2 + buffered.readUInt16BE(0)) {
-      const message = buffered.subarray(2, 2 + buffered.readUInt16BE(0));
-      buffered = buffered.subarray(2 + message.length);
-      for (const reply of repliesTo(fake, message, 'tcp')) {
-        const size = Buffer.alloc(2);
-        size.writeUInt16BE(reply.length);
-        socket.write(Buffer.concat([size, reply]));
-      }
-    }
-  });
+  const fake: FakeDns = { address: '', port: 0, zone, asked: [], manner };
+  const { port, close } = await listenForDns((message, by) => repliesTo(fake, message, by));
+  t.after(close);
+  return Object.assign(fake, { address: `127.0.0.1:${port}`, port });
 }
 
 const rcodes = { servfail: 2, nxdomain: 3, refused: 5, formerr: 1 };

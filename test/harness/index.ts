@@ -17,6 +17,7 @@ import { makeLog } from '../../src/kernel/log.ts';
 import { sql } from '../../src/kernel/sql.ts';
 import { moveClock } from '../../src/kernel/time.ts';
 import { serve } from '../../src/serve.ts';
+import { openTryWorld } from '../../src/try/index.ts';
 import { ownPorts } from './own-ports.ts';
 import { freshDatabase, stopOwnServer } from './postgres.ts';
 import { type Caller, caller } from './request.ts';
@@ -67,6 +68,8 @@ export interface Options {
   /** An existing database, for a second server on it. */
   connection?: Connection;
   dataDir?: string;
+  /** Starts it as `serve --try` does. */
+  isTry?: boolean;
 }
 
 /** Most statements of a test end sooner than another connection is opened and has planned them anew. */
@@ -77,11 +80,13 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
   const made = options.connection ? undefined : await freshDatabase();
   const connection = options.connection ?? made!.connection;
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'qdd-')));
-  const config: Config = readConfig(
+  const read = readConfig(
     { ...ownPorts, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env },
     dataDir,
-  ).config;
+  );
   const log = makeLog(process.env.QUARTERDECK_TEST_LOG ?? 'silent');
+  const tryWorld = options.isTry ? await openTryWorld(read.config, read.explained, log) : undefined;
+  const config: Config = tryWorld?.config ?? read.config;
   const running = await serve({
     config,
     log,
@@ -89,6 +94,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
     database: { connection, direct: connection, embedded: true, isMigrated: Boolean(made), stop: async () => {} },
     poolGrowthDelayMs,
     strict: true,
+    tryWorld,
   });
   const stop = once(async () => {
     await running.stop();

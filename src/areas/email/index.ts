@@ -60,12 +60,14 @@ import { rotateWebhookSecret } from './webhooks/operations/rotate-webhook-secret
 import { updateWebhook } from './webhooks/operations/update-webhook.ts';
 
 export { findMailHostTrouble, mailHostOf } from './domains/engine/mail-host.ts';
+export { recordsToPublish } from './domains/engine/records-to-publish.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
 export { freeSender, showSenders } from './inbound/engine/free-sender.ts';
 export * as posture from './outbound/engine/sending-pause.ts';
 export { countQueue, countQueuedRecipients } from './outbound/store/queue-counts.ts';
 export { mailOnAbsentDisks } from './store/data-directories.ts';
 export { unstoredSegments } from './store/segments.ts';
+export { findSigner } from './webhooks/engine/verify-delivery.ts';
 
 export const email = defineArea({
   name: 'email',

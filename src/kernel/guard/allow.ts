@@ -11,6 +11,8 @@ const uses: readonly string[] = ['uptime', 'webhook', 'oidc', 'upstream', 'mx', 
 export interface Allow {
   readonly everyUse: readonly Network[];
   readonly byUse: ReadonlyMap<string, readonly Network[]>;
+  /** If present, every use may reach these networks and no other, the public internet included. */
+  readonly only?: readonly Network[];
 }
 
 const refuse = (sentence: string): never => {
@@ -37,17 +39,25 @@ const parseNetworks = (list: string) =>
     .filter((item) => item !== '')
     .map(parseNetwork);
 
-/** `10.0.0.0/8,127.0.0.1/32` for every use, `uptime=127.0.0.0/8;webhook=10.1.0.0/16` by use. Both can be mixed, separated by `;`. */
+/**
+ * `10.0.0.0/8,127.0.0.1/32` for every use, `uptime=127.0.0.0/8;webhook=10.1.0.0/16` by use. Both can be mixed, separated by `;`.
+ * `only=127.0.0.0/8` opens a network for every use and closes all others, the public internet included: `serve --try` sets it.
+ */
 export function parseAllow(text: string): Allow {
   const everyUse: Network[] = [];
   const byUse = new Map<string, Network[]>();
+  let only: Network[] | undefined;
   for (const part of text.split(';')) {
     const [, use, list = part] = /^\s*([a-z][a-z0-9-]*)\s*=(.*)$/s.exec(part) ?? [];
+    if (use === 'only') {
+      only = [...(only ?? []), ...parseNetworks(list)];
+      continue;
+    }
     if (use !== undefined && !uses.includes(use)) refuse(`"${use}" is no use of connections; there are ${uses.join(', ')}`);
     if (use === undefined) append(everyUse, parseNetworks(list));
     else byUse.set(use, [...(byUse.get(use) ?? []), ...parseNetworks(list)]);
   }
-  return { everyUse, byUse };
+  return only ? { everyUse: [...everyUse, ...only], byUse, only } : { everyUse, byUse };
 }
 
 export const allowNothing: Allow = { everyUse: [], byUse: new Map() };

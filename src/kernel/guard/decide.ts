@@ -1,9 +1,8 @@
 import { type Address, type AddressClass, classOf, embeddedIn, isInNetwork, readAddress } from './address.ts';
 import { type Allow, allowedNetworks } from './allow.ts';
+import type { RefusedClass } from './errors.ts';
 
-export type Verdict =
-  | { readonly allowed: true; readonly address: Address }
-  | { readonly allowed: false; readonly class: AddressClass | 'unreadable' };
+export type Verdict = { readonly allowed: true; readonly address: Address } | { readonly allowed: false; readonly class: RefusedClass };
 
 /** No list opens these: no service listens there, and Linux connects 0.0.0.0 to itself. */
 const neverAllowed: ReadonlySet<AddressClass> = new Set(['unspecified', 'multicast', 'broadcast']);
@@ -16,6 +15,7 @@ export function decide(allow: Allow, use: string, text: string): Verdict {
 
 export function judge(allow: Allow, use: string, address: Address): Verdict {
   const found = classOf(address);
+  if (allow.only && !allow.only.some((network) => isInNetwork(address, network))) return { allowed: false, class: found ?? 'outside' };
   if (found === null) return { allowed: true, address };
   if (neverAllowed.has(found)) return { allowed: false, class: found };
 

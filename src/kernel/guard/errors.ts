@@ -4,6 +4,9 @@ import { setting } from './allow.ts';
 
 export type Phase = 'resolve' | 'connect' | 'tls' | 'firstByte' | 'transfer';
 
+/** `outside`: a public address, where `only=` closes the public internet. */
+export type RefusedClass = AddressClass | 'unreadable' | 'outside';
+
 export type RefusalKind = 'address' | 'host' | 'url' | 'port' | 'redirect' | 'request';
 
 /**
@@ -12,9 +15,9 @@ export type RefusalKind = 'address' | 'host' | 'url' | 'port' | 'redirect' | 're
  */
 export class GuardRefusal extends Refusal {
   readonly kind: RefusalKind;
-  readonly class: AddressClass | 'unreadable' | null;
+  readonly class: RefusedClass | null;
 
-  constructor(kind: RefusalKind, sentence: string, options: { class?: AddressClass | 'unreadable'; cause?: unknown } = {}) {
+  constructor(kind: RefusalKind, sentence: string, options: { class?: RefusedClass; cause?: unknown } = {}) {
     super(400, 'blocked_target', sentence, { cause: options.cause });
     this.name = 'GuardRefusal';
     this.kind = kind;
@@ -51,7 +54,13 @@ export class GuardFailure extends Refusal {
 }
 
 /** Classes that no setting opens are not advertised as something that the operator could open. */
-export function blockedAddress(use: string, host: string, isLiteral: boolean, found: AddressClass | 'unreadable'): GuardRefusal {
+export function blockedAddress(use: string, host: string, isLiteral: boolean, found: RefusedClass): GuardRefusal {
+  if (found === 'outside') {
+    const target = isLiteral ? `${host} is outside` : `${host} resolves to an address outside`;
+    return new GuardRefusal('address', `${target} the networks that this server may reach; ${setting} with only= closes the rest`, {
+      class: found,
+    });
+  }
   const target = isLiteral ? `${host} is not a public address (${found})` : `${host} resolves to an address that is not public (${found})`;
   const canBeOpened = found !== 'unspecified' && found !== 'multicast' && found !== 'broadcast' && found !== 'unreadable';
   const advice = canBeOpened

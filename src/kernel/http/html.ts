@@ -17,7 +17,8 @@ const style = [
   'pre,.words{white-space:pre-wrap}pre{padding:1rem;border:1px solid var(--line)}.faint{color:var(--faint)}ul{padding-left:1.2rem}',
 ].join('');
 
-const policy = [
+/** The Content-Security-Policy of `renderHtml`: its own style and forms to this server, nothing else. */
+export const htmlPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
   "form-action 'self'",
@@ -26,11 +27,8 @@ const policy = [
 ].join('; ');
 
 /** A small HTML page: no script, no external resource, light or dark as the browser prefers. `title` is text, `body` is markup. */
+export const renderHtml = (title: string, body: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><style>${style}</style></head><body><main><h1>${escaped(title)}</h1>${body}</main></body></html>`;
+
 export const sendHtml = (reply: FastifyReply, status: number, title: string, body: string) =>
-  reply
-    .code(status)
-    .header('Content-Security-Policy', policy)
-    .type('text/html; charset=utf-8')
-    .send(
-      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><style>${style}</style></head><body><main><h1>${escaped(title)}</h1>${body}</main></body></html>`,
-    );
+  reply.code(status).header('Content-Security-Policy', htmlPolicy).type('text/html; charset=utf-8').send(renderHtml(title, body));

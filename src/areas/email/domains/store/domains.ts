@@ -70,6 +70,10 @@ const CountRow = Type.Object({ n: Type.Integer() });
 export const countDomains = async (tx: Tx, org: string): Promise<number> =>
   (await row(tx, CountRow)`select count(*)::int as n from email.domain where org_id = ${org}`)!.n;
 
+/** The domains of all organizations with one of these names. */
+export const domainsNamed = (tx: Tx, names: readonly string[]) => rows(tx, DomainRow)`
+  select ${columns} from email.domain where name = any(${names}::text[])`;
+
 /** Locks until the transaction ends, so that two concurrent requests cannot both take the last slot. */
 export const lockQuota = (tx: Tx, org: string) => run(tx)`select pg_advisory_xact_lock(hashtext('email.domain'), hashtext(${org}))`;
 

@@ -18,6 +18,12 @@ const columns = sql`org_id, id, url, event_types, created_at, disabled_at is not
 export const webhooksOf = (tx: Tx, org: string): Promise<WebhookRow[]> => rows(tx, WebhookRow)`
   select ${columns} from email.webhook where org_id = ${org} order by id desc`;
 
+const SecretRow = Type.Object({ id: Type.String(), secret: Type.Unsafe<Buffer>({}) });
+
+/** The sealed secrets of endpoints at a URL, of all organizations. */
+export const secretsAt = (tx: Tx, url: string) => rows(tx, SecretRow)`
+  select id, secret from email.webhook where url = ${url} order by id desc limit 50`;
+
 export const lockWebhook = (tx: Tx, org: string, id: string) => row(tx, WebhookRow)`
   select ${columns} from email.webhook where org_id = ${org} and id = ${id} for update`;
 

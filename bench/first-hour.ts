@@ -1,0 +1,62 @@
+/**
+ * The first hour, measured as a new user meets it: a server with --try in an empty directory, then one command for each kind of thing.
+ * All five within 60 s on an idle machine. `npm run bench -- first-hour`
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const program = join(import.meta.dirname, '..', 'bin', 'quarterdeck.mjs');
+const promisedSeconds = 60;
+
+const directory = await realpath(await mkdtemp(join(tmpdir(), 'qdf-')));
+await chmod(directory, 0o755); // as root, PostgreSQL runs as another user
+/** No settings of this machine: only what a new user has. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('QUARTERDECK_')));
+const start = (args: string[]) => spawn(process.execPath, [program, ...args], { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
+
+const began = performance.now();
+const seconds = (since: number) => (performance.now() - since) / 1000;
+const print = (what: string, took: number) => console.log(`${what.padEnd(22)} ${took.toFixed(1).padStart(6)} s`);
+
+const server = start(['serve', '--try']);
+let said = '';
+const ended = once(server, 'close');
+try {
+  await new Promise<void>((resolve, reject) => {
+    server.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (/is ready at http/.test(said)) resolve();
+    });
+    server.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    void ended.then(() => reject(new Error(`the server ended: ${said}`)));
+  });
+  print('ready', seconds(began));
+
+  const steps: [what: string, args: string[], shows: RegExp][] = [
+    ['image pushed', ['push'], /try\/hello:v1 pushed/],
+    ['cluster API answers', ['cluster'], /its API answers/],
+    ['mail delivered', ['mail'], /✓ (delivered|sent)/],
+    ['page received', ['page'], /was paged by/],
+  ];
+  for (const [what, args, shows] of steps) {
+    const since = performance.now();
+    const command = start(['try', ...args]);
+    let output = '';
+    for (const stream of [command.stdout, command.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const [code] = await once(command, 'close');
+    if (code !== 0 || !shows.test(output)) throw new Error(`quarterdeck try ${args.join(' ')} ended with ${code}: ${output}`);
+    print(what, seconds(since));
+  }
+  const total = seconds(began);
+  print('all five', total);
+  const holds = total <= promisedSeconds;
+  console.log(holds ? `holds: within ${promisedSeconds} s` : `does not hold: ${promisedSeconds} s were promised`);
+  if (!holds) process.exitCode = 1;
+} finally {
+  server.kill('SIGTERM');
+  await ended;
+  await rm(directory, { recursive: true, force: true, maxRetries: 10 });
+}

@@ -1,0 +1,132 @@
+import PostalMime from 'postal-mime';
+import { escaped } from '../kernel/http/html.ts';
+import type { EchoedDelivery } from './echo.ts';
+import type { InboxMessage } from './mail-sink.ts';
+import type { PhoneItem } from './phone.ts';
+
+// The pages under /try, as markup for `renderHtml`. Senders choose every text here: each goes through `shown`.
+
+/** Characters that change the direction or the lines of the text around them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is shown as such
+const disruptive = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/g;
+
+/** Text as markup. Control characters and marks of direction are shown by their number. */
+const shown = (text: string): string =>
+  escaped(text.replaceAll(disruptive, (c) => `[U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`));
+
+const maxShownLength = 200_000;
+const block = (text: string) =>
+  `<pre>${shown(text.slice(0, maxShownLength).replaceAll('\r\n', '\n'))}${text.length > maxShownLength ? '\n… cut here' : ''}</pre>`;
+
+const links =
+  '<p><a href="/try/">Try</a> · <a href="/try/inbox">Inbox</a> · <a href="/try/phone">Phone</a> · <a href="/try/echo">Webhooks</a></p>';
+const list = (items: readonly string[], none: string) =>
+  items.length ? `<ul>${items.map((item) => `<li>${item}</li>`).join('')}</ul>` : `<p>${none}</p>`;
+
+/** What is read of a message for the list: its headers. */
+const maxHeaderBytes = 65_536;
+
+export interface MessageSummary {
+  id: number;
+  from: string;
+  to: readonly string[];
+  at: string;
+  bytes: number;
+  subject: string;
+}
+
+export async function summaryOf({ id, from, to, at, raw }: InboxMessage): Promise<MessageSummary> {
+  const end = raw.indexOf('\r\n\r\n');
+  const header = raw.subarray(0, Math.min(end < 0 ? raw.length : end, maxHeaderBytes));
+  const { subject = '' } = await parse(Buffer.concat([header, Buffer.from('\r\n\r\n')]));
+  return { id, from, to, at, bytes: raw.length, subject: subject.slice(0, 500) };
+}
+
+interface ParsedMessage {
+  subject?: string;
+  text?: string;
+  html?: string;
+  attachments: { filename: string | null; mimeType: string }[];
+}
+
+/** A message that cannot be parsed is shown by its source alone. */
+const parse = (raw: Buffer): Promise<ParsedMessage> =>
+  PostalMime.parse(raw, { maxNestingDepth: 50, maxHeadersSize: 1_000_000 } as never).catch(() => ({
+    attachments: [],
+  })) as Promise<ParsedMessage>;
+
+export const overviewPage = (url: string): string =>
+  `${links}<p>This server was started with <code>--try</code>. It has its own DNS, takes all mail itself, and its pages reach the phone here. Nothing leaves this machine.</p>${list(
+    [
+      '<a href="/try/inbox">Inbox</a>: every message that this server sent',
+      '<a href="/try/phone">Phone</a>: text messages and calls, with buttons that answer them',
+      `<a href="/try/echo">Webhooks</a>: deliveries to <code>${shown(url)}/try/echo</code>, with their verified signatures`,
+      '<a href="/docs">Every operation of the API</a>',
+    ],
+    '',
+  )}<p>To begin: <code>quarterdeck try push</code>, <code>try mail</code>, <code>try page</code>, <code>try monitor</code>, <code>try cluster</code>.</p>`;
+
+export const inboxPage = (messages: readonly MessageSummary[]): string =>
+  links +
+  list(
+    messages.map(
+      ({ id, from, to, at, subject }) =>
+        `<a href="/try/inbox/${id}"><bdi>${shown(subject || '(no subject)')}</bdi></a><br><span class="faint">${shown(at)} · from <bdi>${shown(from)}</bdi> to <bdi>${shown(to.slice(0, 5).join(', '))}${to.length > 5 ? ` and ${to.length - 5} more` : ''}</bdi></span>`,
+    ),
+    'No mail yet. <code>quarterdeck try mail</code> sends some.',
+  );
+
+export async function messagePage(message: InboxMessage): Promise<{ title: string; body: string }> {
+  const { id, from, to, at, raw } = message;
+  const { subject = '', text, html, attachments } = await parse(raw);
+  const parts = [
+    links,
+    `<p class="faint">${shown(at)}<br>from <bdi>${shown(from || '(empty: a report)')}</bdi><br>to <bdi>${shown(to.join(', '))}</bdi></p>`,
+    text === undefined ? '' : block(text),
+    ...(attachments.length
+      ? [`<p>Attached: ${attachments.map((a) => `<bdi>${shown(`${a.filename ?? 'unnamed'} (${a.mimeType})`)}</bdi>`).join(', ')}</p>`]
+      : []),
+    // The frame has an origin of its own, and its answer allows no script and no request.
+    html
+      ? `<h2>As HTML</h2><iframe sandbox title="The message as HTML" src="/try/inbox/${id}/html" width="100%" height="480"></iframe>`
+      : '',
+    `<p><a href="/try/inbox/${id}/raw">Source</a></p>`,
+  ];
+  return { title: visible(subject) || '(no subject)', body: parts.join('') };
+}
+
+/** For a title, which `renderHtml` escapes itself. */
+const visible = (text: string) => text.slice(0, 500).replaceAll(disruptive, '\ufffd');
+
+export const htmlOf = async (message: InboxMessage): Promise<string> => (await parse(message.raw)).html ?? '';
+
+export const phonePage = (items: readonly PhoneItem[]): string =>
+  links +
+  list(
+    items.map(
+      ({ id, kind, to, at, text, status, replies }) =>
+        `<strong>${kind === 'call' ? 'Call' : 'SMS'}</strong> <span class="faint">${shown(at)} · to ${shown(to)} · ${shown(status)}</span><p class="words">${shown(text)}</p>${replies.map((reply) => `<p class="words">↩ ${shown(reply)}</p>`).join('')}<form method="post" action="/try/phone/${id}/acknowledge"><button>${kind === 'call' ? 'Press 1: acknowledge' : 'Reply: acknowledge'}</button></form><form method="post" action="/try/phone/${id}/resolve"><button>${kind === 'call' ? 'Press 2: resolve' : 'Reply: resolve'}</button></form>`,
+    ),
+    'Nothing has rung yet. <code>quarterdeck try page</code> pages you.',
+  );
+
+export const echoPage = (deliveries: readonly EchoedDelivery[], url: string): string =>
+  `${links}<p>Point a webhook at <code>${shown(url)}/try/echo</code>.</p>${list(
+    deliveries.map(
+      ({ at, path, headers, body, signedBy }) =>
+        `${signedBy ? `<strong>✓ signed by ${shown(signedBy)}</strong>` : '<strong>✗ not signed by an endpoint here</strong>'} <span class="faint">${shown(at)} · ${shown(path)}</span>${block(
+          Object.entries(headers)
+            .map(([name, value]) => `${name}: ${value}\n`)
+            .join(''),
+        )}${block(indented(body))}`,
+    ),
+    'Nothing yet.',
+  )}`;
+
+const indented = (body: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+};
