@@ -184,7 +184,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   const name = newServerName(await readNodeId(config));
   const listener = await listen({ connection: database.direct, name: connectionName(name) });
   stops.push(() => listener.close());
-  const noted = await registerServer(db, name, ring, log);
+  const noted = await registerServer(db, { ...name, version, roles: config.roles }, ring, log);
   stops.push(() => noted.stop());
   const secrets = makeSecrets(config.data, ring, noted.registerKeys);
   stops.push(async () => secrets.close());
