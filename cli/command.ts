@@ -1,10 +1,11 @@
 import { type Command as Commander, Option } from 'commander';
 import type { Command, Field } from '../sdk/commands.ts';
-import { type CliContext, type ConnectionOptions, call, findConnection } from './connect.ts';
+import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from './connect.ts';
 import { usage } from './exit.ts';
 import { isNested, placeholder, type Raw } from './fields.ts';
 import { inputOf } from './input.ts';
 import { type PrintOptions, print, printStream, shownOptions, silentOption } from './print.ts';
+import { requireEveryonePaged } from './where/verdict.ts';
 
 type Call = ((...args: unknown[]) => Promise<unknown>) & { pages(...args: unknown[]): AsyncGenerator<Record<string, unknown>> };
 type Given = ConnectionOptions & PrintOptions & { body?: string; all?: boolean };
@@ -54,7 +55,12 @@ async function run(command: Command, params: string[], flags: Map<string, Raw>, 
   });
   if (answer instanceof Response) return printStream(answer);
   print(answer as Record<string, unknown> | undefined, command, given);
+  if (command.operation === 'examineOncall') await endWithVerdict(command, answer as Record<string, unknown>, connection, here);
 }
+
+/** Reads on behind the printed page; nothing more is printed. */
+const endWithVerdict = (command: Command, answer: Record<string, unknown>, connection: Connection, here: CliContext) =>
+  call(connection, here, command, (api) => requireEveryonePaged(answer, (cursor) => api.oncall.examineOncall.pages({ cursor })));
 
 /** All slices as one answer. */
 async function joined(slices: AsyncGenerator<Record<string, unknown>>, { columns }: Command) {
