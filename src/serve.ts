@@ -159,7 +159,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
 /** What every part leans on: the database, migrated; its listener and waker; keys, storage, the way out. */
 async function openApp(options: ServeOptions, database: Database, address: { url: string }, stops: Stops): Promise<App> {
   const { config, log, areas, strict = false } = options;
-  if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)));
+  if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)), undefined, log);
   const refusals = makeRefusals(log);
   const watch = makeLoopWatch(
     (operation, ms) => ms >= loopWarningMs && log.warn({ act: operation, ms: Math.round(ms) }, 'one piece of work held up everything else'),
