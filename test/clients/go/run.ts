@@ -64,7 +64,12 @@ process.exit(tests.status ?? 1);
 async function buildNodePrograms() {
   const paths = [folder, ...process.env['PATH']!.split(':')];
   const lacking = ['kubeadm', 'kubelet'].filter((name) => !paths.some((dir) => existsSync(join(dir, name))));
-  if (lacking.length > 0) await buildPrograms(kubernetes.versions.at(-1)!, lacking, { into: folder, work: join(folder, 'kubernetes.source'), progress: noProgress });
+  if (lacking.length > 0)
+    await buildPrograms(kubernetes.versions.at(-1)!, lacking, {
+      into: folder,
+      work: join(folder, 'kubernetes.source'),
+      progress: noProgress,
+    });
 }
 
 function installKubernetes(version: string) {
