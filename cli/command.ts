@@ -2,7 +2,7 @@ import { type Command as Commander, Option } from 'commander';
 import type { Command, Field } from '../sdk/commands.ts';
 import { readThings } from '../sdk/things.ts';
 import { aliasesOf, flagOf } from './aliases.ts';
-import { type CliContext, type ConnectionOptions, call, findConnection } from './connect.ts';
+import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from './connect.ts';
 import { usage } from './exit.ts';
 import { isNested, placeholder, type Raw } from './fields.ts';
 import { inputOf, type Whole } from './input.ts';
@@ -10,6 +10,7 @@ import { type Manner, perform } from './perform.ts';
 import { type PrintOptions, print, printStream, shownOptions, silentOptions } from './print.ts';
 import { unitExample } from './units.ts';
 import { timeoutOf } from './wait.ts';
+import { requireEveryonePaged } from './where/verdict.ts';
 
 type Given = ConnectionOptions & PrintOptions & Whole & { all?: boolean; yes?: boolean; wait?: boolean; timeout?: string };
 
@@ -98,7 +99,12 @@ async function run(command: Command, params: string[], flags: Map<string, Raw>, 
   print(answer as Record<string, unknown> | undefined, command, given);
   say?.();
   if (failure) throw failure;
+  if (command.operation === 'examineOncall') await endWithVerdict(command, answer as Record<string, unknown>, connection, here);
 }
+
+/** Reads on behind the printed page; nothing more is printed. */
+const endWithVerdict = (command: Command, answer: Record<string, unknown>, connection: Connection, here: CliContext) =>
+  call(connection, here, command, (api) => requireEveryonePaged(answer, (cursor) => api.oncall.examineOncall.pages({ cursor })));
 
 /** A key of an object, and how its value is written if that is not plain. */
 function keyOf(field: Field): string {

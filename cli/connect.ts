@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Command, readCommands } from '../sdk/commands.ts';
 import { type Api, quarterdeck } from '../sdk/index.ts';
 import { exitCodes, explained, Failure, usage } from './exit.ts';
 import { isOverheard, isThisMachine, namesOf, originOf, serverUrl } from './origin.ts';
@@ -15,6 +16,8 @@ export interface CliContext {
 
 export interface OwnServer {
   url: string;
+  /** Where the URL was found, in words. */
+  urlFrom?: string;
   dataDir: string;
   /** The URL comes from a quarterdeck.toml that merely lies in the current directory: it may be anybody's. */
   isFromFolder?: boolean;
@@ -27,6 +30,8 @@ export interface ConnectionOptions {
 
 export interface Connection {
   url: string;
+  /** Where the URL was found, in words; absent when it was typed. */
+  urlFrom?: string;
   token: string | undefined;
   /** In words, to show. */
   tokenFrom: string;
@@ -43,14 +48,23 @@ interface StoredToken {
 
 /** The URL wanted or set, else this machine's. The token of --token, else the first that was given for that server. */
 export async function findConnection(wanted: ConnectionOptions, here: CliContext, { mayBeOwner = true } = {}): Promise<Connection> {
-  const url = wanted.url === undefined ? (environmentUrl(here) ?? serverUrl((await here.server()).url)) : serverUrl(wanted.url);
-  if (wanted.token) return { url, token: sendable(wanted.token, '--token'), tokenFrom: 'the one of --token' };
+  const place = await findServer(wanted, here);
+  const { url } = place;
+  if (wanted.token) return { ...place, token: sendable(wanted.token, '--token'), tokenFrom: 'the one of --token' };
 
   const set = await environmentToken(here);
-  if (set && isFor(set, url)) return { url, token: set.token, tokenFrom: set.from };
+  if (set && isFor(set, url)) return { ...place, token: set.token, tokenFrom: set.from };
   const left = mayBeOwner ? await ownerToken(here, set) : undefined;
-  if (left && isFor(left, url)) return { url, token: left.token, tokenFrom: left.from };
-  return { url, token: undefined, tokenFrom: 'none', ...(set ? { withheld: whyWithheld(url, here) } : {}) };
+  if (left && isFor(left, url)) return { ...place, token: left.token, tokenFrom: left.from };
+  return { ...place, token: undefined, tokenFrom: 'none', ...(set ? { withheld: whyWithheld(url, here) } : {}) };
+}
+
+async function findServer(wanted: ConnectionOptions, here: CliContext): Promise<Pick<Connection, 'url' | 'urlFrom'>> {
+  if (wanted.url !== undefined) return { url: serverUrl(wanted.url) };
+  const set = environmentUrl(here);
+  if (set !== undefined) return { url: set, urlFrom: 'QUARTERDECK_URL' };
+  const { url, urlFrom = 'the settings of this machine' } = await here.server();
+  return { url: serverUrl(url), urlFrom };
 }
 
 export function environmentUrl({ env }: Pick<CliContext, 'env'>): string | undefined {
@@ -106,11 +120,21 @@ function read(file: string): string | undefined {
   }
 }
 
+/** The nearest list of what a command names: `email domains dns get` has `email domains list`. */
+export function listBeside(words: readonly string[]): string | undefined {
+  const lists = new Set(readCommands().commands.map((each) => each.words.join(' ')));
+  for (let length = words.length - 1; length > 0; length--) {
+    const list = [...words.slice(0, length), 'list'].join(' ');
+    if (lists.has(list) && list !== words.join(' ')) return list;
+  }
+  return undefined;
+}
+
 /** Calls the server and turns whatever it refuses into one sentence and an exit code. */
 export async function call<T>(
   connection: Connection,
   here: CliContext,
-  options: { open?: boolean | undefined },
+  options: Partial<Pick<Command, 'open' | 'words' | 'params'>>,
   act: (api: Api) => Promise<T>,
 ): Promise<T> {
   const { url, token, withheld } = connection;
@@ -123,6 +147,6 @@ export async function call<T>(
   try {
     return await act(quarterdeck({ url, token, userAgent: `quarterdeck-cli/${here.version}`, fetch: fetchWithNotice }));
   } catch (error) {
-    throw explained(error, connection);
+    throw explained(error, { ...connection, list: options.params?.length ? listBeside(options.words ?? []) : undefined });
   }
 }

@@ -10,6 +10,7 @@ export const exitCodes = {
   output: 26,
   failed: 27,
   timedOut: 28,
+  wrong: 29,
   interrupted: 130,
 } as const;
 
@@ -26,5 +27,6 @@ export const meanings: Record<number, string> = {
   26: 'done, but the output could not be written',
   27: 'what --wait watched has failed',
   28: 'not done within --timeout',
+  29: 'something is wrong (status --check, oncall doctor)',
   130: 'interrupted while waiting',
 };

@@ -26,13 +26,31 @@ const byStatus: Record<number, number> = {
   409: exitCodes.conflict,
 };
 
+interface Circumstances {
+  tokenFrom: string;
+  withheld?: string;
+  /** Where the address was found, unless the caller typed it. */
+  urlFrom?: string;
+  /** The command that lists things of the kind that was not found. */
+  list?: string | undefined;
+}
+
 /** Says of a failed call what a person needs; anything else stays as it is. */
-export function explained(error: unknown, { tokenFrom, withheld }: { tokenFrom: string; withheld?: string }): unknown {
-  if (error instanceof UnreachableError) return new Failure(exitCodes.unavailable, error.message);
+export function explained(error: unknown, { tokenFrom, withheld, urlFrom, list }: Circumstances): unknown {
+  if (error instanceof UnreachableError)
+    return new Failure(
+      exitCodes.unavailable,
+      urlFrom ? `${error.message} The address comes from ${urlFrom}; QUARTERDECK_URL or --url names another` : error.message,
+    );
   if (!(error instanceof ApiError)) return error;
   const { status, message, requestId } = error;
   const code = byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.refused);
-  const hint = status === 401 ? `; the token used is ${tokenFrom}` : status === 409 && withheld ? `; ${withheld}` : '';
+  const hints: Record<number, string | undefined> = {
+    401: `the token used is ${tokenFrom}`,
+    404: list && `\`quarterdeck ${list}\` shows what there is`,
+    409: withheld,
+  };
+  const hint = hints[status] ? `; ${hints[status]}` : '';
   return new Failure(code, `${oneLine(message)}${hint}${requestId ? ` (request id ${requestId})` : ''}`);
 }
 

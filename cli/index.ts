@@ -6,6 +6,11 @@ import type { CliContext } from './connect.ts';
 import { meanings } from './exit.ts';
 import { registerJoin } from './join.ts';
 import { registerTry } from './try/index.ts';
+import { registerHelp } from './where/help.ts';
+import { registerLogs } from './where/logs.ts';
+import { registerOpen } from './where/open.ts';
+import { registerStatus } from './where/status.ts';
+import { registerVersion } from './where/version.ts';
 import { registerWhoami } from './whoami.ts';
 
 /** Everything a user of the API can type: `quarterdeck <area> <nouns…> <verb>`, and a few shortcuts. */
@@ -13,6 +18,10 @@ export function registerUser(program: Commander, here: CliContext) {
   program.commandsGroup('Start here:');
   registerWhoami(program, here);
   registerJoin(program, here);
+  registerOpen(program, here);
+  registerLogs(program, here);
+  registerVersion(program, here);
+  registerHelp(program);
   registerTry(program, here);
   registerCompletion(program, here);
 
@@ -24,6 +33,7 @@ export function registerUser(program: Commander, here: CliContext) {
     addCommand(groups.reduce(group, program), command, here);
   }
   for (const { name } of areas) describe(group(program, name));
+  registerStatus(group(program, 'status'), here);
   program.addHelpText('after', closing);
 }
 
@@ -36,8 +46,14 @@ Exit codes: ${Object.entries(meanings)
   .map(([code, meaning]) => `${code} ${meaning}`)
   .join(' · ')}.`;
 
-const group = (parent: Commander, name: string): Commander =>
-  parent.commands.find((c) => c.name() === name) ?? parent.command(name).helpCommand(false);
+const group = (parent: Commander, name: string): Commander => parent.commands.find((c) => c.name() === name) ?? makeGroup(parent, name);
+
+function makeGroup(parent: Commander, name: string): Commander {
+  const made = parent.command(name).helpCommand(false);
+  return made.showHelpAfterError(`(see ${wordsOf(made)} --help)`);
+}
+
+const wordsOf = (command: Commander): string => (command.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name());
 
 /** A group has no words of its own in the contract: its verbs say what it is. */
 function describe(parent: Commander) {

@@ -16,8 +16,8 @@ export const makeProgram = (version: string): Command =>
 
 /** Runs what was typed. Ends the process with a sentence and an exit code if it fails. */
 export function runProgram(program: Command): void {
-  program.parseAsync().catch((error: { code?: string; exitCode?: number; message: string }) => {
-    if (error.code?.startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);
+  program.parseAsync().catch((error: { code?: unknown; exitCode?: number; message: string }) => {
+    if (String(error.code).startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);
     if (error.exitCode === undefined) console.error(error);
     else console.error(`quarterdeck: ${error.message}`);
     process.exit(error.exitCode ?? 1);

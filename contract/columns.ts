@@ -124,6 +124,7 @@ export const columns: Record<string, Record<string, Columns>> = {
   updateToken: { scope: ['role', 'roleName', titled('resourceIds', 'RESOURCES')] },
   listScopeOptions: { roles: [id('id'), 'name', 'service', 'scopable', wide('description', { as: 'text' })], resources },
 
+  getInstallation: { servers: ['version', 'roles'] },
   getMe: { organizations: [id('slug'), 'name', 'role'] },
   listAudit: {
     entries: [

@@ -53,6 +53,26 @@ const AuditEntry = named(
   }),
 );
 
+const Installation = named(
+  'Installation',
+  Type.Object({
+    version: Type.String({ description: 'The release of the server that answers' }),
+    servers: Type.Array(
+      Type.Object({
+        version: Type.Optional(Type.String({ description: 'Absent for a server of a release that does not tell it' })),
+        roles: Type.Array(Type.String()),
+      }),
+      { description: 'Every running server process; at most 100' },
+    ),
+    database: Type.Object({
+      kind: oneOf(['embedded', 'external']),
+      version: Type.String({ description: 'Of PostgreSQL' }),
+    }),
+    disk: oneOf(['ok', 'low', 'full', 'unknown'], { description: 'The disk of the data directory of the server that answers' }),
+    held: Type.Boolean({ description: 'Whether everything that leaves waits for the operator after a restore' }),
+  }),
+);
+
 export const organization = area(
   {
     name: 'organization',
@@ -189,6 +209,15 @@ export const organization = area(
       permission: 'organization.audit.read',
       query: input(page),
       responses: { 200: Type.Object({ entries: Type.Array(AuditEntry), cursor: nextCursor }) },
+      extension: true,
+    }),
+    getInstallation: op({
+      method: 'GET',
+      path: '/installation',
+      summary: 'The servers behind this address, their releases and roles, and the database',
+      description: 'Names no host, address or path: the operator’s `admin doctor` does.',
+      permission: 'member',
+      responses: { 200: Installation },
       extension: true,
     }),
     getMe: op({

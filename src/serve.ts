@@ -168,7 +168,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
 /** What every part leans on: the database, migrated; its listener and waker; keys, storage, the way out. */
 async function openApp(options: ServeOptions, database: Database, address: { url: string }, stops: Stops): Promise<App> {
   const { config, log, areas, strict = false } = options;
-  if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)));
+  if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)), undefined, log);
   const refusals = makeRefusals(log);
   const watch = makeLoopWatch(
     (operation, ms) => ms >= loopWarningMs && log.warn({ act: operation, ms: Math.round(ms) }, 'one piece of work held up everything else'),
@@ -193,7 +193,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   const name = newServerName(await readNodeId(config));
   const listener = await listen({ connection: database.direct, name: connectionName(name) });
   stops.push(() => listener.close());
-  const noted = await registerServer(db, name, ring, log);
+  const noted = await registerServer(db, { ...name, version, roles: config.roles }, ring, log);
   stops.push(() => noted.stop());
   const secrets = makeSecrets(config.data, ring, noted.registerKeys);
   stops.push(async () => secrets.close());

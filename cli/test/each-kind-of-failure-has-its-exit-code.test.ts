@@ -25,7 +25,11 @@ test('what the server refuses ends with its sentence, the request id and a code 
     new RegExp(`^quarterdeck: unauthenticated: .+; the token used is QUARTERDECK_TOKEN${id}`),
   );
   failed(await cliHere(url, viewer.key)('uptime', 'services', 'create', '--name', 'x'), 21, new RegExp(`^quarterdeck: .+${id}`));
-  failed(await cli('tokens', 'delete', 'tok_nobody'), 22, new RegExp(`^quarterdeck: unknown token${id}`));
+  failed(
+    await cli('tokens', 'delete', 'tok_nobody'),
+    22,
+    new RegExp(`^quarterdeck: unknown token; .quarterdeck tokens list. shows what there is${id}`),
+  );
   failed(await cli('uptime', 'services', 'create', '--name', 'web'), 23, new RegExp(`^quarterdeck: .+${id}`));
   failed(
     await cli('tokens', 'create', '--name', 'x', '--expires-in', '1'),

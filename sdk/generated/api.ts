@@ -1141,6 +1141,9 @@ export interface IamApi {
 
 /** The organization itself: contacts, members, invitations, audit log */
 export interface OrganizationApi {
+  /** The servers behind this address, their releases and roles, and the database. Names no host, address or path: the operator’s `admin doctor` does. */
+  getInstallation: (options?: CallOptions) => Promise<Installation>;
+
   /** Who you are */
   getMe: (options?: CallOptions) => Promise<{
     id: string;
@@ -1655,6 +1658,26 @@ export type IamRole = {
   service?: string;
   scopable: boolean;
   permissions: string[];
+};
+
+export type Installation = {
+  /** The release of the server that answers */
+  version: string;
+  /** Every running server process; at most 100 */
+  servers: {
+    /** Absent for a server of a release that does not tell it */
+    version?: string;
+    roles: string[];
+  }[];
+  database: {
+    kind: 'embedded' | 'external';
+    /** Of PostgreSQL */
+    version: string;
+  };
+  /** The disk of the data directory of the server that answers */
+  disk: 'ok' | 'low' | 'full' | 'unknown';
+  /** Whether everything that leaves waits for the operator after a restore */
+  held: boolean;
 };
 
 export type Invitation = {

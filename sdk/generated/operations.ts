@@ -64,6 +64,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     deleteRole: { method: 'DELETE', path: '/iam/roles/{id}' },
   },
   organization: {
+    getInstallation: { method: 'GET', path: '/installation' },
     getMe: { method: 'GET', path: '/me' },
     getOrganization: { method: 'GET', path: '/organization' },
     updateOrganization: { method: 'PATCH', path: '/organization', body: 'object' },

@@ -6,6 +6,7 @@ import { makeAttempts } from '../identity/attempts.ts';
 import { hashKey } from '../identity/token-format.ts';
 import type { App } from '../kernel/app.ts';
 import { heldSentence } from '../kernel/backup/restore-hold.ts';
+import { isFull } from '../kernel/data/disk-space.ts';
 import { Refusal } from '../kernel/errors.ts';
 import { listRoles, type Role } from '../kernel/roles.ts';
 import { now } from '../kernel/time.ts';
@@ -40,8 +41,6 @@ export function probes(server: FastifyInstance, app: App, metrics: Registry, rol
 
 /** A database whose disk is full still reads. Background work writes every few seconds, so a disk that is still full is met again soon. */
 const fullForMs = 30_000;
-/** PostgreSQL needs a segment of 16 MiB for what it does next, and an upload more. */
-const minFreeBytes = 32 * 2 ** 20;
 
 async function requireDiskSpace({ db, config }: App): Promise<void> {
   if (db.sinceFull() < fullForMs) throw full('the disk of the database is full');
@@ -49,7 +48,5 @@ async function requireDiskSpace({ db, config }: App): Promise<void> {
   const disk = await statfs(config.data).catch(() => undefined);
   if (disk && isFull(disk)) throw full(`the disk at ${config.data} is full`);
 }
-
-export const isFull = ({ bavail, bsize }: { bavail: number; bsize: number }): boolean => bavail * bsize < minFreeBytes;
 
 const full = (what: string) => new Refusal(503, 'unavailable', `${what}; free some space there`, { isTold: true });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OwnServer } from '../../cli/connect.ts';
+import { ownerUrl } from '../../cli/where/owner-url.ts';
 import { type Key, readConfig } from '../kernel/config.ts';
 
 /** Where `serve --try` keeps its data unless told. */
@@ -33,12 +34,20 @@ export async function ownServer({ preferTry = false } = {}): Promise<OwnServer> 
   const tried = findTryServer(config.data, isNamed, preferTry);
   if (tried) return tried;
   const { host, port } = config.listen;
+  const originOf = (key: string) => explained.find((setting) => setting.key === key)?.origin ?? 'default';
+  const key = config.public_url ? 'public_url' : 'listen';
+  const origin = originOf(key);
+  // An address that the settings leave open is the one that the server wrote down when it started.
+  const isOpen = !config.public_url && (origin === 'default' || port === 0);
+  const told = isOpen ? ownerUrl(config.data, { isChosen: originOf('data') === 'environment' }) : undefined;
+  if (told) return { url: told, urlFrom: `${config.data}/owner.url`, dataDir: config.data };
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  const said = explained.find(({ key }) => key === (config.public_url ? 'public_url' : 'listen'));
+  const isDefault = origin === 'default' ? `the default (there is no ${config.data}/owner.url)` : undefined;
   return {
     url: config.public_url || `${config.tls_cert ? 'https' : 'http'}://${name}:${port}`,
+    urlFrom: isDefault ?? `the setting ${key}`,
     dataDir: config.data,
-    isFromFolder: said?.origin === 'file' && !process.env.QUARTERDECK_CONFIG,
+    isFromFolder: origin === 'file' && !process.env.QUARTERDECK_CONFIG,
   };
 }
 

@@ -10,6 +10,7 @@ import { entryNotUsable } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import { reportFault } from '../kernel/faults/faults.ts';
 import type { Logger } from '../kernel/log.ts';
+import type { LogFile } from '../kernel/log-file.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
 import type { Running } from '../serve.ts';
@@ -41,10 +42,12 @@ export function registerServe(program: Command) {
 async function runServer(config: Config, tryWorld?: TryWorld) {
   // Loaded only here: every other command starts in a tenth of the time without them.
   const [{ prepareStart: beginStart }, { makeLog }] = await Promise.all([import('../boot/prepare-start.ts'), import('../kernel/log.ts')]);
-  const log = makeLog(config.log_level);
+  const { makeLogFile } = await import('../kernel/log-file.ts');
+  const file = makeLogFile(config.data);
+  const log = makeLog(config.log_level, file.beside(2));
   endWithFaults();
   const parent = endWithParent();
-  const starting = finishStart(config, log, beginStart(config, log, { isTry: tryWorld !== undefined }), tryWorld);
+  const starting = finishStart(config, log, beginStart(config, log, { isTry: tryWorld !== undefined }), { file, tryWorld });
 
   let since: number | undefined;
   const end = (signal: NodeJS.Signals) => {
@@ -107,10 +110,16 @@ function endWithFaults() {
 }
 
 /** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */
-async function finishStart(config: Config, log: Logger, beginning: Promise<PreparedStart>, tryWorld?: TryWorld): Promise<Running> {
+async function finishStart(
+  config: Config,
+  log: Logger,
+  beginning: Promise<PreparedStart>,
+  { file, tryWorld }: { file: LogFile; tryWorld: TryWorld | undefined },
+): Promise<Running> {
   const prepared = await beginning.catch((error) => {
     throw entryNotUsable(config.data, error);
   });
+  file.open(); // not before: a directory that is refused stays as it was
   const [{ serve }, { areas }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts')]);
   return serve({ config, log, areas, prepared, tryWorld });
 }

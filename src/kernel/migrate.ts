@@ -4,6 +4,7 @@ import pg from 'pg';
 import Type from 'typebox';
 import { type Connection, row, type Tx } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
+import type { Logger } from './log.ts';
 
 /** One schema, and the folder of its 0001_….sql files. */
 export interface Migrations {
@@ -35,8 +36,13 @@ export function readMigrations(sources: Migrations[]): Migration[] {
   return all;
 }
 
+/** Told of each migration before it runs: a large table may keep one busy for minutes. */
+type MigrationLog = Pick<Logger, 'info'>;
+
+const slowMs = 1_000;
+
 /** Forward only, checksummed, one transaction each. Refuses a database that a newer release has already changed. */
-export async function migrate(connection: Connection, migrations: Migration[], upTo?: ReadonlySet<string>): Promise<string[]> {
+export async function migrate(connection: Connection, migrations: Migration[], upTo?: ReadonlySet<string>, log?: MigrationLog): Promise<string[]> {
   const client = new pg.Client({ ...connection, lock_timeout: 10_000, application_name: 'quarterdeck migrate' });
   await client.connect();
   try {
@@ -54,8 +60,12 @@ export async function migrate(connection: Connection, migrations: Migration[], u
     refuseNewerDatabase(applied, migrations);
 
     const done: string[] = [];
-    for (const m of migrations) {
-      if (applied.has(m.id) || (upTo && !upTo.has(m.id))) continue;
+    const pending = migrations.filter((m) => !applied.has(m.id) && (!upTo || upTo.has(m.id)));
+    // The tables of a new database are empty: one line says it all.
+    if (applied.size === 0) log?.info({ migrations: pending.length }, 'making the database');
+    for (const m of pending) {
+      if (applied.size > 0) log?.info({ migration: m.id }, 'migrating');
+      const began = performance.now();
       await client.query('begin');
       try {
         await ensureSchema(client, m.schema);
@@ -68,6 +78,8 @@ export async function migrate(connection: Connection, migrations: Migration[], u
           cause: error,
         });
       }
+      const ms = Math.round(performance.now() - began);
+      if (ms > slowMs) log?.info({ migration: m.id, ms }, 'migrated');
       done.push(m.id);
     }
     if (done.length) await presetStatistics(client, [...new Set(migrations.map((m) => m.schema))]).catch(() => {}); // a hint: without it everything works, and is slower for a while

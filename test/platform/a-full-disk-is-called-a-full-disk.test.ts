@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFull } from '../../src/boot/probes.ts';
+import { isFull } from '../../src/kernel/data/disk-space.ts';
 import { run } from '../../src/kernel/db/index.ts';
 import { quarterdeck } from '../harness/index.ts';
 

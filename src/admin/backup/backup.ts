@@ -8,6 +8,7 @@ import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { authenticate, type KeyRing, keyFile, readKeys } from '../../kernel/secrets.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
+import { noProgress, type Progress } from '../progress.ts';
 import { appliedMigrations } from '../release.ts';
 import { findForeignTables, quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
 import { connectFor } from './connection.ts';
@@ -31,6 +32,7 @@ export interface BackupOptions {
   allowMissing?: boolean;
   /** Told of what is not in it, and need not keep it from being made. */
   warn?: (sentence: string) => void;
+  progress?: Progress;
 }
 
 /** Online: the servers go on, and the backup shows the moment of its snapshot. */
@@ -41,24 +43,25 @@ export const backup = (options: BackupOptions): Promise<Manifest> =>
       // Before the snapshot: what it names cannot be removed from the storage from now on until we have copied it.
       await client.query('select pg_advisory_lock_shared($1)', [backupLock]).catch(busy('something is being removed from the storage'));
       const rows = await copyRows(client, options, directory);
-      const { storage, allowMissing = false } = options;
+      const { storage, allowMissing = false, progress = noProgress } = options;
       const manifest: Manifest = {
         product: 'quarterdeck',
         format,
         release: options.release,
         ...rows,
-        blobs: storage ? await copyBlobs(storage, directory, { allowMissing }) : null,
+        blobs: storage ? await copyBlobs(storage, directory, { allowMissing, progress }) : null,
         key: options.withKey ? await copyKey(options.dataDir, directory) : null,
       };
       await client.query('select 1'); // with the connection the lock would have gone, and perhaps an object with it
-      await seal(directory, manifest, await readKeys(keyFile(options.dataDir)));
+      await seal(directory, manifest, await readKeys(keyFile(options.dataDir)), progress);
       return manifest;
     } finally {
       await client.end().catch(() => {});
     }
   });
 
-async function copyRows(client: pg.Client, { connection, areas, storage, warn = () => {} }: BackupOptions, directory: string) {
+async function copyRows(client: pg.Client, options: BackupOptions, directory: string) {
+  const { connection, areas, storage, warn = () => {}, progress = noProgress } = options;
   await client.query('begin isolation level repeatable read read only');
   const { rows } = await client.query<{ snapshot: string; postgres: string; at: string }>(
     `select pg_export_snapshot() as snapshot, current_setting('server_version') as postgres, kernel.now() as at`,
@@ -70,7 +73,7 @@ async function copyRows(client: pg.Client, { connection, areas, storage, warn = 
   const tables = await tablesOf(client, schemas, guests.tables);
   const migrations = [...(await appliedMigrations(client))].map(([id, checksum]) => ({ id, checksum }));
   await lockShape(client, connection, tables, migrations.length);
-  const copied = await copyTables(connection, snapshot, tables, directory);
+  const copied = await copyTables(connection, snapshot, tables, directory, progress);
   const sequences = await sequencesOf(client, schemas, guests.tables);
   if (storage) await listBlobs(client, areas, directory);
   await client.query('commit');
@@ -112,10 +115,10 @@ async function copyKey(dataDir: string, directory: string) {
 }
 
 /** The manifest last; then everything is read again as a restore would. */
-async function seal(directory: string, manifest: Manifest, ring: KeyRing | undefined) {
+async function seal(directory: string, manifest: Manifest, ring: KeyRing | undefined, progress: Progress) {
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
   await writeSmall(join(directory, manifestFile), text);
   await writeSmall(join(directory, checksumFile), checksumOf(text));
   if (ring) await writeSmall(join(directory, markFile), `${authenticate(ring, text, markPurpose)}\n`);
-  await verifyBackup(directory, await readManifest(directory));
+  await verifyBackup(directory, await readManifest(directory), progress);
 }

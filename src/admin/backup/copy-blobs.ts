@@ -9,6 +9,7 @@ import { txOn } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
 import { checkKey } from '../../kernel/storage/keys.ts';
+import type { Progress } from '../progress.ts';
 import { type Written, writeHashed } from './files.ts';
 import { blobFile, blobList } from './manifest.ts';
 
@@ -30,10 +31,23 @@ export interface Blobs extends Written {
   missing: number;
 }
 
+interface CopyOptions {
+  allowMissing: boolean;
+  progress: Progress;
+}
+
+async function countLines(path: string): Promise<number> {
+  let count = 0;
+  for await (const _ of linesOf(path)) count++;
+  return count;
+}
+
 /** Copies what was listed, a few at a time, and writes `sha256 size key` for each. */
-export async function copyBlobs(storage: Storage, directory: string, { allowMissing }: { allowMissing: boolean }): Promise<Blobs> {
+export async function copyBlobs(storage: Storage, directory: string, { allowMissing, progress }: CopyOptions): Promise<Blobs> {
+  progress.begin('copying objects', await countLines(join(directory, keyList)));
   const found = { count: 0, total: 0, missing: 0 };
   const line = (key: string, copied: Copied): Buffer[] => {
+    progress.add(1);
     if (copied === 'there') return [];
     if (copied !== 'missing') {
       found.count++;

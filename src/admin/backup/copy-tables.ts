@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { Connection } from '../../kernel/db/index.ts';
+import type { Progress } from '../progress.ts';
 import { quoted, type Table } from './catalog.ts';
 import { connectFor } from './connection.ts';
 import { writeHashed } from './files.ts';
@@ -16,7 +17,12 @@ export async function copyTables(
   snapshot: string,
   tables: readonly Table[],
   directory: string,
+  progress: Progress,
 ): Promise<TableFile[]> {
+  progress.begin(
+    'copying rows',
+    tables.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
   await mkdir(join(directory, 'tables'), { mode: 0o700 });
   const queue = [...tables].sort((a, b) => b.bytes - a.bytes);
   const copied = new Map<Table, TableFile>();
@@ -27,7 +33,10 @@ export async function copyTables(
     clients.push(client);
     await client.query('begin isolation level repeatable read read only');
     await client.query(`set transaction snapshot '${snapshot}'`);
-    for (let table = queue.shift(); table; table = queue.shift()) copied.set(table, await copyTable(client, table, directory));
+    for (let table = queue.shift(); table; table = queue.shift()) {
+      copied.set(table, await copyTable(client, table, directory));
+      progress.add(table.bytes);
+    }
   };
   const giveUp = (error: unknown) => {
     queue.length = 0;

@@ -6,6 +6,7 @@ import { keyFile, readKeys } from '../../kernel/secrets.ts';
 import { version } from '../../kernel/version.ts';
 import { installation } from '../organization.ts';
 import { bytes, type OutputOptions, printJson } from '../output.ts';
+import { type Progress, withProgress } from '../progress.ts';
 import type { Session } from '../session.ts';
 import { backup } from './backup.ts';
 import { type Manifest, rowsIn } from './manifest.ts';
@@ -21,17 +22,20 @@ export async function makeBackup({ config, database, db }: Session, directory: s
   const target = resolve(directory);
   const { withKey = false, allowMissing = false } = o;
   const storage = o.blobs ? await openStorage(config) : undefined;
-  const made = await backup({
-    target,
-    connection: database.direct,
-    areas,
-    dataDir: config.data,
-    release: version,
-    ...(storage ? { storage: config.storage ? withSegments(storage, config.data) : storage } : {}),
-    withKey,
-    allowMissing,
-    warn: (sentence) => console.error(sentence),
-  }).finally(() => storage?.close());
+  const copy = (progress: Progress) =>
+    backup({
+      target,
+      connection: database.direct,
+      areas,
+      dataDir: config.data,
+      release: version,
+      ...(storage ? { storage: config.storage ? withSegments(storage, config.data) : storage } : {}),
+      withKey,
+      allowMissing,
+      warn: (sentence) => console.error(sentence),
+      progress,
+    });
+  const made = await withProgress(copy).finally(() => storage?.close());
   await db.write((tx) => audit(tx, operator(installation), 'installation.backup', { id: target }, { rows: rowsIn(made), key: withKey }));
 
   if (o.json) return printJson({ directory: target, ...summary(made) });

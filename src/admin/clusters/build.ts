@@ -3,6 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
+import type { Progress } from '../progress.ts';
 import { kineVersion } from './release-files.ts';
 
 // Kubernetes' programs through Go, from the sources that its module proxy serves. `go install` refuses k8s.io/kubernetes because of its replace
@@ -45,7 +46,12 @@ export function builderModule(version: string, itsModule: string): string {
 }
 
 /** Builds the programs of a version into `into`. Takes ten minutes of two cores the first time, and 3 GB of Go's caches. */
-export async function buildPrograms(version: string, names: readonly string[], into: string, work: string): Promise<void> {
+export async function buildPrograms(
+  version: string,
+  names: readonly string[],
+  { into, work, progress }: Pick<Built, 'into' | 'work' | 'progress'>,
+): Promise<void> {
+  progress.begin(`downloading the sources of ${version}`);
   await rm(work, { recursive: true, force: true });
   await mkdir(work, { recursive: true });
   const downloaded = await runGo({ cwd: work, args: ['mod', 'download', '-json', `k8s.io/kubernetes@${version}`] });
@@ -53,16 +59,16 @@ export async function buildPrograms(version: string, names: readonly string[], i
   const module = builderModule(version, await readFile(join(sources, 'go.mod'), 'utf8'));
   const says = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].map((name) => `-X ${name}.gitVersion=${version}`);
   const programs = names.map((name) => ({ name, package: `k8s.io/kubernetes/cmd/${name}` }));
-  await buildAll({ version, module, programs, says, into, work });
+  await buildAll({ version, module, programs, says, into, work, progress });
 }
 
 /** Not by `go install`, which asks the proxy for every version of the module that there is, and some proxies do not tell. */
-export async function buildKine(into: string, work: string): Promise<void> {
+export async function buildKine(into: string, work: string, progress: Progress): Promise<void> {
   await rm(work, { recursive: true, force: true });
   await mkdir(work, { recursive: true });
   const name = 'github.com/k3s-io/kine';
   const module = ['module builder', 'go 1.25', `require ${name} ${kineVersion}`, ''].join('\n');
-  await buildAll({ version: kineVersion, module, programs: [{ name: 'kine', package: name }], says: [], into, work });
+  await buildAll({ version: kineVersion, module, programs: [{ name: 'kine', package: name }], says: [], into, work, progress });
 }
 
 interface Built {
@@ -73,15 +79,18 @@ interface Built {
   says: readonly string[];
   into: string;
   work: string;
+  progress: Progress;
 }
 
-async function buildAll({ version, module, programs, says, into, work }: Built): Promise<void> {
+async function buildAll({ version, module, programs, says, into, work, progress }: Built): Promise<void> {
   await writeFile(join(work, 'go.mod'), module);
   const imports = programs.map((each) => `import _ "${each.package}"`);
   await writeFile(join(work, 'programs.go'), ['//go:build programs', '', 'package programs', '', ...imports, ''].join('\n'));
+  progress.begin('downloading modules');
   await runGo({ cwd: work, args: ['mod', 'tidy'] });
   for (const each of programs) {
     console.log(`building ${each.name} ${version}`);
+    progress.begin(`building ${each.name}`);
     const flags = ['-trimpath', '-ldflags', ['-s -w', ...says].join(' ')];
     await runGo({ cwd: work, args: ['build', ...flags, '-o', join(into, each.name), each.package] });
   }

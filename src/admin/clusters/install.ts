@@ -9,6 +9,7 @@ import type { Config } from '../../kernel/config.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { makeOperatorGuard } from '../../kernel/guard/index.ts';
 import { installation } from '../organization.ts';
+import { type Progress, withProgress } from '../progress.ts';
 import { hasDatabase, readSettings, type Session, withSession } from '../session.ts';
 import { buildKine, buildPrograms } from './build.ts';
 import { fetchVerified, kineFile, kubernetesFile } from './release-files.ts';
@@ -42,12 +43,15 @@ export async function installVersion(version: string, options: InstallOptions): 
   await mkdir(staging, { recursive: true }).catch((error) =>
     refuse(`${dir} cannot be written (${error.code}); set QUARTERDECK_CLUSTER_BINARIES`, error),
   );
-  const source = sourceOf(version, config, options, staging);
-  if (!(await isThere(join(dir, 'kine')))) await putKine(source, dir, staging);
-  for (const name of programNames) {
-    await source(name, staging);
-    await tryProgram(join(staging, name), version, name);
-  }
+  await withProgress(async (progress) => {
+    const source = sourceOf(version, config, options, { staging, progress });
+    if (!(await isThere(join(dir, 'kine')))) await putKine(source, dir, staging);
+    for (const name of programNames) {
+      await source(name, staging);
+      progress.begin(`trying ${name}`);
+      await tryProgram(join(staging, name), version, name);
+    }
+  });
   await putInPlace(staging, join(dir, version));
   console.log(`${version} is installed in ${dir}; servers with the role shard see it within seconds`);
   if (hasDatabase(config)) await noteInstalled(version, { from: options.from ?? (options.build ? 'built' : 'releases') });
@@ -72,9 +76,14 @@ const isThere = (path: string) =>
 /** Released programs run on Linux alone; others build or bring their own. */
 const architectures: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 
-function sourceOf(version: string, config: Config, { from, build }: InstallOptions, staging: string): Source {
-  if (from !== undefined) return copyFrom(from, version);
-  if (build) return buildInto(version, staging);
+interface Work {
+  staging: string;
+  progress: Progress;
+}
+
+function sourceOf(version: string, config: Config, { from, build }: InstallOptions, { staging, progress }: Work): Source {
+  if (from !== undefined) return copyFrom(from, version, progress);
+  if (build) return buildInto(version, { staging, progress });
   const arch = architectures[process.arch];
   if (process.platform !== 'linux' || !arch)
     return refuse(`Kubernetes releases no server programs for ${process.platform} ${process.arch}; use --build or --from`);
@@ -85,12 +94,13 @@ function sourceOf(version: string, config: Config, { from, build }: InstallOptio
   return async (name, folder) => {
     const file = name === 'kine' ? kineFile(kine, arch) : kubernetesFile(kubernetes, version, arch, name);
     console.log(`fetching ${file.url}`);
-    await fetchVerified(guard, file, join(folder, name));
+    await fetchVerified(guard, file, join(folder, name), progress);
   };
 }
 
-function copyFrom(from: string, version: string): Source {
+function copyFrom(from: string, version: string, progress: Progress): Source {
   return async (name, folder) => {
+    progress.begin(`copying ${name}`);
     const path = join(from, name === 'kine' ? '' : version, name);
     await copyFile(path, join(folder, name)).catch((error) =>
       refuse(`${path} cannot be copied (${error.code}); --from takes a folder with kine and ${version}/${programNames.join(', ')}`, error),
@@ -99,11 +109,11 @@ function copyFrom(from: string, version: string): Source {
 }
 
 /** All programs of a version are built at once: what they share is compiled once. */
-function buildInto(version: string, staging: string): Source {
+function buildInto(version: string, { staging, progress }: Work): Source {
   let built: Promise<void> | undefined;
   return (name, folder) => {
-    if (name === 'kine') return buildKine(folder, join(staging, 'module'));
-    built ??= buildPrograms(version, programNames, staging, join(staging, 'module'));
+    if (name === 'kine') return buildKine(folder, join(staging, 'module'), progress);
+    built ??= buildPrograms(version, programNames, { into: staging, work: join(staging, 'module'), progress });
     return built;
   };
 }

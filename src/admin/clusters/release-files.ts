@@ -4,6 +4,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type Guard, GuardFailure, GuardRefusal, type GuardResponse } from '../../kernel/guard/index.ts';
+import { noProgress, type Progress } from '../progress.ts';
 
 // Files of a release with a checksum beside each: fetched, verified, and only then given their name.
 
@@ -21,6 +22,10 @@ const maxRedirects = 5;
 const refuse = (sentence: string, cause?: unknown): never => {
   throw new Stop(exitCodes.refused, sentence, { cause });
 };
+
+/** For machines without internet. */
+const elsewise =
+  'without internet, --from <folder> takes programs that another machine fetched, --build makes them with Go, and QUARTERDECK_CLUSTER_MIRROR names a mirror';
 
 export const kineVersion = 'v0.14.16';
 
@@ -40,11 +45,13 @@ export function kineFile(base: string, arch: string): ReleaseFile {
 }
 
 /** The file at `path`, verified. What was fetched by an earlier try, whole or in part, is not fetched again. */
-export async function fetchVerified(guard: Guard, file: ReleaseFile, path: string): Promise<void> {
+export async function fetchVerified(guard: Guard, file: ReleaseFile, path: string, progress: Progress = noProgress): Promise<void> {
+  progress.begin(`fetching ${file.name}`);
   const expected = await readChecksum(guard, file);
   if ((await hashFile(path, expected.algorithm)) === expected.hex) return;
   const part = `${path}.part`;
-  await fetchRest(guard, file, part);
+  await fetchRest(guard, file, part, progress);
+  progress.begin(`checking ${file.name}`);
   const found = await hashFile(part, expected.algorithm);
   if (found !== expected.hex) {
     await rm(part, { force: true });
@@ -65,7 +72,8 @@ async function ask(guard: Guard, url: string, headers: Record<string, string>, m
       timeouts: { totalMs: Number.POSITIVE_INFINITY },
     });
   } catch (error) {
-    if (error instanceof GuardFailure || error instanceof GuardRefusal) return refuse(`${url} cannot be fetched: ${error.message}`, error);
+    if (error instanceof GuardFailure || error instanceof GuardRefusal)
+      return refuse(`${url} cannot be fetched: ${error.message}; ${elsewise}`, error);
     throw error;
   }
 }
@@ -107,7 +115,7 @@ const sizeOf = (path: string) =>
 const tooLarge = ({ url }: ReleaseFile) =>
   `${url} has more than ${maxBytes.program / 2 ** 20} MiB, which no program of Kubernetes has; nothing was installed`;
 
-async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise<void> {
+async function fetchRest(guard: Guard, file: ReleaseFile, part: string, progress: Progress): Promise<void> {
   const have = await sizeOf(part);
   const remainingBytes = maxBytes.program - have;
   const answer = await ask(guard, file.url, have > 0 ? { range: `bytes=${have}-` } : {}, remainingBytes);
@@ -120,7 +128,7 @@ async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise
     // It does not go on where we were: all of it comes again, and has all of the room.
     answer.cancel();
     await rm(part, { force: true });
-    return fetchRest(guard, file, part);
+    return fetchRest(guard, file, part, progress);
   }
   if (!goesOn && answer.status !== 200) {
     answer.cancel();
@@ -133,7 +141,8 @@ async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise
     refuse(tooLarge(file));
   }
   try {
-    await pipeline(answer.body, createWriteStream(part, { flags: goesOn ? 'a' : 'w' }));
+    progress.begin(`fetching ${file.name}`, Number(answer.headers['content-length'] ?? 0) || undefined);
+    await pipeline(answer.body, counted(progress), createWriteStream(part, { flags: goesOn ? 'a' : 'w' }));
   } catch (error) {
     if (!(error instanceof GuardFailure)) throw error;
     if (error.kind === 'too_large') {
@@ -143,6 +152,14 @@ async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise
     refuse(`${file.url} broke off: ${error.message}; run the command again, and it goes on from there`, error);
   }
 }
+
+const counted = (progress: Progress) =>
+  async function* (pieces: AsyncIterable<Buffer>) {
+    for await (const piece of pieces) {
+      progress.add(piece.length);
+      yield piece;
+    }
+  };
 
 /** Undefined: there is none. */
 export async function hashFile(path: string, algorithm: string): Promise<string | undefined> {

@@ -6,6 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { AnyArea } from '../../areas/area.ts';
 import { fullName, quoted, type Table, tablesOf } from '../backup/catalog.ts';
 import { damaged, type Manifest, type TableFile, tableFile } from '../backup/manifest.ts';
+import { noProgress, type Progress } from '../progress.ts';
 
 /** Fills the tables, which the caller's transaction has to itself. Whatever is wrong, the caller rolls all of it back. */
 export async function copyIn(
@@ -13,6 +14,7 @@ export async function copyIn(
   { own, guests }: { own: readonly string[]; guests: readonly string[] },
   manifest: Manifest,
   directory: string,
+  progress: Progress = noProgress,
 ): Promise<void> {
   const schemas = [...own, ...guests];
   const files = new Map(manifest.tables.map((file) => [fullName(file), file]));
@@ -24,7 +26,11 @@ export async function copyIn(
   await client.query('set constraints all deferred');
   await client.query(`truncate ${tables.map(quoted).join(', ')}`); // rows that migrations made are in the backup too
   await withoutTriggers(client, schemas, async () => {
-    for (const table of tables) await fill(client, table, files.get(fullName(table))!, directory);
+    for (const table of tables) {
+      const file = files.get(fullName(table))!;
+      await fill(client, table, file, directory);
+      progress.add(file.bytes);
+    }
   });
   await setSequences(client, new Set(own), manifest);
   await releaseLeases(client, tables);

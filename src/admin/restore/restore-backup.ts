@@ -8,25 +8,33 @@ import { migrationsOf } from '../../serve.ts';
 import { rowsIn } from '../backup/manifest.ts';
 import { installation } from '../organization.ts';
 import { type OutputOptions, printJson } from '../output.ts';
+import { type Progress, withProgress } from '../progress.ts';
 import { readSettings, withDatabase } from '../session.ts';
 import { prepare, restore } from './restore.ts';
 
-export async function restoreBackup(given: string, o: OutputOptions & { unauthenticated?: true }) {
+export const restoreBackup = (given: string, o: RestoreOptions) => withProgress((progress) => restoreFrom(given, o, progress));
+
+type RestoreOptions = OutputOptions & { unauthenticated?: true };
+
+async function restoreFrom(given: string, o: RestoreOptions, progress: Progress) {
   const config = readSettings();
   const directory = resolve(given);
   const migrations = readMigrations(migrationsOf(areas));
-  const prepared = await prepare(directory, config.data, migrations, o);
+  const prepared = await prepare(directory, config.data, migrations, { ...o, progress });
   const { release, createdAt, blobs } = prepared.manifest;
   const rows = rowsIn(prepared.manifest);
   const { migrated, jobs } = await withDatabase(config, async (database) => {
     const storage = await openStorage(config);
-    const restored = await restore(prepared, { database, storage, dataDir: config.data, areas, migrations }).finally(() => storage.close());
+    const restored = await restore(prepared, { database, storage, dataDir: config.data, areas, migrations, progress }).finally(() =>
+      storage.close(),
+    );
     const db = openDb({ connection: database.connection, max: 1 });
     await db
       .write((tx) => audit(tx, operator(installation), 'installation.restore', { id: directory }, { release, createdAt, rows }))
       .finally(() => db.end());
     return restored;
   });
+  progress.end();
 
   if (o.json) return printJson({ directory, release, createdAt, rows, objects: blobs?.count ?? null, migrated, jobs });
   const forward = migrated.length ? `, then brought up to date by ${migrated.length} migrations` : '';

@@ -13,6 +13,7 @@ import { migrationsOf } from '../../serve.ts';
 import { connectFor } from '../backup/connection.ts';
 import { blobFile, type Manifest, readManifest, tableFile } from '../backup/manifest.ts';
 import { blobsIn, verifyBackup } from '../backup/verify.ts';
+import { noProgress, type Progress } from '../progress.ts';
 import { appliedMigrations } from '../release.ts';
 import { copyIn, makeForeignSchemas } from './copy-in.ts';
 import { findBackupKey, requireMark } from './key.ts';
@@ -29,10 +30,10 @@ export async function prepare(
   directory: string,
   dataDir: string,
   migrations: Migration[],
-  { unauthenticated = false }: { unauthenticated?: boolean | undefined } = {},
+  { unauthenticated = false, progress }: { unauthenticated?: boolean | undefined; progress?: Progress } = {},
 ): Promise<Prepared> {
   const manifest = await readManifest(directory);
-  await verifyBackup(directory, manifest);
+  await verifyBackup(directory, manifest, progress);
   requireKnown(manifest, migrations);
   const key = await findBackupKey(directory, manifest, dataDir);
   if (!unauthenticated) await requireMark(directory, key.ring);
@@ -45,6 +46,7 @@ export interface Target {
   dataDir: string;
   areas: readonly AnyArea[];
   migrations: Migration[];
+  progress?: Progress;
 }
 
 export interface Restored {
@@ -56,16 +58,20 @@ export interface Restored {
 
 /** Objects and the key before the rows: a kill at any moment leaves a database that a second try finds empty, or one that is whole. */
 export async function restore({ manifest, directory, placeKey }: Prepared, target: Target): Promise<Restored> {
-  const { database, storage, areas, migrations } = target;
+  const { database, storage, areas, migrations, progress = noProgress } = target;
   const schemas = migrationsOf(areas).map((m) => m.schema);
   const ids = new Set(manifest.migrations.map((m) => m.id));
   const client = await connectFor('restore', database.direct);
   try {
     await requireEmpty(client, schemas, manifest, areas);
+    progress.begin('making the tables');
     await migrate(database.direct, migrations, ids);
     const mark = await storageIdIn(directory, manifest);
     if (mark !== undefined) await markForRestore(storage, mark);
-    if (manifest.blobs) await putBlobs(storage, directory);
+    if (manifest.blobs) {
+      progress.begin('putting objects back', manifest.blobs.total);
+      await putBlobs(storage, directory, progress);
+    }
     await mkdir(target.dataDir, { recursive: true });
     await placeKey();
 
@@ -76,11 +82,17 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     if ((await appliedMigrations(client)).size !== ids.size)
       throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
     const guests = await makeForeignSchemas(client, areas, manifest);
-    await copyIn(client, { own: schemas, guests }, manifest, directory);
+    progress.begin(
+      'putting rows back',
+      manifest.tables.reduce((sum, { bytes }) => sum + bytes, 0),
+    );
+    await copyIn(client, { own: schemas, guests }, manifest, directory, progress);
     await holdBack(client, manifest);
     await client.query('commit');
+    progress.begin('analyzing tables');
     await client.query('analyze');
     const { rows } = await client.query<{ jobs: number }>('select count(*) as jobs from kernel.job');
+    progress.begin('migrating to this release');
     const migrated = await migrate(database.direct, migrations);
     if (mark === undefined) await takeOver(database, storage);
     return { migrated, jobs: rows[0]!.jobs };
@@ -116,10 +128,11 @@ async function holdBack(client: pg.Client, { createdAt }: Manifest): Promise<voi
 }
 
 /** Under their keys again; one that is there already is replaced by the same bytes. */
-async function putBlobs(storage: Storage, directory: string): Promise<void> {
-  for await (const { key, sha256 } of blobsIn(directory)) {
+async function putBlobs(storage: Storage, directory: string, progress: Progress): Promise<void> {
+  for await (const { key, sha256, bytes } of blobsIn(directory)) {
     await storage.put(key, createReadStream(join(directory, blobFile(key)), { highWaterMark: 1024 * 1024 }), {
       digest: `sha256:${sha256}`,
     });
+    progress.add(bytes);
   }
 }

@@ -27,6 +27,7 @@ import { acceptInvitation } from './operations/accept-invitation.ts';
 import { createInvitation } from './operations/create-invitation.ts';
 import { deleteInvitation } from './operations/delete-invitation.ts';
 import { getContacts } from './operations/get-contacts.ts';
+import { getInstallation } from './operations/get-installation.ts';
 import { getMe } from './operations/get-me.ts';
 import { getOrganization } from './operations/get-organization.ts';
 import { listAudit } from './operations/list-audit.ts';
@@ -60,6 +61,7 @@ export const organization = defineArea({
     deleteInvitation,
     acceptInvitation,
     listAudit,
+    getInstallation,
     getMe,
   ],
   tasks: [deleteExpired],

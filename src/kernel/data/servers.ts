@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import Type, { type Static } from 'typebox';
-import { type Db, rows, run, type Tx } from '../db/index.ts';
+import { type Db, row, rows, run, type Tx } from '../db/index.ts';
 import type { Logger } from '../log.ts';
+import type { Role } from '../roles.ts';
 import type { KeyRing } from '../secrets.ts';
 
 // The running servers, and the keys each of them holds. A server is known by its listening connection, whose name carries node and process.
@@ -14,6 +15,12 @@ const title = 'quarterdeck listen';
 export interface ServerName {
   node: string;
   process: string;
+}
+
+/** The program that the process runs. */
+export interface ServerRelease {
+  version: string;
+  roles: readonly Role[];
 }
 
 export const newServerName = (node: string): ServerName => ({ node, process: randomBytes(4).toString('hex') });
@@ -36,8 +43,23 @@ export const listServers = (tx: Tx): Promise<Server[]> => rows(tx, ServerRow)`
     from pg_stat_activity a left join kernel.server s on s.process = split_part(a.application_name, ' ', 4)
    where a.datname = current_database() and a.application_name like 'quarterdeck listen%'`;
 
-const upsertServer = (tx: Tx, { node, process }: ServerName, keyIds: string[]) => run(tx)`
-  insert into kernel.server (process, node, host, key_ids, changed_at) values (${process}, ${node}, ${hostname()}, ${keyIds}, kernel.now())
+const ReleaseRow = Type.Object({ version: Type.Union([Type.String(), Type.Null()]), roles: Type.Array(Type.String()) });
+
+/** What every running process runs, without its host. Apart from `listServers`, which also reads databases of older releases. */
+export const listServerReleases = (tx: Tx): Promise<Static<typeof ReleaseRow>[]> => rows(tx, ReleaseRow)`
+  select s.version, coalesce(s.roles, '{}') as roles
+    from pg_stat_activity a left join kernel.server s on s.process = split_part(a.application_name, ' ', 4)
+   where a.datname = current_database() and a.application_name like 'quarterdeck listen%'
+   order by s.version, s.roles, a.pid limit 100`;
+
+const DatabaseRow = Type.Object({ version: Type.String() });
+
+export const databaseVersion = async (tx: Tx): Promise<string> =>
+  (await row(tx, DatabaseRow)`select current_setting('server_version') as version`)!.version;
+
+const upsertServer = (tx: Tx, { node, process, version, roles }: ServerName & ServerRelease, keyIds: string[]) => run(tx)`
+  insert into kernel.server (process, node, host, key_ids, version, roles, changed_at)
+       values (${process}, ${node}, ${hostname()}, ${keyIds}, ${version}, ${[...roles]}, kernel.now())
       on conflict (process) do update set key_ids = excluded.key_ids, changed_at = excluded.changed_at`;
 
 const deleteServer = (tx: Tx, { process }: ServerName) => run(tx)`delete from kernel.server where process = ${process}`;
@@ -55,7 +77,7 @@ export interface RegisteredServer {
 }
 
 /** Registers the keys of this process, now and at each change. Retries every second while the database is unavailable. */
-export async function registerServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<RegisteredServer> {
+export async function registerServer(db: Db, name: ServerName & ServerRelease, first: KeyRing, log: Logger): Promise<RegisteredServer> {
   const idsOf = (ring: KeyRing) => ring.keys.map(({ id }) => id);
   await db.write(async (tx) => {
     await deleteLeftovers(tx);

@@ -128,7 +128,7 @@ function sentence(part: Part, given: unknown, problems: Problem[], schema: TSche
     case 'maximum':
       return `${where} must be at most ${p.limit}`;
     case 'pattern':
-      return `${where} must match ${describedPattern(schema, first.instancePath) ?? p.pattern}`;
+      return `${where} is not written as it must be${inWords(describedPattern(schema, first.instancePath))}`;
     case 'anyOf':
       return `${where} has none of the allowed forms`;
     default:
@@ -143,6 +143,10 @@ const formats: Record<string, string> = {
   uri: 'an absolute URL',
   'date-time': 'an ISO 8601 time with an offset or Z',
 };
+
+/** The description of the field says it in words; a regular expression is shown to no one. */
+const inWords = (description: string | undefined) =>
+  description ? `: ${description.replace(/^[A-Z](?=[a-z ])/, (c) => c.toLowerCase())}` : '';
 
 const describedPattern = (schema: TSchema, path: string): string | undefined => {
   const found = path

@@ -6,6 +6,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPrograms } from '../../../src/admin/clusters/build.ts';
+import { noProgress } from '../../../src/admin/progress.ts';
 
 const here = import.meta.dirname;
 const folder = process.env['QUARTERDECK_GO_CLIENTS'] ?? join(tmpdir(), 'quarterdeck-go-clients');
@@ -63,7 +64,12 @@ process.exit(tests.status ?? 1);
 async function buildNodePrograms() {
   const paths = [folder, ...process.env['PATH']!.split(':')];
   const lacking = ['kubeadm', 'kubelet'].filter((name) => !paths.some((dir) => existsSync(join(dir, name))));
-  if (lacking.length > 0) await buildPrograms(kubernetes.versions.at(-1)!, lacking, folder, join(folder, 'kubernetes.source'));
+  if (lacking.length > 0)
+    await buildPrograms(kubernetes.versions.at(-1)!, lacking, {
+      into: folder,
+      work: join(folder, 'kubernetes.source'),
+      progress: noProgress,
+    });
 }
 
 function installKubernetes(version: string) {

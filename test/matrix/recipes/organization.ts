@@ -51,5 +51,6 @@ export const organization: Recipes = {
     },
   },
   listAudit: { query: () => ({ limit: '5' }) },
+  getInstallation: {},
   getMe: {},
 };

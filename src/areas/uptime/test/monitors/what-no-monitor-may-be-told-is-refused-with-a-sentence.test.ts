@@ -90,7 +90,7 @@ const refusals: [Record<string, unknown>, string][] = [
   [http({ headers: { 'Proxy-Authorization': 'x' } }), 'the header proxy-authorization cannot be set; leave it out'],
   [http({ headers: { 'X-A': '1', 'x-a': '2' } }), "http.headers has x-a twice; header names differ by more than their letters' case"],
   [http({ headers: { 'X-A': 'a'.repeat(4_096), 'X-B': 'b'.repeat(4_096) } }), 'http.headers is too long; send at most 8192 bytes in all'],
-  [http({ headers: { 'X A': 'x' } }), "http.headers.X A must match ^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"],
+  [http({ headers: { 'X A': 'x' } }), 'http.headers.X A is not written as it must be'],
   [
     http({ headers: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`X-${i}`, ''])) }),
     'http.headers must not have more than 32 properties',

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { makeLog } from '../../src/kernel/log.ts';
+import { makeLogFile } from '../../src/kernel/log-file.ts';
+import { eventually } from '../../test/harness/process.ts';
+import { exitCodes } from '../exit.ts';
+import { follow, readLog } from '../where/log-files.ts';
+import { runHere } from './cli-context.ts';
+
+async function dataDirectory(t: TestContext): Promise<string> {
+  const data = await mkdtemp(join(tmpdir(), 'qdl-'));
+  t.after(() => rm(data, { recursive: true, force: true }));
+  return data;
+}
+
+test('the log of this machine is read by level, organization and age, and followed', async (t) => {
+  const data = await dataDirectory(t);
+  const logs = (...args: string[]) => runHere(['logs', ...args], { env: { QUARTERDECK_DATA: data } });
+  const none = await logs();
+  assert.equal(none.code, exitCodes.notFound);
+  assert.match(none.stderr, /there is no log in \S+\/log: set QUARTERDECK_DATA .+another machine.+container/);
+
+  const file = makeLogFile(data);
+  const log = makeLog('info', { write: file.write } as never);
+  log.info('before the directory is known');
+  file.open();
+  log.warn({ org: 'org_1' }, 'a tenant\u001b[31m was refused');
+  log.error({ err: new Error('it broke') }, 'a part failed');
+  file.flush();
+  const { mode } = await stat(join(data, 'log', 'quarterdeck.log'));
+  assert.equal(mode & 0o777, 0o600);
+
+  const all = (await logs()).stdout;
+  assert.match(all, /Z info {2}before the directory is known\n/);
+  assert.match(all, /Z warn {2}a tenant\\x1b\[31m was refused {2}org=org_1\n/);
+  assert.match(all, /Z error a part failed\n {4}Error: it broke\n {4} +at /);
+  assert.doesNotMatch((await logs('--level', 'warn')).stdout, /before the directory/);
+  assert.match((await logs('--org', 'org_1')).stdout, /^\S+ warn {2}a tenant[^\n]+\n$/);
+  assert.equal((await logs('--org', 'org_2')).stdout, '');
+  assert.equal((await logs('--since', '1h', '-n', '1', '--json')).stdout.split('\n').length, 2);
+  assert.equal((await logs('--since', 'yesterday')).code, exitCodes.usage);
+
+  const seen: string[] = [];
+  const stop = new AbortController();
+  const following = follow(join(data, 'log'), (await readLog(join(data, 'log'), () => {}))!, (line) => seen.push(line), stop.signal);
+  log.info('one more');
+  file.flush();
+  await eventually(async () => seen.some((line) => line.includes('one more')));
+  stop.abort();
+  await following;
+});
+
+test('the files of the log are five, whatever is written, and a disk that refuses them stops no server', async (t) => {
+  const data = await dataDirectory(t);
+  const fileBytes = 1_000;
+  const file = makeLogFile(data, { fileBytes });
+  file.open();
+  const names = () => readdirSync(join(data, 'log')).sort();
+  for (let i = 0; i < 12; i++) {
+    for (let j = 0; j < 11; j++) file.write(`${JSON.stringify({ level: 30, msg: 'x'.repeat(80), i })}\n`);
+    await eventually(async () => names().includes('quarterdeck.log'));
+  }
+  assert.deepEqual(names(), ['quarterdeck.1.log', 'quarterdeck.2.log', 'quarterdeck.3.log', 'quarterdeck.4.log', 'quarterdeck.log']);
+  const total = names().reduce((sum, name) => sum + statSync(join(data, 'log', name)).size, 0);
+  assert.ok(total <= 5 * (fileBytes + 200) * 2, `${total} bytes`);
+
+  const refused = makeLogFile('/dev/null');
+  refused.open();
+  refused.write('a line\n');
+});

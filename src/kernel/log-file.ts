@@ -1,0 +1,88 @@
+import { fchmodSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+
+// The log below the data directory, for `quarterdeck logs`. Bound: 5 files of 16 MiB, and 1 MiB that waits for a slow disk. The file is a
+// copy: lines that it cannot take are on standard error all the same, so a full or slow disk never holds up the server.
+
+const maxFileBytes = 16 * 2 ** 20;
+const files = 5;
+const maxWaitingBytes = 2 ** 20;
+/** Lines of a start, before the directory is known to be ours. */
+const maxEarlyLines = 1_000;
+
+type Sink = ReturnType<typeof pino.destination>;
+
+export interface LogFile {
+  /** A stream for the logger: each line goes to this descriptor and to the file. */
+  beside(descriptor: number): NodeJS.WritableStream;
+  /** Begins to write, with the lines so far. */
+  open(): void;
+  write(line: string): void;
+  /** Writes what waits. */
+  flush(): void;
+}
+
+export function makeLogFile(dataDir: string, limits: { fileBytes?: number } = {}): LogFile {
+  const dir = join(dataDir, 'log');
+  const path = join(dir, 'quarterdeck.log');
+  const { fileBytes = maxFileBytes } = limits;
+  let sink: Sink | undefined;
+  let early: string[] | undefined = [];
+  let written = 0;
+  let isReopening = false;
+
+  const open = () => {
+    const lines = early ?? [];
+    early = undefined;
+    try {
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      written = sizeOf(path);
+      // Opened here and now: an exit right after must find it ready to be flushed.
+      const fd = openSync(path, 'a', 0o600);
+      fchmodSync(fd, 0o600); // a copied directory may have made it readable
+      sink = pino.destination({ dest: fd, sync: false, mode: 0o600, maxLength: maxWaitingBytes });
+      Object.assign(sink, { file: path }); // without it a sink of a descriptor refuses to reopen
+      sink.on('error', () => {});
+      sink.on('ready', () => (isReopening = false));
+    } catch {
+      return; // the disk is full or not ours to write: standard error has the lines
+    }
+    for (const line of lines) write(line);
+  };
+  const rotate = () => {
+    written = 0;
+    isReopening = true; // a second rotation before that would move away a file that is not there yet
+    try {
+      for (let age = files - 1; age > 0; age--) moveAside(nameOf(dir, age - 1), nameOf(dir, age));
+      sink?.reopen(path);
+    } catch {
+      sink = undefined; // without a rotation there would be no bound
+    }
+  };
+  const write = (line: string) => {
+    if (early) return void (early.length < maxEarlyLines && early.push(line));
+    if (!sink) return;
+    written += Buffer.byteLength(line);
+    sink.write(line);
+    if (written >= fileBytes && !isReopening) rotate();
+  };
+  const beside = (descriptor: number) => {
+    const out = pino.destination({ fd: descriptor, sync: false });
+    const both = (line: string) => {
+      write(line);
+      return out.write(line);
+    };
+    return { write: both } as unknown as NodeJS.WritableStream;
+  };
+  return { beside, open, write, flush: () => sink?.flushSync() };
+}
+
+/** The current file has no number, older ones count up: quarterdeck.log, quarterdeck.1.log … quarterdeck.4.log. */
+const nameOf = (dir: string, age: number) => join(dir, age === 0 ? 'quarterdeck.log' : `quarterdeck.${age}.log`);
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+function moveAside(from: string, to: string) {
+  if (statSync(from, { throwIfNoEntry: false })) renameSync(from, to);
+}
