@@ -63,8 +63,9 @@ test('keys minted by jobs are limited, end with their rule, and are deleted in b
   await owner.post('/registry/login-credentials', {});
   await clock.advance('26h');
   await forgetOldKeys(app.db, unaborted);
-  assert.equal(await count('all'), maxJobKeysPerRegistry + 1, 'logins go after a day');
+  // The task of the server may be at the same rows, and each leaves the other its batch.
+  await eventually(async () => (await count('all')) === maxJobKeysPerRegistry + 1);
   await clock.advance('90d');
   await forgetOldKeys(app.db, unaborted);
-  assert.equal(await count('all'), 1, 'and the others after 90');
+  await eventually(async () => (await count('all')) === 1);
 });
