@@ -1,6 +1,6 @@
 import type { Commands } from '../commands.ts';
-import type { DeclaredColumns } from './columns.ts';
 import type { Things } from '../things.ts';
+import type { DeclaredColumns } from './columns.ts';
 import { commandTable } from './commands.ts';
 import { type Document, opsOf } from './document.ts';
 import { operationTable } from './operations.ts';

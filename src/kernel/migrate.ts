@@ -42,7 +42,12 @@ type MigrationLog = Pick<Logger, 'info'>;
 const slowMs = 1_000;
 
 /** Forward only, checksummed, one transaction each. Refuses a database that a newer release has already changed. */
-export async function migrate(connection: Connection, migrations: Migration[], upTo?: ReadonlySet<string>, log?: MigrationLog): Promise<string[]> {
+export async function migrate(
+  connection: Connection,
+  migrations: Migration[],
+  upTo?: ReadonlySet<string>,
+  log?: MigrationLog,
+): Promise<string[]> {
   const client = new pg.Client({ ...connection, lock_timeout: 10_000, application_name: 'quarterdeck migrate' });
   await client.connect();
   try {

@@ -3,7 +3,18 @@ import { join, relative } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
 
 /** Names that a start creates in a data directory. A directory with any of them belongs to Quarterdeck. */
-const ownNames = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters', 'faults.log', 'log', 'try.mark']);
+const ownNames = new Set([
+  'postgres',
+  'secret.key',
+  'node.id',
+  'owner.token',
+  'blobs',
+  'mail',
+  'clusters',
+  'faults.log',
+  'log',
+  'try.mark',
+]);
 
 /** Names that may exist before the first start: from the file system, from the operator, or from a start that failed early. */
 const isHarmless = (name: string) =>
