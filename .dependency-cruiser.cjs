@@ -41,7 +41,7 @@ module.exports = {
         path: '^src/|node_modules/(pg|fastify)/',
         pathNot: [
           '^src/(areas/[^/]+|identity)/(?:(?:domains|outbound|inbound|webhooks)/)?rules/',
-          '^src/kernel/(errors|instant|assert-progress|steps|time-zone|growing-buffer)\\.ts$',
+          '^src/kernel/(errors|instant|assert-progress|steps|time-zone|buffers/growing-buffer)\\.ts$',
           '^src/protocols/',
         ],
       },
@@ -134,7 +134,7 @@ module.exports = {
         pathNot: [
           '^src/programs/',
           '^src/protocols/',
-          '^src/kernel/(guard/|faults/(faults|guarded)\\.ts|log\\.ts|assert-progress\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)',
+          '^src/kernel/(guard/|faults/(faults|guarded)\\.ts|log\\.ts|assert-progress\\.ts|instant\\.ts|buffers/growing-buffer\\.ts|errors\\.ts)',
         ],
       },
     },

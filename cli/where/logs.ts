@@ -3,6 +3,7 @@ import { type Command as Commander, Option } from 'commander';
 import { quarterdeck } from '../../sdk/index.ts';
 import { type CliContext, findConnection } from '../connect.ts';
 import { endWithoutOutput, exitCodes, Failure, usage } from '../exit.ts';
+import { machineTime } from '../output/look.ts';
 import { follow, readLog } from './log-files.ts';
 import { type LogFilter, levels, lineFor, matches } from './log-lines.ts';
 
@@ -69,7 +70,7 @@ function filterOf({ level, since }: LogOptions, orgs: string[] | undefined): Log
   return {
     minLevel: level ? levels[level] : 0,
     ...(orgs === undefined ? {} : { orgs }),
-    ...(unit === undefined ? {} : { from: new Date(Date.now() - Number(amount) * seconds[unit]! * 1000).toISOString() }),
+    ...(unit === undefined ? {} : { from: new Date(machineTime() - Number(amount) * seconds[unit]! * 1000).toISOString() }),
   };
 }
 

@@ -2,6 +2,7 @@ import { type Command as Commander, Option } from 'commander';
 import { connectionOptions, defined, rootOptions } from '../command.ts';
 import { type CliContext, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { endWithoutOutput, exitCodes, Failure } from '../exit.ts';
+import { machineTime } from '../output/look.ts';
 import { printable } from '../printable.ts';
 import { askStatus } from './ask-status.ts';
 import { isWrong, judgeStatus } from './judge-status.ts';
@@ -31,7 +32,7 @@ export function registerStatus(status: Commander, here: CliContext) {
     if (status.args.length) return (status as Commander & { unknownCommand(): never }).unknownCommand();
     const connection = await findConnection({ ...rootOptions(status), ...defined(given) }, here);
     const found = await call(connection, here, {}, (api) => askStatus(api, { server: connection.url, commandLine: here.version }));
-    const lines = judgeStatus(found, Date.now());
+    const lines = judgeStatus(found, machineTime());
     const wrong = lines.filter(isWrong);
     process.stdout.on('error', endWithoutOutput);
     if (given.json || given.output === 'json')

@@ -10,15 +10,16 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 /** The oldest Node that the bundle's syntax and `fetch` run on. */
 const target = 'node20';
 
-/** Beside the client the bundle has no files: the command table becomes a text in it, which parses quicker than code. */
-const commandTableInside: Plugin = {
-  name: 'command-table-inside',
+/** Beside the client the bundle has no files: its tables become texts in it, which parse quicker than code. */
+const tablesInside: Plugin = {
+  name: 'tables-inside',
   setup: (it) => {
-    it.onLoad({ filter: /\/sdk\/commands\.ts$/ }, () => ({
-      contents: `import table from './generated/commands.json' with { type: 'text' };\nexport const readCommands = () => JSON.parse(table);\n`,
-      loader: 'js',
-      resolveDir: join(root, 'sdk'),
-    }));
+    for (const [table, name] of Object.entries({ commands: 'readCommands', things: 'readThings' }))
+      it.onLoad({ filter: new RegExp(`/sdk/${table}\\.ts$`) }, () => ({
+        contents: `import table from './generated/${table}.json' with { type: 'text' };\nlet read;\nexport const ${name} = () => (read ??= JSON.parse(table));\n`,
+        loader: 'js',
+        resolveDir: join(root, 'sdk'),
+      }));
   },
 };
 
@@ -38,7 +39,7 @@ async function bundle(entry: string, outfile: string, banner: string): Promise<v
     loader: { '.json': 'text' },
     define: { buildVersion: JSON.stringify(manifest().version), 'import.meta.main': 'false' },
     banner: { js: banner },
-    plugins: [commandTableInside],
+    plugins: [tablesInside],
     logLevel: 'error',
   });
 }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:https';
 import { isIP } from 'node:net';
-import { type Certificate, readConfigured, watchConfigured } from '../kernel/certificate.ts';
+import { type Certificate, readConfigured, watchConfigured } from '../kernel/x509/certificate.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';

@@ -1,4 +1,4 @@
-import type { Certificate } from '../kernel/certificate.ts';
+import type { Certificate } from '../kernel/x509/certificate.ts';
 import type { Config } from '../kernel/config.ts';
 import { refuseForeignFiles } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';

@@ -1,6 +1,7 @@
 import { fchmodSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { guarded } from './faults/guarded.ts';
 
 // The log below the data directory, for `quarterdeck logs`. Bound: 5 files of 16 MiB, and 1 MiB that waits for a slow disk. The file is a
 // copy: lines that it cannot take are on standard error all the same, so a full or slow disk never holds up the server.
@@ -44,7 +45,12 @@ export function makeLogFile(dataDir: string, limits: { fileBytes?: number } = {}
       sink = pino.destination({ dest: fd, sync: false, mode: 0o600, maxLength: maxWaitingBytes });
       Object.assign(sink, { file: path }); // without it a sink of a descriptor refuses to reopen
       sink.on('error', () => {});
-      sink.on('ready', () => (isReopening = false));
+      sink.on(
+        'ready',
+        guarded('kernel.log-file.ready', undefined, () => {
+          isReopening = false;
+        }),
+      );
     } catch {
       return; // the disk is full or not ours to write: standard error has the lines
     }

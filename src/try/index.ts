@@ -16,7 +16,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadOrCreateCertificate } from '../kernel/certificate.ts';
+import { loadOrCreateCertificate } from '../kernel/x509/certificate.ts';
 import type { Config, ExplainedSetting } from '../kernel/config.ts';
 import type { RawHandler } from '../kernel/http/plane.ts';
 import type { Logger } from '../kernel/log.ts';

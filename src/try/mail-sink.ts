@@ -1,4 +1,4 @@
-import type { Certificate } from '../kernel/certificate.ts';
+import type { Certificate } from '../kernel/x509/certificate.ts';
 import type { Logger } from '../kernel/log.ts';
 import { type Message, makeConnectionSlots, makeSmtpServer, Reply, type SessionHandler } from '../kernel/smtp/index.ts';
 import { wallClock } from '../kernel/wall-clock.ts';

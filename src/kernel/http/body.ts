@@ -4,8 +4,8 @@ import { finished } from 'node:stream';
 import { Refusal } from '../errors.ts';
 import type { ByteBudget, ByteReservation, Holders } from '../fairness/index.ts';
 import { guarded } from '../faults/guarded.ts';
-import { GrowingBuffer } from '../growing-buffer.ts';
-import { releaseBuffer } from '../release-buffer.ts';
+import { GrowingBuffer } from '../buffers/growing-buffer.ts';
+import { releaseBuffer } from '../buffers/release-buffer.ts';
 import { discard, hasBody } from './discard.ts';
 
 export interface BodyLimits {

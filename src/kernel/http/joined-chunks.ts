@@ -1,5 +1,5 @@
 import { IncomingMessage } from 'node:http';
-import { GrowingBuffer } from '../growing-buffer.ts';
+import { GrowingBuffer } from '../buffers/growing-buffer.ts';
 
 /** A chunk of this size costs little more than its bytes. */
 const smallBytes = 4_096;

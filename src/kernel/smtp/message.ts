@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { GrowingBuffer } from '../growing-buffer.ts';
+import { GrowingBuffer } from '../buffers/growing-buffer.ts';
 import type { DataReader } from './data-reader.ts';
 import { watchLineEnds } from './line-ends.ts';
 import { Reply } from './reply.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import type { Certificate } from '../certificate.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
 import type { ConnectionSlot, ConnectionSlots } from './connection-slots.ts';

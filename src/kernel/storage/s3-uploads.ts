@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
-import { gather } from '../growing-buffer.ts';
+import { gather } from '../buffers/growing-buffer.ts';
 import { type Body, chunksOf, pump, verify } from './body.ts';
 import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, createServer } from 'node:tls';
-import { loadOrCreateCertificate, makeCertificate } from '../certificate.ts';
+import { loadOrCreateCertificate, makeCertificate } from '../x509/certificate.ts';
 
 const yearMs = 365.25 * 86_400_000;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { GrowingBuffer, gather } from '../growing-buffer.ts';
+import { GrowingBuffer, gather } from '../buffers/growing-buffer.ts';
 
 /** Chunks as Node delivers them: some with a buffer of their own, some a slice of 64 KiB. */
 const piece = fc.tuple(fc.uint8Array({ maxLength: 3_000 }), fc.boolean()).map(([bytes, isCorner]) => {

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadOrCreateCertificate } from '../certificate.ts';
+import { loadOrCreateCertificate } from '../x509/certificate.ts';
 import { readNodeId } from '../data/node.ts';
 
 test('servers that start together in a new data directory agree on what they find there', async (t) => {

@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { assertCostsItsBytes, flood, hasStopped, held, inOneByteChunks } from '../../../../test/harness/one-byte-chunks.ts';
 import { makeByteBudget } from '../../fairness/index.ts';
-import { gather } from '../../growing-buffer.ts';
+import { gather } from '../../buffers/growing-buffer.ts';
 import { makeLog } from '../../log.ts';
 import { readBody } from '../body.ts';
 import { discard } from '../discard.ts';

@@ -1,4 +1,4 @@
-import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
+import { GrowingBuffer } from '../../../kernel/buffers/growing-buffer.ts';
 import { type FetchOptions, type Guard, GuardFailure, type GuardResponse } from '../../../kernel/guard/index.ts';
 import type { HttpTarget } from '../../../protocols/agent.ts';
 import { expiryOf } from './certificate.ts';

@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
 import { guarded } from '../../../kernel/faults/guarded.ts';
-import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
+import { GrowingBuffer } from '../../../kernel/buffers/growing-buffer.ts';
 import { joinChunks } from '../../../kernel/guard/index.ts';
 import {
   Assignment,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { releaseBuffer } from '../../../../kernel/release-buffer.ts';
+import { releaseBuffer } from '../../../../kernel/buffers/release-buffer.ts';
 import type { Target } from '../../clients/upstream/client.ts';
 import { UpstreamUnavailable } from '../../rules/errors.ts';
 import { algorithmOf } from '../../rules/names.ts';

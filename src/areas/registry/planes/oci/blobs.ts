@@ -1,4 +1,4 @@
-import { gather } from '../../../../kernel/growing-buffer.ts';
+import { gather } from '../../../../kernel/buffers/growing-buffer.ts';
 import { skipUnreadCheck } from '../../../../kernel/http/connections.ts';
 import * as deletion from '../../engine/deletion.ts';
 import type { ReadableSource } from '../../engine/pull-through/types.ts';

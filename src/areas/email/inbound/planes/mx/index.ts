@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { rateLimit } from '../../../../../identity/rate-limit.ts';
 import type { App } from '../../../../../kernel/app.ts';
-import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/certificate.ts';
+import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/x509/certificate.ts';
 import { makeByteBudget, makeFairSemaphore, makeKeyedLimit } from '../../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../../kernel/smtp/index.ts';

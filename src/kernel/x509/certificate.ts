@@ -3,11 +3,11 @@ import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { open, readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import type { Config } from './config.ts';
-import { exitCodes, Stop } from './errors.ts';
-import type { Logger } from './log.ts';
-import { wallClock } from './wall-clock.ts';
-import { issueCertificate } from './x509/issue.ts';
+import type { Config } from '../config.ts';
+import { exitCodes, Stop } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { wallClock } from '../wall-clock.ts';
+import { issueCertificate } from './issue.ts';
 
 // The configured certificate; and for SMTP a self-signed certificate where none is configured, so that submission has TLS from the first
 // start. The self-signed certificate does not authenticate the server. Clients on other machines may require that: QUARTERDECK_TLS_CERT and
