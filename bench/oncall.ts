@@ -61,6 +61,8 @@ async function deliver({ key, path }: Entry, alerts: object[]): Promise<{ accept
 interface Entry {
   path: string;
   key: Caller;
+  /** An organization has at most 1,000 sources. */
+  revoke(): Promise<unknown>;
 }
 
 /** A service with a policy and an alert source. */
@@ -68,7 +70,8 @@ async function entry(owner: Caller, url: string, name: string, policyId: string)
   const { id } = await good(owner.post('/oncall/services', { name }));
   await good(owner.put(`/oncall/services/${id}`, { escalationPolicyId: policyId }));
   const source = await good(owner.post('/oncall/alert-sources', { name, serviceId: id }));
-  return { path: `/oncall/alert-sources/${source.id}/alerts`, key: caller(url, source.token) };
+  const revoke = () => good(owner.delete(`/oncall/alert-sources/${source.id}`));
+  return { path: `/oncall/alert-sources/${source.id}/alerts`, key: caller(url, source.token), revoke };
 }
 
 const firing = (fingerprint: string, summary = fingerprint) => ({
@@ -95,6 +98,7 @@ async function pages(owner: Caller, url: string, arrived: Map<string, number>) {
   await each(before, 8, async (name) => {
     const its = await entry(owner, url, name, quiet.id);
     await deliver(its, [firing(name)]);
+    await its.revoke();
   });
   const entries = await each(
     Array.from({ length: perSecond * measuredSeconds }, (_, i) => `measured ${i}`),
@@ -142,6 +146,7 @@ async function pages(owner: Caller, url: string, arrived: Map<string, number>) {
   late.sort(ascending);
   figure('escalation step after its time: p50', at(late, 0.5), 'ms', '');
   figure('                                p99', at(late, 0.99), 'ms', '< 100', at(late, 0.99) < 100);
+  await each(entries, 8, (its) => its.revoke());
 }
 
 async function ingestion(owner: Caller, url: string) {

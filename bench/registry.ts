@@ -3,6 +3,7 @@
  * run, with nginx as the limit of pulls, alone and in front of ours (X-Accel-Redirect); each where it is installed or named by
  * QUARTERDECK_BENCH_DISTRIBUTION2, …3, _ZOT and _NGINX.
  * Ours checks a credential on every request and keeps its tables in a real PostgreSQL with fsync; the others ask nobody.
+ * With QUARTERDECK_BENCH_BEFORE, an installed checkout of another version, that one is measured too.
  * `npm run bench -- registry [rounds] [pull,push,requests,memory]`; needs curl and wrk. QUARTERDECK_BENCH_MIB makes the large layer smaller
  * than 1024 MiB.
  */
@@ -19,7 +20,18 @@ import { makeLog } from '../src/kernel/log.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';
 import { serve } from '../src/serve.ts';
 import { ownPorts } from '../test/harness/own-ports.ts';
-import { accelPath, distribution2, distribution3, frontAddress, nginx, nginxBefore, ours, type Peer, zot } from './registry/peers.ts';
+import {
+  accelPath,
+  distribution2,
+  distribution3,
+  frontAddress,
+  nginx,
+  nginxBefore,
+  ours,
+  oursBefore,
+  type Peer,
+  zot,
+} from './registry/peers.ts';
 
 const exec = promisify(execFile);
 const MiB = 1024 * 1024;
@@ -121,7 +133,7 @@ async function measure(rounds: number, parts: ReadonlySet<string>) {
   try {
     const own = await ours(folder);
     peers.push(own);
-    for (const start of [distribution2, distribution3, zot, nginx, nginxBefore(own)]) {
+    for (const start of [oursBefore, distribution2, distribution3, zot, nginx, nginxBefore(own)]) {
       const peer = await start(folder);
       if (peer) peers.push(peer);
     }

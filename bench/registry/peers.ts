@@ -19,9 +19,19 @@ export interface Peer {
   stop(): Promise<void>;
 }
 
-export async function ours(folder: string): Promise<Peer> {
-  const data = join(folder, 'ours');
-  const child = spawn(process.execPath, [...memoryFlags, fileURLToPath(new URL('../registry.ts', import.meta.url)), 'server'], {
+const thisCheckout = fileURLToPath(new URL('../..', import.meta.url));
+
+export const ours = (folder: string): Promise<Peer> => startCheckout(folder, 'quarterdeck', thisCheckout);
+
+/** An installed checkout of another version, if QUARTERDECK_BENCH_BEFORE names one. */
+export async function oursBefore(folder: string): Promise<Peer | undefined> {
+  const checkout = process.env['QUARTERDECK_BENCH_BEFORE'];
+  return checkout ? startCheckout(folder, 'version before', checkout) : undefined;
+}
+
+async function startCheckout(folder: string, name: string, checkout: string): Promise<Peer> {
+  const data = join(folder, name.replace(' ', '-'));
+  const child = spawn(process.execPath, [...memoryFlags, join(checkout, 'bench/registry.ts'), 'server'], {
     env: { ...process.env, QUARTERDECK_DATA: data },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -45,7 +55,7 @@ export async function ours(folder: string): Promise<Peer> {
   ).json()) as { token: string };
   if (!bearer.token) throw new Error('no bearer token');
   return {
-    name: 'quarterdeck',
+    name,
     url,
     pids: [child.pid!],
     headers: [`Authorization: Bearer ${bearer.token}`],

@@ -1,6 +1,7 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Db, Tx } from '../../../kernel/db/index.ts';
 import type { SendContext } from '../clients/channels/channel.ts';
+import { type Addresses, noAddresses } from '../rules/addresses.ts';
 import { type ChannelName, channels, type Reachability } from '../rules/channels.ts';
 import { claimedProviderIds, type ProviderRow, provider } from '../store/provider.ts';
 import { isStopped } from '../store/settings.ts';
@@ -15,28 +16,18 @@ const providerState = (found: ProviderRow | undefined): Reachability['provider']
 /** Reads the state shared by an organization once. The result computes reachability for each person from known settings. */
 export async function reachabilityOf(tx: Tx, app: Pick<App, 'mail'>, org: string) {
   const common = { provider: providerState(await provider(tx, org)), relay: app.mail.leaves() };
-  return ({ email, phone, stopped }: Pick<Reachability, 'email' | 'phone' | 'stopped'>): Reachability => ({
-    ...common,
-    email,
-    phone,
-    stopped,
-  });
+  return (person: Addresses, stopped: boolean): Reachability => ({ ...common, ...person, stopped });
 }
 
 /** The same, reading each person's STOP. */
 export async function reachabilityOfMembers(tx: Tx, app: Pick<App, 'mail'>, org: string) {
   const reachabilityFor = await reachabilityOf(tx, app, org);
-  return async ({ id, email, phone }: { id: string; email: string; phone: string | null }): Promise<Reachability> =>
-    reachabilityFor({ email, phone, stopped: await isStopped(tx, org, id) });
+  return async (id: string, person: Addresses): Promise<Reachability> => reachabilityFor(person, await isStopped(tx, org, id));
 }
 
 /** Reachability of a person who saves settings now, which lifts an earlier STOP. */
-export const reachabilityAfterSave = async (
-  tx: Tx,
-  app: Pick<App, 'mail'>,
-  org: string,
-  person: { email: string; phone: string | null },
-): Promise<Reachability> => ({ ...person, stopped: false, provider: providerState(await provider(tx, org)), relay: app.mail.leaves() });
+export const reachabilityAfterSave = async (tx: Tx, app: Pick<App, 'mail'>, org: string, person: Addresses): Promise<Reachability> =>
+  (await reachabilityOf(tx, app, org))(person, false);
 
 export interface PageRoute {
   reach: Reachability;
@@ -56,7 +47,7 @@ export async function findRoute(
   // Checks the mail setup again: the sender's domain may have been verified since the last check.
   const relay = app.mail.leaves() || (goesTo === 'email' && ((await app.mail.look?.()) ?? false));
   return {
-    reach: { email: null, phone: null, [goesTo]: page.address, stopped, provider: providerState(account), relay },
+    reach: { email: null, ...noAddresses, [goesTo]: page.address, stopped, provider: providerState(account), relay },
     context: {
       account: account && openAccount(app, org, account),
       claimedIds: (providerIds) => db.read((tx) => claimedProviderIds(tx, org, providerIds)),

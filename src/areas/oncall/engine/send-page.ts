@@ -2,7 +2,7 @@ import type { App } from '../../../kernel/app.ts';
 import type { Db } from '../../../kernel/db/index.ts';
 import { PageFailed, type PageToSend, type SendResult } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
-import { failureOf, type Reachability } from '../rules/channels.ts';
+import { failureOf, isKnownChannel, type Reachability } from '../rules/channels.ts';
 import type { SendingRow } from '../store/pages.ts';
 import { markBroken } from '../store/provider.ts';
 import { ackUrl } from './ack-link.ts';
@@ -34,6 +34,12 @@ function checkRoute(page: SendingRow, reach: Reachability): void {
   if (missing) throw new PageFailed(missing.sentence, missing.retryAdvice);
 }
 
+/** While two releases run, a worker of the older one may claim the page. The next rule fires, and a newer worker sends this page. */
+function requireKnownChannel({ channel }: { channel: string }): void {
+  if (isKnownChannel(channel)) return;
+  throw new PageFailed(`this server is of an older release, which does not know the channel ${channel}`, 'until mended');
+}
+
 /** `db`: the connection pool reserved for the page lane. */
 export interface Sender {
   app: App;
@@ -43,6 +49,7 @@ export interface Sender {
 
 export async function sendPage(sender: Sender, org: string, page: SendingRow): Promise<SendResult> {
   const { app, db, channels } = sender;
+  requireKnownChannel(page);
   const { reach, context } = await findRoute(db, app, org, page);
   checkRoute(page, reach);
   const sent = await recordAccountRefusal(sender, org, channels[page.channel].send(pageToSend(app, org, page), context));
@@ -65,6 +72,7 @@ export class SendOutcomeUnknown extends Error {}
 /** Looks up an earlier attempt. Throws PageFailed if the outcome will never be known, so that the next rule does not wait. */
 export async function findSent(sender: Sender, org: string, page: SendingRow): Promise<SendResult | undefined> {
   const { app, db, channels } = sender;
+  requireKnownChannel(page);
   const channel = channels[page.channel];
   if (!channel.find) return undefined;
   try {

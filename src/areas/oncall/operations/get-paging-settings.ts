@@ -4,7 +4,7 @@ import { preferencesOf } from '../store/settings.ts';
 
 export const getPagingSettings = operation(oncall.getPagingSettings, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const { phone, rules } = await preferencesOf(tx, ctx.user.id);
-    return ok({ email: ctx.user.email, phone, rules });
+    const { addresses, rules } = await preferencesOf(tx, ctx.user.id);
+    return ok({ email: ctx.user.email, ...addresses, rules });
   }),
 );

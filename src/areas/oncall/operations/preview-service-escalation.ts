@@ -39,8 +39,8 @@ type Pages = Extract<PreviewedResponder, { userId: string }>['pages'];
 async function pagesFor(tx: Tx, ctx: Ctx) {
   const reachabilityFor = await reachabilityOfMembers(tx, ctx.app, ctx.org);
   const known = new Map<string, Promise<Pages>>();
-  const foresee = async ({ member: { id, email }, phone, rules }: Responder): Promise<Pages> => {
-    const reach = await reachabilityFor({ id, email, phone });
+  const foresee = async ({ member: { id, email }, addresses, rules }: Responder): Promise<Pages> => {
+    const reach = await reachabilityFor(id, { email, ...addresses });
     return rules.map(({ channel, delaySeconds }) => {
       const problem = warningOf(channel, reach);
       return { delaySeconds, channel, ...(problem ? { problem } : {}) };

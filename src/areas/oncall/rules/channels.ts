@@ -2,14 +2,13 @@
 // failures. The senders are in clients/channels.
 import { channelNames } from '../../../../contract/oncall/channels.ts';
 import type { RetryAdvice } from '../../../kernel/errors.ts';
+import type { Addresses } from './addresses.ts';
 
 export { channelNames };
 export type ChannelName = (typeof channelNames)[number];
 
 /** How one person can be reached, as far as we know. */
-export interface Reachability {
-  email: string | null;
-  phone: string | null;
+export interface Reachability extends Addresses {
   /** The person texted STOP to the organization's number. */
   stopped: boolean;
   /** The organization's account for SMS and calls; `broken` once the provider has refused its credential. */
@@ -86,33 +85,38 @@ const consent: Need = {
 interface Channel {
   /** One page by this channel, in the middle of a sentence. */
   page: string;
-  /** The address: the member's mailbox, or the phone of the paging settings. */
-  goesTo: 'email' | 'phone';
+  goesTo: keyof Addresses;
   /** Whether a reply names the page by its four digits. Mail has a link instead. */
   coded: boolean;
+  /** Whether a failed page says that the channel is dead. An unanswered call counts as failed, and says nothing about the channel. */
+  failureIsTelling: boolean;
   /** In order of priority: the first missing need is reported. */
   needs: readonly Need[];
 }
 
 export const channels: Record<ChannelName, Channel> = {
-  email: { page: 'an email', goesTo: 'email', coded: false, needs: [mailbox, relay] },
-  sms: { page: 'an SMS', goesTo: 'phone', coded: true, needs: [provider, phone, credential, consent] },
-  voice: { page: 'a call', goesTo: 'phone', coded: true, needs: [provider, phone, credential] },
+  email: { page: 'an email', goesTo: 'email', coded: false, failureIsTelling: true, needs: [mailbox, relay] },
+  sms: { page: 'an SMS', goesTo: 'phone', coded: true, failureIsTelling: true, needs: [provider, phone, credential, consent] },
+  voice: { page: 'a call', goesTo: 'phone', coded: true, failureIsTelling: false, needs: [provider, phone, credential] },
 };
+
+/** Pages that a newer release made may go by a channel that this one does not have. */
+export const isKnownChannel = (name: string): name is ChannelName => Object.hasOwn(channels, name);
 
 /** Channels to a phone. Their pages can be answered by text. */
 export const phoneChannels: readonly ChannelName[] = channelNames.filter((channel) => channels[channel].goesTo === 'phone');
+/** Channels whose last failure the doctor reports. */
+export const tellingChannels: readonly ChannelName[] = channelNames.filter((channel) => channels[channel].failureIsTelling);
 const otherChannels = channelNames.filter((channel) => !phoneChannels.includes(channel));
 
 /** One page by this channel, at the start of a sentence. */
 export const pageAsSubject = (channel: ChannelName): string => {
-  const { page } = channels[channel];
+  const page = isKnownChannel(channel) ? channels[channel].page : 'a page';
   return page[0]!.toUpperCase() + page.slice(1);
 };
 
-/** The mailbox or phone of a page by this channel; null if the person has none. */
-export const addressOf = (channel: ChannelName, person: Pick<Reachability, 'email' | 'phone'>): string | null =>
-  person[channels[channel].goesTo];
+/** The address of a page by this channel; null if the person has none. */
+export const addressOf = (channel: ChannelName, person: Addresses): string | null => person[channels[channel].goesTo];
 
 /** The first missing need of a page by this channel. */
 export const missingFor = (channel: ChannelName, reach: Reachability): Pick<Need, 'code' | 'warning'> | undefined =>

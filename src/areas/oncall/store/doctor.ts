@@ -11,18 +11,6 @@ export const stepsOfServices = (tx: Tx, org: string, serviceIds: readonly string
   select s.service_id, s.policy_id, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
    where s.org_id = ${org} and s.service_id = any(${serviceIds}::text[])`;
 
-const PreferencesRow = Type.Object({
-  user_id: Type.String(),
-  phone: nullable(Type.String()),
-  rules: Type.Unknown(),
-  stopped: Type.Boolean(),
-});
-/** The paging preferences of these people; people without any are absent. */
-export const preferencesOfUsers = (tx: Tx, org: string, userIds: readonly string[]) => rows(tx, PreferencesRow)`
-  select distinct on (s.user_id) s.user_id, s.phone, s.rules,
-         exists (select from oncall.paging_settings o where o.org_id = ${org} and o.user_id = s.user_id and o.phone_stopped_at is not null) as stopped
-    from oncall.paging_settings s where s.user_id = any(${userIds}::text[]) order by s.user_id, s.updated_at desc, s.org_id`;
-
 const FailureRow = Type.Object({
   user_id: Type.String(),
   channel: Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] }),

@@ -4,22 +4,22 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { yieldToLoop } from '../../../../kernel/yielding.ts';
 import type { ServiceRow } from '../../../services/index.ts';
-import { type ChannelName, missingFor } from '../../rules/channels.ts';
+import { noAddresses } from '../../rules/addresses.ts';
+import { type ChannelName, missingFor, tellingChannels } from '../../rules/channels.ts';
 import { type Diagnosis, diagnose, lookaheadDays, type Problem, type RuleDiagnosis, type Snapshot } from '../../rules/doctor.ts';
 import type { Step } from '../../rules/escalation.ts';
-import { readRules } from '../../rules/paging-rules.ts';
+import { defaultRules } from '../../rules/paging-rules.ts';
 import { type Shift, shiftsBetween } from '../../rules/rotation.ts';
 import type { Person } from '../../rules/types.ts';
-import { lastFailures, preferencesOfUsers, stepsOfServices } from '../../store/doctor.ts';
+import { lastFailures, stepsOfServices } from '../../store/doctor.ts';
 import { type Rota, rotasOf } from '../../store/schedules.ts';
+import { preferencesOfUsers } from '../../store/settings.ts';
 import { reachabilityOf } from '../reachability.ts';
 
 export type ServiceDiagnosis = { service: ServiceRow } & Diagnosis;
 
 /** Overrides read of one schedule; further ones in the seven days are ignored. */
 const maxOverridesPerSchedule = 200;
-/** Voice is excluded: an unanswered call counts as failed, which says nothing about the channel. */
-const channelsToCheck: readonly ChannelName[] = ['email', 'sms'];
 const failureDays = 7;
 
 /** Diagnoses these services with a fixed number of statements. */
@@ -80,18 +80,16 @@ async function loadPeople(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string
   const [members, preferences, failures, reachabilityFor] = await Promise.all([
     membersOf(tx, org),
     preferencesOfUsers(tx, org, ids),
-    lastFailures(tx, org, ids, channelsToCheck, failureDays),
+    lastFailures(tx, org, ids, tellingChannels, failureDays),
     reachabilityOf(tx, app, org),
   ]);
-  const preferencesByUser = new Map(preferences.map((w) => [w.user_id, w]));
   const failureByChannel = new Map(failures.map((f) => [`${f.user_id} ${f.channel}`, f]));
   return new Map(
     ids.flatMap((id) => {
       const member = members.get(id);
       if (!member) return [];
-      const { phone, rules: stored, stopped } = preferencesByUser.get(id) ?? { phone: null, rules: [], stopped: false };
-      const { rules } = readRules(stored);
-      const reachability = reachabilityFor({ email: member.email, phone, stopped });
+      const { addresses, rules, stopped } = preferences.get(id) ?? { addresses: noAddresses, rules: defaultRules, stopped: false };
+      const reachability = reachabilityFor({ email: member.email, ...addresses }, stopped);
       const ruleDiagnoses = rules.map(({ channel, delaySeconds }): RuleDiagnosis => {
         const missing = missingFor(channel, reachability);
         const problem = missing

@@ -73,7 +73,7 @@ export async function makePages(
   tx: Tx,
   org: string,
   occasion: PageOccasion,
-  { member, label, phone, rules, broken }: Responder & { rules: (Rule & { ruleIndex?: number })[] },
+  { member, label, addresses, rules, broken }: Responder & { rules: (Rule & { ruleIndex?: number })[] },
   writer: PageWriter = pageWriterFor(tx, org, occasion),
 ): Promise<{ jobs: WantedJob[]; lines: TimelineEntry[]; held: HeldBack[] }> {
   const { incidentId, round, pass, step, notice, now, requestId } = occasion;
@@ -97,7 +97,7 @@ export async function makePages(
       label,
       channel,
       ruleIndex,
-      address: addressOf(channel, { email: member.email, phone }),
+      address: addressOf(channel, { email: member.email, ...addresses }),
       delaySeconds,
       code: codes[i]!,
       heldBack: i === 0 ? heldBefore : 0,

@@ -30,7 +30,7 @@ export async function pageAcknowledger(tx: Tx, org: string, incident: incidents.
   const by = incident.acknowledged_by;
   const member = by?.id ? await memberOf(tx, org, by.id) : undefined;
   if (!by || !member) return restartEscalation(tx, org, incident, `${about}, and ${by?.label ?? 'the acknowledger'} is no member any more`);
-  const { phone, rules, broken } = await preferencesOf(tx, member.id);
+  const { addresses, rules, broken } = await preferencesOf(tx, member.id);
   const first = rules.reduce((a, b) => (b.delaySeconds < a.delaySeconds ? b : a));
   const number = await incidents.countNotice(tx, org, incident.id);
   const { jobs, lines, held } = await makePages(
@@ -45,7 +45,7 @@ export async function pageAcknowledger(tx: Tx, org: string, incident: incidents.
       now: await now(tx),
       requestId: undefined,
     },
-    { member, label: by.label, phone, broken, rules: [{ ...first, delaySeconds: 0, ruleIndex: rules.indexOf(first) }] },
+    { member, label: by.label, addresses, broken, rules: [{ ...first, delaySeconds: 0, ruleIndex: rules.indexOf(first) }] },
   );
   const told = { kind: 'acknowledger_told', message: `${by.label}, who acknowledged, is told: ${about}`, data: { userId: member.id } };
   await Promise.all([enqueueAll(tx, jobs), addEntries(tx, org, incident.id, told, ...lines, ...heldBackEntries(held))]);

@@ -53,7 +53,7 @@ export async function followNextRule(
   incident: IncidentRow & { now: string },
   { userId, label, about }: Unreached,
 ): Promise<boolean> {
-  const [member, { phone, rules }] = await Promise.all([memberOf(tx, org, userId), preferencesOf(tx, userId)]);
+  const [member, { addresses, rules }] = await Promise.all([memberOf(tx, org, userId), preferencesOf(tx, userId)]);
   if (!member) return false;
   const { notice, ...position } = positionOf(incident);
   const made = (await pages.pagesAt(tx, org, { ...position, notice })).filter((p) => p.user_id === userId);
@@ -74,7 +74,7 @@ export async function followNextRule(
         requestId: undefined,
         ignoreLimits: true,
       },
-      { member, label, phone, broken: [], rules: [{ ...rule, delaySeconds: 0, ruleIndex }] },
+      { member, label, addresses, broken: [], rules: [{ ...rule, delaySeconds: 0, ruleIndex }] },
     );
     await Promise.all([enqueueAll(tx, jobs), addEntries(tx, org, incident.id, ...lines)]);
     if (jobs.length) return true;

@@ -5,8 +5,12 @@ import { channelNames } from '../../../../../contract/oncall/channels.ts';
 import { oncall } from '../../../../../contract/oncall.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { rows } from '../../../../kernel/db/index.ts';
+import { PageFailed } from '../../clients/channels/channel.ts';
 import { makeChannels } from '../../clients/channels/index.ts';
+import { findSent, type Sender, sendPage } from '../../engine/send-page.ts';
+import { addressKinds, noAddresses, readAddresses, refusalOfAddress } from '../../rules/addresses.ts';
 import { addressOf, channels, failureOf, pageAsSubject, type Reachability, refusalOf, warningOf } from '../../rules/channels.ts';
+import { preferencesOf, preferencesOfUsers, saveSettings } from '../../store/settings.ts';
 
 test('the contract, the table, the senders and the database name the same channels', async (t) => {
   assert.deepEqual(Object.keys(channels), [...channelNames]);
@@ -65,4 +69,32 @@ test('what is missing is told to those who save, preview and send, each in their
   const unsent = failureOf('email', { ...fine, relay: false }, 'Ada');
   assert.match(unsent!.sentence, /QUARTERDECK_SMTP_RELAY/);
   assert.equal(unsent!.retryAdvice, 'until mended', 'mail may be sent by the next attempt, and the next rule does not wait');
+});
+
+test('a server of an older release leaves a page by a newer channel to the others, and says so', async () => {
+  const page = { channel: 'pigeon' } as unknown as Parameters<typeof sendPage>[2];
+  const isLeft = (error: unknown) =>
+    error instanceof PageFailed && error.retryAdvice === 'until mended' && /older release.*pigeon/.test(error.message);
+  await assert.rejects(sendPage({} as Sender, 'org', page), isLeft);
+  await assert.rejects(findSent({} as Sender, 'org', page), isLeft);
+  assert.equal(pageAsSubject(page.channel), 'A page');
+});
+
+test('every kind of address is saved, replaced and forgotten', async (t) => {
+  const { app, owner } = await quarterdeck(t);
+  const { id } = (await owner.get('/me')).body;
+  for (const round of ['first', 'second']) {
+    const addresses = readAddresses(Object.fromEntries(addressKinds.map((kind) => [kind, `${round} ${kind}`])));
+    await app.db.write((tx) => saveSettings(tx, owner.orgId, id, { addresses, rules: [] }));
+    assert.deepEqual((await app.db.read((tx) => preferencesOf(tx, id))).addresses, addresses);
+    assert.deepEqual((await app.db.read((tx) => preferencesOfUsers(tx, owner.orgId, [id]))).get(id)?.addresses, addresses);
+  }
+  await app.db.write((tx) => saveSettings(tx, owner.orgId, id, { addresses: noAddresses, rules: [] }));
+  assert.deepEqual((await app.db.read((tx) => preferencesOf(tx, id))).addresses, noAddresses);
+});
+
+test('an address that is none of its kind is refused', () => {
+  assert.equal(refusalOfAddress(noAddresses), undefined);
+  assert.equal(refusalOfAddress({ ...noAddresses, phone: '+33612345678' }), undefined);
+  assert.match(refusalOfAddress({ ...noAddresses, phone: '0612345678' })!, /^phone must be in E\.164/);
 });
