@@ -1,9 +1,9 @@
 import type { Server } from 'node:https';
 import { isIP } from 'node:net';
-import { type Certificate, readConfigured, watchConfigured } from '../kernel/x509/certificate.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
+import { type Certificate, readConfigured, watchConfigured } from '../kernel/x509/certificate.ts';
 
 const isLoopback = (host: string) => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 

@@ -1,8 +1,8 @@
-import type { Certificate } from '../kernel/x509/certificate.ts';
 import type { Config } from '../kernel/config.ts';
 import { refuseForeignFiles } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
+import type { Certificate } from '../kernel/x509/certificate.ts';
 import { refuseTryDirectory } from '../try/mark.ts';
 import { type Database, openDatabase } from './database.ts';
 import { readTls } from './edge.ts';

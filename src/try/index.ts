@@ -16,10 +16,10 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadOrCreateCertificate } from '../kernel/x509/certificate.ts';
 import type { Config, ExplainedSetting } from '../kernel/config.ts';
 import type { RawHandler } from '../kernel/http/plane.ts';
 import type { Logger } from '../kernel/log.ts';
+import { loadOrCreateCertificate } from '../kernel/x509/certificate.ts';
 import { sinkHost, startDns } from './dns.ts';
 import { makeEcho } from './echo.ts';
 import type { TryHost } from './host.ts';

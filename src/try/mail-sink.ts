@@ -1,7 +1,7 @@
-import type { Certificate } from '../kernel/x509/certificate.ts';
 import type { Logger } from '../kernel/log.ts';
 import { type Message, makeConnectionSlots, makeSmtpServer, Reply, type SessionHandler } from '../kernel/smtp/index.ts';
 import { wallClock } from '../kernel/wall-clock.ts';
+import type { Certificate } from '../kernel/x509/certificate.ts';
 import { BoundedList } from './bounded-list.ts';
 import { sinkHost } from './dns.ts';
 

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import https from 'node:https';
 import { createServer } from 'node:net';
-import type { Config } from '../../kernel/config.ts';
 import { GrowingBuffer } from '../../kernel/buffers/growing-buffer.ts';
+import type { Config } from '../../kernel/config.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 interface Address {

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { guarded } from '../faults/guarded.ts';
 import { GrowingBuffer } from '../buffers/growing-buffer.ts';
+import { guarded } from '../faults/guarded.ts';
 import { type BodyLimits, bounded, hasNoBody } from './body.ts';
 import type { Deadline } from './deadline.ts';
 import { GuardFailure, type Phase } from './errors.ts';

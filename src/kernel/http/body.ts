@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
+import { GrowingBuffer } from '../buffers/growing-buffer.ts';
+import { releaseBuffer } from '../buffers/release-buffer.ts';
 import { Refusal } from '../errors.ts';
 import type { ByteBudget, ByteReservation, Holders } from '../fairness/index.ts';
 import { guarded } from '../faults/guarded.ts';
-import { GrowingBuffer } from '../buffers/growing-buffer.ts';
-import { releaseBuffer } from '../buffers/release-buffer.ts';
 import { discard, hasBody } from './discard.ts';
 
 export interface BodyLimits {

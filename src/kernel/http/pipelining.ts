@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { guarded } from '../faults/guarded.ts';
 import { releaseBuffer } from '../buffers/release-buffer.ts';
+import { guarded } from '../faults/guarded.ts';
 
 // Node parses a whole packet at once: 64 KiB hold 2,000 requests, which all start in one turn of the event loop, ahead of every other
 // connection. Here a connection has one request in flight. The parser gets the bytes up to the end of one request. The rest waits, and the

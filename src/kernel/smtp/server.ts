@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import type { Certificate } from '../x509/certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import type { ConnectionSlot, ConnectionSlots } from './connection-slots.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';

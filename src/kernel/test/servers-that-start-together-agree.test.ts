@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadOrCreateCertificate } from '../x509/certificate.ts';
 import { readNodeId } from '../data/node.ts';
+import { loadOrCreateCertificate } from '../x509/certificate.ts';
 
 test('servers that start together in a new data directory agree on what they find there', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'qdn-'));

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { makeCertificate } from '../../x509/certificate.ts';
 import type { Logger } from '../../log.ts';
+import { makeCertificate } from '../../x509/certificate.ts';
 
 import { makeConnectionSlots } from '../connection-slots.ts';
 import { makeSmtpServer } from '../server.ts';

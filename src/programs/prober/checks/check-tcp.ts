@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { guarded } from '../../../kernel/faults/guarded.ts';
 import { GrowingBuffer } from '../../../kernel/buffers/growing-buffer.ts';
+import { guarded } from '../../../kernel/faults/guarded.ts';
 import type { TlsOptions } from '../../../kernel/guard/index.ts';
 import { type Guard, GuardFailure } from '../../../kernel/guard/index.ts';
 import type { TcpTarget } from '../../../protocols/agent.ts';

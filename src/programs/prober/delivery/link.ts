@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import Type from 'typebox';
 import { Compile } from 'typebox/schema';
+import { GrowingBuffer } from '../../../kernel/buffers/growing-buffer.ts';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
 import { guarded } from '../../../kernel/faults/guarded.ts';
-import { GrowingBuffer } from '../../../kernel/buffers/growing-buffer.ts';
 import { joinChunks } from '../../../kernel/guard/index.ts';
 import {
   Assignment,

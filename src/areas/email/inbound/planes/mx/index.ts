@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { rateLimit } from '../../../../../identity/rate-limit.ts';
 import type { App } from '../../../../../kernel/app.ts';
-import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/x509/certificate.ts';
 import { makeByteBudget, makeFairSemaphore, makeKeyedLimit } from '../../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../../kernel/smtp/index.ts';
+import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/x509/certificate.ts';
 import type { DestinationLookup } from '../../engine/destinations.ts';
 import type { InboundIntake } from '../../engine/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';

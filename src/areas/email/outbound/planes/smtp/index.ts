@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Principals } from '../../../../../identity/principal.ts';
-import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/x509/certificate.ts';
 import { makeByteBudget, makeFairSemaphore } from '../../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../../kernel/smtp/index.ts';
+import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/x509/certificate.ts';
 import { limits } from '../../../rules/limits.ts';
 import { makeLogins } from './logins.ts';
 import { largeMessageLimits, type SubmissionContext } from './receive.ts';
