@@ -214,7 +214,7 @@ export const organization = area(
     getInstallation: op({
       method: 'GET',
       path: '/installation',
-      summary: 'The servers behind this address, their releases and roles, and the database',
+      summary: 'The running servers, their releases and roles, and the database',
       description: 'Names no host, address or path: the operator’s `admin doctor` does.',
       permission: 'member',
       responses: { 200: Installation },

@@ -9,7 +9,8 @@ import { addCommand } from '../command.ts';
 test('a field called like a general option wins, and the general one still works before the area', async (t) => {
   const bodies: string[] = [];
   const server = createServer(async (request, response) => {
-    bodies.push(Buffer.concat(await request.toArray()).toString());
+    const body = Buffer.concat(await request.toArray()).toString();
+    if (request.method === 'POST') bodies.push(body);
     response.writeHead(204).end();
   });
   t.after(() => server.close());

@@ -32,7 +32,7 @@ async function ask(losing: Losing, typed: string, { isTerminal = true, isSure = 
 test('on a terminal a person says yes, or types the name of what cannot come back', async () => {
   const { asked, ended } = await ask(webhook, 'y');
   assert.equal(ended, 'went on');
-  assert.equal(asked, 'This loses its signing secret. Delete webhook https://example.com/\\x1b[2J\\u{202e} (whk_1)? [y/N] ');
+  assert.equal(asked, 'This loses its signing secret. Delete webhook https://example.com/\\x1b[2J\\u202e (whk_1)? [y/N] ');
   for (const typed of ['', 'n', 'yup', 'whk_1']) assert.equal((await ask(webhook, typed)).ended, 'nothing was changed', typed);
 
   assert.equal(

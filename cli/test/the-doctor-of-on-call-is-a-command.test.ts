@@ -9,7 +9,7 @@ test('quarterdeck oncall doctor says for each service whether somebody would be 
   await owner.post('/oncall/services', { name: 'checkout' });
   const cli = cliOf(url, owner.key);
   const shown = await cli('oncall', 'doctor');
-  assert.deepEqual([shown.code, shown.stderr], [27, 'quarterdeck: for 1 of 1 services no one would be paged; see their problems above\n']);
+  assert.deepEqual([shown.code, shown.stderr], [29, 'quarterdeck: for 1 of 1 services no one would be paged; see their problems above\n']);
   assert.match(shown.stdout, /checkout/);
   assert.match(shown.stdout, /no escalation policy is attached/);
   const { services } = JSON.parse((await cli('oncall', 'doctor', '--json')).stdout);

@@ -89,7 +89,7 @@ test('things are named as people name them', async (t) => {
     for (let n = 0; n < 2; n++) ids.push((await owner.post('/tokens', { name: hostile })).body.id);
     const { code, stderr } = await cli('tokens', 'update', hostile, '--name', 'x');
     assert.equal(code, 2);
-    for (const id of ids) assert.ok(stderr.includes(`\n  ${id}  evil \\u{202e} name`), stderr);
+    for (const id of ids) assert.ok(stderr.includes(`\n  ${id}  evil \\u202e name`), stderr);
     assert.ok(!stderr.includes('\u202e'));
     // A name that looks like the beginning of another's id decides nothing.
     await owner.post('/tokens', { name: ids[0].slice(0, 25) });

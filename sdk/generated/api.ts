@@ -1141,7 +1141,7 @@ export interface IamApi {
 
 /** The organization itself: contacts, members, invitations, audit log */
 export interface OrganizationApi {
-  /** The servers behind this address, their releases and roles, and the database. Names no host, address or path: the operator’s `admin doctor` does. */
+  /** The running servers, their releases and roles, and the database. Names no host, address or path: the operator’s `admin doctor` does. */
   getInstallation: (options?: CallOptions) => Promise<Installation>;
 
   /** Who you are */
