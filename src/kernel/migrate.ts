@@ -66,9 +66,8 @@ export async function migrate(
 
     const done: string[] = [];
     const pending = migrations.filter((m) => !applied.has(m.id) && (!upTo || upTo.has(m.id)));
-    // The tables of a new database are empty: one line says it all.
-    if (applied.size === 0) log?.info({ migrations: pending.length }, 'making the database');
     for (const m of pending) {
+      // The tables of a new database are empty, and made within a second or two.
       if (applied.size > 0) log?.info({ migration: m.id }, 'migrating');
       const began = performance.now();
       await client.query('begin');

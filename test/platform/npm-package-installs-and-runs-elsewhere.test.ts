@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { ownPorts } from '../harness/own-ports.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -45,7 +46,7 @@ test('the package runs in an empty directory: version, server, command line, SDK
 
   const server = spawn(process.execPath, [bin, 'serve'], {
     cwd: folder,
-    env: { ...env, QUARTERDECK_LISTEN: '127.0.0.1:0', QUARTERDECK_LOG_LEVEL: 'error' },
+    env: { ...env, ...ownPorts, QUARTERDECK_LOG_LEVEL: 'error' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(server, 'exit');
