@@ -14,20 +14,24 @@ const providerState = (found: ProviderRow | undefined): Reachability['provider']
   !found ? 'none' : found.broken === null ? 'works' : 'broken';
 
 /** Reads the state shared by an organization once. The result computes reachability for each person from known settings. */
-export async function reachabilityOf(tx: Tx, app: Pick<App, 'mail'>, org: string) {
+export async function reachabilityOf(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string) {
   const common = { provider: providerState(await provider(tx, org)), relay: app.mail.leaves() };
   return (person: Addresses, stopped: boolean): Reachability => ({ ...common, ...person, stopped });
 }
 
 /** The same, reading each person's STOP. */
-export async function reachabilityOfMembers(tx: Tx, app: Pick<App, 'mail'>, org: string) {
+export async function reachabilityOfMembers(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string) {
   const reachabilityFor = await reachabilityOf(tx, app, org);
   return async (id: string, person: Addresses): Promise<Reachability> => reachabilityFor(person, await isStopped(tx, org, id));
 }
 
 /** Reachability of a person who saves settings now, which lifts an earlier STOP. */
-export const reachabilityAfterSave = async (tx: Tx, app: Pick<App, 'mail'>, org: string, person: Addresses): Promise<Reachability> =>
-  (await reachabilityOf(tx, app, org))(person, false);
+export const reachabilityAfterSave = async (
+  tx: Tx,
+  app: Pick<App, 'config' | 'mail'>,
+  org: string,
+  person: Addresses,
+): Promise<Reachability> => (await reachabilityOf(tx, app, org))(person, false);
 
 export interface PageRoute {
   reach: Reachability;

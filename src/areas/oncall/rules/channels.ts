@@ -83,7 +83,7 @@ const consent: Need = {
 };
 
 interface Channel {
-  /** One page by this channel, in the middle of a sentence. */
+  /** One page by this channel, in the middle of a sentence: `a` or `an`, and a word. */
   page: string;
   goesTo: keyof Addresses;
   /** Whether a reply names the page by its four digits. Mail has a link instead. */

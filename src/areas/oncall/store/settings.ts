@@ -9,9 +9,10 @@ import { defaultRules, type Rule, readRules } from '../rules/paging-rules.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** A column for each kind of rules/addresses.ts. */
+// Each kind of rules/addresses.ts has a column, in all five of these. Selected under the name of the kind: `pager_number as "pagerNumber"`.
 const AddressRow = Type.Object({ phone: nullable(Type.String()) } satisfies Record<keyof GivenAddresses, Type.TSchema>);
 const addressColumns = sql`phone`;
+const selectedAddresses = sql`phone`;
 const excludedAddresses = sql`excluded.phone`;
 const addressValues = ({ phone }: GivenAddresses) => sql`${phone}`;
 
@@ -24,7 +25,7 @@ export interface PagingPreferences {
 /** A person's preferences; by default an email at once. `broken`: problems of invalid rules. */
 export async function preferencesOf(tx: Tx, userId: string): Promise<PagingPreferences & { broken: string[] }> {
   const found = await row(tx, SettingsRow)`
-    select ${addressColumns}, rules from oncall.paging_settings where user_id = ${userId} order by updated_at desc, org_id limit 1`;
+    select ${selectedAddresses}, rules from oncall.paging_settings where user_id = ${userId} order by updated_at desc, org_id limit 1`;
   return found
     ? { addresses: readAddresses(found), ...readRules(found.rules) }
     : { addresses: noAddresses, rules: [...defaultRules], broken: [] };
@@ -34,7 +35,7 @@ const UserPreferencesRow = Type.Object({ ...SettingsRow.properties, user_id: Typ
 /** The preferences of these people; people without any are absent. */
 export async function preferencesOfUsers(tx: Tx, org: string, userIds: readonly string[]) {
   const found = await rows(tx, UserPreferencesRow)`
-    select distinct on (user_id) user_id, ${addressColumns}, rules,
+    select distinct on (user_id) user_id, ${selectedAddresses}, rules,
            exists (select from oncall.paging_settings o
                     where o.org_id = ${org} and o.user_id = s.user_id and o.phone_stopped_at is not null) as stopped
       from oncall.paging_settings s where user_id = any(${userIds}::text[]) order by user_id, updated_at desc, org_id`;

@@ -1,4 +1,4 @@
-import type { Mail } from '../../../../kernel/mail.ts';
+import type { App } from '../../../../kernel/app.ts';
 import type { ChannelName } from '../../rules/channels.ts';
 import type { Channel } from './channel.ts';
 import { makeEmail } from './email.ts';
@@ -8,7 +8,7 @@ import { makeVoice } from './voice.ts';
 export type Channels = Record<ChannelName, Channel>;
 
 /** `publicUrl`: the address for provider callbacks, known once the port is bound. */
-export const makeChannels = ({ mail, publicUrl }: { mail: Mail; publicUrl: () => string }): Channels => ({
+export const makeChannels = ({ mail, publicUrl }: Pick<App, 'config' | 'guard' | 'mail' | 'publicUrl'>): Channels => ({
   email: makeEmail(mail),
   sms: makeSms(publicUrl),
   voice: makeVoice(publicUrl),

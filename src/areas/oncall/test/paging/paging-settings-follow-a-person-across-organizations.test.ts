@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { caller } from '../../../../../test/harness/index.ts';
+import { noAddresses } from '../../rules/addresses.ts';
 import { phoneWard } from '../phone-support.ts';
 import { covered, detail, eventually, made } from '../support.ts';
 
@@ -15,7 +16,7 @@ test('what somebody saves in one organization holds in all of theirs, and a STOP
   assert.equal(joined.userId, qd.alice.userId);
   const abroad = caller(qd.url, joined.key);
   const settings = async (by: Pick<typeof abroad, 'get'>) => made(by.get('/oncall/me/settings'));
-  assert.deepEqual(await settings(abroad), { email: qd.alice.email, phone: qd.alice.phone, rules: sms });
+  assert.deepEqual(await settings(abroad), { email: qd.alice.email, ...noAddresses, phone: qd.alice.phone, rules: sms });
 
   // Paged there, too, by that organization's own provider; a STOP is heard by the one that it was sent to.
   const { accountSid, authToken, fromNumber } = qd.twilio;

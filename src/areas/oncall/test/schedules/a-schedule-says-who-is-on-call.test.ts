@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import ical from 'node-ical';
 import { quarterdeck, type Someone } from '../../../../../test/harness/index.ts';
 import { now as databaseNow } from '../../../../kernel/time.ts';
+import { noAddresses } from '../../rules/addresses.ts';
 import { made, organizationOn, shared } from '../support.ts';
 
 const oneServer = shared(quarterdeck);
@@ -150,7 +151,7 @@ test('paging settings are personal, and need what they name', async () => {
   const ann = await member(owner, 'member', 'ann@example.com');
   assert.deepEqual(await made(ann.get('/oncall/me/settings')), {
     email: ann.email,
-    phone: null,
+    ...noAddresses,
     rules: [{ channel: 'email', delaySeconds: 0 }],
   });
   const sms = { rules: [{ channel: 'sms', delaySeconds: 0 }] };
