@@ -1,6 +1,7 @@
 /**
  * What on-call promises, measured: the whole program in a process of its own, its PostgreSQL with fsync, a mail server beside it.
- * `npm run bench -- oncall`, or some parts of it: `npm run bench -- oncall pages ingestion schedules`
+ * `npm run bench -- oncall`, or some parts of it: `npm run bench -- oncall pages ingestion schedules`. With
+ * QUARTERDECK_BENCH_BEFORE, an installed checkout of another version, its ingestion is measured in turns with ours.
  */
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -15,6 +16,8 @@ const openBefore = 1_000;
 const perSecond = 100;
 const measuredSeconds = 10;
 const waitSeconds = 15;
+/** The most that an organization may have. */
+const scheduleCount = 200;
 
 function figure(what: string, value: number, unit: string, target: string, met?: boolean) {
   const verdict = met === undefined ? '' : met ? 'met' : 'MISSED';
@@ -177,10 +180,48 @@ async function ingestion(owner: Caller, url: string) {
   await rate('repeated alerts in groups of 10, 12 senders, 12 services', 12, 1_000, () => ten((i) => `same ${i}`));
 }
 
+const median = (list: number[]) => list.toSorted(ascending)[Math.floor(list.length / 2)]!;
+
+/** New alerts into this version and into another, slice by slice in turns: the machine's mood is the same for both. */
+async function compareIngestion(sides: { name: string; owner: Caller; url: string; rates: number[] }[]) {
+  const entriesOf = new Map<object, Entry[]>();
+  for (const side of sides) {
+    const { id } = await policy(side.owner, [86_400]);
+    entriesOf.set(side, await each(range(12), 4, (i) => entry(side.owner, side.url, `compared ${i}`, id)));
+  }
+  let n = 0;
+  for (let turn = 0; turn < comparedTurns; turn++) {
+    for (const side of turn % 2 ? sides.toReversed() : sides) {
+      const until = performance.now() + comparedMs;
+      let taken = 0;
+      const began = performance.now();
+      await each(range(12), 12, async (i) => {
+        while (performance.now() < until) {
+          const delivery = n++;
+          taken += (
+            await deliver(
+              entriesOf.get(side)![i]!,
+              range(10).map((k) => firing(`compared ${delivery} ${k}`)),
+            )
+          ).accepted;
+        }
+      });
+      side.rates.push((taken * 1000) / (performance.now() - began));
+    }
+  }
+  for (const { name, rates } of sides) figure(`new alerts in turns of ${comparedMs / 1000} s, ${name}`, median(rates), 'alerts/s', '');
+  const [ours, theirs] = sides;
+  figure('  ours to the version before, median of the turns', median(ours!.rates.map((r, i) => r / theirs!.rates[i]!)), '×', '');
+}
+
+const comparedTurns = 21;
+const comparedMs = 2_000;
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+
 async function schedules(owner: Caller) {
   const me = (await good(owner.get('/me'))).id;
   const zones = ['Europe/Paris', 'America/Chicago', 'Asia/Tokyo', 'Australia/Lord_Howe', 'America/Sao_Paulo'];
-  await each(Array.from({ length: 500 }), 8, (_, i) =>
+  await each(Array.from({ length: scheduleCount }), 8, (_, i) =>
     good(
       owner.post('/oncall/schedules', {
         name: `schedule ${i}`,
@@ -198,11 +239,29 @@ async function schedules(owner: Caller) {
     const began = performance.now();
     const { schedules: found } = await good(owner.get('/oncall/schedules'));
     times.push(performance.now() - began);
-    if (found.length !== 500 || !found[0].onCallNow) throw new Error('not every schedule was answered');
+    if (found.length !== scheduleCount || !found[0].onCallNow) throw new Error('not every schedule was answered');
   }
   times.sort(ascending);
-  figure('who is on call in 500 schedules, one call: p50', at(times, 0.5), 'ms', '< 100', at(times, 0.5) < 100);
+  figure(`who is on call in ${scheduleCount} schedules, one call: p50`, at(times, 0.5), 'ms', '< 100', at(times, 0.5) < 100);
   figure('                                           worst of 30', times.at(-1)!, 'ms', '');
+}
+
+async function besideVersionBefore(checkout: string, ours: { owner: Caller; url: string }) {
+  const place = await realpath(await mkdtemp(join(tmpdir(), 'qd-bench-')));
+  await chmod(place, 0o755);
+  const { server: before, end: endBefore } = startServer({ dir: place, checkout, env: { QUARTERDECK_LOG_LEVEL: 'warn' } });
+  try {
+    const url = await before.ready;
+    const owner = await before.owner();
+    await compareIngestion([
+      { name: 'this version', ...ours, rates: [] },
+      { name: 'the version before', owner, url, rates: [] },
+    ]);
+  } finally {
+    await before.stopped().catch(() => {});
+    await endBefore();
+    await rm(place, { recursive: true, force: true, maxRetries: 10 });
+  }
 }
 
 const closers: (() => unknown)[] = [];
@@ -226,6 +285,8 @@ try {
   const part = (name: string) => !wanted.length || wanted.includes(name);
   if (part('pages')) await pages(owner, url, arrived);
   if (part('ingestion')) await ingestion(owner, url);
+  const checkout = process.env['QUARTERDECK_BENCH_BEFORE'];
+  if (checkout && part('before')) await besideVersionBefore(checkout, { owner, url });
   if (part('schedules')) await schedules(owner);
   if (again) console.log(`${again} deliveries were answered 503 and delivered again`);
 } finally {
