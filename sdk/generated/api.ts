@@ -262,12 +262,12 @@ export interface EmailApi {
   /** Arm a domain for receiving. Answers with the MX record to publish. Receiving is exclusive: pointing a mailbox domain’s MX here breaks its existing mail, so arm a subdomain of its own. Arming an armed domain changes nothing. */
   armDomainReceiving: (id: string, options?: CallOptions) => Promise<EmailDomain>;
 
-  /** List send keys. Secrets are never shown again. */
+  /** List send keys. Secrets are never shown again. A caller whose role is granted on domains sees the keys that send for none but these. */
   listSendKeys: (options?: CallOptions) => Promise<{
     sendKeys: EmailSendKey[];
   }>;
 
-  /** Mint a send key. The secret is the bearer for HTTP sending and the password for SMTP submission. It is returned only here. */
+  /** Mint a send key. The secret is the bearer for HTTP sending and the password for SMTP submission. It is returned only here. A caller whose role is granted on domains names these, or some of them, in `domainIds`. */
   createSendKey: (input: {
     /** Trimmed; 1 to 100 characters */
     name: string;
@@ -278,7 +278,7 @@ export interface EmailApi {
     secret: string;
   }>;
 
-  /** Revoke a send key for good */
+  /** Revoke a send key for good. A caller whose role is granted on domains revokes the keys that send for none but these. */
   revokeSendKey: (id: string, options?: CallOptions) => Promise<void>;
 
   /** Search the message log. The last 90 days, newest first, 50 a page. Pass the cursor back, with the same filters, for the next page. */
