@@ -152,7 +152,7 @@ export interface RegistryApi {
     /** https, exactly as in the token’s `iss` */
     issuer: string;
     audience: string;
-    /** The whole subject; `*` stays inside one `:`-separated part, `**` crosses: `repo:acme/app:ref:refs/heads/*` */
+    /** The whole subject; `*` stays inside one `:`-separated part, `**` crosses; at most 16 of them: `repo:acme/app:ref:refs/heads/*` */
     subjectPattern: string;
     mode: 'pull' | 'readwrite';
     /** Only these repositories, by whole path segments */
@@ -320,7 +320,7 @@ export interface EmailApi {
   createRoute: (input: {
     /** The receiving domain */
     domainId: string;
-    /** The local part: exact text, a prefix ending in a star, or a lone star */
+    /** The local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: support, team-*, * */
     pattern: string;
     /** A webhook endpoint of the organization */
     endpointId: string;
