@@ -66,7 +66,8 @@ const groups = Type.Array(named('StatusPageGroupInput', input(group)), {
 const accentColour = Type.String({
   maxLength: 7,
   pattern: '^#[0-9a-fA-F]{6}$',
-  description: '`#rrggbb`; used as it is where no text depends on it, and made darker or lighter where it carries text',
+  description:
+    '`#rrggbb` in hex digits, such as #0a6cff; used as it is where no text depends on it, and made darker or lighter where it carries text',
 });
 const logo = Type.String({
   maxLength: 65_600,
@@ -104,7 +105,7 @@ export const statusPages = area(
           minLength: 3,
           maxLength: 40,
           pattern: '^[a-z0-9]([a-z0-9-]{1,38}[a-z0-9])$',
-          description: 'Globally unique and immutable',
+          description: '3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends; globally unique and immutable',
         }),
         title,
         description: Type.Optional(description),
@@ -140,7 +141,7 @@ export const statusPages = area(
         description: Type.Optional(nullable(description, 'Plain text under the title, at most 500 characters; null takes it away')),
         serviceIds: Type.Optional(serviceIds),
         groups: Type.Optional(groups),
-        accentColour: Type.Optional(nullable(accentColour, '`#rrggbb`; null takes it away')),
+        accentColour: Type.Optional(nullable(accentColour, '`#rrggbb` in hex digits, such as #0a6cff; null takes it away')),
         logo: Type.Optional(nullable(logo, 'A data: URL of a PNG, JPEG, WebP or GIF image, at most 64 KiB of base64; null takes it away')),
         timezone: Type.Optional(timezone),
       }),

@@ -77,7 +77,8 @@ export const clusterOps = {
         minLength: 1,
         maxLength: 50,
         pattern: '^[a-z]([a-z0-9-]*[a-z0-9])?$',
-        description: 'A DNS label that begins with a letter; unique in the organization',
+        description:
+          'Lower-case letters, digits and hyphens, beginning with a letter and not ending in a hyphen; unique in the organization',
       }),
       tier: oneOf(['small', 'medium', 'large']),
       orchestratorVersion: Type.Optional(version),

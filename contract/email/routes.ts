@@ -12,6 +12,9 @@ const EmailRoute = named(
   }),
 );
 
+/** The characters between the dots of a local part (RFC 5322, atext), without the star. */
+const atom = "[A-Za-z0-9!#$%&'+/=?^_`{|}~-]+";
+
 export const routeOps = {
   listRoutes: op({
     method: 'GET',
@@ -36,14 +39,16 @@ export const routeOps = {
       pattern: Type.String({
         minLength: 1,
         maxLength: 65,
-        pattern: '^([^\\s@*]+\\*?|\\*)$',
-        description: 'The local part: exact text, a prefix ending in a star, or a lone star',
+        pattern: `^(?:\\*|${atom}(?:\\.${atom})*(?:\\.?\\*)?)$`,
+        description:
+          'The local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: support, team-*, *',
       }),
       endpointId: Id('A webhook endpoint of the organization'),
     }),
     responses: { 201: EmailRoute },
     codes: { 403: ['quota_reached'] },
     errors: {
+      400: 'a pattern that no local part can match, or an invalid field',
       404: 'unknown domain or endpoint, or not of this organization; the sentence names which',
       409: 'the pattern already exists on the domain, or receiving is not armed',
     },

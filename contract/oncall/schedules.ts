@@ -14,7 +14,11 @@ const handoff = {
       description: 'Day of the week, 0 and 7 Sunday; Monday when a weekly one has none; daily ignores it',
     }),
   ),
-  time: Type.String({ maxLength: 5, pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: '`HH:MM` in the schedule’s time zone' }),
+  time: Type.String({
+    maxLength: 5,
+    pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+    description: '`HH:MM` from 00:00 to 23:59; in the schedule’s time zone',
+  }),
 };
 
 const OncallParticipant = named('OncallParticipant', Type.Object({ userId: Type.String(), label: Type.String() }));

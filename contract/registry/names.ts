@@ -8,13 +8,17 @@ export const repo = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: `^${part}(?:/${part})*$`,
-  description: 'A repository’s name below the registry, such as team/app',
+  description: 'A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app',
 });
-export const tag = Type.String({ maxLength: 128, pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$' });
+export const tag = Type.String({
+  maxLength: 128,
+  pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$',
+  description: 'A tag of at most 128 letters, digits, dots, hyphens and underscores, such as v1.2',
+});
 export const digest = Type.String({
   maxLength: 135,
   pattern: '^(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$',
-  description: '`sha256:…` or `sha512:…`',
+  description: '`sha256:` and 64 hex digits in lower case, or `sha512:` and 128 of them',
 });
 export const mode = oneOf(['pull', 'readwrite']);
 
@@ -36,8 +40,10 @@ export const Retention = input(
     rules: Type.Optional(
       Type.Array(
         input({
-          repositories: Type.Optional(glob('Which repositories; * stands for any run of characters; absent: all', '^[a-z0-9._/*-]+$')),
-          tags: Type.Optional(glob('Which tags; absent: all', '^[a-zA-Z0-9._*-]+$')),
+          repositories: Type.Optional(
+            glob('A repository’s name in lower case, where * stands for any run of characters: team/*; absent: all', '^[a-z0-9._/*-]+$'),
+          ),
+          tags: Type.Optional(glob('A tag, where * stands for any run of characters: v1.*; absent: all', '^[a-zA-Z0-9._*-]+$')),
           keepLast: Type.Optional(
             Type.Integer({
               minimum: 1,

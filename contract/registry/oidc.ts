@@ -43,7 +43,8 @@ export const oidcOps = {
       subjectPattern: Type.String({
         minLength: 1,
         maxLength: 512,
-        description: 'The whole subject; `*` stays inside one `:`-separated part, `**` crosses: `repo:acme/app:ref:refs/heads/*`',
+        description:
+          'The whole subject; `*` stays inside one `:`-separated part, `**` crosses; at most 16 of them: `repo:acme/app:ref:refs/heads/*`',
       }),
       mode,
       repoPrefixes: Type.Optional(Narrowing('Only these repositories, by whole path segments')),

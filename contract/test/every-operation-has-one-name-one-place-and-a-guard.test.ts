@@ -61,7 +61,7 @@ test('reading needs no more than the read tier, unless what is read is itself a 
 
 test('what belongs to a scopable resource is filtered for narrowed subjects', () => {
   const ofOne =
-    /^\/(registry\/registries(\/\{slug\}.*)?|email\/(domains|routes|messages)(\/.*)?|clusters(\/\{name\}.*)?|uptime\/(services|monitors)(\/.*)?|oncall\/(services|incidents|alert-sources)(\/.*)?)$/;
+    /^\/(registry\/registries(\/\{slug\}.*)?|email\/(domains|routes|messages|keys)(\/.*)?|clusters(\/\{name\}.*)?|uptime\/(services|monitors)(\/.*)?|oncall\/(services|incidents|alert-sources)(\/.*)?)$/;
   const collection = /^\/(registry\/registries|email\/domains|clusters|uptime\/(services|monitors)|oncall\/services)$/;
   // A new resource is not among those that a token was narrowed to.
   const makesResource = (op: Op) => op.method === 'POST' && collection.test(op.path);

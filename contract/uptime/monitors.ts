@@ -6,7 +6,7 @@ const base64 = (bytes: number, description: string) =>
   Type.String({
     maxLength: Math.ceil(bytes / 3) * 4,
     pattern: '^[A-Za-z0-9+/]*={0,2}$',
-    description: `${description}; base64 of at most ${bytes} bytes`,
+    description: `Base64 of at most ${bytes.toLocaleString('en')} bytes; ${description}`,
   });
 
 const url = {
@@ -23,7 +23,12 @@ const http = {
     Type.Unsafe<Record<string, string>>({
       type: 'object',
       maxProperties: 32,
-      propertyNames: { type: 'string', maxLength: 200, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
+      propertyNames: {
+        type: 'string',
+        maxLength: 200,
+        pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
+        description: 'The name of a header, in letters, digits and signs such as - and _: X-Probe',
+      },
       additionalProperties: { type: 'string', maxLength: 4096 },
       description:
         'Sent with every check; 8 KiB in all. Shown only to those who may change the monitor, with `***` for every value; `***` sent for a value keeps the stored one',
@@ -32,16 +37,23 @@ const http = {
   bodyBase64: Type.Optional(
     base64(
       16_384,
-      'Only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent',
+      'only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent',
     ),
   ),
   followRedirects: Type.Optional(Type.Boolean({ description: 'true by default: at most 5, each checked like the first address' })),
   expectStatus: Type.Optional(
-    Type.Array(Type.String({ maxLength: 7, pattern: '^[1-5]([0-9]{2}|xx|[0-9]{2}-[1-5][0-9]{2})$' }), {
-      minItems: 1,
-      maxItems: 20,
-      description: 'Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default',
-    }),
+    Type.Array(
+      Type.String({
+        maxLength: 7,
+        pattern: '^[1-5]([0-9]{2}|xx|[0-9]{2}-[1-5][0-9]{2})$',
+        description: 'A status, a class or a range: `200`, `2xx` or `200-299`',
+      }),
+      {
+        minItems: 1,
+        maxItems: 20,
+        description: 'Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default',
+      },
+    ),
   ),
   expectBodyContains: Type.Optional(
     Type.String({
@@ -60,13 +72,13 @@ const tcp = {
   sendBase64: Type.Optional(
     base64(
       4096,
-      'Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent',
+      'sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent',
     ),
   ),
   expectPrefixBase64: Type.Optional(
     base64(
       1024,
-      'What the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again',
+      'what the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again',
     ),
   ),
 };

@@ -83,9 +83,9 @@ export interface RegistryApi {
       untaggedDays?: number;
       /** The first rule that fits a tag decides; a tag that none fits stays */
       rules?: {
-        /** Which repositories; * stands for any run of characters; absent: all */
+        /** A repository’s name in lower case, where * stands for any run of characters: team/*; absent: all */
         repositories?: string;
-        /** Which tags; absent: all */
+        /** A tag, where * stands for any run of characters: v1.*; absent: all */
         tags?: string;
         /** The newest so many tags of a repository stay; signatures and whatever else is attached to an image are not counted */
         keepLast?: number;
@@ -120,7 +120,7 @@ export interface RegistryApi {
 
   /** List a repository’s manifests. Tagged and untagged, newest first. */
   listRegistryManifests: Paged<(slug: string, input: {
-    /** A repository’s name below the registry, such as team/app */
+    /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
     repo: string;
     /** At most this many; 1,000 by default */
     limit?: number;
@@ -134,9 +134,9 @@ export interface RegistryApi {
 
   /** Delete an image by digest. With its tags, and with what it lists (an index) and what is attached to it (signatures, SBOMs), unless that has a tag or ever had one: somebody may still pull it by its digest. Blobs that nothing else in the repository refers to are freed. */
   deleteRegistryManifest: (slug: string, input: {
-    /** A repository’s name below the registry, such as team/app */
+    /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
     repo: string;
-    /** `sha256:…` or `sha512:…` */
+    /** `sha256:` and 64 hex digits in lower case, or `sha512:` and 128 of them */
     digest: string;
   }, options?: CallOptions) => Promise<void>;
 
@@ -152,7 +152,7 @@ export interface RegistryApi {
     /** https, exactly as in the token’s `iss` */
     issuer: string;
     audience: string;
-    /** The whole subject; `*` stays inside one `:`-separated part, `**` crosses: `repo:acme/app:ref:refs/heads/*` */
+    /** The whole subject; `*` stays inside one `:`-separated part, `**` crosses; at most 16 of them: `repo:acme/app:ref:refs/heads/*` */
     subjectPattern: string;
     mode: 'pull' | 'readwrite';
     /** Only these repositories, by whole path segments */
@@ -176,13 +176,13 @@ export interface RegistryApi {
 
   /** Delete a repository. With every manifest, tagged or not, its tags and its blobs. */
   deleteRegistryRepository: (slug: string, input: {
-    /** A repository’s name below the registry, such as team/app */
+    /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
     repo: string;
   }, options?: CallOptions) => Promise<void>;
 
   /** List a repository’s tags. By name. */
   listRegistryTags: Paged<(slug: string, input: {
-    /** A repository’s name below the registry, such as team/app */
+    /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
     repo: string;
     /** At most this many; 1,000 by default */
     limit?: number;
@@ -196,8 +196,9 @@ export interface RegistryApi {
 
   /** Delete a tag. Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too, with what it lists and what is attached to it (signatures, SBOMs) unless that has a tag or ever had one, and its space reclaimed; `purged` says whether that happened. */
   deleteRegistryTag: (slug: string, input: {
-    /** A repository’s name below the registry, such as team/app */
+    /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
     repo: string;
+    /** A tag of at most 128 letters, digits, dots, hyphens and underscores, such as v1.2 */
     tag: string;
     /** false by default */
     purge?: 'true' | 'false';
@@ -262,12 +263,12 @@ export interface EmailApi {
   /** Arm a domain for receiving. Answers with the MX record to publish. Receiving is exclusive: pointing a mailbox domain’s MX here breaks its existing mail, so arm a subdomain of its own. Arming an armed domain changes nothing. */
   armDomainReceiving: (id: string, options?: CallOptions) => Promise<EmailDomain>;
 
-  /** List send keys. Secrets are never shown again. */
+  /** List send keys. Secrets are never shown again. A caller whose role is granted on domains sees the keys that send for none but these. */
   listSendKeys: (options?: CallOptions) => Promise<{
     sendKeys: EmailSendKey[];
   }>;
 
-  /** Mint a send key. The secret is the bearer for HTTP sending and the password for SMTP submission. It is returned only here. */
+  /** Mint a send key. The secret is the bearer for HTTP sending and the password for SMTP submission. It is returned only here. A caller whose role is granted on domains names these, or some of them, in `domainIds`. */
   createSendKey: (input: {
     /** Trimmed; 1 to 100 characters */
     name: string;
@@ -278,7 +279,7 @@ export interface EmailApi {
     secret: string;
   }>;
 
-  /** Revoke a send key for good */
+  /** Revoke a send key for good. A caller whose role is granted on domains revokes the keys that send for none but these. */
   revokeSendKey: (id: string, options?: CallOptions) => Promise<void>;
 
   /** Search the message log. The last 90 days, newest first, 50 a page. Pass the cursor back, with the same filters, for the next page. */
@@ -320,7 +321,7 @@ export interface EmailApi {
   createRoute: (input: {
     /** The receiving domain */
     domainId: string;
-    /** The local part: exact text, a prefix ending in a star, or a lone star */
+    /** The local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: support, team-*, * */
     pattern: string;
     /** A webhook endpoint of the organization */
     endpointId: string;
@@ -864,7 +865,7 @@ export interface StatusApi {
 
   /** Create a status page. Public at once, at /status/{slug}. It shows only incidents with a published update, and of those only title, service, times, state and updates. */
   createStatusPage: (input: {
-    /** Globally unique and immutable */
+    /** 3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends; globally unique and immutable */
     slug: string;
     /** Trimmed; 1 to 200 characters */
     title: string;
@@ -874,7 +875,7 @@ export interface StatusApi {
     serviceIds: string[];
     /** Headings over services of serviceIds, each service in one group at most; empty: none */
     groups?: StatusPageGroupInput[];
-    /** `#rrggbb`; used as it is where no text depends on it, and made darker or lighter where it carries text */
+    /** `#rrggbb` in hex digits, such as #0a6cff; used as it is where no text depends on it, and made darker or lighter where it carries text */
     accentColour?: string;
     /** A data: URL of a PNG, JPEG, WebP or GIF image, at most 64 KiB of base64 */
     logo?: string;
@@ -895,7 +896,7 @@ export interface StatusApi {
     serviceIds?: string[];
     /** Headings over services of serviceIds, each service in one group at most; empty: none */
     groups?: StatusPageGroupInput[];
-    /** `#rrggbb`; null takes it away */
+    /** `#rrggbb` in hex digits, such as #0a6cff; null takes it away */
     accentColour?: string | null;
     /** A data: URL of a PNG, JPEG, WebP or GIF image, at most 64 KiB of base64; null takes it away */
     logo?: string | null;
@@ -936,7 +937,7 @@ export interface ClustersApi {
 
   /** Create a cluster. Accepted for provisioning: watch `phase` until it is ready. By default the newest supported version, 1 replica, no mesh, a shared datastore, no managed load balancers. */
   createCluster: (input: {
-    /** A DNS label that begins with a letter; unique in the organization */
+    /** Lower-case letters, digits and hyphens, beginning with a letter and not ending in a hyphen; unique in the organization */
     name: string;
     tier: 'small' | 'medium' | 'large';
     /** From the version catalog */
@@ -1832,7 +1833,7 @@ export type OncallHandoff = {
   interval: 'daily' | 'weekly';
   /** Day of the week, 0 and 7 Sunday; Monday when a weekly one has none; daily ignores it */
   dow?: number;
-  /** `HH:MM` in the schedule’s time zone */
+  /** `HH:MM` from 00:00 to 23:59; in the schedule’s time zone */
   time: string;
 };
 
@@ -1840,7 +1841,7 @@ export type OncallHandoffInput = {
   interval: 'daily' | 'weekly';
   /** Day of the week, 0 and 7 Sunday; Monday when a weekly one has none; daily ignores it */
   dow?: number;
-  /** `HH:MM` in the schedule’s time zone */
+  /** `HH:MM` from 00:00 to 23:59; in the schedule’s time zone */
   time: string;
 };
 
@@ -2173,9 +2174,9 @@ export type RegistryDetail = {
     untaggedDays?: number;
     /** The first rule that fits a tag decides; a tag that none fits stays */
     rules?: {
-      /** Which repositories; * stands for any run of characters; absent: all */
+      /** A repository’s name in lower case, where * stands for any run of characters: team/*; absent: all */
       repositories?: string;
-      /** Which tags; absent: all */
+      /** A tag, where * stands for any run of characters: v1.*; absent: all */
       tags?: string;
       /** The newest so many tags of a repository stay; signatures and whatever else is attached to an image are not counted */
       keepLast?: number;
@@ -2426,7 +2427,7 @@ export type UptimeHttp = {
   method?: 'GET' | 'HEAD' | 'POST';
   /** Sent with every check; 8 KiB in all. Shown only to those who may change the monitor, with `***` for every value; `***` sent for a value keeps the stored one */
   headers?: Record<string, string>;
-  /** Only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 16384 bytes */
+  /** Base64 of at most 16,384 bytes; only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent */
   bodyBase64?: string;
   /** true by default: at most 5, each checked like the first address */
   followRedirects?: boolean;
@@ -2443,7 +2444,7 @@ export type UptimeHttpInput = {
   method?: 'GET' | 'HEAD' | 'POST';
   /** Sent with every check; 8 KiB in all. Shown only to those who may change the monitor, with `***` for every value; `***` sent for a value keeps the stored one */
   headers?: Record<string, string>;
-  /** Only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 16384 bytes */
+  /** Base64 of at most 16,384 bytes; only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent */
   bodyBase64?: string;
   /** true by default: at most 5, each checked like the first address */
   followRedirects?: boolean;
@@ -2537,9 +2538,9 @@ export type UptimeTcp = {
   port: number;
   /** Make a verified TLS handshake; false by default */
   tls?: boolean;
-  /** Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 4096 bytes */
+  /** Base64 of at most 4,096 bytes; sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent */
   sendBase64?: string;
-  /** What the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again; base64 of at most 1024 bytes */
+  /** Base64 of at most 1,024 bytes; what the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again */
   expectPrefixBase64?: string;
 };
 
@@ -2548,9 +2549,9 @@ export type UptimeTcpInput = {
   port: number;
   /** Make a verified TLS handshake; false by default */
   tls?: boolean;
-  /** Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 4096 bytes */
+  /** Base64 of at most 4,096 bytes; sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent */
   sendBase64?: string;
-  /** What the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again; base64 of at most 1024 bytes */
+  /** Base64 of at most 1,024 bytes; what the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again */
   expectPrefixBase64?: string;
 };
 

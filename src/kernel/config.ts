@@ -3,105 +3,44 @@ import { resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { exitCodes, Stop } from './errors.ts';
 import { type Role, roles } from './roles.ts';
+import {
+  address,
+  bytes,
+  choice,
+  domain,
+  duration,
+  durations,
+  type Format,
+  integer,
+  internalPath,
+  list,
+  oneOf,
+  orNone,
+  path,
+  refuse,
+  someOf,
+  text,
+  upstreams,
+  url,
+  userRange,
+} from './setting-formats.ts';
 
 // Every setting of the product: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its format and its meaning.
 
-type Parse<T> = (text: string, key: string) => T;
-
 interface Setting<T> {
   fallback: T;
-  parse: Parse<T>;
+  format: Format<T>;
   meaning: string;
   secret?: boolean;
 }
 
-const setting = <T>(fallback: T, parse: Parse<T>, meaning: string, options: { secret?: boolean } = {}): Setting<T> => ({
+const setting = <T>(fallback: T, format: Format<T>, meaning: string, options: { secret?: boolean } = {}): Setting<T> => ({
   fallback,
-  parse,
+  format,
   meaning,
   ...options,
 });
 
-const refuse = (key: string, want: string): never => {
-  throw new Stop(exitCodes.configuration, `the setting ${key} is wrong: ${want}`);
-};
-const text: Parse<string> = (v) => v;
-const list: Parse<string[]> = (v) =>
-  v
-    .split(',')
-    .map((s) => s.trim())
-    .filter(Boolean);
-const integer =
-  (min: number, max: number): Parse<number> =>
-  (v, key) => {
-    const n = /^\d{1,15}$/.test(v.trim()) ? Number(v) : Number.NaN; // Number('') is 0, and would switch a limit off
-    return n >= min && n <= max ? n : refuse(key, `expected a whole number from ${min} to ${max}, found "${v}"`);
-  };
-/** Not a regular expression: `/\/+$/` restarts at each slash of a long run. */
-const trimSlashes = (text: string): string => {
-  let end = text.length;
-  while (text[end - 1] === '/') end--;
-  return text.slice(0, end);
-};
-const url: Parse<string> = (v, key) =>
-  v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? trimSlashes(v) : refuse(key, `expected an http or https URL, found "${v}"`);
-const choice =
-  (...values: string[]): Parse<string> =>
-  (v, key) =>
-    values.includes(v) ? v : refuse(key, `"${v}" is none of ${values.join(', ')}`);
-const path: Parse<string> = (v, key) => v || refuse(key, 'expected a directory, found nothing');
-/** `host:port`, `:port` or a bare port. Port 0 lets the system choose. */
-const address: Parse<{ host: string; port: number }> = (v, key) => {
-  const m = /^(?:(\[[0-9a-fA-F:.]+\]|[^:\s[\]]*):)?(\d{1,5})$/.exec(v);
-  if (!m || Number(m[2]) > 65535) return refuse(key, `expected host:port, found "${v}"`);
-  return { host: (m[1] || '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(m[2]) };
-};
-const domain: Parse<string> = (v, key) =>
-  v === '' || (v.length <= 190 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(v))
-    ? v
-    : refuse(key, `expected a domain in lower case such as clusters.example.com, found "${v}"`);
-const internalPath: Parse<string> = (v, key) =>
-  v === '' || /^(?:\/[a-z0-9_-]+)+$/i.test(v) ? v : refuse(key, `expected a path such as /layers, found "${v}"`);
-const oneOf =
-  <T extends string>(...values: T[]): Parse<T[]> =>
-  (v, key) => {
-    const found = list(v, key);
-    for (const f of found) if (!values.includes(f as T)) refuse(key, `"${f}" is none of ${values.join(', ')}`);
-    return found as T[];
-  };
-
-/** The same, but an empty list is an error. */
-const someOf =
-  <T extends string>(...values: T[]): Parse<T[]> =>
-  (v, key) => {
-    const some = [...new Set(oneOf(...values)(v, key))];
-    return some.length ? some : refuse(key, `expected at least one of ${values.join(', ')}`);
-  };
-
-/** A range of user ids, first and last. The ids 65534, 65535 and those of system users are refused. */
-const userRange: Parse<{ first: number; last: number } | undefined> = (v, key) => {
-  if (v === '') return undefined;
-  const [, first = 0, last = 0] = /^(\d{1,10})-(\d{1,10})$/.exec(v.trim())?.map(Number) ?? [];
-  const holdsNobody = first <= 65_535 && last >= 65_534;
-  return first >= 1_000 && last > first && last < 2 ** 31 && !holdsNobody
-    ? { first, last }
-    : refuse(key, `expected a range such as 1900000000-1900999999, from 1000 on and without 65534 and 65535, found "${v}"`);
-};
-
-const intervals: Parse<number[]> = (v, key) => {
-  const found = list(v, key).map((each) => integer(5, 86_400)(each, key));
-  return found.length ? [...new Set(found)].sort((a, b) => a - b) : refuse(key, 'expected at least one interval');
-};
-
-/** `host=endpoint`, or a host alone that answers at https://host. */
-const upstreams: Parse<{ host: string; endpoint: string }[]> = (v, key) =>
-  list(v, key).map((entry) => {
-    const [host = '', endpoint = `https://${host}`] = entry.split('=', 2);
-    if (!/^[a-z0-9]+(?:[.-][a-z0-9]+)*$/.test(host) || !host.includes('.'))
-      refuse(key, `"${host}" cannot stand in an image's name; write a host such as ghcr.io`);
-    if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint)) refuse(key, `"${endpoint}" is not the URL of a registry`);
-    return { host, endpoint: endpoint.replace(/\/$/, '') };
-  });
 const publicRegistries = [
   'docker.io=https://registry-1.docker.io',
   'ghcr.io',
@@ -121,15 +60,19 @@ const settings = {
   tls_cert: setting('', text, 'PEM file with the certificate chain; read again when it changes'),
   tls_key: setting('', text, 'PEM file with the private key'),
   trusted_proxies: setting<string[]>([], list, 'addresses or CIDRs whose X-Forwarded-For and -Proto are believed'),
-  metrics_listen: setting<{ host: string; port: number } | undefined>(undefined, address, 'an address for /metrics alone, without a token'),
+  metrics_listen: setting<{ host: string; port: number } | undefined>(
+    undefined,
+    orNone(address),
+    'an address for /metrics alone, without a token',
+  ),
   metrics_token: setting('', text, 'the bearer token that reads /metrics on the main port; none: closed there', { secret: true }),
   database_url: setting('', text, 'an existing PostgreSQL; without it, the embedded one runs', { secret: true }),
   database_direct_url: setting('', text, 'the same database past a pooler, for LISTEN', { secret: true }),
   database_pool: setting(12, integer(2, 200), 'connections kept for requests and background work'),
   body_memory: setting(
     128,
-    integer(32, 65_536),
-    'MiB of request bodies in memory at once; an organization may fill half of it, if it leaves as much',
+    bytes(32, 65_536, 'MiB'),
+    'request bodies in memory at once; an organization may fill half of it, if it leaves as much',
   ),
   dns_servers: setting<string[]>([], list, 'host:port list used for every lookup the product makes; none: the system’s'),
   allow_private_cidrs: setting(
@@ -169,8 +112,8 @@ const settings = {
   ),
   email_inbound_quota_bytes: setting(
     5 * 2 ** 30,
-    integer(0, 1e15),
-    'bytes of received mail that an organization may have stored; content is kept for 30 days',
+    bytes(0, 1e15),
+    'received mail that an organization may have stored; content is kept for 30 days',
   ),
   storage: setting('', text, 's3://bucket/prefix for blobs and mail; without it, files below data'),
   s3_endpoint: setting('', url, 'the S3 server, when it is not AWS'),
@@ -198,29 +141,29 @@ const settings = {
   entitlements: setting<('email' | 'uptime')[]>(['email', 'uptime'], oneOf('email', 'uptime'), 'what a new organization is enabled for'),
   region: setting('local', text, 'the name of this place, shown on registries'),
   registry_upstreams: setting(
-    upstreams(publicRegistries.join(','), ''),
+    upstreams.parse(publicRegistries.join(','), ''),
     upstreams,
     'registries that pulls go through to and are cached from: hosts, or host=https://endpoint; empty: none',
   ),
   registry_quota_bytes: setting(
     10 * 2 ** 30,
-    integer(0, 1e15),
-    'how many bytes a new registry may hold: its layers once, manifests in each repository, uploads and fetches under way',
+    bytes(0, 1e15),
+    'how much a new registry may hold: its layers once, manifests in each repository, uploads and fetches under way',
   ),
   registry_gc_delay_seconds: setting(
     86_400,
-    integer(60, 31_536_000),
+    duration(60, 31_536_000),
     'how long a layer stays that no image needs, after a client was last told that it is here; longer than the slowest push of an image',
   ),
   registry_upload_seconds: setting(
     86_400,
-    integer(60, 31_536_000),
+    duration(60, 31_536_000),
     'how long an upload that was cut off waits for its client to go on; until then it counts against the quota',
   ),
   uptime_intervals: setting(
     [30, 60, 120, 300, 600, 1_800, 3_600],
-    intervals,
-    'seconds between checks that monitors may choose from; 5 s is the shortest',
+    durations(5, 86_400),
+    'intervals between checks that monitors may choose from; 5s is the shortest',
   ),
   uptime_monitor_quota: setting(50, integer(0, 1_000_000), 'how many monitors an organization may have'),
   uptime_canaries: setting<string[]>(
@@ -246,11 +189,11 @@ const settings = {
   ),
   cluster_users: setting<{ first: number; last: number } | undefined>(
     undefined,
-    userRange,
+    orNone(userRange),
     'where the server is root: numbers of users that nobody else has, first-last; each cluster’s programs run as one of them. Empty: chosen',
   ),
   cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
-  audit_days: setting(730, integer(0, 36_500), 'how many days the audit log is kept; 0: for ever'),
+  audit_days: setting(730, duration(0, 36_500, 'd'), 'how long the audit log is kept; 0: for ever'),
   audit_refused: setting('off', choice('on', 'off'), 'whether the audit log also has what people were refused for want of a right'),
   roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
@@ -269,6 +212,8 @@ export interface ExplainedSetting {
   key: Key;
   env: string;
   value: unknown;
+  /** As it is typed: parsed again, it gives the same value. */
+  text: string;
   origin: 'default' | 'environment' | 'file';
   meaning: string;
 }
@@ -287,9 +232,17 @@ export function readConfig(env: NodeJS.ProcessEnv, cwd: string): { config: Confi
     const given = env[envName(key)];
     const origin = given !== undefined ? 'environment' : key in fromFile ? 'file' : 'default';
     const raw = given ?? (key in fromFile ? asText(fromFile[key], `${key} in ${file}`) : undefined);
-    const value = raw === undefined ? s.fallback : s.parse(raw, origin === 'file' ? `${key} in ${file}` : envName(key));
+    const value = raw === undefined ? s.fallback : s.format.parse(raw, origin === 'file' ? `${key} in ${file}` : envName(key));
     config[key] = key === 'data' ? resolve(cwd, value as string) : value;
-    explained.push({ key, env: envName(key), value: s.secret && value ? '(set)' : config[key], origin, meaning: s.meaning });
+    const isHidden = s.secret && value;
+    explained.push({
+      key,
+      env: envName(key),
+      value: isHidden ? '(set)' : config[key],
+      text: isHidden ? '(set)' : s.format.show(config[key]),
+      origin,
+      meaning: s.format.takes ? `${s.meaning} (${s.format.takes})` : s.meaning,
+    });
   }
   return { config: config as unknown as Config, explained };
 }

@@ -69,6 +69,19 @@ test('bad input gets a clear sentence', async (t) => {
     ['none of the choices', post({ email: 'x@example.com', role: 'king' }, '/organization/invitations'), 400, 'role must be one of owner, admin, member'],
     ['a bad address', { method: 'PATCH', path: '/organization/contacts', body: '{"billingEmail":"nobody"}' }, 400, 'billingEmail must be a valid email address'],
 
+    // Fields with a form of their own
+    ['a slug in capitals', post({ slug: 'ACME!' }, '/registry/registries'), 400, 'slug is not written as it must be: 3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends'],
+    ['a slug of a status page', post({ slug: '-up-', title: 'x', serviceIds: ['svc_x'] }, '/status-pages'), 400, 'slug is not written as it must be: 3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends'],
+    ['a colour by its name', { method: 'PATCH', path: '/status-pages/stp_x', body: '{"accentColour":"red"}' }, 400, 'accentColour is not written as it must be: `#rrggbb` in hex digits, such as #0a6cff'],
+    ['a name of a cluster', post({ name: '9lives', tier: 'small' }, '/clusters'), 400, 'name is not written as it must be: lower-case letters, digits and hyphens, beginning with a letter and not ending in a hyphen'],
+    ['a pattern of a route', post({ domainId: 'dom_x', pattern: 'a@b', endpointId: 'whk_x' }, '/email/routes'), 400, 'pattern is not written as it must be: the local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: support, team-*, *'],
+    ['an account of a provider', { method: 'PUT', path: '/oncall/provider', body: JSON.stringify({ accountSid: 'XY', authToken: 'x'.repeat(32), fromNumber: '+15005550006' }) }, 400, 'accountSid is not written as it must be: a Twilio account: AC and 32 hex digits'],
+    ['a pattern of tags', { method: 'PATCH', path: '/registry/registries/acme', body: '{"immutableTags":["v*","a b"]}' }, 400, 'immutableTags.1 is not written as it must be: a tag, or repository:tag, where * stands for any run of characters: v*, team/app:release-*'],
+    ['a rule of retention', { method: 'PATCH', path: '/registry/registries/acme', body: '{"retention":{"rules":[{"repositories":"Team","keepLast":1}]}}' }, 400, 'retention.rules.0.repositories is not written as it must be: a repository’s name in lower case, where * stands for any run of characters: team/*'],
+    ['a name of a repository', { path: '/registry/registries/acme/tags?repo=Team' }, 400, 'repo is not written as it must be: a repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app'],
+    ['a digest cut short', { method: 'DELETE', path: '/registry/registries/acme/manifests?repo=a&digest=sha256:12' }, 400, 'digest is not written as it must be: `sha256:` and 64 hex digits in lower case, or `sha512:` and 128 of them'],
+    ['the same twice', post({ url: 'https://example.com', eventTypes: ['email.bounced', 'email.bounced'] }, '/email/webhooks'), 400, 'eventTypes must not name the same twice'],
+
     // What the body names
     ['an unknown role', scope({ role: 'king' }), 400, 'king is not a role; GET /api/v1/iam/roles lists them'],
     ['a role that cannot be narrowed', scope({ role: 'owner', resourceIds: [shop] }), 400, 'the role owner cannot be narrowed to resources; leave resourceIds out'],

@@ -121,7 +121,10 @@ function sentence(part: Part, given: unknown, problems: Problem[], schema: TSche
       return `${where} must have at most ${p.limit} characters`;
     case 'minItems':
       return p.limit === 1 ? `${where} must not be an empty list; omit it instead` : `${where} must have at least ${p.limit} entries`;
+    case 'uniqueItems':
+      return `${where} must not name the same twice`;
     case 'maxItems':
+    case 'maxProperties':
       return `${where} must have at most ${p.limit} entries`;
     case 'minimum':
       return `${where} must be at least ${p.limit}`;
@@ -144,23 +147,27 @@ const formats: Record<string, string> = {
   'date-time': 'an ISO 8601 time with an offset or Z',
 };
 
-/** The description of the field says it in words; a regular expression is shown to no one. */
+/** The first clause of the field's description says its form in words; a regular expression is shown to no one. */
 const inWords = (description: string | undefined) =>
-  description ? `: ${description.replace(/^[A-Z](?=[a-z ])/, (c) => c.toLowerCase())}` : '';
+  description ? `: ${description.split(';', 1)[0]!.replace(/^[A-Z](?=[a-z ])/, (c) => c.toLowerCase())}` : '';
 
-const describedPattern = (schema: TSchema, path: string): string | undefined => {
-  const found = path
-    .split('/')
-    .slice(1)
-    .reduce<Record<string, unknown> | undefined>(
-      (s, key) => {
-        const properties = s?.properties as Record<string, Record<string, unknown>> | undefined;
-        return properties?.[key] ?? (s?.items as Record<string, unknown> | undefined);
-      },
-      schema as Record<string, unknown>,
-    );
-  return found?.description as string | undefined;
-};
+interface Described {
+  description?: string;
+  pattern?: string;
+  properties?: Record<string, Described>;
+  items?: Described;
+  propertyNames?: Described;
+  anyOf?: Described[];
+}
+
+/** The description of what stands at this path; of an entry of a map, that of its names. */
+function describedPattern(schema: TSchema, path: string): string | undefined {
+  const stepInto = ({ properties, items, propertyNames, anyOf }: Described, name: string): Described | undefined =>
+    properties?.[name] ?? items ?? propertyNames ?? anyOf?.map((branch) => stepInto(branch, name)).find(Boolean);
+  const names = path.split('/').slice(1);
+  const found = names.reduce<Described | undefined>((s, name) => s && stepInto(s, name), schema as Described);
+  return found?.description ?? found?.anyOf?.find(({ pattern }) => pattern)?.description;
+}
 
 /** Query and path values arrive as text; only exact whole numbers and booleans are converted. */
 function convert(schema: TSchema, value: Record<string, string | string[]>): Record<string, unknown> {

@@ -25,7 +25,7 @@ test('a wrong setting is refused with a sentence that names it', () => {
     ['LISTEN', '127.0.0.1:70000', /expected host:port/],
     ['LISTEN', 'a b:80', /expected host:port/],
     ['LISTEN', '::1:80', /expected host:port/],
-    ['METRICS_LISTEN', '', /QUARTERDECK_METRICS_LISTEN is wrong: expected host:port, found ""/],
+    ['LISTEN', '', /QUARTERDECK_LISTEN is wrong: expected host:port, found ""/],
     ['DATABASE_POOL', 'many', /expected a whole number from 2 to 200, found "many"/],
     ['DATABASE_POOL', '1', /expected a whole number from 2 to 200/],
     ['DATABASE_POOL', '201', /expected a whole number/],
@@ -33,6 +33,19 @@ test('a wrong setting is refused with a sentence that names it', () => {
     ['RATE_LIMIT', '', /QUARTERDECK_RATE_LIMIT is wrong: expected a whole number from 0 to 1000000, found ""/],
     ['RATE_LIMIT', '0x10', /expected a whole number/],
     ['RATE_LIMIT', '-1', /expected a whole number/],
+    ['REGISTRY_QUOTA_BYTES', '10G', /expected a size from 0 to 1000TB such as 10GiB, in whole bytes, found "10G"/],
+    ['REGISTRY_QUOTA_BYTES', '', /expected a size/],
+    ['REGISTRY_QUOTA_BYTES', '1.5GiB', /expected a size/],
+    ['REGISTRY_QUOTA_BYTES', '-1GiB', /expected a size/],
+    ['REGISTRY_QUOTA_BYTES', '10m', /expected a size/],
+    ['REGISTRY_QUOTA_BYTES', '1001TB', /expected a size/],
+    ['REGISTRY_QUOTA_BYTES', '999999999999999TiB', /expected a size/],
+    ['BODY_MEMORY', '33kB', /expected a size from 32MiB to 64GiB such as 1GiB, in whole MiB, found "33kB"/],
+    ['REGISTRY_GC_DELAY_SECONDS', '59s', /expected a duration from 1m to 365d such as 15m, in whole seconds, found "59s"/],
+    ['REGISTRY_GC_DELAY_SECONDS', 'a day', /expected a duration/],
+    ['AUDIT_DAYS', '36h', /expected a duration from 0 to 36500d such as 52w, in whole days, found "36h"/],
+    ['UPTIME_INTERVALS', '30s,1s', /expected a duration from 5s to 1d such as 15m, in whole seconds, found "1s"/],
+    ['UPTIME_INTERVALS', ' , ', /expected at least one duration such as 30s/],
     ['PUBLIC_URL', 'cloud.example', /expected an http or https URL, found "cloud\.example"/],
     ['PUBLIC_URL', 'cloud.example:8080', /expected an http or https URL/],
     ['PUBLIC_URL', 'javascript:alert(1)', /expected an http or https URL/],
@@ -78,6 +91,19 @@ test('addresses, lists and numbers are read as they are meant', () => {
   assert.deepEqual(config({ QUARTERDECK_TRUSTED_PROXIES: ' 10.0.0.1, ,10.1.0.0/16 ' }).trusted_proxies, ['10.0.0.1', '10.1.0.0/16']);
   assert.deepEqual(config({ QUARTERDECK_ENTITLEMENTS: '' }).entitlements, []);
   assert.equal(config({ QUARTERDECK_PUBLIC_URL: 'https://cloud.example/' }).public_url, 'https://cloud.example');
+  const { body_memory, registry_quota_bytes, registry_gc_delay_seconds, uptime_intervals, audit_days } = config({
+    QUARTERDECK_BODY_MEMORY: '1GiB',
+    QUARTERDECK_REGISTRY_QUOTA_BYTES: '20 GB',
+    QUARTERDECK_REGISTRY_GC_DELAY_SECONDS: '90m',
+    QUARTERDECK_UPTIME_INTERVALS: '5m,30,1m,60s',
+    QUARTERDECK_AUDIT_DAYS: '2w',
+  });
+  assert.deepEqual(
+    [body_memory, registry_quota_bytes, registry_gc_delay_seconds, uptime_intervals, audit_days],
+    [1024, 20e9, 5_400, [30, 60, 300], 14],
+  );
+  assert.deepEqual([config({ QUARTERDECK_BODY_MEMORY: '64' }).body_memory, config({ QUARTERDECK_AUDIT_DAYS: '0' }).audit_days], [64, 0]);
+  assert.equal(config({ QUARTERDECK_METRICS_LISTEN: '' }).metrics_listen, undefined);
   assert.equal(config({}).data, resolve(nowhere, 'data'));
   assert.equal(config({ QUARTERDECK_DATA: '/srv/quarterdeck' }).data, '/srv/quarterdeck');
 });

@@ -22,6 +22,13 @@ async function insertDomain({ qd, at }: Kitchen, name: string): Promise<string> 
 const keyBody = () => ({ name: unique('key') });
 const key: Maker = async ({ at }) => byId((await made201(at.post('/email/keys', keyBody()))).sendKey.id);
 
+/** A key of one domain. */
+const domainKey: Maker = async (kitchen) => {
+  const body = await keyOf(kitchen);
+  const { sendKey: made } = await made201(kitchen.at.post('/email/keys', body));
+  return { params: { id: made.id }, narrowTo: body.domainIds[0]! };
+};
+
 const keyOf = async (kitchen: Kitchen) => ({ ...keyBody(), domainIds: [(await domain(kitchen)).params.id!] });
 
 /** In the log, with nothing of it under way: nobody is sent anything here. */
@@ -137,15 +144,16 @@ export const email: Recipes = {
     },
   },
   deleteRoute: { make: route },
-  listSendKeys: { lists: key },
+  listSendKeys: { lists: key, cases: { 'of a domain': { lists: domainKey } } },
   createSendKey: {
     body: keyBody,
     cases: {
       'for a domain': { body: keyOf },
+      'for their domain': { make: domain, body: (_, thing) => ({ ...keyBody(), domainIds: [thing!.params.id!] }) },
       "for another's domain": { body: (kitchen) => keyOf({ ...kitchen, at: kitchen.foreigner }) },
     },
   },
-  revokeSendKey: { make: key },
+  revokeSendKey: { make: key, cases: { 'of a domain': { make: domainKey } } },
   listMessages: { lists: message },
   getMessage: { make: message },
   getMessageContent: { make: message },

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../../identity/context.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { conflict, forbidden, notFound } from '../../../../kernel/errors.ts';
+import { conflict, forbidden, invalid, notFound } from '../../../../kernel/errors.ts';
 import { lockDomain } from '../../domains/engine/claims.ts';
 import { topics } from '../../rules/topics.ts';
 import { lockWebhook } from '../../webhooks/store/webhooks.ts';
-import { foldPattern } from '../rules/routing.ts';
+import { foldPattern, isTooLong } from '../rules/routing.ts';
 import * as store from '../store/routes.ts';
 
 /** Each message is compared with all routes of its domain. */
@@ -19,6 +19,7 @@ export interface NewRoute {
 
 /** Locks domain and endpoint, so that neither is deleted while the route is created. */
 export async function createRoute(tx: Tx, ctx: Ctx, wanted: NewRoute): Promise<store.RouteRow> {
+  if (isTooLong(wanted.pattern)) invalid('pattern must have at most 64 characters before the @; a prefix ends in a star');
   const domain = await lockDomain(tx, ctx, wanted.domainId, 'domainId');
   if (!(await lockWebhook(tx, ctx.org, wanted.endpointId))) notFound('endpointId: the organization has no such webhook endpoint');
   if (domain.receive_state === 'none')

@@ -6,6 +6,12 @@ export interface Pattern {
 /** Local parts are compared without case, as RFC 5321, 2.4 recommends. */
 export const foldPattern = (written: string): string => written.toLowerCase();
 
+/** RFC 5321, 4.5.3.1.1. */
+const maxLocalPart = 64;
+
+/** Whether no local part can match because the pattern is longer than one. The contract bounds its characters. */
+export const isTooLong = (pattern: string): boolean => pattern.length > maxLocalPart + (pattern.endsWith('*') ? 1 : 0);
+
 /** The matching route: exact first, then the longest prefix, then the star. */
 export function findRoute<R extends Pattern>(routes: readonly R[], local: string): R | undefined {
   const folded = local.toLowerCase();

@@ -6,7 +6,7 @@ import { sendKeyView } from '../views/send-key.ts';
 
 export const createSendKey = operation(email.createSendKey, async ({ ctx, body: { name, domainIds = [] } }) =>
   ctx.write(async (tx) => {
-    const { key, secret } = await mintSendKey(tx, ctx.org, { name, domainIds });
+    const { key, secret } = await mintSendKey(tx, ctx, { name, domainIds });
     await audit(tx, ctx, 'email.key.create', key, { name, keyId: key.key_id, domainIds: key.domain_ids });
     return created({ sendKey: sendKeyView(key), secret }, `/email/keys/${key.id}`);
   }),

@@ -4,5 +4,5 @@ import { keysOf } from '../store/send-keys.ts';
 import { sendKeyView } from '../views/send-key.ts';
 
 export const listSendKeys = operation(email.listSendKeys, async ({ ctx }) =>
-  ctx.read(async (tx) => ok({ sendKeys: (await keysOf(tx, ctx.org)).map(sendKeyView) })),
+  ctx.read(async (tx) => ok({ sendKeys: (await keysOf(tx, ctx.org, ctx.visible)).map(sendKeyView) })),
 );

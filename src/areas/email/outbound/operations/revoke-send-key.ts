@@ -7,7 +7,7 @@ import * as keys from '../engine/send-keys.ts';
 export const revokeSendKey = operation(email.revokeSendKey, async ({ ctx, params }) =>
   ctx.write(
     async (tx) => {
-      const key = await keys.revokeSendKey(tx, ctx.app.caches, ctx.org, params.id);
+      const key = await keys.revokeSendKey(tx, ctx, params.id);
       await audit(tx, ctx, 'email.key.revoke', key, { name: key.name, keyId: key.key_id });
       return noContent();
     },

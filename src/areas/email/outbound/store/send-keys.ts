@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { Entitlement } from '../../../../../contract/common.ts';
 import { row, rows, run, type Tx } from '../../../../kernel/db/index.ts';
-import { sql } from '../../../../kernel/sql.ts';
+import { sql, type Visible } from '../../../../kernel/sql.ts';
 
 const KeyRow = Type.Object({
   id: Type.String(),
@@ -15,8 +15,11 @@ export type KeyRow = Static<typeof KeyRow>;
 
 const columns = sql`id, name, key_id, domain_ids, created_at, last_used_at`;
 
-export const keysOf = (tx: Tx, org: string) => rows(tx, KeyRow)`
-  select ${columns} from email.send_key where org_id = ${org} and revoked_at is null order by id desc`;
+/** Of a caller who is narrowed to domains: the keys that send for none but these. A key without domains sends for all. */
+const sendsWithin = (visible: Visible) => (visible === '*' ? sql`true` : sql`domain_ids <> '{}' and domain_ids <@ ${[...visible]}::text[]`);
+
+export const keysOf = (tx: Tx, org: string, visible: Visible) => rows(tx, KeyRow)`
+  select ${columns} from email.send_key where org_id = ${org} and revoked_at is null and ${sendsWithin(visible)} order by id desc`;
 
 /** Counts under a lock until the transaction ends, so that two concurrent requests cannot both take the last slot. */
 export const countKeys = async (tx: Tx, org: string): Promise<number> => {
@@ -38,8 +41,11 @@ export const insertKey = async (tx: Tx, org: string, { name, keyId, hash, domain
     values (${org}, kernel.new_id('esk'), ${name}, ${keyId}, ${hash}, ${domainIds}, kernel.now()) returning ${columns}`)!;
 
 /** Undefined: unknown or already revoked. */
-export const revokeKey = (tx: Tx, org: string, id: string) => row(tx, KeyRow)`
-  update email.send_key set revoked_at = kernel.now() where org_id = ${org} and id = ${id} and revoked_at is null returning ${columns}`;
+export const lockKey = (tx: Tx, org: string, id: string) => row(tx, KeyRow)`
+  select ${columns} from email.send_key where org_id = ${org} and id = ${id} and revoked_at is null for update`;
+
+export const revokeKey = (tx: Tx, org: string, id: string) =>
+  run(tx)`update email.send_key set revoked_at = kernel.now() where org_id = ${org} and id = ${id}`;
 
 const CredentialRow = Type.Object({
   org_id: Type.String(),

@@ -90,10 +90,13 @@ const refusals: [Record<string, unknown>, string][] = [
   [http({ headers: { 'Proxy-Authorization': 'x' } }), 'the header proxy-authorization cannot be set; leave it out'],
   [http({ headers: { 'X-A': '1', 'x-a': '2' } }), "http.headers has x-a twice; header names differ by more than their letters' case"],
   [http({ headers: { 'X-A': 'a'.repeat(4_096), 'X-B': 'b'.repeat(4_096) } }), 'http.headers is too long; send at most 8192 bytes in all'],
-  [http({ headers: { 'X A': 'x' } }), 'http.headers.X A is not written as it must be'],
+  [
+    http({ headers: { 'X A': 'x' } }),
+    'http.headers.X A is not written as it must be: the name of a header, in letters, digits and signs such as - and _: X-Probe',
+  ],
   [
     http({ headers: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`X-${i}`, ''])) }),
-    'http.headers must not have more than 32 properties',
+    'http.headers must have at most 32 entries',
   ],
   // Addresses.
   [http({ url: 'https://user:pw@shop.example/' }), 'the URL holds a user name or password; send credentials in a header instead'],
