@@ -126,7 +126,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
 }
 
 /** Every refusal, ours or Fastify's, is sent in one format. Unexpected errors are shown to the operator alone. */
-export function installErrorHandlers(
+function installErrorHandlers(
   server: FastifyInstance,
   log: Logger,
   elsewhere?: () => Refusal,
@@ -165,7 +165,7 @@ export function installErrorHandlers(
 }
 
 /** A path that the router cannot parse. */
-export function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const why =
     error.code === 'FST_ERR_MAX_PARAM_LENGTH'
       ? `a part of the path has more than ${maxParamLength} characters`
