@@ -5,7 +5,7 @@ const banner =
   '<p role="note"><strong>Trying out (--try): nothing leaves this machine.</strong> <a href="/try/">Inbox, phone and webhooks</a></p>';
 
 /** By bytes: a chunk may end in the middle of a character. */
-const withBanner = (chunk: unknown): unknown => {
+export const withBanner = (chunk: unknown): unknown => {
   if (typeof chunk !== 'string' && !Buffer.isBuffer(chunk)) return chunk;
   const bytes = Buffer.from(chunk as string);
   const begin = bytes.indexOf('<body');
