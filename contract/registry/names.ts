@@ -22,7 +22,7 @@ const glob = (description: string, pattern: string) => Type.String({ minLength: 
 
 export const immutableTags = Type.Array(
   glob(
-    'A tag, or repository:tag, where * stands for any run of characters: v*, team/app:release-*',
+    'A tag, or repository:tag, where `*` stands for any run of characters: `v*`, `team/app:release-*`',
     '^[a-zA-Z0-9._/*-]+(:[a-zA-Z0-9._*-]+)?$',
   ),
   { maxItems: 100, description: 'Tags that can neither move nor be deleted, nor what they lead to; empty: none' },
@@ -36,7 +36,7 @@ export const Retention = input(
     rules: Type.Optional(
       Type.Array(
         input({
-          repositories: Type.Optional(glob('Which repositories; * stands for any run of characters; absent: all', '^[a-z0-9._/*-]+$')),
+          repositories: Type.Optional(glob('Which repositories; `*` stands for any run of characters; absent: all', '^[a-z0-9._/*-]+$')),
           tags: Type.Optional(glob('Which tags; absent: all', '^[a-zA-Z0-9._*-]+$')),
           keepLast: Type.Optional(
             Type.Integer({

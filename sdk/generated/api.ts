@@ -58,7 +58,7 @@ export interface RegistryApi {
     registries: Registry[];
   }>;
 
-  /** Create a registry. Images are then HOST/<slug>/<repository>. The slug is unique everywhere and can never be changed. */
+  /** Create a registry. Images are then `HOST/<slug>/<repository>`. The slug is unique everywhere and can never be changed. */
   createRegistry: (input: {
     /** 3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends */
     slug: string;
@@ -83,7 +83,7 @@ export interface RegistryApi {
       untaggedDays?: number;
       /** The first rule that fits a tag decides; a tag that none fits stays */
       rules?: {
-        /** Which repositories; * stands for any run of characters; absent: all */
+        /** Which repositories; `*` stands for any run of characters; absent: all */
         repositories?: string;
         /** Which tags; absent: all */
         tags?: string;
@@ -2173,7 +2173,7 @@ export type RegistryDetail = {
     untaggedDays?: number;
     /** The first rule that fits a tag decides; a tag that none fits stays */
     rules?: {
-      /** Which repositories; * stands for any run of characters; absent: all */
+      /** Which repositories; `*` stands for any run of characters; absent: all */
       repositories?: string;
       /** Which tags; absent: all */
       tags?: string;
@@ -2265,7 +2265,7 @@ export type RegistryTag = {
 };
 
 export type RegistryUpstream = {
-  /** The first part of a cached image’s name: HOST/<slug>/<host>/<path> */
+  /** The first part of a cached image’s name: `HOST/<slug>/<host>/<path>` */
   host: string;
   endpoint: string;
 };

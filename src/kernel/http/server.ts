@@ -126,12 +126,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
 }
 
 /** Every refusal, ours or Fastify's, is sent in one format. Unexpected errors are shown to the operator alone. */
-function installErrorHandlers(
-  server: FastifyInstance,
-  log: Logger,
-  elsewhere?: () => Refusal,
-  delayedRefusals: DelayedRefusals = noDelay,
-) {
+function installErrorHandlers(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, delayedRefusals: DelayedRefusals = noDelay) {
   server.setNotFoundHandler((request, reply) => {
     const refusal = elsewhere?.() ?? noSuchOperation(request);
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
