@@ -263,7 +263,7 @@ function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, pri
   for (const { opened } of open.opened) opened.routes?.(server);
   const served = open.operations.map((o) => o.spec);
   homePage(server, served);
-  docs(server, served, version, app.log);
+  docs(server, served, version);
 }
 
 /** Requests in flight may finish; those that take longer than this are cut off. */

@@ -26,7 +26,7 @@ const glob = (description: string, pattern: string) => Type.String({ minLength: 
 
 export const immutableTags = Type.Array(
   glob(
-    'A tag, or repository:tag, where * stands for any run of characters: v*, team/app:release-*',
+    'A tag, or repository:tag, where `*` stands for any run of characters: `v*`, `team/app:release-*`',
     '^[a-zA-Z0-9._/*-]+(:[a-zA-Z0-9._*-]+)?$',
   ),
   { maxItems: 100, description: 'Tags that can neither move nor be deleted, nor what they lead to; empty: none' },
@@ -41,9 +41,12 @@ export const Retention = input(
       Type.Array(
         input({
           repositories: Type.Optional(
-            glob('A repository’s name in lower case, where * stands for any run of characters: team/*; absent: all', '^[a-z0-9._/*-]+$'),
+            glob(
+              'A repository’s name in lower case, where `*` stands for any run of characters: `team/*`; absent: all',
+              '^[a-z0-9._/*-]+$',
+            ),
           ),
-          tags: Type.Optional(glob('A tag, where * stands for any run of characters: v1.*; absent: all', '^[a-zA-Z0-9._*-]+$')),
+          tags: Type.Optional(glob('A tag, where `*` stands for any run of characters: `v1.*`; absent: all', '^[a-zA-Z0-9._*-]+$')),
           keepLast: Type.Optional(
             Type.Integer({
               minimum: 1,

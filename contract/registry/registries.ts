@@ -53,7 +53,7 @@ export const registryOps = {
     method: 'POST',
     path: '/registry/registries',
     summary: 'Create a registry',
-    description: 'Images are then HOST/<slug>/<repository>. The slug is unique everywhere and can never be changed.',
+    description: 'Images are then `HOST/<slug>/<repository>`. The slug is unique everywhere and can never be changed.',
     permission: 'registry.registry.write',
     body: input({
       slug: Type.String({

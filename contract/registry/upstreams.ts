@@ -4,7 +4,7 @@ import { DateTime, input, named, op } from '../common.ts';
 const RegistryUpstream = named(
   'RegistryUpstream',
   Type.Object({
-    host: Type.String({ description: 'The first part of a cached image’s name: HOST/<slug>/<host>/<path>' }),
+    host: Type.String({ description: 'The first part of a cached image’s name: `HOST/<slug>/<host>/<path>`' }),
     endpoint: Type.String(),
   }),
 );

@@ -61,3 +61,14 @@ test('a field that is called title stays a field', () => {
   const { components } = openapi([readBook], '1') as { components: { schemas: Json } };
   assert.deepEqual(components.schemas.Book, { type: 'object', required: ['title'], properties: { title: { type: 'string' } } });
 });
+
+test('descriptions are Markdown: nothing outside of code reads as HTML or emphasis', () => {
+  let descriptions = 0;
+  walk(JSON.parse(committed), ({ description }) => {
+    if (typeof description !== 'string') return;
+    descriptions++;
+    const words = description.replaceAll(/`[^`]*`/g, '');
+    assert.doesNotMatch(words, /<\w|\*/, `a page would not show all of: ${description}`);
+  });
+  assert.ok(descriptions > contract.length);
+});

@@ -58,7 +58,7 @@ export interface RegistryApi {
     registries: Registry[];
   }>;
 
-  /** Create a registry. Images are then HOST/<slug>/<repository>. The slug is unique everywhere and can never be changed. */
+  /** Create a registry. Images are then `HOST/<slug>/<repository>`. The slug is unique everywhere and can never be changed. */
   createRegistry: (input: {
     /** 3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends */
     slug: string;
@@ -83,9 +83,9 @@ export interface RegistryApi {
       untaggedDays?: number;
       /** The first rule that fits a tag decides; a tag that none fits stays */
       rules?: {
-        /** A repository’s name in lower case, where * stands for any run of characters: team/*; absent: all */
+        /** A repository’s name in lower case, where `*` stands for any run of characters: `team/*`; absent: all */
         repositories?: string;
-        /** A tag, where * stands for any run of characters: v1.*; absent: all */
+        /** A tag, where `*` stands for any run of characters: `v1.*`; absent: all */
         tags?: string;
         /** The newest so many tags of a repository stay; signatures and whatever else is attached to an image are not counted */
         keepLast?: number;
@@ -2174,9 +2174,9 @@ export type RegistryDetail = {
     untaggedDays?: number;
     /** The first rule that fits a tag decides; a tag that none fits stays */
     rules?: {
-      /** A repository’s name in lower case, where * stands for any run of characters: team/*; absent: all */
+      /** A repository’s name in lower case, where `*` stands for any run of characters: `team/*`; absent: all */
       repositories?: string;
-      /** A tag, where * stands for any run of characters: v1.*; absent: all */
+      /** A tag, where `*` stands for any run of characters: `v1.*`; absent: all */
       tags?: string;
       /** The newest so many tags of a repository stay; signatures and whatever else is attached to an image are not counted */
       keepLast?: number;
@@ -2266,7 +2266,7 @@ export type RegistryTag = {
 };
 
 export type RegistryUpstream = {
-  /** The first part of a cached image’s name: HOST/<slug>/<host>/<path> */
+  /** The first part of a cached image’s name: `HOST/<slug>/<host>/<path>` */
   host: string;
   endpoint: string;
 };

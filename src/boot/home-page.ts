@@ -5,7 +5,7 @@ import { escaped, sendHtml } from '../kernel/http/html.ts';
 
 /** The page at `/`: what runs here and where to go on. Programs that want no page get what any unknown path gets. */
 export function homePage(server: FastifyInstance, served: Op[]): void {
-  const body = bodyOf(areasOf(served));
+  const body = homeBody(areasOf(served));
   server.get('/', (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) return reply.callNotFound();
     return sendHtml(reply.header('Vary', 'Accept'), 200, 'Quarterdeck', body);
@@ -18,9 +18,9 @@ const firstSteps = [
   ['quarterdeck tokens create --name ci', 'a token for a program, shown once'],
 ] as const;
 
-const bodyOf = (areas: readonly AreaInfo[]): string => `
+export const homeBody = (areas: readonly AreaInfo[]): string => `
 <p>The control room of a small cloud. This server runs:</p>
-<ul>${areas.map(({ label, description }) => `<li><b>${escaped(label)}</b><br><span class="faint">${escaped(description)}</span></li>`).join('')}</ul>
+<ul>${areas.map(({ name, label, description }) => `<li><a href="/docs#tag/${escaped(name)}">${escaped(label)}</a><br><span class="faint">${escaped(description)}</span></li>`).join('')}</ul>
 <h2>Go on</h2>
 <ul>
 <li><a href="/docs">Every operation</a>, with its fields, answers and refusals</li>
@@ -29,6 +29,6 @@ const bodyOf = (areas: readonly AreaInfo[]): string => `
 <h2>First steps</h2>
 <p>The command line reads the address from <code>QUARTERDECK_URL</code> and a token from <code>QUARTERDECK_TOKEN</code>. On the machine of the
 server it needs neither; in a clone it is called <code>./quarterdeck</code>.</p>
-<pre>${firstSteps.map(([command, meaning]) => `${escaped(command)}\n  ${escaped(meaning)}`).join('\n')}</pre>
+<ul>${firstSteps.map(([command, meaning]) => `<li><code>${escaped(command)}</code><br><span class="faint">${escaped(meaning)}</span></li>`).join('')}</ul>
 <p class="faint">Without a token? An owner or admin of the organization invites you:
 <code>quarterdeck organization invitations create</code>.</p>`;

@@ -5,7 +5,7 @@ const banner =
   '<p role="note"><strong>Trying out (--try): nothing leaves this machine.</strong> <a href="/try/">Inbox, phone and webhooks</a></p>';
 
 /** By bytes: a chunk may end in the middle of a character. */
-const withBanner = (chunk: unknown): unknown => {
+export const withBanner = (chunk: unknown): unknown => {
   if (typeof chunk !== 'string' && !Buffer.isBuffer(chunk)) return chunk;
   const bytes = Buffer.from(chunk as string);
   const begin = bytes.indexOf('<body');
@@ -35,7 +35,12 @@ export function addBanner(request: IncomingMessage, response: ServerResponse): v
     for (const [name, value] of headers) if (name.toLowerCase() !== 'content-length') response.setHeader(name, value as string);
     return writeHead(status);
   }) as typeof response.writeHead;
-  response.write = ((chunk: unknown, ...rest: unknown[]) => write(isPage ? withBanner(chunk) : chunk, ...rest)) as typeof response.write;
+  // A stream writes before anything calls writeHead, which is where a page is told from the rest.
+  const bannered = (chunk: unknown) => {
+    if (!response.headersSent) response.writeHead(response.statusCode);
+    return isPage ? withBanner(chunk) : chunk;
+  };
+  response.write = ((chunk: unknown, ...rest: unknown[]) => write(bannered(chunk), ...rest)) as typeof response.write;
   response.end = ((chunk: unknown, ...rest: unknown[]) => end(isPage ? withBanner(chunk) : chunk, ...rest)) as typeof response.end;
 }
 

@@ -19,7 +19,9 @@ const block = (text: string) =>
   `<pre>${shown(text.slice(0, maxShownLength).replaceAll('\r\n', '\n'))}${text.length > maxShownLength ? '\n… cut here' : ''}</pre>`;
 
 const links =
-  '<p><a href="/try/">Try</a> · <a href="/try/inbox">Inbox</a> · <a href="/try/phone">Phone</a> · <a href="/try/echo">Webhooks</a></p>';
+  '<nav><a href="/try/">Try</a><a href="/try/inbox">Inbox</a><a href="/try/phone">Phone</a><a href="/try/echo">Webhooks</a></nav>';
+/** `2026-05-04 12:00:00 UTC` */
+const when = (at: string) => shown(`${at.slice(0, 19).replace('T', ' ')} UTC`);
 const list = (items: readonly string[], none: string) =>
   items.length ? `<ul>${items.map((item) => `<li>${item}</li>`).join('')}</ul>` : `<p>${none}</p>`;
 
@@ -33,17 +35,23 @@ export interface MessageSummary {
   at: string;
   bytes: number;
   subject: string;
+  /** As the message itself says; `from` is where bounces go. */
+  author: string;
 }
 
 export async function summaryOf({ id, from, to, at, raw }: InboxMessage): Promise<MessageSummary> {
   const end = raw.indexOf('\r\n\r\n');
   const header = raw.subarray(0, Math.min(end < 0 ? raw.length : end, maxHeaderBytes));
-  const { subject = '' } = await parse(Buffer.concat([header, Buffer.from('\r\n\r\n')]));
-  return { id, from, to, at, bytes: raw.length, subject: subject.slice(0, 500) };
+  const parsed = await parse(Buffer.concat([header, Buffer.from('\r\n\r\n')]));
+  return { id, from, to, at, bytes: raw.length, subject: (parsed.subject ?? '').slice(0, 500), author: authorOf(parsed, from) };
 }
+
+const authorOf = ({ from: author }: ParsedMessage, envelopeFrom: string): string =>
+  (author?.address ? (author.name ? `${author.name} <${author.address}>` : author.address) : envelopeFrom).slice(0, 500);
 
 interface ParsedMessage {
   subject?: string;
+  from?: { name?: string; address?: string };
   text?: string;
   html?: string;
   attachments: { filename: string | null; mimeType: string }[];
@@ -70,18 +78,19 @@ export const inboxPage = (messages: readonly MessageSummary[]): string =>
   links +
   list(
     messages.map(
-      ({ id, from, to, at, subject }) =>
-        `<a href="/try/inbox/${id}"><bdi>${shown(subject || '(no subject)')}</bdi></a><br><span class="faint">${shown(at)} · from <bdi>${shown(from)}</bdi> to <bdi>${shown(to.slice(0, 5).join(', '))}${to.length > 5 ? ` and ${to.length - 5} more` : ''}</bdi></span>`,
+      ({ id, author, to, at, subject }) =>
+        `<a href="/try/inbox/${id}"><bdi>${shown(subject || '(no subject)')}</bdi></a><br><span class="faint">${when(at)} · from <bdi>${shown(author)}</bdi> to <bdi>${shown(to.slice(0, 5).join(', '))}${to.length > 5 ? ` and ${to.length - 5} more` : ''}</bdi></span>`,
     ),
     'No mail yet. <code>quarterdeck try mail</code> sends some.',
   );
 
 export async function messagePage(message: InboxMessage): Promise<{ title: string; body: string }> {
   const { id, from, to, at, raw } = message;
-  const { subject = '', text, html, attachments } = await parse(raw);
+  const parsed = await parse(raw);
+  const { subject = '', text, html, attachments } = parsed;
   const parts = [
     links,
-    `<p class="faint">${shown(at)}<br>from <bdi>${shown(from || '(empty: a report)')}</bdi><br>to <bdi>${shown(to.join(', '))}</bdi></p>`,
+    `<p class="faint">${when(at)}<br>from <bdi>${shown(authorOf(parsed, from))}</bdi><br>to <bdi>${shown(to.join(', '))}</bdi><br>bounces to <bdi>${shown(from || 'nowhere: this is a report')}</bdi></p>`,
     text === undefined ? '' : block(text),
     ...(attachments.length
       ? [`<p>Attached: ${attachments.map((a) => `<bdi>${shown(`${a.filename ?? 'unnamed'} (${a.mimeType})`)}</bdi>`).join(', ')}</p>`]
@@ -105,7 +114,7 @@ export const phonePage = (items: readonly PhoneItem[]): string =>
   list(
     items.map(
       ({ id, kind, to, at, text, status, replies }) =>
-        `<strong>${kind === 'call' ? 'Call' : 'SMS'}</strong> <span class="faint">${shown(at)} · to ${shown(to)} · ${shown(status)}</span><p class="words">${shown(text)}</p>${replies.map((reply) => `<p class="words">↩ ${shown(reply)}</p>`).join('')}<form method="post" action="/try/phone/${id}/acknowledge"><button>${kind === 'call' ? 'Press 1: acknowledge' : 'Reply: acknowledge'}</button></form><form method="post" action="/try/phone/${id}/resolve"><button>${kind === 'call' ? 'Press 2: resolve' : 'Reply: resolve'}</button></form>`,
+        `<strong>${kind === 'call' ? 'Call' : 'SMS'}</strong> <span class="faint">${when(at)} · to ${shown(to)} · ${shown(status)}</span><p class="words">${shown(text)}</p>${replies.map((reply) => `<p class="words">↩ ${shown(reply)}</p>`).join('')}<form method="post" action="/try/phone/${id}/acknowledge"><button>${kind === 'call' ? 'Press 1: acknowledge' : 'Reply: acknowledge'}</button></form><form method="post" action="/try/phone/${id}/resolve"><button>${kind === 'call' ? 'Press 2: resolve' : 'Reply: resolve'}</button></form>`,
     ),
     'Nothing has rung yet. <code>quarterdeck try page</code> pages you.',
   );
@@ -114,7 +123,7 @@ export const echoPage = (deliveries: readonly EchoedDelivery[], url: string): st
   `${links}<p>Point a webhook at <code>${shown(url)}/try/echo</code>.</p>${list(
     deliveries.map(
       ({ at, path, headers, body, signedBy }) =>
-        `${signedBy ? `<strong>✓ signed by ${shown(signedBy)}</strong>` : '<strong>✗ not signed by an endpoint here</strong>'} <span class="faint">${shown(at)} · ${shown(path)}</span>${block(
+        `${signedBy ? `<strong>✓ signed by ${shown(signedBy)}</strong>` : '<strong>✗ not signed by an endpoint here</strong>'} <span class="faint">${when(at)} · ${shown(path)}</span>${block(
           Object.entries(headers)
             .map(([name, value]) => `${name}: ${value}\n`)
             .join(''),

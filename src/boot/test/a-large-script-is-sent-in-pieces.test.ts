@@ -24,7 +24,7 @@ function watchTurns() {
 test('large scripts are sent in pieces, a few in one turn of the event loop however many clients ask', async (t) => {
   const log = makeLog('silent');
   const server = makeServer({ log, peers: makePeers([]), raw: [] });
-  docs(server, [], '1.0.0', log);
+  docs(server, [], '1.0.0');
   const turns = watchTurns();
   t.after(turns.stop);
   server.server.on('connection', turns.watch);

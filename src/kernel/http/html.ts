@@ -6,15 +6,17 @@ export const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (c)
 
 // One column that fits a phone; long words break. The button is wide enough for a thumb.
 const style = [
-  ':root{color-scheme:light dark;--ink:#1f2328;--ground:#fff;--faint:#59636e;--line:#d1d9e0;--act:#0550ae;--on-act:#fff}',
-  '@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--ground:#0d1117;--faint:#9198a1;--line:#3d444d;--act:#4493f8;--on-act:#0d1117}}',
+  ':root{color-scheme:light dark;--ink:#1f2328;--ground:#fff;--faint:#59636e;--line:#d1d9e0;--code:#f0f2f5;--act:#0550ae;--on-act:#fff}',
+  '@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--ground:#0d1117;--faint:#9198a1;--line:#3d444d;--code:#1c2129;--act:#4493f8;--on-act:#0d1117}}',
   '*{box-sizing:border-box}',
   'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--ground);overflow-wrap:anywhere}',
   'h1{font-size:1.4rem;line-height:1.3}h2{font-size:1.1rem}',
   'button{font:inherit;font-weight:600;min-height:3rem;padding:.6rem 1.5rem;border:0;border-radius:.4rem;color:var(--on-act);background:var(--act);cursor:pointer}',
   '@media(max-width:30rem){button{width:100%}}',
   'a{color:var(--act)}a:focus-visible,button:focus-visible{outline:3px solid var(--ink);outline-offset:2px}',
-  'pre,.words{white-space:pre-wrap}pre{padding:1rem;border:1px solid var(--line)}.faint{color:var(--faint)}ul{padding-left:1.2rem}',
+  'pre,.words{white-space:pre-wrap}pre,code{background:var(--code);border-radius:.3rem}pre{padding:1rem;border:1px solid var(--line)}code{padding:.1em .3em}',
+  '.faint{color:var(--faint)}ul{padding-left:1.2rem}li{margin:.6rem 0}form{display:inline-block;margin:0 .5rem .5rem 0}@media(max-width:30rem){form{display:block;margin-right:0}}',
+  'nav a{display:inline-block;padding:.6rem 1rem .6rem 0}iframe{border:1px solid var(--line);background:#fff}p[role=note]{margin:0 0 1rem;padding-bottom:.8rem;border-bottom:1px solid var(--line)}',
 ].join('');
 
 /** The Content-Security-Policy of `renderHtml`: its own style and forms to this server, nothing else. */

@@ -126,12 +126,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
 }
 
 /** Every refusal, ours or Fastify's, is sent in one format. Unexpected errors are shown to the operator alone. */
-export function installErrorHandlers(
-  server: FastifyInstance,
-  log: Logger,
-  elsewhere?: () => Refusal,
-  delayedRefusals: DelayedRefusals = noDelay,
-) {
+function installErrorHandlers(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, delayedRefusals: DelayedRefusals = noDelay) {
   server.setNotFoundHandler((request, reply) => {
     const refusal = elsewhere?.() ?? noSuchOperation(request);
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
@@ -165,7 +160,7 @@ export function installErrorHandlers(
 }
 
 /** A path that the router cannot parse. */
-export function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const why =
     error.code === 'FST_ERR_MAX_PARAM_LENGTH'
       ? `a part of the path has more than ${maxParamLength} characters`
