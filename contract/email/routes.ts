@@ -41,7 +41,7 @@ export const routeOps = {
         maxLength: 65,
         pattern: `^(?:\\*|${atom}(?:\\.${atom})*(?:\\.?\\*)?)$`,
         description:
-          'The local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: support, team-*, *',
+          'The local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: `support`, `team-*`, `*`',
       }),
       endpointId: Id('A webhook endpoint of the organization'),
     }),

@@ -321,7 +321,7 @@ export interface EmailApi {
   createRoute: (input: {
     /** The receiving domain */
     domainId: string;
-    /** The local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: support, team-*, * */
+    /** The local part of an address, at most 64 letters, digits, dots and signs such as + or -, or its beginning and a star, or a lone star: `support`, `team-*`, `*` */
     pattern: string;
     /** A webhook endpoint of the organization */
     endpointId: string;
