@@ -43,7 +43,7 @@ test('routes are made on armed domains, lead to endpoints of the organization, a
   ];
   for (const bad of never) assert.equal((await make(bad)).status, 400, JSON.stringify(bad));
   const refused = await make('a b');
-  assert.match(refused.body.error, /^pattern is not written as it must be: the local part of an address, .*: support, team-\*, \*$/);
+  assert.match(refused.body.error, /^pattern is not written as it must be: the local part of an address, .*: `support`, `team-\*`, `\*`$/);
   const long = await make('x'.repeat(65));
   assert.equal(long.body.error, 'pattern must have at most 64 characters before the @; a prefix ends in a star');
   for (const good of ['x'.repeat(64), `${'x'.repeat(64)}*`, 'a.*', "o'brien+news_1-2=3"])
