@@ -13,9 +13,11 @@ export function aliasesOf(field: Pick<Field, 'name' | 'list' | 'type' | 'thing'>
 const singular = (name: string) =>
   /ies$/.test(name)
     ? name.replace(/ies$/, 'y')
-    : /[^s]s$/.test(name) && !/(?:us|Ids)$/.test(name)
-      ? name.slice(0, -1)
-      : name.replace(/Ids$/, 'Id');
+    : /xes$/.test(name)
+      ? name.replace(/es$/, '')
+      : /[^s]s$/.test(name) && !/(?:us|Ids)$/.test(name)
+        ? name.slice(0, -1)
+        : name.replace(/Ids$/, 'Id');
 
 /** `waitSeconds` → `wait-seconds`. */
 export const flagOf = (name: string) => name.replaceAll('_', '-').replace(/[A-Z]/g, (c, at) => `${at ? '-' : ''}${c.toLowerCase()}`);

@@ -1,5 +1,6 @@
 // The commands in a text for users. A fenced block `sh` is run step by step; a block `text` right behind it is what its last step prints,
-// with `…` for any characters. A comment `# fails: …` behind a command says that it must not succeed.
+// with `…` for any characters. A comment `# fails: …` behind a command says that it must not succeed; a comment that names a program of
+// others says that the step shows what that program did.
 
 export interface Step {
   command: string;
@@ -62,24 +63,24 @@ function stepsIn(lines: string[], first: number): Step[] {
     let command = lines[at]!;
     if (!command.trim() || command.startsWith('#')) continue;
     while (command.endsWith('\\') && at + 1 < lines.length) command += `\n${lines[++at]}`;
+    const programs = programsOf(command, line);
     const mark = /<<'?([A-Z]+)'?/.exec(command)?.[1];
     while (mark && lines[at] !== mark && at + 1 < lines.length) command += `\n${lines[++at]}`;
-    const programs = programsOf(command, line);
     steps.push({ command, line, shows: [], programs, fails: /# fails: /.test(command), isLook: isLook(command) });
   }
   return steps;
 }
 
-/** The first word of each command in the line, behind variables that are set for it. */
-function programsOf(command: string, line: number): string[] {
-  const [head = ''] = command.split('\n<<');
-  const words = head
+/** The first word of each command in the step, behind variables that are set for it; and programs that its comment names as before it. */
+function programsOf(step: string, line: number): string[] {
+  const [command = '', comment = ''] = step.split(/ # (.*)/s);
+  const words = command
     .split(/\$\(|&&|\|/)
     .map((part) => /^\s*(?:\w+=(?:"[^"]*"|'[^']*'|[^\s'"(]*)(?:\s+|$))*([\w./-]*)/.exec(part)?.[1] ?? '')
     .filter((word) => word !== '');
   const unknown = words.filter((word) => !foreign.includes(word) && !ordinary.includes(word));
   if (unknown.length) throw new Error(`line ${line}: ${unknown[0]} is not a program that tours use`);
-  return words.filter((word) => foreign.includes(word));
+  return foreign.filter((name) => words.includes(name) || comment.split(/\W+/).includes(name));
 }
 
 const looks = [
