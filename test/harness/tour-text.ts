@@ -90,3 +90,25 @@ const looks = [
   /^curl (?:-s )?"?(?:http|\$)\S*$/,
 ];
 const isLook = (command: string) => looks.some((look) => look.test(command));
+
+const oneSpaced = (text: string) => text.replaceAll(/[ \t]+/g, ' ').trim();
+
+/** How a step that ended so differs from its text, in words. */
+export function findMismatch({ shows, fails }: Pick<Step, 'shows' | 'fails'>, code: number, output: string): string | undefined {
+  if (fails ? code === 0 : code !== 0) return `exit code ${code}`;
+  const lines = output.split('\n').map(oneSpaced);
+  const missing = shows.find((shown) => !lines.some((line) => isShown(oneSpaced(shown).split('…'), line)));
+  return missing === undefined ? undefined : `the line "${missing}" is missing`;
+}
+
+/** The parts of a shown line, in order; `…` stands between them. */
+function isShown([first = '', ...others]: string[], line: string): boolean {
+  if (!line.startsWith(first)) return false;
+  let from = first.length;
+  for (const part of others) {
+    const found = line.indexOf(part, from);
+    if (found < 0) return false;
+    from = found + part.length;
+  }
+  return others.length > 0 || line.length === first.length;
+}

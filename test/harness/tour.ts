@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { startServer } from './process.ts';
 import { compileCache, quickFlags } from './quick-start.ts';
-import { readTour, type Step } from './tour-text.ts';
+import { findMismatch, readTour, type Step } from './tour-text.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const lineTimeoutMs = 60_000;
@@ -42,7 +42,9 @@ export async function startTourist(t: TestContext): Promise<Tourist> {
 
   return {
     async follow(test, file, has = () => false) {
-      const shell = openShell(dir);
+      // What @last means, and where a client is logged in, is a matter of each reader.
+      const home = await mkdtemp(join(dir, 'home-'));
+      const shell = openShell(dir, home);
       try {
         for (const step of readTour(await readFile(join(root, file), 'utf8')).steps) {
           const missing = step.programs.filter((name) => !has(name));
@@ -61,32 +63,11 @@ async function take(shell: Shell, step: Step, at: string): Promise<void> {
   const began = performance.now();
   for (;;) {
     const { code, output } = await shell.run(step.command);
-    const wrong = wrongIn(step, code, output);
+    const wrong = findMismatch(step, code, output);
     if (!wrong) return;
     if (!step.isLook || performance.now() - began > lookAgainMs) assert.fail(`${at}: ${step.command}\n${wrong}; it printed:\n${output}`);
     await sleep(250);
   }
-}
-
-const oneSpaced = (text: string) => text.replaceAll(/[ \t]+/g, ' ').trim();
-
-function wrongIn({ shows, fails }: Step, code: number, output: string): string | undefined {
-  if (fails ? code === 0 : code !== 0) return `exit code ${code}`;
-  const lines = output.split('\n').map(oneSpaced);
-  const missing = shows.find((shown) => !lines.some((line) => isShown(oneSpaced(shown).split('…'), line)));
-  return missing === undefined ? undefined : `the line "${missing}" is missing`;
-}
-
-/** The parts of a shown line, in order; `…` stands between them. */
-function isShown([first = '', ...others]: string[], line: string): boolean {
-  if (!line.startsWith(first)) return false;
-  let from = first.length;
-  for (const part of others) {
-    const found = line.indexOf(part, from);
-    if (found < 0) return false;
-    from = found + part.length;
-  }
-  return others.length > 0 || line.length === first.length;
 }
 
 interface Shell {
@@ -95,9 +76,9 @@ interface Shell {
 }
 
 /** One session for a whole text, so that its variables stay. Nothing of the caller's settings or home reaches it. */
-function openShell(dir: string): Shell {
+function openShell(dir: string, home: string): Shell {
   const { PATH = '', LANG = 'C.UTF-8' } = process.env;
-  const env = { PATH, LANG, HOME: dir, XDG_RUNTIME_DIR: dir, ...compileCache };
+  const env = { PATH, LANG, HOME: home, XDG_RUNTIME_DIR: home, ...compileCache };
   const child = spawn('sh', [], { cwd: dir, env, stdio: ['pipe', 'pipe', 'inherit'] });
   let said = '';
   let heard = () => {};
@@ -110,10 +91,10 @@ function openShell(dir: string): Shell {
   return {
     async run(command) {
       const mark = `--- end of step ${++count}: `;
-      await writeFile(join(dir, '.step'), `${command}\n`);
+      await writeFile(join(home, 'step'), `${command}\n`);
       said = '';
       // No step may read the commands of the next ones as its input.
-      child.stdin.write(`. ./.step </dev/null 2>&1; printf '\\n%s%s\\n' '${mark}' "$?"\n`);
+      child.stdin.write(`. '${home}/step' </dev/null 2>&1; printf '\\n%s%s\\n' '${mark}' "$?"\n`);
       const limit = AbortSignal.timeout(lineTimeoutMs);
       const isLate = once(limit, 'abort');
       while (!said.endsWith('\n') || !said.includes(mark)) {

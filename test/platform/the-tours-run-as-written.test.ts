@@ -6,7 +6,7 @@ import { readTour } from '../harness/tour-text.ts';
 
 const tours = globSync('docs/tours/*.md').sort();
 
-test('the tours run as written', { timeout: 175_000 }, async (t) => {
+test('the tours run as written', { timeout: 175_000, concurrency: 2 }, async (t) => {
   const texts = ['README.md', ...tours].map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 
   await t.test('no name is used twice, and no id is copied by hand', () => {
@@ -24,7 +24,10 @@ test('the tours run as written', { timeout: 175_000 }, async (t) => {
   });
 
   const { follow } = await startTourist(t);
-  for (const file of tours) await t.test(file, (each) => follow(each, file));
+  // Two readers at a time. The tour of `try` comes first: its things are found again by others.
+  const [first, ...others] = [...tours].sort((a) => (a.endsWith('/try.md') ? -1 : 0));
+  await t.test(first!, (each) => follow(each, first!));
+  await Promise.all(others.map((file) => t.test(file, (each) => follow(each, file))));
 });
 
 /** What a step makes, as `uptime services blog`. A step that must fail makes nothing. */
