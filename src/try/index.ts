@@ -86,7 +86,7 @@ export async function openTryWorld(config: Config, explained: readonly Explained
   };
 }
 
-/** Mail programs are pointed to the doors by these files: nobody types a port that another server may have had first. */
+/** Mail programs are pointed to the doors by these files: the usual port may belong to another server. */
 async function tellPorts(
   folder: string,
   { smtp_submission, smtp_inbound }: Pick<Config, 'smtp_submission' | 'smtp_inbound'>,
