@@ -10,12 +10,11 @@ export function aliasesOf(field: Pick<Field, 'name' | 'list' | 'type' | 'thing'>
   return [...new Set(found)].filter((alias) => alias && alias !== name && alias !== 'id');
 }
 
-const singular = (name: string) =>
-  /ies$/.test(name)
-    ? name.replace(/ies$/, 'y')
-    : /[^s]s$/.test(name) && !/(?:us|Ids)$/.test(name)
-      ? name.slice(0, -1)
-      : name.replace(/Ids$/, 'Id');
+const singular = (name: string) => {
+  if (name.endsWith('xes')) return name.slice(0, -2);
+  if (/ies$/.test(name)) return name.replace(/ies$/, 'y');
+  return /[^s]s$/.test(name) && !/(?:us|Ids)$/.test(name) ? name.slice(0, -1) : name.replace(/Ids$/, 'Id');
+};
 
 /** `waitSeconds` → `wait-seconds`. */
 export const flagOf = (name: string) => name.replaceAll('_', '-').replace(/[A-Z]/g, (c, at) => `${at ? '-' : ''}${c.toLowerCase()}`);

@@ -107,7 +107,7 @@ function ambiguous(thing: Thing, matches: Item[], text: string): never {
   return usage(`${quoted(text)} may be any of ${matches.length} ${plural(thing.word)}; give one of these ids:${lines.join('')}${more}`);
 }
 
-/** All of a kind, in at most five pages of a thousand. */
+/** All of a kind, in at most five pages of the size that the operation gives unasked, which is its largest. */
 export function listThings({ api, lists }: Finder, thing: Thing, params: string[], options: CallOptions = {}): Promise<Listed> {
   const { operation, items, params: count = 0 } = thing.list!;
   const given = params.slice(0, count);
@@ -115,9 +115,7 @@ export function listThings({ api, lists }: Finder, thing: Thing, params: string[
   const known = lists.get(key);
   if (known) return known;
   const reading = readPages(async (cursor) => {
-    const fields = commandOf(operation).fields.map((f) => f.name);
-    const input = { ...(fields.includes('limit') ? { limit: 1000 } : {}), ...(cursor ? { cursor } : {}) };
-    const page = (await ask(api, operation, given, input, options)) as Item;
+    const page = (await ask(api, operation, given, cursor ? { cursor } : {}, options)) as Item;
     return { items: page[items] as Item[], cursor: page['cursor'] as string | undefined };
   });
   lists.set(key, reading);

@@ -3,7 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { quarterdeck as client } from '../../sdk/index.ts';
+import { readThings } from '../../sdk/things.ts';
 import { quarterdeck } from '../../test/harness/index.ts';
+import { listThings } from '../names/find.ts';
 import { runHere } from './cli-context.ts';
 
 // One server for all: each test has names of its own.
@@ -55,6 +58,17 @@ test('things are named as people name them', async (t) => {
     const set = await data('oncall', 'services', 'set', 'checkout', '--escalation-policy', '@last');
     assert.equal(set.escalationPolicyId, policy.id);
     assert.equal((await data('oncall', 'services', 'set', set.id.slice(0, 24), '--escalation-policy-id', 'night')).id, set.id);
+  });
+
+  await t.test('every kind of thing can be looked for', async () => {
+    const { url } = server;
+    const api = client({ url, token: owner.key });
+    const finder = { api, url, env: {}, lists: new Map(), orgSlug: async () => undefined };
+    const listed = Object.values(readThings().things).filter(({ list }) => list && !list.params);
+    for (const thing of listed) assert.equal((await listThings(finder, thing, [])).isCut, false, thing.word);
+    assert.ok(listed.length > 15);
+    const unknown = await cli('oncall', 'incidents', 'acknowledge', 'the shop is down');
+    assert.match(unknown.stderr, /unknown incident "the shop is down"/);
   });
 
   await t.test('a file of YAML gives all fields, with names and units as in flags', async () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { areas } from '../areas/index.ts';
 import { borrowDatabase, type Database } from '../boot/database.ts';
+import { hasTryServer, tryDirectory } from '../commands/own-server.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
 import { type Db, isUnavailable, openDb } from '../kernel/db/index.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
@@ -17,7 +18,16 @@ export interface Session {
   db: Db;
 }
 
-export const readSettings = (): Config => readConfig(process.env, process.cwd()).config;
+/** The settings of this installation. Where there is none yet, those of the server of `serve --try` in this directory. */
+export function readSettings(): Config {
+  const own = readConfig(process.env, process.cwd());
+  if (hasDatabase(own.config) || !hasTryServer(own.explained)) return own.config;
+  console.error(`with the data of serve --try in ${tryDirectory}: there is no other here`);
+  return readConfig({ ...process.env, QUARTERDECK_DATA: tryDirectory }, process.cwd()).config;
+}
+
+/** For a restore, which makes an installation: never the one of `serve --try`. */
+export const readOwnSettings = (): Config => readConfig(process.env, process.cwd()).config;
 
 /** Opens the database of this installation for one command, and closes it again. */
 export async function withSession(work: (session: Session) => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OwnServer } from '../../cli/connect.ts';
 import { ownerUrl } from '../../cli/where/owner-url.ts';
-import { type Key, readConfig } from '../kernel/config.ts';
+import { type ExplainedSetting, type Key, readConfig } from '../kernel/config.ts';
 
 /** Where `serve --try` keeps its data unless told. */
 export const tryDirectory = './data-try';
@@ -27,11 +27,17 @@ function writtenUrl(dataDir: string): string | undefined {
   }
 }
 
+const isNamedBy = (explained: readonly ExplainedSetting[]): boolean =>
+  explained.some(({ key, origin }) => namingSettings.includes(key) && origin !== 'default');
+
+/** Whether `serve --try` has its data in this directory, and no setting describes another server. */
+export const hasTryServer = (explained: readonly ExplainedSetting[]): boolean =>
+  !isNamedBy(explained) && existsSync(join(tryDirectory, 'try.mark'));
+
 /** Where the server that this machine's settings describe is reached, and where it keeps its data. */
 export async function ownServer({ preferTry = false } = {}): Promise<OwnServer> {
   const { config, explained } = readConfig(process.env, process.cwd());
-  const isNamed = explained.some(({ key, origin }) => namingSettings.includes(key) && origin !== 'default');
-  const tried = findTryServer(config.data, isNamed, preferTry);
+  const tried = findTryServer(config.data, isNamedBy(explained), preferTry);
   if (tried) return tried;
   const { host, port } = config.listen;
   const originOf = (key: string) => explained.find((setting) => setting.key === key)?.origin ?? 'default';

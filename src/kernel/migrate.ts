@@ -40,6 +40,8 @@ export function readMigrations(sources: Migrations[]): Migration[] {
 type MigrationLog = Pick<Logger, 'info'>;
 
 const slowMs = 1_000;
+/** A migration waits no longer for the lock of a table: requests would queue up behind it. */
+const lockTimeoutMs = 10_000;
 
 /** Forward only, checksummed, one transaction each. Refuses a database that a newer release has already changed. */
 export async function migrate(
@@ -48,10 +50,10 @@ export async function migrate(
   upTo?: ReadonlySet<string>,
   log?: MigrationLog,
 ): Promise<string[]> {
-  const client = new pg.Client({ ...connection, lock_timeout: 10_000, application_name: 'quarterdeck migrate' });
+  const client = new pg.Client({ ...connection, lock_timeout: lockTimeoutMs, application_name: 'quarterdeck migrate' });
   await client.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    await takeTurn(client, log);
     await ensureSchema(client, 'kernel');
     await client.query(
       `create table if not exists kernel.migration (id text primary key, checksum text not null, applied_at timestamptz(3) not null default clock_timestamp())`,
@@ -91,6 +93,16 @@ export async function migrate(
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** Waits for a process that migrates, for as long as that process is connected: its migrations may take minutes. */
+async function takeTurn(client: pg.Client, log: MigrationLog | undefined): Promise<void> {
+  const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [migrationLock]);
+  if (rows[0]!.taken) return;
+  log?.info({}, 'another process migrates or restores the database; this one starts when that is done');
+  await client.query('set lock_timeout = 0');
+  await client.query('select pg_advisory_lock($1)', [migrationLock]);
+  await client.query(`set lock_timeout = ${lockTimeoutMs}`);
 }
 
 /** An existing schema is left alone: the administrator who created it may have kept the right to create schemas. */

@@ -14,7 +14,7 @@
  *
  * Everything is in memory and bounded; it is gone when the server stops. What the server itself keeps is in its data directory.
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config, ExplainedSetting } from '../kernel/config.ts';
 import type { RawHandler } from '../kernel/http/plane.ts';
@@ -61,6 +61,7 @@ export async function openTryWorld(config: Config, explained: readonly Explained
     }),
     choosePorts(config, explained),
   ]);
+  await tellPorts(own, ports);
   return {
     config: {
       ...config,
@@ -83,6 +84,15 @@ export async function openTryWorld(config: Config, explained: readonly Explained
       await Promise.all([sink.stop(), phone.stop()]);
     },
   };
+}
+
+/** Mail programs are pointed to the doors by these files: the usual port may belong to another server. */
+async function tellPorts(
+  folder: string,
+  { smtp_submission, smtp_inbound }: Pick<Config, 'smtp_submission' | 'smtp_inbound'>,
+): Promise<void> {
+  for (const [name, { host, port }] of [['submission', smtp_submission] as const, ['mx', smtp_inbound] as const])
+    await writeFile(join(folder, name), `${host}:${port}\n`, { mode: 0o600 });
 }
 
 /** Settings that would lead outside past the guard, or that name another place for this server. */

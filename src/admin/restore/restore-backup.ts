@@ -9,7 +9,7 @@ import { rowsIn } from '../backup/manifest.ts';
 import { installation } from '../organization.ts';
 import { type OutputOptions, printJson } from '../output.ts';
 import { type Progress, withProgress } from '../progress.ts';
-import { readSettings, withDatabase } from '../session.ts';
+import { readOwnSettings, withDatabase } from '../session.ts';
 import { prepare, restore } from './restore.ts';
 
 export const restoreBackup = (given: string, o: RestoreOptions) => withProgress((progress) => restoreFrom(given, o, progress));
@@ -17,7 +17,7 @@ export const restoreBackup = (given: string, o: RestoreOptions) => withProgress(
 type RestoreOptions = OutputOptions & { unauthenticated?: true };
 
 async function restoreFrom(given: string, o: RestoreOptions, progress: Progress) {
-  const config = readSettings();
+  const config = readOwnSettings();
   const directory = resolve(given);
   const migrations = readMigrations(migrationsOf(areas));
   const prepared = await prepare(directory, config.data, migrations, { ...o, progress });

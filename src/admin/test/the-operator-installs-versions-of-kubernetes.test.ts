@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { installFakes } from '../../../test/fakes/kubernetes/index.ts';
 import { releases } from '../../../test/fakes/releases.ts';
+import { freePort } from '../../../test/harness/free-port.ts';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { urlOf } from '../../../test/harness/postgres.ts';
 import { eventually, scratch } from '../../../test/harness/process.ts';
@@ -80,6 +81,20 @@ test('the operator installs a version from its releases; what broke off is gone 
   server.fail('kube-apiserver.sha256', 'missing');
   await refused(/there is no release file .*QUARTERDECK_CLUSTER_MIRROR/, 'v9.9.9');
   assert.match((await admin('list')).out, /v1\.36\.4 +installed/);
+});
+
+test('without internet the install names the other ways', async (t) => {
+  const nowhere = `127.0.0.1:${await freePort()}`;
+  for (const [setting, value] of [
+    ['QUARTERDECK_CLUSTER_MIRROR', `http://${nowhere}`],
+    ['QUARTERDECK_DNS_SERVERS', nowhere],
+  ] as const) {
+    const { admin, isInstalled } = await installer(t, { [setting]: value });
+    const { code, err } = await admin('install', 'v1.36.4');
+    assert.equal(code, 11);
+    assert.match(err, /cannot be fetched: .*; without internet, --from <folder> .*, --build makes them with Go/);
+    assert.equal(await isInstalled('v1.36.4'), false);
+  }
 });
 
 test('an answer that never ends is cut where no program is as long, and nothing of it stays', async (t) => {

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
 import type { Connection } from '../db/index.ts';
 import { exitCodes, Stop } from '../errors.ts';
-import { migrate, readMigrations } from '../migrate.ts';
+import { migrate, migrationLock, readMigrations } from '../migrate.ts';
 
 after(stopOwnServer);
 
@@ -51,6 +51,26 @@ test('in the order of their names, in a schema of their own, and once', async (t
 
   const next = await write({ '0003_third.sql': 'insert into item values (3);' });
   assert.deepEqual(await migrate(connection, next), ['shop/0003_third']);
+});
+
+test('a process that starts while another migrates says so, and waits', async (t) => {
+  const { connection, migrations } = await release(t, { '0001_first.sql': 'create table item (n int);' });
+  const other = new pg.Client(connection);
+  await other.connect();
+  await other.query('select pg_advisory_lock($1)', [migrationLock]);
+  const said: string[] = [];
+  const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
+  const log = {
+    info(_fields: object, line?: string) {
+      said.push(String(line));
+      resolve();
+    },
+  };
+  const migrated = migrate(connection, migrations, undefined, log as Parameters<typeof migrate>[3]);
+  await isWaiting;
+  assert.match(said[0]!, /another process migrates or restores the database/);
+  await other.end();
+  assert.deepEqual(await migrated, ['shop/0001_first']);
 });
 
 test('processes that start together apply each once', async (t) => {
