@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -49,6 +49,20 @@ test('what is not for trying is refused', async (t) => {
     assert.match(stderr, /start with --try/);
     const again = await open({});
     await again.stop();
+  });
+
+  await t.test('a restore, and a command for another installation', async () => {
+    const beside = await mkdtemp(join(dir, 'beside-'));
+    await mkdir(join(beside, 'data-try'));
+    await writeFile(join(beside, 'data-try', 'try.mark'), '');
+    const env = { QUARTERDECK_DNS_SERVERS: '127.0.0.1:1' };
+    const list = (more = {}) => run(['admin', 'organizations', 'list'], { cwd: beside, env: { ...env, ...more } });
+    assert.match((await list()).stderr, /^with the data of serve --try in \.\/data-try/);
+    assert.doesNotMatch((await list({ QUARTERDECK_DATA: join(beside, 'data') })).stderr, /serve --try/);
+    const { code, stderr } = await run(['admin', 'restore', './nowhere'], { cwd: beside, env });
+    assert.notEqual(code, 0);
+    assert.doesNotMatch(stderr, /serve --try/);
+    assert.deepEqual(await readdir(join(beside, 'data-try')), ['try.mark']);
   });
 
   await t.test('a server that was not started with --try, unless --really', async () => {
