@@ -54,7 +54,7 @@ export interface Losing {
 export async function confirmLoss({ word, what, loses, forGood, verb }: Losing, isSure: boolean, prompt: Prompt): Promise<void> {
   if (isSure) return;
   const name = what.name ?? what.id;
-  const shown = `${word} ${escaped(name)}${what.name && what.name !== what.id ? ` (${what.id})` : ''}`;
+  const shown = `${word} ${escaped(name)}${what.name && what.name !== what.id ? ` (${escaped(what.id)})` : ''}`;
   if (!prompt.isTerminal) {
     if (forGood) usage(`this loses ${loses}, and ${shown} cannot come back; say --yes to ${verb} it without a question`);
     return;

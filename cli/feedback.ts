@@ -27,10 +27,10 @@ export function madeBy(command: Command, answer: unknown, input: Item): (Found &
 const isPlainWord = (text: string) => /^[A-Za-z0-9@._:/+-]{1,100}$/.test(text) && !text.startsWith('-');
 
 /** How the thing is typed in a next command: by name where a shell takes that as it is. */
-export const typed = ({ id, name }: Found) => (name && isPlainWord(name) ? name : id);
+export const typed = ({ id, name }: Found) => (name && isPlainWord(name) ? name : escaped(id));
 
 export function describe(word: string, { id, name }: Found): string {
-  return name && name !== id ? `${word} ${escaped(name)} (${id})` : `${word} ${escaped(id)}`;
+  return name && name !== id ? `${word} ${escaped(name)} (${escaped(id)})` : `${word} ${escaped(id)}`;
 }
 
 export const sayMade = (made: Found & { kind: string }): void =>

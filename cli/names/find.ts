@@ -114,7 +114,7 @@ export function foundAs(thing: Thing, item: Item): Found {
 function ambiguous(thing: Thing, matches: Item[], text: string): never {
   const lines = matches.slice(0, maxCandidates).map((item) => {
     const { id, name } = foundAs(thing, item);
-    return `\n  ${id}${name && name !== id ? `  ${escaped(name)}` : ''}`;
+    return `\n  ${escaped(id)}${name && name !== id ? `  ${escaped(name)}` : ''}`;
   });
   const more = matches.length > maxCandidates ? `\n  and ${matches.length - maxCandidates} more` : '';
   return usage(`${quoted(text)} may be any of ${matches.length} ${plural(thing.word)}; give one of these ids:${lines.join('')}${more}`);

@@ -35,6 +35,18 @@ const wideRanges: [number, number][] = [
 
 export const pad = (text: string, width: number) => text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 
+/** The beginning that fits into so many columns: for a line that is drawn over itself, where a second row would stay behind. */
+export function fitted(text: string, width: number): string {
+  let fits = '';
+  let taken = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    taken += glyphWidth(segment);
+    if (taken > width) break;
+    fits += segment;
+  }
+  return fits;
+}
+
 /** Lines of at most `width` columns, broken between words. A word that is longer stays whole, since it may be meant for copying. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
