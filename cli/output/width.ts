@@ -1,10 +1,13 @@
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when it is needed: its tables take longer to load than most commands take to start. */
+const glyphs = (text: string) => (segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })).segment(text);
 
 /** Columns of a terminal that a printable text takes: two for East Asian wide glyphs and emoji, none for combining marks. */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += glyphWidth(segment);
+  for (const { segment } of glyphs(text)) width += glyphWidth(segment);
   return width;
 }
 
@@ -39,7 +42,7 @@ export const pad = (text: string, width: number) => text + ' '.repeat(Math.max(0
 export function fitted(text: string, width: number): string {
   let fits = '';
   let taken = 0;
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of glyphs(text)) {
     taken += glyphWidth(segment);
     if (taken > width) break;
     fits += segment;
