@@ -1,7 +1,10 @@
 let segmenter: Intl.Segmenter | undefined;
 
 /** Made when it is needed: its tables take longer to load than most commands take to start. */
-const glyphs = (text: string) => (segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })).segment(text);
+function glyphs(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** Columns of a terminal that a printable text takes: two for East Asian wide glyphs and emoji, none for combining marks. */
 export function displayWidth(text: string): number {
