@@ -2,8 +2,10 @@ import { type Command as Commander, Option } from 'commander';
 import type { Command, Field } from '../sdk/commands.ts';
 import { readThings } from '../sdk/things.ts';
 import { aliasesOf, flagOf } from './aliases.ts';
+import { commandName } from './command-name.ts';
 import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from './connect.ts';
 import { usage } from './exit.ts';
+import { creatorOf } from './feedback.ts';
 import { isNested, placeholder, type Raw } from './fields.ts';
 import { inputOf, type Whole } from './input.ts';
 import { type Manner, perform } from './perform.ts';
@@ -24,7 +26,7 @@ export function addCommand(parent: Commander, command: Command, here: CliContext
     .command(words.at(-1)!)
     .summary(summary)
     .description(description ? `${summary}. ${description}` : summary)
-    .showHelpAfterError(`(see quarterdeck ${words.join(' ')} --help)`);
+    .showHelpAfterError(`(see ${commandName} ${words.join(' ')} --help)`);
   for (const param of params) added.argument(`<${param.flag}>`, [param.description, nameHint(param)].filter(Boolean).join('; '));
 
   const general = generalOptions(command).filter((option) => !fields.some((field) => field.flag === option.name()));
@@ -96,7 +98,8 @@ async function run(command: Command, params: string[], flags: Map<string, Raw>, 
     perform({ api, command, params, input, manner, env: here.env, url: connection.url }),
   );
   if (answer instanceof Response) return printStream(answer);
-  print(answer as Record<string, unknown> | undefined, command, given);
+  // A list that a flag narrowed may be empty for that alone.
+  print(answer as Record<string, unknown> | undefined, { ...command, creator: flags.size ? undefined : creatorOf(command) }, given);
   say?.();
   if (failure) throw failure;
   if (command.operation === 'examineOncall') await endWithVerdict(command, answer as Record<string, unknown>, connection, here);

@@ -2,23 +2,35 @@ import { createInterface } from 'node:readline';
 import { exitCodes, Failure, usage } from './exit.ts';
 import { escaped, type Found } from './names/find.ts';
 
+type Terminal = NodeJS.ReadableStream & { isTTY?: boolean };
+
 /** How a person is asked; tests bring their own. */
 export interface Prompt {
   isTerminal: boolean;
   ask(question: string): Promise<string>;
 }
 
-export const terminalPrompt = (): Prompt => ({
-  isTerminal: process.stdin.isTTY === true && process.stderr.isTTY === true,
+export const terminalPrompt = (
+  input: Terminal = process.stdin,
+  output: NodeJS.WritableStream & { isTTY?: boolean } = process.stderr,
+): Prompt => ({
+  isTerminal: input.isTTY === true && output.isTTY === true,
   ask: (question) =>
     new Promise((resolve, reject) => {
-      const lines = createInterface({ input: process.stdin, output: process.stderr });
+      const lines = createInterface({ input, output });
+      let isAnswered = false;
       lines.once('SIGINT', () => {
+        // Before close, which would settle the question as unanswered.
+        reject(new Failure(exitCodes.interrupted, 'interrupted: nothing was changed'));
         lines.close();
-        reject(new Failure(exitCodes.interrupted, 'nothing was changed'));
       });
-      lines.once('close', () => resolve(''));
+      lines.once('close', () => {
+        // The cursor still stands behind the question: what is said next begins on a line of its own.
+        if (!isAnswered) output.write('\n');
+        resolve('');
+      });
       lines.question(question, (text) => {
+        isAnswered = true;
         resolve(text);
         lines.close();
       });
@@ -27,10 +39,11 @@ export const terminalPrompt = (): Prompt => ({
 
 export interface Losing {
   word: string;
+  /** Without a name where the caller may not list such things. */
   what: Found;
   loses: string;
   forGood: boolean;
-  /** The name is not known: the caller could not list it. */
+  /** The last word of the command: delete, revoke, remove. */
   verb: string;
 }
 
@@ -41,7 +54,7 @@ export interface Losing {
 export async function confirmLoss({ word, what, loses, forGood, verb }: Losing, isSure: boolean, prompt: Prompt): Promise<void> {
   if (isSure) return;
   const name = what.name ?? what.id;
-  const shown = `${word} ${escaped(name)}${what.name && what.name !== what.id ? ` (${what.id})` : ''}`;
+  const shown = `${word} ${escaped(name)}${what.name && what.name !== what.id ? ` (${escaped(what.id)})` : ''}`;
   if (!prompt.isTerminal) {
     if (forGood) usage(`this loses ${loses}, and ${shown} cannot come back; say --yes to ${verb} it without a question`);
     return;
@@ -50,7 +63,7 @@ export async function confirmLoss({ word, what, loses, forGood, verb }: Losing, 
     const typed = await prompt.ask(`This loses ${loses}. The ${shown} cannot come back.\nType ${escaped(name)} to ${verb} it: `);
     if (typed.trim() === name) return;
   } else {
-    const typed = await prompt.ask(`This loses ${loses}. ${verb[0]!.toUpperCase()}${verb.slice(1)} ${shown}? [y/N] `);
+    const typed = await prompt.ask(`This loses ${loses}.\n${verb[0]!.toUpperCase()}${verb.slice(1)} ${shown}? [y/N] `);
     if (/^y(?:es)?$/i.test(typed.trim())) return;
   }
   throw new Failure(exitCodes.usage, 'nothing was changed');

@@ -134,7 +134,7 @@ export function listBeside(words: readonly string[]): string | undefined {
 export async function call<T>(
   connection: Connection,
   here: CliContext,
-  options: Partial<Pick<Command, 'open' | 'words' | 'params'>>,
+  options: Partial<Pick<Command, 'open' | 'words' | 'params' | 'credential'>>,
   act: (api: Api) => Promise<T>,
 ): Promise<T> {
   const { url, token, withheld } = connection;
@@ -147,6 +147,10 @@ export async function call<T>(
   try {
     return await act(quarterdeck({ url, token, userAgent: `quarterdeck-cli/${here.version}`, fetch: fetchWithNotice }));
   } catch (error) {
-    throw explained(error, { ...connection, list: options.params?.length ? listBeside(options.words ?? []) : undefined });
+    throw explained(error, {
+      ...connection,
+      list: options.params?.length ? listBeside(options.words ?? []) : undefined,
+      credential: options.credential,
+    });
   }
 }

@@ -1,4 +1,7 @@
+import { type Command, readCommands } from '../sdk/commands.ts';
+import { operations } from '../sdk/generated/operations.ts';
 import { ApiError, UnreachableError } from '../sdk/index.ts';
+import { commandName } from './command-name.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printable } from './printable.ts';
 
@@ -33,10 +36,12 @@ interface Circumstances {
   urlFrom?: string;
   /** The command that lists things of the kind that was not found. */
   list?: string | undefined;
+  /** The kind of credential that the operation takes instead of a personal token. */
+  credential?: string | undefined;
 }
 
 /** Says of a failed call what a person needs; anything else stays as it is. */
-export function explained(error: unknown, { tokenFrom, withheld, urlFrom, list }: Circumstances): unknown {
+export function explained(error: unknown, { tokenFrom, withheld, urlFrom, list, credential }: Circumstances): unknown {
   if (error instanceof UnreachableError)
     return new Failure(
       exitCodes.unavailable,
@@ -46,12 +51,41 @@ export function explained(error: unknown, { tokenFrom, withheld, urlFrom, list }
   const { status, message, requestId } = error;
   const code = byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.refused);
   const hints: Record<number, string | undefined> = {
-    401: `the token used is ${tokenFrom}`,
-    404: list && `\`quarterdeck ${list}\` shows what there is`,
+    401: [`the token used is ${tokenFrom}`, ...(credential ? [otherCredentials[credential] ?? ''] : [])].filter(Boolean).join('; '),
+    404: list && `\`${commandName} ${list}\` shows what there is`,
     409: withheld,
   };
   const hint = hints[status] ? `; ${hints[status]}` : '';
-  return new Failure(code, `${oneLine(message)}${hint}${requestId ? ` (request id ${requestId})` : ''}`);
+  return new Failure(code, `${inCommands(oneLine(message))}${hint}${requestId ? ` (request id ${requestId})` : ''}`);
+}
+
+/** Operations that take no personal token: where theirs come from. */
+const otherCredentials: Record<string, string> = {
+  mail: `this takes a send key, as --token: \`${commandName} email keys create\` makes one`,
+  src: `this takes the token of an alert source, as --token: \`${commandName} oncall alert-sources create\` makes one`,
+  scrape: `this takes an export token, as --token: \`${commandName} uptime export-tokens create\` makes one`,
+};
+
+/** The server says `GET /api/v1/iam/roles lists them`; here that is a command. */
+function inCommands(sentence: string): string {
+  const words = sentence.split(' ');
+  return words
+    .map((word, n) => {
+      if (word.startsWith('/api/v1/') && commandAt(words[n - 1], word)) return undefined;
+      const command = commandAt(word, words[n + 1]);
+      return command ? `\`${commandName} ${command}\`` : word;
+    })
+    .filter((word) => word !== undefined)
+    .join(' ');
+}
+
+function commandAt(method: string | undefined, path: string | undefined): string | undefined {
+  if (!path?.startsWith('/api/v1/')) return undefined;
+  const isRoute = ({ area, operation }: Command) => {
+    const route = operations[area]?.[operation];
+    return route?.method === method && `/api/v1${route?.path}` === path;
+  };
+  return readCommands().commands.find(isRoute)?.words.join(' ');
 }
 
 const oneLine = (text: string) => printable(text).replaceAll(/\s+/g, ' ');

@@ -1,5 +1,6 @@
-import type { Command } from '../sdk/commands.ts';
+import { type Command, readCommands } from '../sdk/commands.ts';
 import { readThings } from '../sdk/things.ts';
+import { commandName } from './command-name.ts';
 import { isObject } from './fields.ts';
 import { escaped, type Found, foundAs } from './names/find.ts';
 import type { Item } from './names/operations.ts';
@@ -26,14 +27,27 @@ export function madeBy(command: Command, answer: unknown, input: Item): (Found &
 const isPlainWord = (text: string) => /^[A-Za-z0-9@._:/+-]{1,100}$/.test(text) && !text.startsWith('-');
 
 /** How the thing is typed in a next command: by name where a shell takes that as it is. */
-export const typed = ({ id, name }: Found) => (name && isPlainWord(name) ? name : id);
+export const typed = ({ id, name }: Found) => (name && isPlainWord(name) ? name : escaped(id));
 
 export function describe(word: string, { id, name }: Found): string {
-  return name && name !== id ? `${word} ${escaped(name)} (${id})` : `${word} ${escaped(id)}`;
+  return name && name !== id ? `${word} ${escaped(name)} (${escaped(id)})` : `${word} ${escaped(id)}`;
 }
 
-export function sayMade(command: Command, made: Found & { kind: string }): void {
+export const sayMade = (made: Found & { kind: string }): void =>
+  console.error(`made ${describe(readThings().things[made.kind]!.word, made)}`);
+
+/** What comes after a create. After --wait, commands that would wait for the same are left out. */
+export function sayNext(command: Command, made: Found, { isWaited = false } = {}): void {
+  const { next } = readThings().creations[command.operation]!;
+  for (const words of next.filter((each) => !isWaited || !each.endsWith(' --wait')))
+    console.error(`next: ${commandName} ${words.replaceAll('{it}', typed(made))}`);
+}
+
+/** The command that makes the first thing of a list. */
+export function creatorOf(command: Command): string | undefined {
   const { things, creations } = readThings();
-  console.error(`made ${describe(things[made.kind]!.word, made)}`);
-  for (const next of creations[command.operation]!.next) console.error(`next: quarterdeck ${next.replaceAll('{it}', typed(made))}`);
+  const kind = Object.keys(things).find((each) => things[each]!.list?.operation === command.operation);
+  const creation = Object.keys(creations).find((operation) => creations[operation]!.thing === kind);
+  const maker = creation && readCommands().commands.find(({ operation }) => operation === creation);
+  return maker && `${commandName} ${[...maker.words, ...maker.params.map(({ flag }) => `<${flag}>`)].join(' ')}`;
 }

@@ -1,6 +1,7 @@
 import type { Command as Commander } from 'commander';
 import { readCommands } from '../sdk/commands.ts';
 import { addCommand } from './command.ts';
+import { commandName } from './command-name.ts';
 import { registerCompletion } from './completion.ts';
 import type { CliContext } from './connect.ts';
 import { meanings } from './exit.ts';
@@ -53,7 +54,7 @@ function makeGroup(parent: Commander, name: string): Commander {
   return made.showHelpAfterError(`(see ${wordsOf(made)} --help)`);
 }
 
-const wordsOf = (command: Commander): string => (command.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name());
+const wordsOf = (command: Commander): string => (command.parent ? `${wordsOf(command.parent)} ${command.name()}` : commandName);
 
 /** A group has no words of its own in the contract: its verbs say what it is. */
 function describe(parent: Commander) {

@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { Command } from '../sdk/commands.ts';
 import { fieldCalled } from './aliases.ts';
+import { commandName } from './command-name.ts';
 import { exitCodes, Failure, usage } from './exit.ts';
 import { isObject, type Raw, readGiven, readValue } from './fields.ts';
 
@@ -31,10 +32,12 @@ export async function inputOf(
   const missing = command.fields.filter((f) => f.required && f.name !== 'label' && !(f.name in input));
   if (missing.length)
     usage(
-      `${missing.map((f) => `--${f.flag}`).join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing; see quarterdeck ${command.words.join(' ')} --help`,
+      `${listed(missing.map(({ flag, choices }) => `--${flag}${choices ? ` ${choices.join('|')}` : ''}`))} ${missing.length > 1 ? 'are' : 'is'} missing; see ${commandName} ${command.words.join(' ')} --help`,
     );
   return input;
 }
+
+const listed = (words: string[]) => words.join(', ').replace(/, (?=[^,]*$)/, ' and ');
 
 /** The fields in a file of YAML or JSON, by their names or other names. */
 async function readFields(command: Command, file: string): Promise<unknown> {

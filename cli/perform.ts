@@ -3,9 +3,9 @@ import type { Api } from '../sdk/index.ts';
 import { readThings } from '../sdk/things.ts';
 import { confirmLoss, type Prompt, terminalPrompt } from './confirm.ts';
 import { Failure } from './exit.ts';
-import { type Addressee, describe, isForProgram, madeBy, sayMade } from './feedback.ts';
+import { type Addressee, describe, isForProgram, madeBy, sayMade, sayNext } from './feedback.ts';
 import { isObject } from './fields.ts';
-import { type Finder, type Found, foundAs, listThings } from './names/find.ts';
+import { type Finder, type Found, foundAs, listThings, unknownThing } from './names/find.ts';
 import { keepLast } from './names/last.ts';
 import type { Item } from './names/operations.ts';
 import { type Resolved, resolveNames } from './names/resolve.ts';
@@ -55,13 +55,15 @@ export async function perform(performing: Performing): Promise<Performed> {
   const isQuiet = isForProgram(manner);
   const sayDone = () => {
     if (isQuiet) return;
-    if (made) sayMade(command, made);
+    if (made) sayMade(made);
+    if (made) sayNext(command, made);
     if (lost) console.error(`${pastOf(command, manner)} ${lost}`);
   };
   if (manner.waitMs === undefined) return { answer, say: sayDone };
-  if (made) sayDone();
+  if (made && !isQuiet) sayMade(made);
   const waited = await watch(performing, resolved, answer, made);
-  return made || waited.failure ? waited : { ...waited, say: sayDone };
+  if (waited.failure) return waited;
+  return { ...waited, say: made ? () => isQuiet || sayNext(command, made, { isWaited: true }) : sayDone };
 }
 
 function makeFinder({ api, env, url }: Performing): Finder {
@@ -115,10 +117,13 @@ async function confirmed(finder: Finder, { command, manner }: Performing, resolv
 async function nameOf(finder: Finder, kind: string, { named, params }: Resolved, mayLookUp: boolean): Promise<Found> {
   const given = named.at(-1)!;
   const thing = readThings().things[kind]!;
-  if (given.name || !mayLookUp || !thing.list || thing.prefix === undefined) return given;
-  const { items } = await listThings(finder, thing, params).catch(() => ({ items: [] as Item[] }));
-  const item = items.find((one) => String(one[thing.id]) === given.id);
-  return item ? foundAs(thing, item) : given;
+  if (given.name || !mayLookUp || !thing.list) return given;
+  const listed = await listThings(finder, thing, params).catch(() => undefined);
+  const item = listed?.items.find((one) => String(one[thing.id]) === given.id);
+  if (item) return foundAs(thing, item);
+  // No question about a name that is a typo: the answer would be given for nothing.
+  if (thing.prefix === undefined && listed && !listed.isCut) throw unknownThing(thing, listed.items, given.id, params);
+  return given;
 }
 
 function pastOf({ operation }: Command, { waitMs }: Manner): string {

@@ -23,6 +23,8 @@ interface Printed {
   columns: Record<string, Column[]>;
   next?: string[];
   secret?: boolean;
+  /** The command that makes the first thing of a list that is empty. */
+  creator?: string | undefined;
 }
 
 /** How the answer of a command can be shown; `columns`: of its lists. */
@@ -60,7 +62,7 @@ export const silentOptions = () => [
 ];
 
 /** The answer on standard output, remarks about it on standard error. */
-export function print(answer: Json | undefined, { columns, next, secret }: Printed, options: PrintOptions) {
+export function print(answer: Json | undefined, { columns, next, secret, creator }: Printed, options: PrintOptions) {
   process.stdout.on('error', endWithoutOutput);
   const output = options.json ? 'json' : (options.output ?? 'table');
   if (!answer) return void (['json', 'yaml'].includes(output) && process.stdout.write('{}\n'));
@@ -69,7 +71,8 @@ export function print(answer: Json | undefined, { columns, next, secret }: Print
   const shown = { columns: options.columns === undefined ? columns : chosenColumns(columns, options.columns), ...(next ? { next } : {}) };
   const isForPeople = !options.only && (output === 'table' || output === 'wide');
   process.stdout.write(options.only ? bare(only(arranged, columns, options.only), look) : formatted(arranged, shown, output, look));
-  if (isForPeople) for (const list of emptyLists(answer, columns)) console.error(`no ${list}`);
+  if (isForPeople)
+    for (const list of emptyLists(answer, columns)) console.error(creator ? `no ${list} yet; make one: ${creator}` : `no ${list}`);
   if (answer['cursor'] && (isForPeople || output === 'name') && !options.only)
     console.error(`more follow${options.sort ? ', and are not sorted in' : ''}: --all, or --cursor ${printable(String(answer['cursor']))}`);
   if (secret) console.error('the secret is shown only this once: keep it now');

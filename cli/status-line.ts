@@ -1,3 +1,5 @@
+import { fitted } from './output/width.ts';
+
 // The one line on a terminal that says what is being waited for. It is drawn over itself, and gone before anything else is printed.
 
 let isDrawn = false;
@@ -7,7 +9,7 @@ export const isTerminal = () => process.stderr.isTTY === true;
 export function drawStatus(text: string): void {
   if (!isTerminal()) return;
   const width = Math.max(20, (process.stderr.columns ?? 80) - 1);
-  process.stderr.write(`\r\u001b[K${[...text].slice(0, width).join('')}`);
+  process.stderr.write(`\r\u001b[K${fitted(text, width)}`);
   isDrawn = true;
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Api, ApiError, UnreachableError } from '../sdk/index.ts';
 import { readThings, type Watch } from '../sdk/things.ts';
+import { commandName } from './command-name.ts';
 import { exitCodes, Failure, usage } from './exit.ts';
 import { describe, typed } from './feedback.ts';
 import { isObject } from './fields.ts';
@@ -133,7 +134,7 @@ const hasAll = (item: Item, wanted: Item) => Object.entries(wanted).every(([name
 const wordOf = ({ thing }: Watch) => readThings().things[thing]!.word;
 
 const howToLook = ({ watch, what, isGone }: Waiting) =>
-  `look with: quarterdeck ${watch.command}${watch.among ? '' : ` ${typed(what)}`}${isGone || watch.among ? '' : ' --wait'}`;
+  `look with: ${commandName} ${watch.command}${watch.among ? '' : ` ${typed(what)}`}${isGone || watch.among ? '' : ' --wait'}`;
 
 interface Progress {
   state(state: string): void;

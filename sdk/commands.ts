@@ -12,6 +12,8 @@ export interface Command {
   body?: 'object' | 'list';
   /** Needs no token. */
   open?: boolean;
+  /** Takes another credential than a personal token: a scheme of the contract, such as `mail` for send keys. */
+  credential?: string;
   paged?: boolean;
   /** Answers with nothing: done is done. */
   silent?: boolean;

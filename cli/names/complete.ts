@@ -4,7 +4,7 @@ import { quarterdeck } from '../../sdk/index.ts';
 import { readThings } from '../../sdk/things.ts';
 import { fieldCalled } from '../aliases.ts';
 import { type CliContext, findConnection } from '../connect.ts';
-import { type Finder, findThing, foundAs, listThings } from './find.ts';
+import { type Finder, type Found, findThing, foundAs, listThings } from './find.ts';
 import type { Item } from './operations.ts';
 
 const timeoutMs = 1000;
@@ -47,12 +47,13 @@ async function offerNames(words: string[], here: CliContext): Promise<string[]> 
   const { items } = await listThings(finder, thing, params, { signal });
   // `--step schedule=pri`: what stands before the value is kept.
   const typed = begun.slice(Math.max(begun.lastIndexOf('='), begun.lastIndexOf(',')) + 1);
-  const offered = items.map((item) => wordFor(foundAs(thing, item))).filter((word) => word.startsWith(typed));
+  const offered = items.flatMap((item) => wordFor(foundAs(thing, item)) ?? []).filter((word) => word.startsWith(typed));
   return [...new Set(offered)].slice(0, maxNames).map((word) => begun.slice(0, begun.length - typed.length) + word);
 }
 
 /** What stands in a shell's line as it is: other people's names must not become commands there. */
-const wordFor = ({ id, name }: { id: string; name?: string }) => (name && /^[A-Za-z0-9][A-Za-z0-9@._:/+-]{0,99}$/.test(name) ? name : id);
+export const wordFor = ({ id, name }: Found): string | undefined =>
+  [name, id].find((word) => word !== undefined && /^[A-Za-z0-9][A-Za-z0-9@._:/+-]{0,99}$/.test(word));
 
 interface Place {
   command: Command;

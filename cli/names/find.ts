@@ -1,8 +1,10 @@
 import { type Api, ApiError, type CallOptions } from '../../sdk/index.ts';
 import { readThings, type Thing } from '../../sdk/things.ts';
+import { commandName } from '../command-name.ts';
 import { exitCodes, Failure, usage } from '../exit.ts';
 import { printable } from '../printable.ts';
 import { readLast } from './last.ts';
+import { nearest } from './nearest.ts';
 import { ask, commandOf, type Item } from './operations.ts';
 
 export interface Found {
@@ -56,8 +58,19 @@ export async function findThing(finder: Finder, kind: string, text: string, para
   if (listed.isCut) usage(`there are too many ${plural(thing.word)} to look for ${quoted(text)}: give the id`);
   // What looks like an id gets the server's own answer.
   if (thing.prefix && text.startsWith(`${thing.prefix}_`)) return { id: text };
-  const command = `quarterdeck ${commandOf(thing.list.operation).words.join(' ')}${params.length && thing.list.params ? ` ${params[0]}` : ''}`;
-  throw new Failure(exitCodes.notFound, `unknown ${thing.word} ${quoted(text)}; ${command} shows them`);
+  throw unknownThing(thing, listed.items, text, params);
+}
+
+/** The nearest name, if one is near, and the command that lists them. */
+export function unknownThing(thing: Thing, items: Item[], text: string, params: string[]): Failure {
+  const { operation, params: count } = thing.list!;
+  const command = `${commandName} ${commandOf(operation).words.join(' ')}${params.length && count ? ` ${params[0]}` : ''}`;
+  const near = nearest(
+    text,
+    items.map((item) => nameIn(thing, item) ?? String(item[thing.id])),
+  );
+  const guess = near === undefined ? '' : `; did you mean ${quoted(near)}?`;
+  return new Failure(exitCodes.notFound, `unknown ${thing.word} ${quoted(text)}${guess || ';'} ${command} shows them`);
 }
 
 async function findLast({ env, url, orgSlug }: Finder, { word }: Thing): Promise<Found> {
@@ -101,7 +114,7 @@ export function foundAs(thing: Thing, item: Item): Found {
 function ambiguous(thing: Thing, matches: Item[], text: string): never {
   const lines = matches.slice(0, maxCandidates).map((item) => {
     const { id, name } = foundAs(thing, item);
-    return `\n  ${id}${name && name !== id ? `  ${escaped(name)}` : ''}`;
+    return `\n  ${escaped(id)}${name && name !== id ? `  ${escaped(name)}` : ''}`;
   });
   const more = matches.length > maxCandidates ? `\n  and ${matches.length - maxCandidates} more` : '';
   return usage(`${quoted(text)} may be any of ${matches.length} ${plural(thing.word)}; give one of these ids:${lines.join('')}${more}`);

@@ -1,4 +1,5 @@
 import type { Column } from '../../sdk/commands.ts';
+import { commandName } from '../command-name.ts';
 import { printable } from '../printable.ts';
 import { dnsBlocks, isDnsList } from './dns.ts';
 import { type Look, styled } from './look.ts';
@@ -130,7 +131,7 @@ function valueLines(name: string, value: unknown, taken: number, look: Look): Ce
 function suggestions(next: string[], answer: Json, look: Look): string {
   if (look.width === undefined) return '';
   const filled = next.flatMap((command) => filledWith(command, answer) ?? []);
-  return filled.length ? [title('Next:', look), ...filled.map((command) => `  quarterdeck ${command}`), ''].join('\n') : '';
+  return filled.length ? [title('Next:', look), ...filled.map((command) => `  ${commandName} ${command}`), ''].join('\n') : '';
 }
 
 /** Nothing is suggested that a shell would read otherwise. */

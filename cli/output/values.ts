@@ -64,7 +64,7 @@ export function sheetCell(value: unknown, name: string, look: Look): Cell {
 
 /** A pipe gets the bare word, for programs that cut the line at its spaces. */
 function stateCell(value: string | boolean, look: Look): Cell {
-  const word = typeof value === 'boolean' ? (value ? 'yes' : 'no') : printable(value);
+  const word = typeof value === 'boolean' ? (value ? 'yes' : 'no') : oneLine(printable(value));
   const judged = judge(word);
   return look.width === undefined
     ? { text: word }
@@ -73,7 +73,7 @@ function stateCell(value: string | boolean, look: Look): Cell {
 
 const isMoment = (value: unknown): value is string => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 const moment = (value: string) =>
-  printable(value)
+  oneLine(printable(value))
     .replace('T', ' ')
     .replace(/\.\d+Z$/, 'Z');
 

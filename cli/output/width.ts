@@ -1,10 +1,16 @@
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when it is needed: its tables take longer to load than most commands take to start. */
+function glyphs(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** Columns of a terminal that a printable text takes: two for East Asian wide glyphs and emoji, none for combining marks. */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += glyphWidth(segment);
+  for (const { segment } of glyphs(text)) width += glyphWidth(segment);
   return width;
 }
 
@@ -34,6 +40,18 @@ const wideRanges: [number, number][] = [
 ];
 
 export const pad = (text: string, width: number) => text + ' '.repeat(Math.max(0, width - displayWidth(text)));
+
+/** The beginning that fits into so many columns: for a line that is drawn over itself, where a second row would stay behind. */
+export function fitted(text: string, width: number): string {
+  let fits = '';
+  let taken = 0;
+  for (const { segment } of glyphs(text)) {
+    taken += glyphWidth(segment);
+    if (taken > width) break;
+    fits += segment;
+  }
+  return fits;
+}
 
 /** Lines of at most `width` columns, broken between words. A word that is longer stays whole, since it may be meant for copying. */
 export function wrap(text: string, width: number): string[] {

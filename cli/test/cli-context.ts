@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { ownServer } from '../../src/commands/own-server.ts';
 import { version } from '../../src/kernel/version.ts';
 import { exitCodes } from '../exit.ts';
 import { registerUser } from '../index.ts';
+import { makeProgram } from '../program.ts';
 import { elsewhere, type Ran, type RunOptions } from './support.ts';
 
 const saying = new AsyncLocalStorage<Ran>();
@@ -34,20 +35,11 @@ function overhear(): () => void {
 }
 
 /** As main.ts has it. */
-function makeProgram(ran: Ran, env: NodeJS.ProcessEnv): Command {
-  const program = new Command('quarterdeck')
-    .version(version)
-    .option('--url <url>', 'the server to talk to')
-    .option('--token <token>', 'the token to talk with')
-    .enablePositionalOptions()
-    .showHelpAfterError('(see quarterdeck --help)')
-    .configureOutput({
-      writeOut: (text) => (ran.stdout += text),
-      writeErr: (text) => (ran.stderr += text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'quarterdeck: ')),
-    })
-    .exitOverride()
-    .helpCommand(false);
+function makeProgramHere(ran: Ran, env: NodeJS.ProcessEnv): Command {
+  const program = makeProgram(version).configureOutput({
+    writeOut: (text) => (ran.stdout += text),
+    writeErr: (text) => (ran.stderr += text),
+  });
   registerUser(program, { env, version, server: ownServer });
   return program;
 }
@@ -72,7 +64,7 @@ export async function runHere(args: string[], { env = {}, cwd = elsewhere }: Pic
   Object.assign(process.env, env);
   process.chdir(cwd);
   try {
-    await saying.run(ran, () => makeProgram(ran, env).parseAsync(args, { from: 'user' }));
+    await saying.run(ran, () => makeProgramHere(ran, env).parseAsync(args, { from: 'user' }));
   } catch (error) {
     ran.code = endWith(ran, error as Error);
   } finally {

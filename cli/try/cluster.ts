@@ -1,4 +1,5 @@
 import { request } from 'node:https';
+import { commandName } from '../command-name.ts';
 import { exitCodes, Failure } from '../exit.ts';
 import { ensure, type Trial, waitFor } from './support.ts';
 
@@ -13,7 +14,8 @@ export async function tryCluster(trial: Trial): Promise<void> {
   });
   const cluster = await waitFor(trial, 'the cluster to be ready', async () => {
     const seen = await api.clusters.getCluster(name);
-    if (seen.phase === 'failed') throw new Failure(exitCodes.refused, `the cluster ${name} failed; see quarterdeck clusters get ${name}`);
+    if (seen.phase === 'failed')
+      throw new Failure(exitCodes.refused, `the cluster ${name} failed; see ${commandName} clusters get ${name}`);
     return seen.phase === 'ready' ? seen : undefined;
   });
   say(`✓ ${name} (${cluster.orchestratorVersion}) is ready at ${cluster.endpoint ?? 'its endpoint'}`);
@@ -21,7 +23,7 @@ export async function tryCluster(trial: Trial): Promise<void> {
   const namespaces = await listNamespaces(readAccess(kubeconfig));
   say(`✓ its API answers: the namespaces are ${namespaces.join(', ')}`);
   say(`\nGo on with kubectl:
-  quarterdeck clusters kubeconfig get ${name} --only kubeconfig > ${name}.yaml
+  ${commandName} clusters kubeconfig get ${name} --only kubeconfig > ${name}.yaml
   kubectl --kubeconfig ${name}.yaml get namespaces`);
 }
 

@@ -1,4 +1,5 @@
 import { quarterdeck } from '../../sdk/index.ts';
+import { commandName } from '../command-name.ts';
 import { exitCodes, Failure } from '../exit.ts';
 import { ensure, readTry, type Trial, waitFor } from './support.ts';
 
@@ -49,5 +50,5 @@ export async function tryMail(trial: Trial): Promise<void> {
   const inbox = await readTry<{ messages: { id: number; to: string[] }[] }>(trial, 'inbox.json');
   const arrived = inbox?.messages.find(({ to }) => to.includes(recipient));
   if (arrived) say(`\nRead it: ${url}/try/inbox/${arrived.id}`);
-  say(`Its story: quarterdeck email messages get ${id}`);
+  say(`Its story: ${commandName} email messages get ${id}`);
 }

@@ -1,3 +1,4 @@
+import { commandName } from '../command-name.ts';
 import { ensure, type Trial, waitFor } from './support.ts';
 
 const name = 'try';
@@ -21,5 +22,5 @@ export async function tryMonitor(trial: Trial): Promise<void> {
     return seen.state && seen.state !== 'pending' ? seen : undefined;
   });
   say(`✓ ${target} is ${monitor.state}`);
-  say(`\nIts checks: quarterdeck uptime monitors metrics get ${id} --window 1h`);
+  say(`\nIts checks: ${commandName} uptime monitors metrics get ${id} --window 1h`);
 }

@@ -1,4 +1,5 @@
 import { quarterdeck } from '../../sdk/index.ts';
+import { commandName } from '../command-name.ts';
 import { exitCodes, Failure } from '../exit.ts';
 import { ensure, readTry, type Trial, waitFor } from './support.ts';
 
@@ -22,7 +23,8 @@ export async function tryPage(trial: Trial, shouldAcknowledge: boolean): Promise
   });
   for (const { channel, label, state } of pages) say(`✓ ${label} was paged by ${channel}: ${state}`);
   await showPhone(trial);
-  if (!shouldAcknowledge) return say(`Acknowledge: quarterdeck oncall incidents acknowledge ${incident.id}, or quarterdeck try page --ack`);
+  if (!shouldAcknowledge)
+    return say(`Acknowledge: ${commandName} oncall incidents acknowledge ${incident.id}, or ${commandName} try page --ack`);
   const { status } = await api.oncall.getIncident(incident.id);
   if (status === 'open') await api.oncall.acknowledgeIncident(incident.id);
   say(`✓ incident ${incident.id} is acknowledged; the server ${new URL(url).host} pages no further`);

@@ -1,3 +1,4 @@
+import { commandName } from '../command-name.ts';
 import { exitCodes, Failure } from '../exit.ts';
 import { buildTinyImage, type ImagePart } from './image.ts';
 import { ensure, fetchBeside, type Trial } from './support.ts';
@@ -24,7 +25,7 @@ export async function tryPush(trial: Trial): Promise<void> {
   say(`✓ ${slug}/${repo}:${tag} pushed`);
 
   const { tags } = await api.registry.listRegistryTags(slug, { repo });
-  say(`\nTags of ${slug}/${repo} (quarterdeck registry tags list ${slug} --repo ${repo}):`);
+  say(`\nTags of ${slug}/${repo} (${commandName} registry tags list ${slug} --repo ${repo}):`);
   for (const { name, digest } of tags) say(`  ${name}  ${digest}`);
   const { host, protocol } = new URL(url);
   const plain = protocol === 'http:' ? ' --src-tls-verify=false' : '';

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command as Commander } from 'commander';
 import type { Api } from '../../sdk/index.ts';
 import { connectionOptions, defined, rootOptions } from '../command.ts';
+import { commandName } from '../command-name.ts';
 import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { exitCodes, Failure } from '../exit.ts';
 import { printable } from '../printable.ts';
@@ -37,7 +38,7 @@ export function addTrial<Options extends TrialOptions>(
     if (!isTry && !given.really)
       throw new Failure(
         exitCodes.refused,
-        `${connection.url} was not started with --try; start one with \`quarterdeck serve --try\`, or add --really to make these things there`,
+        `${connection.url} was not started with --try; start one with \`${commandName} serve --try\`, or add --really to make these things there`,
       );
     await call(connection, here, {}, (api) =>
       act(
@@ -60,7 +61,7 @@ export async function fetchBeside(target: URL | string, init: RequestInit = {}, 
 }
 
 async function isTryServer({ url }: Connection): Promise<boolean> {
-  const answer = await fetchBeside(`${url}/try/about.json`, {}, 'start one with `quarterdeck serve --try`');
+  const answer = await fetchBeside(`${url}/try/about.json`, {}, `start one with \`${commandName} serve --try\``);
   const about: unknown = answer.ok ? await answer.json().catch(() => undefined) : undefined;
   return (about as { try?: unknown } | undefined)?.try === true;
 }

@@ -1,3 +1,4 @@
+import { commandName } from '../command-name.ts';
 import type { Status } from './ask-status.ts';
 import { type Line, shortName, sizeInWords, someOf, span } from './words.ts';
 
@@ -121,7 +122,7 @@ function onCall({ onCall: found }: Status, now: number): Line[] {
       return { verdict: participants ? 'warn' : 'fail', subject: 'on call', says: `${name}: no one is on call now` };
     });
   const more = found.length - lines.length;
-  return more > 0 ? [...lines, { verdict: 'ok', subject: '', says: `${more} more: quarterdeck oncall schedules list` }] : lines;
+  return more > 0 ? [...lines, { verdict: 'ok', subject: '', says: `${more} more: ${commandName} oncall schedules list` }] : lines;
 }
 
 const minute = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}Z`;

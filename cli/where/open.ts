@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { Argument, type Command as Commander } from 'commander';
 import { connectionOptions, defined, rootOptions } from '../command.ts';
+import { commandName } from '../command-name.ts';
 import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { exitCodes, Failure, usage } from '../exit.ts';
 
@@ -26,8 +27,8 @@ async function statusPageUrl(connection: Connection, here: CliContext, slug: str
   const { pages: all } = await call(connection, here, {}, (api) => api.status.listStatusPages());
   const page = slug === undefined && all.length === 1 ? all[0] : all.find((each) => each.slug === slug);
   if (page) return page.url;
-  if (!all.length) throw new Failure(exitCodes.notFound, 'there is no status page yet; `quarterdeck status pages create` makes one');
-  const list = 'quarterdeck status pages list shows them';
+  if (!all.length) throw new Failure(exitCodes.notFound, `there is no status page yet; \`${commandName} status pages create\` makes one`);
+  const list = `${commandName} status pages list shows them`;
   return slug === undefined
     ? usage(`name one of ${all.length} status pages by its slug; ${list}`)
     : Promise.reject(new Failure(exitCodes.notFound, `there is no status page ${JSON.stringify(slug)}; ${list}`));

@@ -4,6 +4,7 @@ import { type CliContext, type ConnectionOptions, call, findConnection } from '.
 import { endWithoutOutput, exitCodes, Failure } from '../exit.ts';
 import { machineTime } from '../output/look.ts';
 import { printable } from '../printable.ts';
+import { isTryServer, trySentence } from '../try/is-try-server.ts';
 import { askStatus } from './ask-status.ts';
 import { isWrong, judgeStatus } from './judge-status.ts';
 import { layOut } from './words.ts';
@@ -31,16 +32,21 @@ export function registerStatus(status: Commander, here: CliContext) {
   status.action(async (given: StatusOptions) => {
     if (status.args.length) return (status as Commander & { unknownCommand(): never }).unknownCommand();
     const connection = await findConnection({ ...rootOptions(status), ...defined(given) }, here);
-    const found = await call(connection, here, {}, (api) => askStatus(api, { server: connection.url, commandLine: here.version }));
+    const [found, isTry] = await Promise.all([
+      call(connection, here, {}, (api) => askStatus(api, { server: connection.url, commandLine: here.version })),
+      isTryServer(connection.url),
+    ]);
     const lines = judgeStatus(found, machineTime());
     const wrong = lines.filter(isWrong);
     process.stdout.on('error', endWithoutOutput);
     if (given.json || given.output === 'json')
-      process.stdout.write(`${JSON.stringify({ ...found, wrong: wrong.map(({ subject, says }) => `${subject}: ${says}`) }, null, 2)}\n`);
+      process.stdout.write(
+        `${JSON.stringify({ ...found, ...(isTry ? { isTry } : {}), wrong: wrong.map(({ subject, says }) => `${subject}: ${says}`) }, null, 2)}\n`,
+      );
     else {
       const width = process.stdout.isTTY ? process.stdout.columns : pipeWidth;
       const who = `${found.user} (${found.role ?? 'no role'}) in ${found.organization ?? 'no organization'}`;
-      process.stdout.write(`${printable(who)}\n${found.server}\n\n${layOut(lines, width)}`);
+      process.stdout.write(`${printable(who)}\n${found.server}${isTry ? `  ${trySentence}` : ''}\n\n${layOut(lines, width)}`);
     }
     if (given.check && wrong.length)
       throw new Failure(exitCodes.wrong, `${wrong.length} ${wrong.length === 1 ? 'thing is' : 'things are'} wrong`);

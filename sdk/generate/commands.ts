@@ -28,6 +28,7 @@ export function commandTable(document: Document, ops: Op[], { secrets, columns: 
       fields: [...op.query.map((p) => parameter(document, p)), ...fieldsOf(document, body)],
       ...(body ? { body: body.type === 'array' ? ('list' as const) : ('object' as const) } : {}),
       ...(op.open ? { open: true } : {}),
+      ...(op.credential && op.credential !== 'token' ? { credential: op.credential } : {}),
       ...(op.paged ? { paged: true } : {}),
       ...(op.streams ? { streams: true } : op.answer ? {} : { silent: true }),
       ...(secrets.has(op.id) ? { secret: true } : {}),

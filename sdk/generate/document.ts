@@ -58,6 +58,8 @@ export interface Op {
   streams: string | undefined;
   /** Needs no credential at all. */
   open: boolean;
+  /** The kind of credential it takes: `token` for most. */
+  credential: string | undefined;
   /** A POST whose Idempotency-Key the server keeps. */
   idempotent: boolean;
   /** Answers in pages: takes a cursor and gives the next one. */
@@ -91,6 +93,7 @@ function resolve(document: Document, path: string, method: string, o: Operation)
     answer,
     streams,
     open: o.security.length === 0,
+    credential: Object.keys(o.security[0] ?? {})[0],
     idempotent: method === 'POST' && o['x-permission'] !== 'none',
     paged: query.some((p) => p.name === 'cursor') && deref(document, answer)?.properties?.['cursor'] !== undefined,
   };

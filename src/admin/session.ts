@@ -53,7 +53,10 @@ function requireDatabase(config: Config) {
 
 export async function withDatabase<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
   const database = await borrowDatabase(config, makeLog('error'));
-  const leave = () => void database.stop().finally(() => process.exit(130));
+  const leave = () => {
+    console.error('\nquarterdeck: interrupted');
+    void database.stop().finally(() => process.exit(130));
+  };
   process.once('SIGINT', leave).once('SIGTERM', leave);
   try {
     return await work(database);

@@ -131,7 +131,7 @@ const readHeldSentence = async () => `\n  Held:  ${(await import('../kernel/back
 const commandName = import.meta.filename.endsWith('.ts') ? './quarterdeck' : 'quarterdeck';
 const tryNotice = (url: string) => `
   Trying out: nothing leaves this machine.
-         quarterdeck try push | mail | page | monitor | cluster
+         ${commandName} try push | mail | page | monitor | cluster
          ${url}/try/   the inbox, the phone and the webhook echo
 `;
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, rmSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -59,6 +59,9 @@ export async function hashFile(path: string): Promise<Written | undefined> {
 export async function makeDirectory<T>(target: string, fill: (directory: string) => Promise<T>): Promise<T> {
   const parent = dirname(target);
   const making = `${target}.partial-${process.pid}-${randomBytes(3).toString('hex')}`;
+  // Ctrl-C ends the process while the copy is under way: then there is no time left for more than this.
+  const removeNow = () => rmSync(making, { recursive: true, force: true });
+  process.once('exit', removeNow);
   try {
     await refuseTaken(target);
     await mkdir(parent, { recursive: true });
@@ -73,6 +76,8 @@ export async function makeDirectory<T>(target: string, fill: (directory: string)
   } catch (error) {
     await rm(making, { recursive: true, force: true });
     throw notWritable(target, error);
+  } finally {
+    process.off('exit', removeNow);
   }
 }
 

@@ -43,6 +43,13 @@ export async function installVersion(version: string, options: InstallOptions): 
   await mkdir(staging, { recursive: true }).catch((error) =>
     refuse(`${dir} cannot be written (${error.code}); set QUARTERDECK_CLUSTER_BINARIES`, error),
   );
+  const leave = () => {
+    console.error(
+      `\nquarterdeck: interrupted: ${version} is not installed; what was fetched so far is in ${staging}, and the same command goes on from there`,
+    );
+    process.exit(130);
+  };
+  process.once('SIGINT', leave);
   await withProgress(async (progress) => {
     const source = sourceOf(version, config, options, { staging, progress });
     if (!(await isThere(join(dir, 'kine')))) await putKine(source, dir, staging);
@@ -51,7 +58,7 @@ export async function installVersion(version: string, options: InstallOptions): 
       progress.begin(`trying ${name}`);
       await tryProgram(join(staging, name), version, name);
     }
-  });
+  }).finally(() => process.off('SIGINT', leave));
   await putInPlace(staging, join(dir, version));
   console.log(`${version} is installed in ${dir}; servers with the role shard see it within seconds`);
   if (hasDatabase(config)) await noteInstalled(version, { from: options.from ?? (options.build ? 'built' : 'releases') });

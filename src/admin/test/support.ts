@@ -27,20 +27,31 @@ export interface Ended {
 }
 
 /** The real command line in a process of its own. Name servers are on loopback, whatever the machine has. */
-export function quarterdeckCli(args: string[], env: Record<string, string>): Promise<Ended> {
+export const quarterdeckCli = (args: string[], env: Record<string, string>): Promise<Ended> => spawned(args, env).ended;
+
+/** The same, with Ctrl-C once the command has come so far. */
+export async function interrupted(args: string[], env: Record<string, string>, isSoFar: () => Promise<unknown>): Promise<Ended> {
+  const { child, ended } = spawned(args, env);
+  await Promise.race([isSoFar(), ended]);
+  child.kill('SIGINT');
+  return ended;
+}
+
+function spawned(args: string[], env: Record<string, string>) {
   const { PATH = '', TMPDIR = tmpdir() } = process.env;
   const child = spawn(process.execPath, [...quickFlags, main, ...args], {
     cwd: tmpdir(),
     env: { PATH, TMPDIR, ...compileCache, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_LISTEN: '127.0.0.1:0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended: Ended = { code: null, out: '', err: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => (ended.out += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (ended.err += text));
-  return new Promise((resolve, reject) => {
+  const said: Ended = { code: null, out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => (said.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text) => (said.err += text));
+  const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => resolve({ ...ended, code }));
+    child.once('close', (code) => resolve({ ...said, code }));
   });
+  return { child, ended };
 }
 
 /** The same command in this process: a second of loading less. What main.ts makes of errors is the same here. */

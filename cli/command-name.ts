@@ -1,0 +1,16 @@
+import { basename, delimiter, dirname, relative } from 'node:path';
+
+/**
+ * How this program is typed here, for commands that are shown to be typed next. A clone is not on the PATH: there it is `./quarterdeck`.
+ * Everything else is called by its plain name.
+ */
+export function nameTyped(script: string | undefined, cwd: string, env: NodeJS.ProcessEnv): string {
+  const plain = 'quarterdeck';
+  if (!script || basename(script) !== plain || env['PATH']?.split(delimiter).includes(dirname(script))) return plain;
+  const path = relative(cwd, script);
+  // An installed package is started by a link elsewhere; so far away the plain name is easier to read.
+  if (!import.meta.filename?.endsWith('.ts') || path.startsWith('../../')) return plain;
+  return path.startsWith('..') ? path : `./${path}`;
+}
+
+export const commandName = nameTyped(process.argv[1], process.cwd(), process.env);
