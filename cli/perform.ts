@@ -145,14 +145,14 @@ async function watch(
   made: Found | undefined,
 ): Promise<Performed> {
   const { waits, watches } = readThings();
-  const { watch: name, gone, answersIn, wanted = [], mayBeStale = false } = waits[command.operation]!;
+  const { watch: name, gone, wanted = [], mayBeStale = false } = waits[command.operation]!;
   const of = watches[name]!;
   const held = of.at && isObject(answer) ? answer[of.at] : answer;
   const showsState = isObject(held) && of.state in held;
   const until = performance.now() + manner.waitMs!;
   let latest = answer;
   try {
-    for (const what of watched(answersIn, answer, made ?? resolved.named.at(-1))) {
+    for (const what of watched(answer, made ?? resolved.named.at(-1))) {
       const look = await waitFor({
         api,
         watch: of,
@@ -173,9 +173,8 @@ async function watch(
   }
 }
 
-/** The things to watch: those of the answer's list, the answer's own id (a new delivery), or what was made or named. */
-function watched(answersIn: string | undefined, answer: unknown, known: Found | undefined): Found[] {
-  if (answersIn && isObject(answer)) return (answer[answersIn] as Item[]).map(({ id }) => ({ id: String(id) }));
+/** The things to watch: the answer's own id (a new delivery), or what was made or named. */
+function watched(answer: unknown, known: Found | undefined): Found[] {
   if (isObject(answer) && known?.name === undefined && ['string', 'number'].includes(typeof answer['id']))
     return [{ id: String(answer['id']) }];
   return known ? [known] : [];

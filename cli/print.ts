@@ -66,6 +66,18 @@ export function print(answer: Json | undefined, { columns, next, secret, creator
   process.stdout.on('error', endWithoutOutput);
   const output = options.json ? 'json' : (options.output ?? 'table');
   if (!answer) return void (['json', 'yaml'].includes(output) && process.stdout.write('{}\n'));
+  try {
+    printAnswer(answer, { columns, next, creator }, options, output);
+  } catch (error) {
+    // A wrong --only must not cost what is never shown again.
+    if (secret) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+    throw error;
+  } finally {
+    if (secret) console.error('the secret is shown only this once: keep it now');
+  }
+}
+
+function printAnswer(answer: Json, { columns, next, creator }: Omit<Printed, 'secret'>, options: PrintOptions, output: string) {
   const look = lookOf(process.stdout, process.env);
   const arranged = options.sort === undefined ? answer : sorted(answer, columns, options.sort);
   const shown = { columns: options.columns === undefined ? columns : chosenColumns(columns, options.columns), ...(next ? { next } : {}) };
@@ -75,7 +87,6 @@ export function print(answer: Json | undefined, { columns, next, secret, creator
     for (const list of emptyLists(answer, columns)) console.error(creator ? `no ${list} yet; make one: ${creator}` : `no ${list}`);
   if (answer['cursor'] && (isForPeople || output === 'name') && !options.only)
     console.error(`more follow${options.sort ? ', and are not sorted in' : ''}: --all, or --cursor ${printable(String(answer['cursor']))}`);
-  if (secret) console.error('the secret is shown only this once: keep it now');
 }
 
 /** An answer in one of the formats of `-o`. */

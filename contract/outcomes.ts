@@ -170,8 +170,6 @@ export interface Wait {
   watch: string;
   /** Until the thing is not there any more. */
   gone?: true;
-  /** The answer's list of things to wait for. */
-  answersIn?: string;
   /** Fields of the input that the thing must have when it is done. */
   wanted?: string[];
   /** The state before the command may be seen for a few seconds: a failure counts only after that. */
@@ -188,8 +186,6 @@ export const waits: Record<string, Wait> = {
   checkDomain: { watch: 'domain', mayBeStale: true },
   getDomain: { watch: 'domain' },
   armDomainReceiving: { watch: 'receiving' },
-  sendEmail: { watch: 'message' },
-  sendEmailBatch: { watch: 'message', answersIn: 'messages' },
   getMessage: { watch: 'message' },
   createMonitor: { watch: 'monitor' },
   updateMonitor: { watch: 'monitor' },

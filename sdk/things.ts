@@ -43,7 +43,6 @@ export interface Watch {
 export interface Wait {
   watch: string;
   gone?: true;
-  answersIn?: string;
   wanted?: string[];
   mayBeStale?: true;
 }

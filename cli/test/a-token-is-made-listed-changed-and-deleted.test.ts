@@ -33,6 +33,11 @@ test('a token is made, listed, changed and deleted from the command line', async
   const json = JSON.parse((await here('tokens', 'list', '--json')).stdout);
   assert.deepEqual(json.tokens[0].scope[0], { role: 'uptime.viewer', roleName: 'Uptime viewer', resourceIds: [service.stdout.trim()] });
 
+  const odd = await here('tokens', 'create', '--name', 'odd', '--only', 'secret');
+  assert.equal(odd.code, 2, odd.stderr);
+  assert.match(JSON.parse(odd.stdout).key, /^qd_pat_/, 'a wrong field does not cost the key');
+  assert.match(odd.stderr, /the answer has no secret; it has id, key, orgSlug/);
+
   const changed = await here('tokens', 'update', id, '--no-enabled', '--name', 'ci, paused');
   assert.match(changed.stdout, /^name +ci, paused\n/m);
   assert.match(changed.stdout, /^enabled +no\n/m);
