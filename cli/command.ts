@@ -12,9 +12,10 @@ import { type Manner, perform } from './perform.ts';
 import { type PrintOptions, print, printStream, shownOptions, silentOptions } from './print.ts';
 import { unitExample } from './units.ts';
 import { timeoutOf } from './wait.ts';
+import { redraw } from './watch.ts';
 import { requireEveryonePaged } from './where/verdict.ts';
 
-type Given = ConnectionOptions & PrintOptions & Whole & { all?: boolean; yes?: boolean; wait?: boolean; timeout?: string };
+type Given = ConnectionOptions & PrintOptions & Whole & { all?: boolean; yes?: boolean; watch?: boolean; wait?: boolean; timeout?: string };
 
 /** Options under another name of their field: taken, but neither listed nor completed. */
 export const aliasOptions = new WeakSet<Option>();
@@ -59,6 +60,7 @@ function generalOptions(command: Command): Option[] {
         ]
       : []),
     ...(command.paged ? [new Option('--all', 'every slice of the list, not only the first')] : []),
+    ...(isLook(command) ? [new Option('-w, --watch', 'show it again every 2 s, on a terminal, until Ctrl-C').conflicts('wait')] : []),
     ...(losses[command.operation] ? [new Option('-y, --yes', 'without a question')] : []),
     ...(waits[command.operation]
       ? [
@@ -70,6 +72,8 @@ function generalOptions(command: Command): Option[] {
     ...connectionOptions(),
   ];
 }
+
+const isLook = ({ words, streams, silent }: Command) => /^(?:list|get)$/.test(words.at(-1)!) && !streams && !silent;
 
 function doneWords(operation: string): string {
   const { waits, watches } = readThings();
@@ -94,12 +98,14 @@ async function run(command: Command, params: string[], flags: Map<string, Raw>, 
   };
   const input = await inputOf(command, flags, given);
   const connection = await findConnection(given, here);
-  const { answer, say, failure } = await call(connection, here, command, (api) =>
-    perform({ api, command, params, input, manner, env: here.env, url: connection.url }),
-  );
+  const show = (answer: unknown) =>
+    // A list that a flag narrowed may be empty for that alone.
+    print(answer as Record<string, unknown> | undefined, { ...command, creator: flags.size ? undefined : creatorOf(command) }, given);
+  const ask = () =>
+    call(connection, here, command, (api) => perform({ api, command, params, input, manner, env: here.env, url: connection.url }));
+  const { answer, say, failure } = given.watch ? await redraw(ask, ({ answer }) => show(answer)) : await ask();
   if (answer instanceof Response) return printStream(answer);
-  // A list that a flag narrowed may be empty for that alone.
-  print(answer as Record<string, unknown> | undefined, { ...command, creator: flags.size ? undefined : creatorOf(command) }, given);
+  show(answer);
   say?.();
   if (failure) throw failure;
   if (command.operation === 'examineOncall') await endWithVerdict(command, answer as Record<string, unknown>, connection, here);

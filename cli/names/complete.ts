@@ -84,7 +84,7 @@ function placeOf(words: string[], begun: string): Place | undefined {
   return thing ? { command, thing, params: params.slice(0, command.params.length), connection } : undefined;
 }
 
-const withoutValue = ['--json', '--all', '--yes', '-y', '--wait', '--help', '-h'];
+const withoutValue = ['--json', '--all', '--yes', '-y', '--wait', '--watch', '-w', '--help', '-h'];
 
 function takesValue(command: Command, word: string): boolean {
   if (word.includes('=') || withoutValue.includes(word) || word.startsWith('--no-')) return false;
