@@ -1,5 +1,7 @@
+import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { exitCodes } from './exit-codes.ts';
+import { printable } from './printable.ts';
 
 /** The program itself, without commands: the server's adds more than the command line alone. */
 export const makeProgram = (version: string): Command =>
@@ -18,7 +20,7 @@ export const makeProgram = (version: string): Command =>
 export function runProgram(program: Command): void {
   program.parseAsync().catch((error: { code?: unknown; exitCode?: number; message: string }) => {
     if (String(error.code).startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);
-    if (error.exitCode === undefined) console.error(error);
+    if (error.exitCode === undefined) console.error(printable(inspect(error)));
     else console.error(`quarterdeck: ${error.message}`);
     process.exit(error.exitCode ?? 1);
   });

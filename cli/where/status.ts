@@ -2,7 +2,8 @@ import { type Command as Commander, Option } from 'commander';
 import { connectionOptions, defined, rootOptions } from '../command.ts';
 import { type CliContext, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { endWithoutOutput, exitCodes, Failure } from '../exit.ts';
-import { machineTime } from '../output/look.ts';
+import { lookOf, machineTime } from '../output/look.ts';
+import { harmless } from '../print.ts';
 import { printable } from '../printable.ts';
 import { askStatus } from './ask-status.ts';
 import { isWrong, judgeStatus } from './judge-status.ts';
@@ -35,8 +36,11 @@ export function registerStatus(status: Commander, here: CliContext) {
     const lines = judgeStatus(found, machineTime());
     const wrong = lines.filter(isWrong);
     process.stdout.on('error', endWithoutOutput);
+    const look = lookOf(process.stdout, here.env);
     if (given.json || given.output === 'json')
-      process.stdout.write(`${JSON.stringify({ ...found, wrong: wrong.map(({ subject, says }) => `${subject}: ${says}`) }, null, 2)}\n`);
+      process.stdout.write(
+        `${harmless(JSON.stringify({ ...found, wrong: wrong.map(({ subject, says }) => `${subject}: ${says}`) }, null, 2), look)}\n`,
+      );
     else {
       const width = process.stdout.isTTY ? process.stdout.columns : pipeWidth;
       const who = `${found.user} (${found.role ?? 'no role'}) in ${found.organization ?? 'no organization'}`;
