@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -52,6 +52,44 @@ test('the log of this machine is read by level, organization and age, and follow
   await eventually(async () => seen.some((line) => line.includes('one more')));
   stop.abort();
   await following;
+});
+
+test('a line of the log stays one line, whatever a tenant put into it', async (t) => {
+  const data = await dataDirectory(t);
+  const logs = (...args: string[]) => runHere(['logs', ...args], { env: { QUARTERDECK_DATA: data } });
+  const file = makeLogFile(data);
+  const log = makeLog('info', { write: file.write } as never);
+  file.open();
+  for (const sign of ['\u2028', '\u2029', '\r', '\u0085']) log.error({ org: 'org_1', name: `a${sign}b` }, 'refused');
+  file.write('{"level":"__proto__","time":"\\u001b[2J","msg":"of another program"}\n');
+  file.write('{"level":30,"msg":"half a li');
+  file.flush();
+  for (const filter of [
+    ['--level', 'error'],
+    ['--org', 'org_1'],
+  ])
+    assert.equal((await logs(...filter)).stdout.match(/ error refused {2}org=org_1/g)?.length, 4, filter.join(' '));
+  const all = (await logs()).stdout;
+  assert.match(all, /^\\x1b\[2J __proto__ of another program\n\{"level":30,"msg":"half a li\n$/m);
+  assert.equal(all.split('\n').length, 7);
+});
+
+test('who follows the log misses nothing at a rotation, and reads no line in halves', async (t) => {
+  const dir = join(await dataDirectory(t), 'log');
+  await mkdir(dir);
+  const path = join(dir, 'quarterdeck.log');
+  await writeFile(path, 'first\nsec');
+  const seen: string[] = [];
+  const end = (await readLog(dir, (line) => seen.push(line)))!;
+  await appendFile(path, 'ond\nthird\n');
+  await rename(path, join(dir, 'quarterdeck.1.log'));
+  await writeFile(path, 'fourth\n');
+  const stop = new AbortController();
+  const following = follow(dir, end, (line) => seen.push(line), stop.signal);
+  await eventually(async () => seen.includes('fourth'));
+  stop.abort();
+  await following;
+  assert.deepEqual(seen, ['first', 'second', 'third', 'fourth']);
 });
 
 test('the files of the log are five, whatever is written, and a disk that refuses them stops no server', async (t) => {
