@@ -4,6 +4,7 @@ import { appendFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { makeLog } from '../../src/kernel/log.ts';
 import { makeLogFile } from '../../src/kernel/log-file.ts';
 import { eventually } from '../../test/harness/process.ts';
@@ -105,6 +106,25 @@ test('the files of the log are five, whatever is written, and a disk that refuse
   assert.deepEqual(names(), ['quarterdeck.1.log', 'quarterdeck.2.log', 'quarterdeck.3.log', 'quarterdeck.4.log', 'quarterdeck.log']);
   const total = names().reduce((sum, name) => sum + statSync(join(data, 'log', name)).size, 0);
   assert.ok(total <= 5 * (fileBytes + 200) * 2, `${total} bytes`);
+
+  // The folder is away for a while: the file that is still open does not grow meanwhile, and the log goes on when it is back.
+  const away = await dataDirectory(t);
+  const kept = makeLogFile(away, { fileBytes, retryMs: 100 });
+  kept.open();
+  await rename(join(away, 'log'), join(away, 'gone'));
+  await writeFile(join(away, 'log'), 'not a folder');
+  const line = `${JSON.stringify({ level: 30, msg: 'x'.repeat(80) })}\n`;
+  for (let i = 0; i < 100; i++) {
+    kept.write(line);
+    await setTimeout(2);
+  }
+  const { size } = statSync(join(away, 'gone', 'quarterdeck.log'));
+  assert.ok(size <= 3 * fileBytes, `${size} bytes`);
+  await rm(join(away, 'log'));
+  await eventually(async () => {
+    kept.write(line);
+    return readdirSync(away).includes('log');
+  });
 
   const refused = makeLogFile('/dev/null');
   refused.open();
