@@ -70,11 +70,16 @@ async function answerOnThePhone({ url, owner }: Quarterdeck, tried: Tried) {
     (await readJson<{ id: number; kind: string; text: string }>(url, 'phone.json')).find(({ kind }) => kind === 'message'),
   );
   assert.match(sms.text, /only a test/);
-  const press = (origin: string) =>
-    fetch(`${url}/try/phone/${sms.id}/acknowledge`, { method: 'POST', headers: { origin }, redirect: 'manual' });
-  assert.equal((await press('http://evil.example')).status, 403);
+  const press = (origin: string, from: string) => {
+    const headers = { origin, 'sec-fetch-site': from };
+    return fetch(`${url}/try/phone/${sms.id}/acknowledge`, { method: 'POST', headers, redirect: 'manual' });
+  };
+  assert.equal((await press('http://evil.example', 'cross-site')).status, 403);
+  assert.equal((await press('null', 'cross-site')).status, 403);
+  // A page without a referrer has forms without an origin.
+  assert.equal((await readPage(url, '/try/phone')).answer.headers.get('referrer-policy'), 'same-origin');
   assert.equal((await owner.get(`/oncall/incidents/${incident}`)).body.status, 'open');
-  assert.equal((await press(url)).status, 303);
+  assert.equal((await press('null', 'same-origin')).status, 303);
   assert.equal((await owner.get(`/oncall/incidents/${incident}`)).body.status, 'acknowledged');
   assert.match((await readPage(url, '/try/phone')).html, /acknowledge: Acknowledged\./);
   assert.match(await tried('page', '--ack'), /of the last run is resolved[\s\S]*is acknowledged/);
