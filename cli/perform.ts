@@ -64,6 +64,9 @@ export async function perform(performing: Performing): Promise<Performed> {
   return made || waited.failure ? waited : { ...waited, say: sayDone };
 }
 
+/** What a create answers, such as a secret that is shown once, must not wait long for the name of the organization. */
+const orgTimeoutMs = 5_000;
+
 function makeFinder({ api, env, url }: Performing): Finder {
   let slug: Promise<string | undefined> | undefined;
   return {
@@ -73,7 +76,7 @@ function makeFinder({ api, env, url }: Performing): Finder {
     lists: new Map(),
     orgSlug() {
       slug ??= api.organization
-        .getMe()
+        .getMe({ signal: AbortSignal.timeout(orgTimeoutMs) })
         .then(({ organizations }) => organizations[0]?.slug)
         .catch(() => undefined);
       return slug;

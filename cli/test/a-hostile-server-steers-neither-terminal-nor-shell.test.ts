@@ -44,6 +44,16 @@ test('a hostile server steers neither terminal nor shell', async (t) => {
     assert.equal(asked, atTheEnd, 'nothing is asked after the end');
   });
 
+  await t.test('a secret that was made is shown, though the server answers nothing else', { timeout: 20_000 }, async () => {
+    const silent = await answering(t, (request, response) => {
+      const made = JSON.stringify({ id: 'tok_1', name: 'x', key: 'qd_pat_once' });
+      if (request.method === 'POST') response.writeHead(201, { 'content-type': 'application/json' }).end(made);
+    });
+    const args = ['tokens', 'create', '--name', 'x', '--only', 'key'];
+    const made = await runHere(args, { env: { QUARTERDECK_URL: silent, QUARTERDECK_TOKEN: 'qd_pat_x', XDG_STATE_HOME: '/dev/null' } });
+    assert.equal(made.stdout, 'qd_pat_once\n');
+  });
+
   await t.test('what several things could be is listed without escape sequences', async () => {
     const twins = [1, 2].map((n) => ({ id: `tok_${steering}${n}`, name: 'twin' }));
     answers.set('/api/v1/tokens', { tokens: twins });
