@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { answering } from '../../sdk/test/servers.ts';
+import { makeCertificate } from '../../src/kernel/x509/certificate.ts';
+import { listNamespaces } from '../try/cluster.ts';
 import { runHere } from './cli-context.ts';
 
 // A server that is compromised answers whatever it likes. Nothing of it becomes a command, an escape sequence or an endless wait.
@@ -52,6 +57,22 @@ test('a hostile server steers neither terminal nor shell', async (t) => {
     const args = ['tokens', 'create', '--name', 'x', '--only', 'key'];
     const made = await runHere(args, { env: { QUARTERDECK_URL: silent, QUARTERDECK_TOKEN: 'qd_pat_x', XDG_STATE_HOME: '/dev/null' } });
     assert.equal(made.stdout, 'qd_pat_once\n');
+  });
+
+  await t.test('a cluster that answers a byte at a time is given up', { timeout: 20_000 }, async () => {
+    const { cert, key } = makeCertificate('127.0.0.1');
+    const dripping = createServer({ cert, key }, (_, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write(' '), 20);
+      response.on('close', () => clearInterval(drip));
+    }).listen(0, '127.0.0.1');
+    await once(dripping, 'listening');
+    t.after(() => dripping.close());
+    const server = `https://127.0.0.1:${(dripping.address() as AddressInfo).port}`;
+    await assert.rejects(listNamespaces({ server, ca: Buffer.from(cert), token: 'x' }, 500), {
+      message: /not within 0\.5 s/,
+      exitCode: 25,
+    });
   });
 
   await t.test('what several things could be is listed without escape sequences', async () => {
