@@ -7,12 +7,12 @@ import { printable } from './printable.ts';
 
 export { exitCodes, meanings } from './exit-codes.ts';
 
-/** What the command line ends with: one sentence and an exit code, no stack trace. */
+/** What the command line ends with: one sentence and an exit code, no stack trace. A server's words in it do not steer the terminal. */
 export class Failure extends Error {
   readonly exitCode: number;
 
   constructor(exitCode: number, sentence: string) {
-    super(sentence);
+    super(printable(sentence));
     this.name = 'Failure';
     this.exitCode = exitCode;
   }

@@ -26,8 +26,10 @@ export function madeBy(command: Command, answer: unknown, input: Item): (Found &
 
 const isPlainWord = (text: string) => /^[A-Za-z0-9@._:/+-]{1,100}$/.test(text) && !text.startsWith('-');
 
-/** How the thing is typed in a next command: by name where a shell takes that as it is. */
-export const typed = ({ id, name }: Found) => (name && isPlainWord(name) ? name : escaped(id));
+/** How the thing is typed in a next command: by name where a shell takes that as it is. An id that no honest server gives is quoted. */
+export const typed = ({ id, name }: Found) => (name && isPlainWord(name) ? name : isPlainWord(id) ? id : inQuotes(escaped(id)));
+
+const inQuotes = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 export function describe(word: string, { id, name }: Found): string {
   return name && name !== id ? `${word} ${escaped(name)} (${escaped(id)})` : `${word} ${escaped(id)}`;

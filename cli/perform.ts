@@ -66,6 +66,9 @@ export async function perform(performing: Performing): Promise<Performed> {
   return { ...waited, say: made ? () => isQuiet || sayNext(command, made, { isWaited: true }) : sayDone };
 }
 
+/** What a create answers, such as a secret that is shown once, must not wait long for the name of the organization. */
+const orgTimeoutMs = 5_000;
+
 function makeFinder({ api, env, url }: Performing): Finder {
   let slug: Promise<string | undefined> | undefined;
   return {
@@ -75,7 +78,7 @@ function makeFinder({ api, env, url }: Performing): Finder {
     lists: new Map(),
     orgSlug() {
       slug ??= api.organization
-        .getMe()
+        .getMe({ signal: AbortSignal.timeout(orgTimeoutMs) })
         .then(({ organizations }) => organizations[0]?.slug)
         .catch(() => undefined);
       return slug;

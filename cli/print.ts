@@ -109,7 +109,7 @@ export function formatted(answer: Json, shown: Pick<Printed, 'columns' | 'next'>
 const bare = (lines: string[], { width }: Look) => lines.map((line) => `${width === undefined ? line : printable(line)}\n`).join('');
 
 /** The same JSON, with what would steer a terminal as \u escapes. */
-const harmless = (json: string, { width }: Look) =>
+export const harmless = (json: string, { width }: Pick<Look, 'width'>) =>
   width === undefined
     ? json
     : json.replaceAll(/[\x7f-\x9f\u2028\u2029]|\p{Cf}/gu, (c) =>

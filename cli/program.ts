@@ -1,7 +1,9 @@
+import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { readCommands } from '../sdk/commands.ts';
 import { commandName } from './command-name.ts';
 import { exitCodes } from './exit-codes.ts';
+import { printable } from './printable.ts';
 
 /** The program itself, without commands: the server's adds more than the command line alone. */
 export const makeProgram = (version: string): Command =>
@@ -38,7 +40,7 @@ function placesOf(word: string): string[] {
 export function runProgram(program: Command): void {
   program.parseAsync().catch((error: { code?: unknown; exitCode?: number; message: string }) => {
     if (String(error.code).startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);
-    if (error.exitCode === undefined) console.error(error);
+    if (error.exitCode === undefined) console.error(printable(inspect(error)));
     else console.error(`quarterdeck: ${error.message}`);
     process.exit(error.exitCode ?? 1);
   });

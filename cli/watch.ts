@@ -13,14 +13,14 @@ export async function redraw<T>(
   for (;;) {
     const answer = await ask().catch((error: unknown) => away(error));
     out.write(fromTheTop);
-    if (typeof answer === 'string') console.error(`${answer}; asking again`);
-    else draw(answer as T);
+    if (answer instanceof Failure) console.error(`${answer.message}; asking again`);
+    else draw(answer);
     await sleep(pauseMs);
   }
 }
 
 /** A server that is away for a moment ends nothing. */
-function away(error: unknown): string {
-  if (error instanceof Failure && error.exitCode === exitCodes.unavailable) return error.message;
+function away(error: unknown): Failure {
+  if (error instanceof Failure && error.exitCode === exitCodes.unavailable) return error;
   throw error;
 }

@@ -34,8 +34,11 @@ async function offerNames(words: string[], here: CliContext): Promise<string[]> 
   if (!place) return [];
   const { url, token } = await findConnection(place.connection, here);
   if (!token) return [];
-  const signal = AbortSignal.timeout(timeoutMs);
-  const api = quarterdeck({ url, token, retries: 0, timeoutMs, userAgent: `quarterdeck-cli/${here.version}` });
+  // One limit for all questions: a shell waits until this process ends, not until its first line.
+  const late = AbortSignal.timeout(timeoutMs);
+  const fetchInTime: typeof fetch = (input, init) =>
+    fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, late]) : late });
+  const api = quarterdeck({ url, token, retries: 0, timeoutMs, userAgent: `quarterdeck-cli/${here.version}`, fetch: fetchInTime });
   const finder: Finder = { api, env: here.env, url, lists: new Map(), orgSlug: async () => undefined };
   const params: string[] = [];
   for (const [n, text] of place.params.entries()) {
@@ -44,14 +47,14 @@ async function offerNames(words: string[], here: CliContext): Promise<string[]> 
   }
   const thing = readThings().things[place.thing]!;
   if (!thing.list) return [];
-  const { items } = await listThings(finder, thing, params, { signal });
+  const { items } = await listThings(finder, thing, params);
   // `--step schedule=pri`: what stands before the value is kept.
   const typed = begun.slice(Math.max(begun.lastIndexOf('='), begun.lastIndexOf(',')) + 1);
   const offered = items.flatMap((item) => wordFor(foundAs(thing, item)) ?? []).filter((word) => word.startsWith(typed));
   return [...new Set(offered)].slice(0, maxNames).map((word) => begun.slice(0, begun.length - typed.length) + word);
 }
 
-/** What stands in a shell's line as it is: other people's names must not become commands there. */
+/** What stands in a shell's line as it is: other people's names must not become commands there, and no id of a server that is not honest. */
 export const wordFor = ({ id, name }: Found): string | undefined =>
   [name, id].find((word) => word !== undefined && /^[A-Za-z0-9][A-Za-z0-9@._:/+-]{0,99}$/.test(word));
 

@@ -53,8 +53,10 @@ export async function findThing(finder: Finder, kind: string, text: string, para
   });
   if (!listed) return { id: text };
   const matches = matching(thing, narrowed(thing, listed.items, siblings), text);
-  if (matches.length === 1) return foundAs(thing, matches[0]!);
   if (matches.length > 1) return ambiguous(thing, matches, text);
+  // A name that was found once may be there again in what was not read.
+  const isCertain = !listed.isCut || isUnique(thing, matches[0], text);
+  if (matches.length === 1 && isCertain) return foundAs(thing, matches[0]!);
   if (listed.isCut) usage(`there are too many ${plural(thing.word)} to look for ${quoted(text)}: give the id`);
   // What looks like an id gets the server's own answer.
   if (thing.prefix && text.startsWith(`${thing.prefix}_`)) return { id: text };
@@ -84,13 +86,25 @@ export function matching(thing: Thing, items: Item[], text: string): Item[] {
   const ids = [thing.id, ...(thing.alsoIds ?? [])];
   const exact = items.filter((item) => ids.some((field) => String(item[field]) === text));
   if (exact.length) return exact;
-  const named = items.filter((item) => (thing.names ?? []).some((field) => isSameName(field, item[field], text)));
+  const fields = namesFor(thing, text);
+  const named = items.filter((item) => fields.some((field) => isSameName(field, item[field], text)));
   const begun = isBeginning(thing, text) ? items.filter((item) => ids.some((field) => String(item[field]).startsWith(text))) : [];
   return [...new Set([...named, ...begun])];
 }
 
+const isAddress = (field: string) => ['email', 'address'].includes(field);
+
+/** People choose their own names, and one may be another person's address: what is written as an address names only that. */
+const namesFor = ({ names = [] }: Thing, text: string) => (text.includes('@') && names.some(isAddress) ? names.filter(isAddress) : names);
+
+/** Ids and addresses: no second thing has the same. */
+const isUnique = (thing: Thing, item: Item | undefined, text: string) =>
+  [thing.id, ...(thing.alsoIds ?? []), ...(thing.names ?? []).filter(isAddress)].some(
+    (field) => item !== undefined && String(item[field]).toLowerCase() === text.toLowerCase(),
+  );
+
 const isSameName = (field: string, value: unknown, text: string) =>
-  ['email', 'address'].includes(field) ? String(value).toLowerCase() === text.toLowerCase() : value === text;
+  isAddress(field) ? String(value).toLowerCase() === text.toLowerCase() : value === text;
 
 /** At least one letter beyond the prefix: `dom_` alone begins every domain's id. */
 const isBeginning = ({ prefix }: Thing, text: string) =>

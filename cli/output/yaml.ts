@@ -38,7 +38,7 @@ const quoted = (text: string) =>
 
 /** Texts of several lines, such as a kubeconfig, as they are. */
 function block(text: string, indent: string): string | undefined {
-  const isSafe = /^[^\s][\x20-\x7e\n]*[^\s]\n?$/.test(text) && text.trimEnd().includes('\n') && !/[ ]$/m.test(text);
+  const isSafe = /^[\x21-\x7e][\x20-\x7e\n]*[\x21-\x7e]\n?$/.test(text) && text.trimEnd().includes('\n') && !/[ ]$/m.test(text);
   if (!isSafe) return undefined;
   const lines = text.replace(/\n$/, '').split('\n');
   return `|${text.endsWith('\n') ? '' : '-'}\n${lines.map((line) => (line ? indent + line : '')).join('\n')}`;

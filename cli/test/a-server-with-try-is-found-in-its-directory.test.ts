@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -34,6 +34,13 @@ test('a server with --try is found in its directory', async (t) => {
   await write('data-try', { 'owner.url': 'http://evil.example\n' });
   const { stderr } = await list({ QUARTERDECK_TOKEN: 'qd_pat_mine' });
   assert.doesNotMatch(stderr, /evil\.example/, 'a folder sends no token to another machine');
+
+  // Another user's folder, such as one below /tmp, must not name the port that gets the caller's token.
+  await write('data-try', tried);
+  if (process.getuid?.() === 0) {
+    await chown(join(cwd, 'data-try', 'owner.url'), 65_534, 65_534);
+    assert.deepEqual((await list({ QUARTERDECK_TOKEN: 'qd_pat_mine' })).arrived, [], 'nor to the port of another user');
+  }
 
   await write('elsewhere', { ...tried, 'try.mark': '' });
   assert.deepEqual(

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { makeLog } from '../../src/kernel/log.ts';
 import { makeLogFile } from '../../src/kernel/log-file.ts';
 import { eventually } from '../../test/harness/process.ts';
@@ -54,6 +55,44 @@ test('the log of this machine is read by level, organization and age, and follow
   await following;
 });
 
+test('a line of the log stays one line, whatever a tenant put into it', async (t) => {
+  const data = await dataDirectory(t);
+  const logs = (...args: string[]) => runHere(['logs', ...args], { env: { QUARTERDECK_DATA: data } });
+  const file = makeLogFile(data);
+  const log = makeLog('info', { write: file.write } as never);
+  file.open();
+  for (const sign of ['\u2028', '\u2029', '\r', '\u0085']) log.error({ org: 'org_1', name: `a${sign}b` }, 'refused');
+  file.write('{"level":"__proto__","time":"\\u001b[2J","msg":"of another program"}\n');
+  file.write('{"level":30,"msg":"half a li');
+  file.flush();
+  for (const filter of [
+    ['--level', 'error'],
+    ['--org', 'org_1'],
+  ])
+    assert.equal((await logs(...filter)).stdout.match(/ error refused {2}org=org_1/g)?.length, 4, filter.join(' '));
+  const all = (await logs()).stdout;
+  assert.match(all, /^\\x1b\[2J __proto__ of another program\n\{"level":30,"msg":"half a li\n$/m);
+  assert.equal(all.split('\n').length, 7);
+});
+
+test('who follows the log misses nothing at a rotation, and reads no line in halves', async (t) => {
+  const dir = join(await dataDirectory(t), 'log');
+  await mkdir(dir);
+  const path = join(dir, 'quarterdeck.log');
+  await writeFile(path, 'first\nsec');
+  const seen: string[] = [];
+  const end = (await readLog(dir, (line) => seen.push(line)))!;
+  await appendFile(path, 'ond\nthird\n');
+  await rename(path, join(dir, 'quarterdeck.1.log'));
+  await writeFile(path, 'fourth\n');
+  const stop = new AbortController();
+  const following = follow(dir, end, (line) => seen.push(line), stop.signal);
+  await eventually(async () => seen.includes('fourth'));
+  stop.abort();
+  await following;
+  assert.deepEqual(seen, ['first', 'second', 'third', 'fourth']);
+});
+
 test('the files of the log are five, whatever is written, and a disk that refuses them stops no server', async (t) => {
   const data = await dataDirectory(t);
   const fileBytes = 1_000;
@@ -67,6 +106,25 @@ test('the files of the log are five, whatever is written, and a disk that refuse
   assert.deepEqual(names(), ['quarterdeck.1.log', 'quarterdeck.2.log', 'quarterdeck.3.log', 'quarterdeck.4.log', 'quarterdeck.log']);
   const total = names().reduce((sum, name) => sum + statSync(join(data, 'log', name)).size, 0);
   assert.ok(total <= 5 * (fileBytes + 200) * 2, `${total} bytes`);
+
+  // The folder is away for a while: the file that is still open does not grow meanwhile, and the log goes on when it is back.
+  const away = await dataDirectory(t);
+  const kept = makeLogFile(away, { fileBytes, retryMs: 100 });
+  kept.open();
+  await rename(join(away, 'log'), join(away, 'gone'));
+  await writeFile(join(away, 'log'), 'not a folder');
+  const line = `${JSON.stringify({ level: 30, msg: 'x'.repeat(80) })}\n`;
+  for (let i = 0; i < 100; i++) {
+    kept.write(line);
+    await setTimeout(2);
+  }
+  const { size } = statSync(join(away, 'gone', 'quarterdeck.log'));
+  assert.ok(size <= 3 * fileBytes, `${size} bytes`);
+  await rm(join(away, 'log'));
+  await eventually(async () => {
+    kept.write(line);
+    return readdirSync(away).includes('log');
+  });
 
   const refused = makeLogFile('/dev/null');
   refused.open();

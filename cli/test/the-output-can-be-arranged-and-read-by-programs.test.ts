@@ -135,6 +135,11 @@ at: "2026-01-01"
   );
 });
 
+test('a text of several lines stays inside its value, whatever stands at its ends', () => {
+  for (const text of ['\u0085injected: true\nx', '\u001bx\ny', 'x\ny\u202e'])
+    assert.match(yaml({ name: text, next: 'ok' }), /^name: "[\x20-\x7e]*"\nnext: ok\n$/);
+});
+
 test('a reader of YAML, of either version, reads back what was written', async (t) => {
   const reader: string = 'yaml';
   const { parse } = await import(reader).catch(() => ({ parse: undefined }));

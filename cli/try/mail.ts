@@ -28,8 +28,10 @@ export async function tryMail(trial: Trial): Promise<void> {
   });
   say(`✓ ${domainName} is verified`);
 
-  // Its secret is shown only once, so each run has a key of its own, and the one of the last run goes.
-  for (const { id, name } of (await api.email.listSendKeys()).sendKeys) if (name === keyName) await api.email.revokeSendKey(id);
+  // Its secret is shown only once, so each run has a key of its own, and the one of the last run goes. A key of that name that sends for
+  // other domains is not ours.
+  for (const { id, name, domainIds } of (await api.email.listSendKeys()).sendKeys)
+    if (name === keyName && domainIds.length === 1 && domainIds[0] === domainId) await api.email.revokeSendKey(id);
   const { secret } = await api.email.createSendKey({ name: keyName, domainIds: [domainId] });
   const sender = quarterdeck({ url, token: secret });
   const { id } = await sender.email.sendEmail({

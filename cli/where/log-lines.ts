@@ -30,12 +30,13 @@ export function lineFor(line: string): string {
   const fields = parse(line);
   if (!fields) return oneLine(line);
   const { time, level, msg, err, ...rest } = fields;
-  const name = names.get(level) ?? String(level);
-  const shown =
-    name in colours ? styleText(colours[name as keyof typeof colours], name.padEnd(5), { stream: process.stdout }) : name.padEnd(5);
+  const name = names.get(level) ?? oneLine(String(level));
+  const shown = Object.hasOwn(colours, name)
+    ? styleText(colours[name as keyof typeof colours], name.padEnd(5), { stream: process.stdout })
+    : name.padEnd(5);
   const others = Object.entries(rest).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const error = err as { message?: unknown; stack?: unknown } | undefined;
-  const head = [String(time ?? '').replace(/\.\d+Z$/, 'Z'), shown, oneLine([String(msg ?? ''), ...others].join('  '))].join(' ');
+  const head = [oneLine(String(time ?? '')).replace(/\.\d+Z$/, 'Z'), shown, oneLine([String(msg ?? ''), ...others].join('  '))].join(' ');
   const stack = typeof error?.stack === 'string' ? error.stack : error?.message;
   if (stack === undefined) return head;
   return `${head}\n${printable(String(stack)).replaceAll(/^/gm, '    ')}`;

@@ -3,7 +3,8 @@ import { type Command as Commander, Option } from 'commander';
 import { quarterdeck } from '../../sdk/index.ts';
 import { type CliContext, findConnection } from '../connect.ts';
 import { endWithoutOutput, exitCodes, Failure, usage } from '../exit.ts';
-import { machineTime } from '../output/look.ts';
+import { lookOf, machineTime } from '../output/look.ts';
+import { harmless } from '../print.ts';
 import { follow, readLog } from './log-files.ts';
 import { type LogFilter, levels, lineFor, matches } from './log-lines.ts';
 
@@ -35,15 +36,18 @@ export function registerLogs(program: Commander, here: CliContext) {
       const filter = filterOf(given, await orgNames(given.org, here));
       const count = countOf(given);
       process.stdout.on('error', endWithoutOutput);
-      const write = (line: string) => process.stdout.write(given.json ? `${line}\n` : `${lineFor(line)}\n`);
+      const look = lookOf(process.stdout, here.env);
+      const write = (line: string) => process.stdout.write(given.json ? `${harmless(line, look)}\n` : `${lineFor(line)}\n`);
 
       const newest: string[] = [];
-      const end = await readLog(dir, (line) => {
+      const keep = (line: string) => {
         if (!matches(line, filter)) return;
         newest.push(line);
         if (newest.length > count * 2) newest.splice(0, newest.length - count);
-      });
+      };
+      const end = await readLog(dir, keep);
       if (end === undefined) throw new Failure(exitCodes.notFound, missing(dir));
+      if (end.half !== undefined && !given.follow) keep(end.half);
       for (const line of newest.slice(-count)) write(line);
       if (given.follow) await follow(dir, end, (line) => matches(line, filter) && write(line));
     });

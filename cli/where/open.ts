@@ -4,6 +4,7 @@ import { connectionOptions, defined, rootOptions } from '../command.ts';
 import { commandName } from '../command-name.ts';
 import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { exitCodes, Failure, usage } from '../exit.ts';
+import { printable } from '../printable.ts';
 
 const pages = { home: '/', docs: '/docs' } as const;
 
@@ -18,7 +19,7 @@ export function registerOpen(program: Commander, here: CliContext) {
   command.action(async (page: keyof typeof pages | 'status', slug: string | undefined, given: ConnectionOptions & { print?: boolean }) => {
     const connection = await findConnection({ ...rootOptions(command), ...defined(given) }, here);
     const address = page === 'status' ? await statusPageUrl(connection, here, slug) : `${connection.url}${pages[page]}`;
-    process.stdout.write(`${address}\n`);
+    process.stdout.write(`${printable(address)}\n`);
     if (!given.print && process.stdout.isTTY) openBrowser(address, here.env);
   });
 }
@@ -26,7 +27,7 @@ export function registerOpen(program: Commander, here: CliContext) {
 async function statusPageUrl(connection: Connection, here: CliContext, slug: string | undefined): Promise<string> {
   const { pages: all } = await call(connection, here, {}, (api) => api.status.listStatusPages());
   const page = slug === undefined && all.length === 1 ? all[0] : all.find((each) => each.slug === slug);
-  if (page) return page.url;
+  if (page) return webAddress(page.url);
   if (!all.length) throw new Failure(exitCodes.notFound, `there is no status page yet; \`${commandName} status pages create\` makes one`);
   const list = `${commandName} status pages list shows them`;
   return slug === undefined
@@ -34,10 +35,18 @@ async function statusPageUrl(connection: Connection, here: CliContext, slug: str
     : Promise.reject(new Failure(exitCodes.notFound, `there is no status page ${JSON.stringify(slug)}; ${list}`));
 }
 
+/** As the URL standard spells it: what is printed is what a browser would be given. */
+function webAddress(text: string): string {
+  const url = URL.parse(text);
+  if (url && /^https?:$/.test(url.protocol)) return url.href;
+  throw new Failure(
+    exitCodes.unavailable,
+    `the server gives ${JSON.stringify(text)} as the address of the page, which no browser can open`,
+  );
+}
+
 /** The address is one argument of a program, never part of a shell's line. */
 function openBrowser(address: string, env: NodeJS.ProcessEnv) {
-  const { protocol } = new URL(address);
-  if (protocol !== 'http:' && protocol !== 'https:') return;
   const isDesktop = process.platform === 'darwin' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];
   if (!isDesktop) return;
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open';

@@ -2,7 +2,8 @@ import { type Command as Commander, Option } from 'commander';
 import { connectionOptions, defined, rootOptions } from '../command.ts';
 import { type CliContext, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { endWithoutOutput, exitCodes, Failure } from '../exit.ts';
-import { machineTime } from '../output/look.ts';
+import { lookOf, machineTime } from '../output/look.ts';
+import { harmless } from '../print.ts';
 import { printable } from '../printable.ts';
 import { isTryServer, trySentence } from '../try/is-try-server.ts';
 import { askStatus } from './ask-status.ts';
@@ -39,9 +40,10 @@ export function registerStatus(status: Commander, here: CliContext) {
     const lines = judgeStatus(found, machineTime());
     const wrong = lines.filter(isWrong);
     process.stdout.on('error', endWithoutOutput);
+    const look = lookOf(process.stdout, here.env);
     if (given.json || given.output === 'json')
       process.stdout.write(
-        `${JSON.stringify({ ...found, ...(isTry ? { isTry } : {}), wrong: wrong.map(({ subject, says }) => `${subject}: ${says}`) }, null, 2)}\n`,
+        `${harmless(JSON.stringify({ ...found, ...(isTry ? { isTry } : {}), wrong: wrong.map(({ subject, says }) => `${subject}: ${says}`) }, null, 2), look)}\n`,
       );
     else {
       const width = process.stdout.isTTY ? process.stdout.columns : pipeWidth;

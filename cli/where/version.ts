@@ -2,6 +2,7 @@ import { type Command as Commander, Option } from 'commander';
 import { quarterdeck } from '../../sdk/index.ts';
 import { connectionOptions, defined, rootOptions } from '../command.ts';
 import { type CliContext, type Connection, type ConnectionOptions, findConnection } from '../connect.ts';
+import { printable } from '../printable.ts';
 
 const timeoutMs = 5_000;
 
@@ -30,7 +31,7 @@ async function serverVersion({ url, token }: Connection, { version }: CliContext
   if (token) {
     const api = quarterdeck({ url, token, userAgent, timeoutMs, retries: 0 });
     const told = await api.organization.getInstallation().catch(() => undefined);
-    if (told) return told.version;
+    if (typeof told?.version === 'string') return printable(told.version).replaceAll(/\s+/g, ' ');
   }
   return publicVersion(url);
 }

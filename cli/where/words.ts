@@ -43,12 +43,12 @@ export const someOf = (all: readonly string[]): string =>
 const verdictWidth = 4;
 const subjectWidth = 11;
 
-/** Lines below each other; long ones go on below their own beginning. */
+/** Lines below each other; long ones go on below their own beginning. What a server says stays in its line. */
 export function layOut(lines: readonly Line[], width: number): string {
   const indent = verdictWidth + subjectWidth + 2;
   return lines
     .map(({ verdict, subject, says }) => {
-      const [first = '', ...rest] = wrapped(says, width - indent);
+      const [first = '', ...rest] = wrapped(printable(says).replaceAll(/\s+/g, ' '), width - indent);
       const head = `${styleText(colours[verdict], verdict.padEnd(verdictWidth), { stream: process.stdout })} ${subject.padEnd(subjectWidth)} `;
       return [head + first, ...rest.map((each) => ' '.repeat(indent) + each)].map((each) => `${each.trimEnd()}\n`).join('');
     })

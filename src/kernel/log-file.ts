@@ -9,6 +9,8 @@ import { guarded } from './faults/guarded.ts';
 const maxFileBytes = 16 * 2 ** 20;
 const files = 5;
 const maxWaitingBytes = 2 ** 20;
+/** A file that could not be opened is tried again after this. */
+const retryMs = 60_000;
 /** Lines of a start, before the directory is known to be ours. */
 const maxEarlyLines = 1_000;
 
@@ -24,7 +26,7 @@ export interface LogFile {
   flush(): void;
 }
 
-export function makeLogFile(dataDir: string, limits: { fileBytes?: number } = {}): LogFile {
+export function makeLogFile(dataDir: string, limits: { fileBytes?: number; retryMs?: number } = {}): LogFile {
   const dir = join(dataDir, 'log');
   const path = join(dir, 'quarterdeck.log');
   const { fileBytes = maxFileBytes } = limits;
@@ -32,7 +34,15 @@ export function makeLogFile(dataDir: string, limits: { fileBytes?: number } = {}
   let early: string[] | undefined = [];
   let written = 0;
   let isReopening = false;
+  let retryAt = Number.POSITIVE_INFINITY;
 
+  /** Without a rotation there would be no bound: nothing more is written to the old file. */
+  const giveUp = () => {
+    sink?.destroy();
+    sink = undefined;
+    isReopening = false;
+    retryAt = performance.now() + (limits.retryMs ?? retryMs);
+  };
   const open = () => {
     const lines = early ?? [];
     early = undefined;
@@ -44,7 +54,12 @@ export function makeLogFile(dataDir: string, limits: { fileBytes?: number } = {}
       fchmodSync(fd, 0o600); // a copied directory may have made it readable
       sink = pino.destination({ dest: fd, sync: false, mode: 0o600, maxLength: maxWaitingBytes });
       Object.assign(sink, { file: path }); // without it a sink of a descriptor refuses to reopen
-      sink.on('error', () => {});
+      sink.on(
+        'error',
+        guarded('kernel.log-file.error', undefined, () => {
+          if (isReopening) giveUp();
+        }),
+      );
       sink.on(
         'ready',
         guarded('kernel.log-file.ready', undefined, () => {
@@ -52,7 +67,7 @@ export function makeLogFile(dataDir: string, limits: { fileBytes?: number } = {}
         }),
       );
     } catch {
-      return; // the disk is full or not ours to write: standard error has the lines
+      return giveUp(); // the disk is full or not ours to write: standard error has the lines
     }
     for (const line of lines) write(line);
   };
@@ -63,11 +78,12 @@ export function makeLogFile(dataDir: string, limits: { fileBytes?: number } = {}
       for (let age = files - 1; age > 0; age--) moveAside(nameOf(dir, age - 1), nameOf(dir, age));
       sink?.reopen(path);
     } catch {
-      sink = undefined; // without a rotation there would be no bound
+      giveUp();
     }
   };
   const write = (line: string) => {
     if (early) return void (early.length < maxEarlyLines && early.push(line));
+    if (!sink && performance.now() > retryAt) open();
     if (!sink) return;
     written += Buffer.byteLength(line);
     sink.write(line);

@@ -72,7 +72,7 @@ export const Assignment = Type.Union([
 export type Assignment = Static<typeof Assignment>;
 
 export const SessionRequest = Type.Object({
-  instance: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+  instance: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', description: 'A UUID in lower case' }),
   version: Type.String({ maxLength: 50 }),
   /** The prober's wall clock in Unix milliseconds, to tell an operator that it is off. */
   now: Type.Number(),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../kernel/config.ts';
+import type { Config, Key } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 
 /** A data directory with this file was made by `serve --try`. */
@@ -32,14 +32,27 @@ export async function claimTryDirectory(dataDir: string): Promise<void> {
   await writeFile(markFile(dataDir), 'This directory was made by quarterdeck serve --try. Delete it when you are done.\n');
 }
 
+/** Every address that the server listens on. */
+const listening = [
+  'listen',
+  'smtp_submission',
+  'smtps',
+  'smtp_inbound',
+  'cluster_listen',
+  'metrics_listen',
+] as const satisfies readonly Key[];
+
 /** Where data would be kept that is not this machine's own. */
-export function refuseOutsideStores({ database_url, storage, listen, trusted_proxies }: Config): void {
+export function refuseOutsideStores(config: Config): void {
+  const { database_url, database_direct_url, storage, trusted_proxies } = config;
   const refuse = (sentence: string): never => {
     throw new Stop(exitCodes.configuration, `--try ${sentence}`);
   };
   if (database_url) refuse('runs its own PostgreSQL and touches no other; unset QUARTERDECK_DATABASE_URL');
+  if (database_direct_url) refuse('runs its own PostgreSQL and touches no other; unset QUARTERDECK_DATABASE_DIRECT_URL');
   if (storage) refuse('keeps everything in its own directory; unset QUARTERDECK_STORAGE');
-  if (!['127.0.0.1', '::1', 'localhost'].includes(listen.host))
-    refuse(`listens on loopback only, and its pages ask for no login; QUARTERDECK_LISTEN names ${listen.host}`);
+  for (const key of listening)
+    if (config[key] && !['127.0.0.1', '::1', 'localhost'].includes(config[key].host))
+      refuse(`listens on loopback only, and its pages ask for no login; QUARTERDECK_${key.toUpperCase()} names ${config[key].host}`);
   if (trusted_proxies.length) refuse('serves this machine only, with no proxy in front; unset QUARTERDECK_TRUSTED_PROXIES');
 }

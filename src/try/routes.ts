@@ -58,8 +58,12 @@ const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 /** The pages have no login. A site that gives its own name this address must not read them (DNS rebinding). */
 const isLoopbackName = (host = '') => loopbackNames.includes(URL.parse(`http://${host}/`)?.hostname ?? '');
 
-/** A form of another site may not press buttons here. */
-const isOwnForm = ({ headers }: IncomingMessage) => headers.origin === undefined || headers.origin === `http://${headers.host}`;
+/**
+ * A form of another site may not press buttons here. Browsers say in Sec-Fetch-Site where a form is from; in Origin they say `null` for our own
+ * forms too where a page sends no referrer.
+ */
+const isOwnForm = ({ headers }: IncomingMessage) =>
+  headers['sec-fetch-site'] === 'same-origin' || headers.origin === undefined || headers.origin === `http://${headers.host}`;
 
 async function serve(asked: TryRequest): Promise<void> {
   const { request, response, path } = asked;
@@ -137,7 +141,9 @@ async function answerPhone({ parts: { phone }, request, response }: TryRequest, 
 const live = { refresh: '5' };
 
 function sendPage(response: ServerResponse, title: string, body: string, headers: Record<string, string> = {}): void {
-  const sent = { 'content-security-policy': htmlPolicy, 'cache-control': 'no-store', ...headers };
+  // With `no-referrer` a browser gives the origin of this page's forms as `null`.
+  const policies = { 'content-security-policy': htmlPolicy, 'referrer-policy': 'same-origin' };
+  const sent = { ...policies, 'cache-control': 'no-store', ...headers };
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...sent }).end(renderHtml(title, body));
 }
 

@@ -6,6 +6,7 @@ import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
 import { type DelayedRefusals, noDelay } from './delayed-refusals.ts';
 import { discard, hasBody } from './discard.ts';
+import { loggedPath } from './logged-path.ts';
 import { QuickCounter } from './quick-counter.ts';
 import { hsts } from './request-id.ts';
 import { isTemporary, refuseTemporarily } from './temporary-failure.ts';
@@ -198,8 +199,7 @@ class MountedPlane {
   }
 
   #logFailure(error: unknown, { requestId, method, url }: IncomingMessage, status: number): void {
-    const path = url?.split('?', 1)[0];
-    this.#log.error({ err: error, requestId, plane: this.#plane.name, method, path, status }, 'request failed');
+    this.#log.error({ err: error, requestId, plane: this.#plane.name, method, path: loggedPath(url), status }, 'request failed');
   }
 }
 

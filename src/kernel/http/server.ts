@@ -12,6 +12,7 @@ import { type DelayedRefusals, noDelay } from './delayed-refusals.ts';
 import { discard } from './discard.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
+import { loggedPath } from './logged-path.ts';
 import type { Peers } from './peer.ts';
 import { onePerConnection } from './pipelining.ts';
 import type { RawHandler } from './plane.ts';
@@ -76,7 +77,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
           take(request, response);
         } catch (error) {
           if (!(error instanceof Refusal))
-            log.error({ err: error, requestId: request.requestId, url: request.url }, 'a raw handler failed');
+            log.error({ err: error, requestId: request.requestId, path: loggedPath(request.url) }, 'a raw handler failed');
           if (response.headersSent) response.destroy();
           else refuseEarly(request, response, error);
         }

@@ -25,8 +25,15 @@ test('what is not for trying is refused', async (t) => {
   await t.test('an external database, S3, another interface and a proxy', async () => {
     const refused: [Record<string, string>, RegExp][] = [
       [{ QUARTERDECK_DATABASE_URL: 'postgres://127.0.0.1:1/x' }, /unset QUARTERDECK_DATABASE_URL/],
+      // Clusters of Kubernetes' own programs would keep their data there.
+      [{ QUARTERDECK_DATABASE_DIRECT_URL: 'postgres://127.0.0.1:1/x' }, /unset QUARTERDECK_DATABASE_DIRECT_URL/],
       [{ QUARTERDECK_STORAGE: 's3://bucket/x' }, /unset QUARTERDECK_STORAGE/],
-      [{ QUARTERDECK_LISTEN: '0.0.0.0:8080' }, /loopback only/],
+      ...['LISTEN', 'SMTP_SUBMISSION', 'SMTPS', 'SMTP_INBOUND', 'CLUSTER_LISTEN', 'METRICS_LISTEN'].map(
+        (name): [Record<string, string>, RegExp] => [
+          { [`QUARTERDECK_${name}`]: '0.0.0.0:0' },
+          new RegExp(`loopback only.*QUARTERDECK_${name} names 0`),
+        ],
+      ),
       [{ QUARTERDECK_TRUSTED_PROXIES: '127.0.0.1' }, /no proxy in front/],
     ];
     for (const [env, why] of refused) await assert.rejects(open(env), { message: why, exitCode: exitCodes.configuration });

@@ -43,6 +43,7 @@ async function standing(t: TestContext, handle: PlaneHandler, { roles = ['regist
     opened: () => opened,
     /** The statuses in the operator's log. */
     logged: () => lines.calls.map(({ arguments: [fields] }) => (fields as unknown as { status: number }).status),
+    paths: () => lines.calls.map(({ arguments: [fields] }) => (fields as unknown as { path: string }).path),
     counted: async () => (await registry.metrics()).split('\n').filter((line) => /_total\{/.test(line) && !line.endsWith(' 0')),
   };
 }
@@ -70,6 +71,14 @@ test('answers and refusals carry the request’s id, and what browsers are told;
     'quarterdeck_plane_answers_total{plane="tried",status="2xx"} 2',
     'quarterdeck_plane_answers_total{plane="tried",status="4xx"} 3',
   ]);
+});
+
+test('the log of a failure has the path, without what may be a secret', async (t) => {
+  const { url, paths } = await standing(t, () => Promise.reject(new Error('broken')));
+  const secret = 'Zm9vYmFyYmF6cXV4-_Zm9vYmFyYmF6cX';
+  for (const path of [`acme/confirm/${secret}?a=${secret}`, `${secret}/x`, `app/blobs/sha256:${secret}`])
+    await fetch(`${url}/plane/${path}`);
+  assert.deepEqual(paths(), ['/plane/acme/confirm/(hidden)', '/plane/(hidden)/x', `/plane/app/blobs/sha256:${secret}`]);
 });
 
 test('a plane that sends its answers in one piece sends the frame’s headers with them, and its refusals have them too', async (t) => {

@@ -34,7 +34,7 @@ test('what is no batch is refused with a sentence, and nothing of it is stored',
   await refused(400, /outcome/, { ...good, results: [{ ...result, outcome: 'maybe' }] });
   await refused(400, /NUL/, { ...good, results: [{ ...result, errorDetail: 'a\0b' }] });
   await refused(400, /snippet must have at most 1024/, { ...good, results: [{ ...result, snippet: 'x'.repeat(1025) }] });
-  await refused(400, /instance must/, { ...good, instance: 'me' });
+  await refused(400, /instance is not written as it must be: \w/, { ...good, instance: 'me' });
   await refused(400, /not valid JSON/, new TextEncoder().encode('{'), { 'content-type': 'application/json' });
   await refused(400, /not valid gzip/, new TextEncoder().encode('{}'), { 'content-type': 'application/json', 'content-encoding': 'gzip' });
   await refused(415, /application\/json/, new TextEncoder().encode('{}'), { 'content-type': 'text/plain' });
