@@ -22,7 +22,7 @@ test('the API describes itself: a document of what is served, and pages that rea
   assert.match(html, /\/api\/v1\/openapi\.json/);
 
   // Everything it loads comes from here.
-  const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((m) => new URL(m[1]!, page.url));
+  const loaded = [...html.matchAll(/<(?:script|link|img)\b[^>]*?(?:src|href)="([^"]+)"/g)].map((m) => new URL(m[1]!, page.url));
   assert.ok(loaded.length > 0);
   for (const at of loaded.filter(({ protocol }) => protocol !== 'data:')) {
     assert.equal(at.origin, url, at.href);
