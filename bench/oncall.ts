@@ -198,12 +198,9 @@ async function compareIngestion(sides: { name: string; owner: Caller; url: strin
       await each(range(12), 12, async (i) => {
         while (performance.now() < until) {
           const delivery = n++;
-          taken += (
-            await deliver(
-              entriesOf.get(side)![i]!,
-              range(10).map((k) => firing(`compared ${delivery} ${k}`)),
-            )
-          ).accepted;
+          const alerts = range(10).map((k) => firing(`compared ${delivery} ${k}`));
+          const { accepted } = await deliver(entriesOf.get(side)![i]!, alerts);
+          taken += accepted;
         }
       });
       side.rates.push((taken * 1000) / (performance.now() - began));
