@@ -10,7 +10,7 @@ import { quarterdeck } from '../harness/index.ts';
 import { eventually } from '../harness/process.ts';
 import { lacking } from './email-support.ts';
 
-/** As docs/areas/registry.md says it. */
+/** As docs/tours/registry.md says it. */
 const configuration = (folder: string, port: number, upstream: string, blobs: string) => `
 daemon off; master_process off; pid ${folder}/pid; error_log stderr warn; events {}
 http {

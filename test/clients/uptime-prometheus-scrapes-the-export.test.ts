@@ -152,7 +152,7 @@ test('promtool accepts the rules and the scrape configuration of the documentati
   const checked = promtool(['check', 'rules', '--lint=all', '--lint-fatal', rulesFile]);
   assert.equal(checked.status, 0, checked.said);
   const folder = await folderOf(t);
-  const docs = await readFile(new URL('../../docs/areas/uptime.md', import.meta.url), 'utf8');
+  const docs = await readFile(new URL('../../docs/tours/uptime.md', import.meta.url), 'utf8');
   const [, yaml] = /```yaml\n([\s\S]*?)```/.exec(docs) ?? assert.fail('the documentation has no scrape configuration');
   await writeFile(join(folder, 'prometheus.yml'), yaml!);
   await writeFile(join(folder, 'quarterdeck-uptime.yml'), await readFile(rulesFile));
