@@ -4,7 +4,7 @@ import { addCommand } from './command.ts';
 import { commandName } from './command-name.ts';
 import { registerCompletion } from './completion.ts';
 import type { CliContext } from './connect.ts';
-import { meanings } from './exit.ts';
+import { endWithoutOutput, meanings } from './exit.ts';
 import { registerJoin } from './join.ts';
 import { registerTry } from './try/index.ts';
 import { registerHelp } from './where/help.ts';
@@ -36,6 +36,9 @@ export function registerUser(program: Commander, here: CliContext) {
   for (const { name } of areas) describe(group(program, name));
   registerStatus(group(program, 'status'), here);
   program.addHelpText('after', closing);
+  // `… | head` closes the output of any command; a server goes on without its banner.
+  for (const each of program.commands)
+    if (!['serve', 'probe'].includes(each.name())) each.hook('preAction', () => void process.stdout.on('error', endWithoutOutput));
 }
 
 const closing = `

@@ -17,14 +17,8 @@ async function registerOthers(): Promise<void> {
   registerProbe(program);
   registerConfig(program);
   registerAdmin(program);
-  const [{ registerUser }, { ownServer }, { endWithoutOutput }] = await Promise.all([
-    import('../cli/index.ts'),
-    import('./commands/own-server.ts'),
-    import('../cli/exit.ts'),
-  ]);
+  const [{ registerUser }, { ownServer }] = await Promise.all([import('../cli/index.ts'), import('./commands/own-server.ts')]);
   registerUser(program, { env: process.env, version, server: ownServer });
-  // What admin commands print; a server goes on without its banner.
-  program.commands.find((c) => c.name() === 'admin')?.hook('preAction', () => void process.stdout.on('error', endWithoutOutput));
 }
 
 runProgram(program);
