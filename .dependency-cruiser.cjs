@@ -159,8 +159,27 @@ module.exports = {
     {
       name: 'product-needs-no-tests',
       severity: 'error',
-      from: { path: '^(src|contract|cli|sdk)/', pathNot: '/test/' },
+      from: { path: '^(src|contract|cli|sdk|console)/', pathNot: '/test/' },
       to: { path: '(^test/|^bench/|/test/)' },
+    },
+    // The console, from the bottom: data, ui and plots, areas, shell. Areas know each other by addresses only.
+    {
+      name: 'data-of-the-console-shows-nothing',
+      severity: 'error',
+      from: { path: '^console/data/' },
+      to: { path: '^console/(ui|plots|areas|shell)/' },
+    },
+    {
+      name: 'parts-of-the-console-know-no-screen',
+      severity: 'error',
+      from: { path: '^console/(ui|plots)/' },
+      to: { path: '^console/(areas|shell)/' },
+    },
+    {
+      name: 'screens-of-areas-know-no-other-area',
+      severity: 'error',
+      from: { path: '^console/areas/([^/]+)/' },
+      to: { path: '^console/areas/([^/]+)/', pathNot: '^console/areas/$1/' },
     },
     // The world of `serve --try`.
     {
@@ -259,7 +278,7 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     moduleSystems: ['es6'],
     enhancedResolveOptions: {
-      extensions: ['.ts', '.mjs', '.js'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js'],
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],
     },

@@ -1,6 +1,6 @@
 // Plain JavaScript without dependencies: it runs on whatever Node the machine has, to get to the one that Quarterdeck needs.
 import { spawn } from 'node:child_process';
-import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import os from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -42,27 +42,67 @@ export const importsFlags = (root) => ['--import', pathToFileURL(join(root, 'bin
 /** Stripped and compiled once: without it every start pays a second, and 25 MiB for the program that strips the types. */
 export const compileCache = (root) => ({ NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'quarterdeck') });
 
-/** Starts `entry` on Node 26 as a server with this process as its parent; does not return. */
-export async function superviseEntry({ root, entry, args }) {
+/**
+ * Starts a server with this process as its parent; does not return. `typed` is the program as the user called it: it becomes argv[0] of the
+ * process, where cli/command-name.ts reads it for the commands that it shows.
+ */
+export async function superviseEntry({ root, args, typed }) {
   const { superviseServer } = await import('./parent.mjs');
-  const node = findNode(root);
-  const argv = [...memoryFlags, ...importsFlags(root), join(root, entry), ...args];
-  await superviseServer({ node, argv, env: { ...compileCache(root), ...process.env }, cannotRun: (error) => stop(cannotRun(node, error)) });
+  const [, script] = process.argv;
+  let isFirst = true;
+  const program = async ({ isNext }) => {
+    const { serverCommand: command } = isFirst ? { serverCommand } : await programNow(script);
+    const now = isFirst ? root : rootOf(script);
+    isFirst = false;
+    return command({ root: now, args, typed, isNext });
+  };
+  await superviseServer({ program, cannotRun: stop });
 }
 
-/** Replaces this process by `entry` on Node 26, or waits for it where that is not possible; does not return. */
-export function handOver({ root, entry, args, nodeFlags = [] }) {
+/** Where this program is by now: a link in its path may lead to another release. `script` stands there or one folder below. */
+function rootOf(script) {
+  const dir = dirname(realpathSync(script));
+  return existsSync(join(dir, 'bin', 'hand-over.mjs')) ? dir : join(dir, '..');
+}
+
+/** The file that is there now: another release may need another Node, or other flags. */
+async function programNow(script) {
+  const file = join(rootOf(script), 'bin', 'hand-over.mjs');
+  return import(`${pathToFileURL(file).href}?${statSync(file).mtimeMs}`);
+}
+
+/** How the server of the release in `root` is run; `isNext`: to replace one that runs. Throws a sentence if it cannot be. */
+export function serverCommand({ root, args, typed, isNext }) {
+  // A clone runs its sources, the npm package compiled ones: Node runs no TypeScript below node_modules.
+  const entry = existsSync(join(root, 'src', 'main.ts')) ? 'src/main.ts' : 'dist/src/main.js';
+  const node = locateNode(root);
+  return {
+    node,
+    argv0: typed ?? node,
+    argv: [
+      ...memoryFlags,
+      ...(isNext ? ['--import', pathToFileURL(join(root, 'bin', 'tell-why-broken.mjs')).href] : []),
+      ...importsFlags(root),
+      join(root, entry),
+      ...args,
+    ],
+    env: { ...compileCache(root), ...process.env },
+  };
+}
+
+/** Replaces this process by `entry` on Node 26, or waits for it where that is not possible; does not return. `typed` as above. */
+export function handOver({ root, entry, args, typed, nodeFlags = [] }) {
   const node = findNode(root);
   const argv = [...memoryFlags, ...importsFlags(root), ...nodeFlags, join(root, entry), ...args];
   const env = { ...compileCache(root), ...process.env };
   if (typeof process.execve === 'function') {
     try {
-      process.execve(node, [node, ...argv], env);
+      process.execve(node, [typed ?? node, ...argv], env);
     } catch (error) {
       stop(cannotRun(node, error));
     }
   }
-  const child = spawn(node, argv, { stdio: 'inherit', env });
+  const child = spawn(node, argv, { argv0: typed ?? node, stdio: 'inherit', env });
   // Ctrl-C reaches the child from the terminal too, and npm passes on what it gets: the child may hear the same signal several
   // times and counts what comes within a moment as one. Passing on is still needed: `kill` reaches only the process it names.
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -78,10 +118,19 @@ export function handOver({ root, entry, args, nodeFlags = [] }) {
 const cannotRun = (node, error) => `${node} cannot be run (${error.code ?? error.message}); delete node_modules and start again`;
 
 export function findNode(root) {
+  try {
+    return locateNode(root);
+  } catch (error) {
+    return stop(error.message);
+  }
+}
+
+/** Throws a sentence if there is none. */
+function locateNode(root) {
   const carried = !loader || existsSync(loader) ? carriedNode(root) : undefined;
   if (carried) return carried;
   if (Number(process.versions.node.split('.')[0]) >= needed) return process.execPath;
-  return stop(
+  throw new Error(
     nodePackage
       ? `Node ${needed} is needed, this is ${process.version}, and the package ${nodePackage} that brings it ${
           loader && !existsSync(loader) ? 'does not run without glibc' : 'is not installed'
@@ -108,7 +157,7 @@ function executable(binary) {
     try {
       chmodSync(binary, 0o755);
     } catch (error) {
-      stop(`${binary} is not executable and cannot be made so (${error.code}); run chmod +x on it`);
+      throw new Error(`${binary} is not executable and cannot be made so (${error.code}); run chmod +x on it`);
     }
   }
   return binary;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { handOver, superviseEntry } from './hand-over.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const args = process.argv.slice(2);
+const [, typed, ...args] = process.argv;
 
 // A clone runs its sources; the npm package carries compiled ones, because Node runs no TypeScript below node_modules.
 if (existsSync(join(root, 'src', 'main.ts'))) {
@@ -18,6 +18,6 @@ if (existsSync(join(root, 'src', 'main.ts'))) {
 
 /** A server has a parent that starts another when it crashes; every other command replaces this process. */
 async function run(entry) {
-  if (args[0] === 'serve') await superviseEntry({ root, entry, args });
-  else handOver({ root, entry, args });
+  if (args[0] === 'serve') await superviseEntry({ root, args, typed });
+  else handOver({ root, entry, args, typed });
 }

@@ -25,6 +25,6 @@ function nameAbsent(program: Command): void {
 const program = makeProgram(buildVersion);
 const { env } = process;
 const own = { url: 'http://127.0.0.1:8080', dataDir: env['QUARTERDECK_DATA'] ?? './data' };
-registerUser(program, { env, version: buildVersion, server: async () => own });
+registerUser(program, { env, version: buildVersion, server: async () => own }, process.argv.slice(2));
 nameAbsent(program);
 runProgram(program);

@@ -13,4 +13,10 @@ export function nameTyped(script: string | undefined, cwd: string, env: NodeJS.P
   return path.startsWith('..') ? path : `./${path}`;
 }
 
-export const commandName = nameTyped(process.argv[1], process.cwd(), process.env);
+// bin/hand-over.mjs starts src/main.ts on another Node and hands the typed name over as argv[0].
+const scripts = [process.argv0, process.argv[1]];
+export const commandName = nameTyped(
+  scripts.find((path) => path && basename(path) === 'quarterdeck'),
+  process.cwd(),
+  process.env,
+);

@@ -8,7 +8,8 @@ import { usage } from './exit.ts';
 import { creatorOf } from './feedback.ts';
 import { isNested, placeholder, type Raw } from './fields.ts';
 import { inputOf, type Whole } from './input.ts';
-import { type Manner, perform } from './perform.ts';
+import { followEvents } from './live.ts';
+import { type Manner, maxSlices, perform } from './perform.ts';
 import { type PrintOptions, print, printStream, shownOptions, silentOptions } from './print.ts';
 import { unitExample } from './units.ts';
 import { timeoutOf } from './wait.ts';
@@ -22,13 +23,16 @@ export const aliasOptions = new WeakSet<Option>();
 
 /** One operation as a command. A field that has the name of a general option takes its place: the general one still works before the area. */
 export function addCommand(parent: Commander, command: Command, here: CliContext) {
-  const { words, summary, description, params, fields } = command;
+  const { words, summary, description, params } = command;
+  const argument = command.fields.find(({ name }) => name === command.argument);
+  const fields = command.fields.filter((field) => field !== argument);
   const added = parent
     .command(words.at(-1)!)
     .summary(summary)
     .description(description ? `${summary}. ${description}` : summary)
     .showHelpAfterError(`(see ${commandName} ${words.join(' ')} --help)`);
   for (const param of params) added.argument(`<${param.flag}>`, [param.description, nameHint(param)].filter(Boolean).join('; '));
+  if (argument) added.argument(`<${argument.flag}>`, argument.description);
 
   const general = generalOptions(command).filter((option) => !fields.some((field) => field.flag === option.name()));
   const taken = new Set([...fields.map((field) => field.flag), ...general.map((option) => option.name()), 'help', 'version']);
@@ -45,6 +49,7 @@ export function addCommand(parent: Commander, command: Command, here: CliContext
         return given.length ? [[field.name, field.list || field.type === 'record' ? (given as string[]) : given.at(-1)!] as const] : [];
       }),
     );
+    if (argument) flags.set(argument.name, args[params.length] as Raw);
     const own = Object.fromEntries(general.map((option) => [option.attributeName(), values[option.attributeName()]]));
     await run(command, args.slice(0, params.length) as string[], flags, { ...rootOptions(added), ...defined(own) }, here);
   });
@@ -59,7 +64,7 @@ function generalOptions(command: Command): Option[] {
           new Option('-f, --file <file>', 'all fields from a file of YAML or JSON, names and units as in flags; - for standard input'),
         ]
       : []),
-    ...(command.paged ? [new Option('--all', 'every slice of the list, not only the first')] : []),
+    ...(command.paged ? [new Option('--all', `every slice of the list, not only the first; at most ${maxSlices}`)] : []),
     ...(isLook(command) ? [new Option('-w, --watch', 'show it again every 2 s, on a terminal, until Ctrl-C').conflicts('wait')] : []),
     ...(losses[command.operation] ? [new Option('-y, --yes', 'without a question')] : []),
     ...(waits[command.operation]
@@ -68,12 +73,13 @@ function generalOptions(command: Command): Option[] {
           new Option('--timeout <duration>', 'how long --wait waits; 10m unless told'),
         ]
       : []),
+    ...(command.endless ? [new Option('--json', 'each event as a line of JSON')] : []),
     ...(command.streams ? [] : command.silent ? silentOptions() : shownOptions(command)),
     ...connectionOptions(),
   ];
 }
 
-const isLook = ({ words, streams, silent }: Command) => /^(?:list|get)$/.test(words.at(-1)!) && !streams && !silent;
+const isLook = ({ operation, streams, silent }: Command) => /^(?:list|get)[A-Z]/.test(operation) && !streams && !silent;
 
 function doneWords(operation: string): string {
   const { waits, watches } = readThings();
@@ -103,6 +109,7 @@ async function run(command: Command, params: string[], flags: Map<string, Raw>, 
     print(answer as Record<string, unknown> | undefined, { ...command, creator: flags.size ? undefined : creatorOf(command) }, given);
   const ask = () =>
     call(connection, here, command, (api) => perform({ api, command, params, input, manner, env: here.env, url: connection.url }));
+  if (command.endless) return followEvents({ ask: async () => (await ask()).answer as Response, json: given.json });
   const { answer, say, failure } = given.watch ? await redraw(ask, ({ answer }) => show(answer)) : await ask();
   if (answer instanceof Response) return printStream(answer);
   show(answer);
@@ -164,8 +171,9 @@ function addField(added: Commander, field: Field, taken: Set<string>): Option[] 
 }
 
 export const connectionOptions = () => [
-  new Option('--url <url>', 'the server; default: QUARTERDECK_URL, then the one of this machine'),
-  new Option('--token <token>', 'default: QUARTERDECK_TOKEN, then data/owner.token; each goes to its own server only'),
+  new Option('--url <url>', 'the server; default: QUARTERDECK_URL, your login, then this machine'),
+  new Option('--token <token>', 'default: QUARTERDECK_TOKEN, your login, then data/owner.token; each for its own server only'),
+  new Option('--profile <name>', 'a login of `profile list`; default: QUARTERDECK_PROFILE, then the one in use'),
 ];
 
 /** What was given before the area: `quarterdeck --url … tokens list`. */

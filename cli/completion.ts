@@ -2,7 +2,7 @@ import { Argument, type Command as Commander } from 'commander';
 import { readCommands } from '../sdk/commands.ts';
 import { aliasOptions } from './command.ts';
 import type { CliContext } from './connect.ts';
-import { registerNames } from './names/complete.ts';
+import { profilePlaces, registerNames } from './names/complete.ts';
 
 interface CompletionNode {
   /** What was typed up to here. */
@@ -30,7 +30,8 @@ const placesWithNames = () =>
   new Set(
     readCommands()
       .commands.filter(({ params, fields }) => [...params, ...fields, ...fields.flatMap((f) => f.fields ?? [])].some((f) => f.thing))
-      .map(({ words }) => ` ${words.join(' ')}`),
+      .map(({ words }) => ` ${words.join(' ')}`)
+      .concat(profilePlaces.map((words) => ` ${words}`)),
   );
 
 /** Every command with what follows it. Written into the script: asking us at every key press would take a process each time. */
@@ -57,6 +58,7 @@ function bash(all: CompletionNode[]): string {
   done
   case "$at" in
 ${cases}  esac
+  [[ \${COMP_WORDS[COMP_CWORD-1]} == --profile ]] && words='' names=1
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
   if [[ $names && "\${COMP_WORDS[COMP_CWORD]}" != -* ]]; then
     while IFS= read -r word; do COMPREPLY+=("$word"); done < <("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
@@ -76,6 +78,7 @@ _quarterdeck() {
   for word in "\${(@)words[2,CURRENT-1]}"; do
     [[ $word == -* ]] || at+=" $word"
   done
+  [[ $words[CURRENT-1] == --profile ]] && names=1 && at=' --profile'
   case "$at" in
 ${cases}  esac
   if [[ -n $names && $words[CURRENT] != -* ]]; then
@@ -98,6 +101,10 @@ function fish(all: CompletionNode[]): string {
   set -l names ''
   for word in (commandline -opc)[2..-1]
     string match -q -- '-*' $word; or set at "$at $word"
+  end
+  if test (commandline -opc)[-1] = --profile
+    set at ' --profile'
+    set names 1
   end
   switch "$at"
 ${cases}  end

@@ -2,9 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, readCommands } from '../sdk/commands.ts';
 import { type Api, quarterdeck } from '../sdk/index.ts';
+import { commandName } from './command-name.ts';
 import { exitCodes, explained, Failure, usage } from './exit.ts';
 import { isOverheard, isThisMachine, namesOf, originOf, serverUrl } from './origin.ts';
+import { chosenProfile, loginAgain, namedProfile, profileFor, tokenOf } from './profiles/choose.ts';
+import { localName, type Profile } from './profiles/folder.ts';
 import { fetchWithNotice } from './status-line.ts';
+import { tell } from './tell.ts';
 
 /** What the command line is told of the machine it runs on. */
 export interface CliContext {
@@ -26,6 +30,8 @@ export interface OwnServer {
 export interface ConnectionOptions {
   url?: string;
   token?: string;
+  /** The name of a login, or `local`. */
+  profile?: string;
 }
 
 export interface Connection {
@@ -35,8 +41,10 @@ export interface Connection {
   token: string | undefined;
   /** In words, to show. */
   tokenFrom: string;
-  /** Why QUARTERDECK_TOKEN, though there is one, does not go there, and what to do. */
+  /** Why a token that lies ready does not go there, and what to do. */
   withheld?: string;
+  /** The login that the token is of. */
+  login?: Profile;
 }
 
 /** A token that lies ready, and the servers it was given for: it goes nowhere else. */
@@ -46,26 +54,64 @@ interface StoredToken {
   servers: string[];
 }
 
-/** The URL wanted or set, else this machine's. The token of --token, else the first that was given for that server. */
-export async function findConnection(wanted: ConnectionOptions, here: CliContext, { mayBeOwner = true } = {}): Promise<Connection> {
-  const place = await findServer(wanted, here);
+/** What a command may fall back on. */
+interface Fallbacks {
+  /** The token of this machine's owner. */
+  mayBeOwner?: boolean;
+  /** The server of the login in use. */
+  mayBeInUse?: boolean;
+}
+
+/** The URL wanted or set, else that of the login in use, else this machine's. The token of --token, else the first that was given for that server. */
+export async function findConnection(wanted: ConnectionOptions, here: CliContext, fallbacks: Fallbacks = {}): Promise<Connection> {
+  const place = await findServer(wanted, here, fallbacks);
   const { url } = place;
   if (wanted.token) return { ...place, token: sendable(wanted.token, '--token'), tokenFrom: 'the one of --token' };
+  if (wanted.profile !== undefined && place.profile) return withLogin(place, place.profile, here);
 
   const set = await environmentToken(here);
   if (set && isFor(set, url)) return { ...place, token: set.token, tokenFrom: set.from };
-  const left = mayBeOwner ? await ownerToken(here, set) : undefined;
+  const { profile: login, withheld } = wanted.profile === localName ? noLogin : loginAt(place, here);
+  if (login) return withLogin(place, login, here);
+  const left = (fallbacks.mayBeOwner ?? true) ? await ownerToken(here, set) : undefined;
   if (left && isFor(left, url)) return { ...place, token: left.token, tokenFrom: left.from };
-  return { ...place, token: undefined, tokenFrom: 'none', ...(set ? { withheld: whyWithheld(url, here) } : {}) };
+  const why = withheld ?? (set && whyWithheld(url, here));
+  return { ...place, token: undefined, tokenFrom: 'none', ...(why ? { withheld: why } : {}) };
 }
 
-async function findServer(wanted: ConnectionOptions, here: CliContext): Promise<Pick<Connection, 'url' | 'urlFrom'>> {
-  if (wanted.url !== undefined) return { url: serverUrl(wanted.url) };
-  const set = environmentUrl(here);
+const noLogin: ReturnType<typeof profileFor> = {};
+
+const loginAt = ({ url, profile }: Server, { env }: CliContext) => (profile ? { ...noLogin, profile } : profileFor(env, url));
+
+async function withLogin(place: Server, profile: Profile, { env }: CliContext): Promise<Connection> {
+  const from = `the profile ${profile.name}`;
+  return { ...place, login: profile, token: sendable(await tokenOf(env, profile), from), tokenFrom: from };
+}
+
+interface Server extends Pick<Connection, 'url' | 'urlFrom'> {
+  profile?: Profile;
+}
+
+/** Flags, then the environment, then the login in use, then this machine. */
+export async function findServer(wanted: ConnectionOptions, here: CliContext, { mayBeInUse = true }: Fallbacks = {}): Promise<Server> {
+  const isLocal = wanted.profile === localName;
+  const named = wanted.profile === undefined || isLocal ? undefined : namedProfile(here.env, wanted.profile);
+  if (wanted.url !== undefined) {
+    const url = serverUrl(wanted.url);
+    if (named && originOf(named.url) !== originOf(url))
+      usage(`the profile ${named.name} is for ${named.url}; leave out --url or --profile`);
+    return { url, ...(named ? { profile: named } : {}) };
+  }
+  if (named) return ofProfile(named);
+  const set = isLocal ? undefined : environmentUrl(here);
   if (set !== undefined) return { url: set, urlFrom: 'QUARTERDECK_URL' };
+  const chosen = isLocal || !mayBeInUse ? undefined : chosenProfile(here.env);
+  if (chosen) return ofProfile(chosen);
   const { url, urlFrom = 'the settings of this machine' } = await here.server();
   return { url: serverUrl(url), urlFrom };
 }
+
+const ofProfile = (profile: Profile): Server => ({ url: profile.url, urlFrom: `the profile ${profile.name}`, profile });
 
 export function environmentUrl({ env }: Pick<CliContext, 'env'>): string | undefined {
   return env['QUARTERDECK_URL'] ? serverUrl(env['QUARTERDECK_URL']) : undefined;
@@ -139,16 +185,16 @@ export async function call<T>(
 ): Promise<T> {
   const { url, token, withheld } = connection;
   if (!token && !options.open) {
-    const why = withheld ?? 'set QUARTERDECK_URL and QUARTERDECK_TOKEN, or give --token';
+    const why = withheld ?? `\`${commandName} login ${url}\` gets one; in a script set QUARTERDECK_URL and QUARTERDECK_TOKEN`;
     throw new Failure(exitCodes.unauthenticated, `no token for ${url}: ${why}`);
   }
-  if (token && isOverheard(url))
-    console.error(`quarterdeck: the token goes to ${url} unencrypted, for everybody on the way to read; use https`);
+  if (token && isOverheard(url)) tell(`quarterdeck: the token goes to ${url} unencrypted, for everybody on the way to read; use https`);
   try {
     return await act(quarterdeck({ url, token, userAgent: `quarterdeck-cli/${here.version}`, fetch: fetchWithNotice }));
   } catch (error) {
     throw explained(error, {
       ...connection,
+      again: connection.login && loginAgain(connection.login),
       list: options.params?.length ? listBeside(options.words ?? []) : undefined,
       credential: options.credential,
     });

@@ -4,6 +4,7 @@ import { ApiError, UnreachableError } from '../sdk/index.ts';
 import { commandName } from './command-name.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printable } from './printable.ts';
+import { tell } from './tell.ts';
 
 export { exitCodes, meanings } from './exit-codes.ts';
 
@@ -34,6 +35,8 @@ interface Circumstances {
   withheld?: string;
   /** Where the address was found, unless the caller typed it. */
   urlFrom?: string;
+  /** The command that gets another token. */
+  again?: string | undefined;
   /** The command that lists things of the kind that was not found. */
   list?: string | undefined;
   /** The kind of credential that the operation takes instead of a personal token. */
@@ -41,7 +44,7 @@ interface Circumstances {
 }
 
 /** Says of a failed call what a person needs; anything else stays as it is. */
-export function explained(error: unknown, { tokenFrom, withheld, urlFrom, list, credential }: Circumstances): unknown {
+export function explained(error: unknown, { tokenFrom, withheld, urlFrom, list, credential, again }: Circumstances): unknown {
   if (error instanceof UnreachableError)
     return new Failure(
       exitCodes.unavailable,
@@ -51,7 +54,13 @@ export function explained(error: unknown, { tokenFrom, withheld, urlFrom, list, 
   const { status, message, requestId } = error;
   const code = byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.refused);
   const hints: Record<number, string | undefined> = {
-    401: [`the token used is ${tokenFrom}`, ...(credential ? [otherCredentials[credential] ?? ''] : [])].filter(Boolean).join('; '),
+    401: [
+      `the token used is ${again ? 'that of ' : ''}${tokenFrom}`,
+      again ? `get another: ${again}` : '',
+      credential ? (otherCredentials[credential] ?? '') : '',
+    ]
+      .filter(Boolean)
+      .join('; '),
     404: list && `\`${commandName} ${list}\` shows what there is`,
     409: withheld,
   };
@@ -97,6 +106,6 @@ export const isClosed = (error: unknown) => (error as NodeJS.ErrnoException).cod
 export function endWithoutOutput(error: NodeJS.ErrnoException) {
   if (isClosed(error)) return;
   const why = error.code === 'ENOSPC' ? 'there is no space left where it goes' : (error.code ?? error.message);
-  console.error(`quarterdeck: the output could not be written: ${why}`);
+  tell(`quarterdeck: the output could not be written: ${why}`);
   process.exit(exitCodes.output);
 }

@@ -4,6 +4,7 @@ import { commandName } from './command-name.ts';
 import { isObject } from './fields.ts';
 import { escaped, type Found, foundAs } from './names/find.ts';
 import type { Item } from './names/operations.ts';
+import { tell } from './tell.ts';
 
 /** Options that make the output one for programs: then nothing is said beside it. */
 export interface Addressee {
@@ -35,14 +36,13 @@ export function describe(word: string, { id, name }: Found): string {
   return name && name !== id ? `${word} ${escaped(name)} (${escaped(id)})` : `${word} ${escaped(id)}`;
 }
 
-export const sayMade = (made: Found & { kind: string }): void =>
-  console.error(`made ${describe(readThings().things[made.kind]!.word, made)}`);
+export const sayMade = (made: Found & { kind: string }): void => tell(`made ${describe(readThings().things[made.kind]!.word, made)}`);
 
 /** What comes after a create. After --wait, commands that would wait for the same are left out. */
 export function sayNext(command: Command, made: Found, { isWaited = false } = {}): void {
   const { next } = readThings().creations[command.operation]!;
   for (const words of next.filter((each) => !isWaited || !each.endsWith(' --wait')))
-    console.error(`next: ${commandName} ${words.replaceAll('{it}', typed(made))}`);
+    tell(`next: ${commandName} ${words.replaceAll('{it}', typed(made))}`);
 }
 
 /** The command that makes the first thing of a list. */

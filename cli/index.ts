@@ -1,11 +1,15 @@
 import type { Command as Commander } from 'commander';
 import { readCommands } from '../sdk/commands.ts';
 import { addCommand } from './command.ts';
-import { commandName } from './command-name.ts';
 import { registerCompletion } from './completion.ts';
 import type { CliContext } from './connect.ts';
 import { endWithoutOutput, meanings } from './exit.ts';
 import { registerJoin } from './join.ts';
+import { registerProfile } from './profiles/commands.ts';
+import { registerLogin } from './profiles/login.ts';
+import { registerLogout } from './profiles/logout.ts';
+import { wordsOf } from './program.ts';
+import { wrapLines } from './tell.ts';
 import { registerTry } from './try/index.ts';
 import { registerHelp } from './where/help.ts';
 import { registerLogs } from './where/logs.ts';
@@ -14,9 +18,15 @@ import { registerStatus } from './where/status.ts';
 import { registerVersion } from './where/version.ts';
 import { registerWhoami } from './whoami.ts';
 
-/** Everything a user of the API can type: `quarterdeck <area> <nouns…> <verb>`, and a few shortcuts. */
-export function registerUser(program: Commander, here: CliContext) {
+/**
+ * Everything a user of the API can type: `quarterdeck <area> <nouns…> <verb>`, and a few shortcuts. Of the four hundred commands only
+ * those of areas that stand among the typed words, where they are given: to make all of them was a third of each start.
+ */
+export function registerUser(program: Commander, here: CliContext, typed?: string[]) {
   program.commandsGroup('Start here:');
+  registerLogin(program, here);
+  registerLogout(program, here);
+  registerProfile(program, here);
   registerWhoami(program, here);
   registerJoin(program, here);
   registerOpen(program, here);
@@ -26,24 +36,30 @@ export function registerUser(program: Commander, here: CliContext) {
   registerTry(program, here);
   registerCompletion(program, here);
 
-  program.commandsGroup('Areas:');
   const { areas, commands } = readCommands();
-  for (const { name, description } of areas) group(program, name).description(description);
-  for (const command of commands) {
-    const groups = command.words.slice(0, -1);
-    addCommand(groups.reduce(group, program), command, here);
+  program.commandsGroup('Over all areas:');
+  for (const command of commands) if (command.words.length === 1) addCommand(program, command, here);
+  program.commandsGroup('Areas:');
+  const grouped = commands.filter(({ words }) => words.length > 1);
+  const groups = areas.filter(({ name }) => grouped.some(({ words }) => words[0] === name));
+  for (const { name, description } of groups) group(program, name).description(description);
+  // The script for completion names every command.
+  const isWanted = ([area = '']: string[]) => !typed || typed.includes(area) || typed.includes('completion');
+  for (const command of grouped) {
+    if (!isWanted(command.words)) continue;
+    addCommand(command.words.slice(0, -1).reduce(group, program), command, here);
   }
-  for (const { name } of areas) describe(group(program, name));
+  for (const { name } of groups) describe(group(program, name));
   registerStatus(group(program, 'status'), here);
-  program.addHelpText('after', closing);
+  program.addHelpText('after', () => wrapLines(closing, process.stdout.columns || 80));
   // `… | head` closes the output of any command; a server goes on without its banner.
   for (const each of program.commands)
     if (!['serve', 'probe'].includes(each.name())) each.hook('preAction', () => void process.stdout.on('error', endWithoutOutput));
 }
 
 const closing = `
-Tokens: QUARTERDECK_TOKEN is sent to the server of QUARTERDECK_URL and to no other (without it: to the one of this machine);
-with --url for another server, give --token too.
+Login: \`login <url>\` keeps a token of yours; \`profile use\` chooses among several logins; in scripts QUARTERDECK_URL and QUARTERDECK_TOKEN.
+Tokens: QUARTERDECK_TOKEN is sent to the server of QUARTERDECK_URL and to no other (without it: to the one of this machine); with --url for another server, give --token too.
 Flags: lists are repeated or separated by commas, objects are key=value pairs or JSON, -f file.yaml gives all at once.
 Things: by id, by name, by the beginning of an id, or @last for the one that this command line made last.
 Exit codes: ${Object.entries(meanings)
@@ -56,8 +72,6 @@ function makeGroup(parent: Commander, name: string): Commander {
   const made = parent.command(name).helpCommand(false);
   return made.showHelpAfterError(`(see ${wordsOf(made)} --help)`);
 }
-
-const wordsOf = (command: Commander): string => (command.parent ? `${wordsOf(command.parent)} ${command.name()}` : commandName);
 
 /** A group has no words of its own in the contract: its verbs say what it is. */
 function describe(parent: Commander) {

@@ -4,6 +4,7 @@ import { type CliContext, call, findConnection } from './connect.ts';
 import { usage } from './exit.ts';
 import { serverUrl } from './origin.ts';
 import { type PrintOptions, print, shownOptions } from './print.ts';
+import { tell } from './tell.ts';
 
 interface Given extends PrintOptions {
   name?: string;
@@ -31,7 +32,7 @@ export function registerJoin(program: Commander, here: CliContext) {
       api.organization.acceptInvitation({ secret, ...(given.name ? { name: given.name } : {}) }),
     );
     print({ organization: orgSlug, url, token: key }, { columns: {}, secret: true }, given);
-    console.error(`to use it: export QUARTERDECK_URL=${url} QUARTERDECK_TOKEN=<the token>`);
+    tell(`to use it: export QUARTERDECK_URL=${url} QUARTERDECK_TOKEN=<the token>`);
   });
 }
 

@@ -2,13 +2,14 @@ import type { Command } from '../sdk/commands.ts';
 import type { Api } from '../sdk/index.ts';
 import { readThings } from '../sdk/things.ts';
 import { confirmLoss, type Prompt, terminalPrompt } from './confirm.ts';
-import { Failure } from './exit.ts';
+import { exitCodes, Failure } from './exit.ts';
 import { type Addressee, describe, isForProgram, madeBy, sayMade, sayNext } from './feedback.ts';
 import { isObject } from './fields.ts';
 import { type Finder, type Found, foundAs, listThings, unknownThing } from './names/find.ts';
 import { keepLast } from './names/last.ts';
 import type { Item } from './names/operations.ts';
 import { type Resolved, resolveNames } from './names/resolve.ts';
+import { tell } from './tell.ts';
 import { Stopped, waitFor } from './wait.ts';
 
 type Call = ((...args: unknown[]) => Promise<unknown>) & { pages(...args: unknown[]): AsyncGenerator<Item> };
@@ -46,18 +47,18 @@ export async function perform(performing: Performing): Promise<Performed> {
   const finder = makeFinder(performing);
   const resolved = await resolveNames(finder, command, performing.params, performing.input);
   const lost = await confirmed(finder, performing, resolved);
-  // Asked beside the create: @last is kept for the organization that the token acts in.
-  const slug = readThings().creations[command.operation] ? finder.orgSlug() : undefined;
+  // Asked beside the create: @last is kept for the caller in the organization that the token acts in.
+  const caller = readThings().creations[command.operation] ? finder.caller() : undefined;
   const answer = await callOperation(performing, resolved);
 
   const made = madeBy(command, answer, resolved.input);
-  if (made) await remember(performing, made, slug!);
+  if (made) await remember(performing, made, caller!);
   const isQuiet = isForProgram(manner);
   const sayDone = () => {
     if (isQuiet) return;
     if (made) sayMade(made);
     if (made) sayNext(command, made);
-    if (lost) console.error(`${pastOf(command, manner)} ${lost}`);
+    if (lost) tell(`${pastOf(command, manner)} ${lost}`);
   };
   if (manner.waitMs === undefined) return { answer, say: sayDone };
   if (made && !isQuiet) sayMade(made);
@@ -66,22 +67,22 @@ export async function perform(performing: Performing): Promise<Performed> {
   return { ...waited, say: made ? () => isQuiet || sayNext(command, made, { isWaited: true }) : sayDone };
 }
 
-/** What a create answers, such as a secret that is shown once, must not wait long for the name of the organization. */
-const orgTimeoutMs = 5_000;
+/** What a create answers, such as a secret that is shown once, must not wait long for the name of the caller. */
+const callerTimeoutMs = 5_000;
 
 function makeFinder({ api, env, url }: Performing): Finder {
-  let slug: Promise<string | undefined> | undefined;
+  let caller: Promise<string | undefined> | undefined;
   return {
     api,
     env,
     url,
     lists: new Map(),
-    orgSlug() {
-      slug ??= api.organization
-        .getMe({ signal: AbortSignal.timeout(orgTimeoutMs) })
-        .then(({ organizations }) => organizations[0]?.slug)
+    caller() {
+      caller ??= api.organization
+        .getMe({ signal: AbortSignal.timeout(callerTimeoutMs) })
+        .then(({ id, organizations: [acting] }) => acting && `${acting.slug} ${id}`)
         .catch(() => undefined);
-      return slug;
+      return caller;
     },
   };
 }
@@ -92,11 +93,22 @@ async function callOperation({ api, command, manner }: Performing, { params, inp
   return manner.all ? joined(operation.pages(...args), command) : operation(...args);
 }
 
+/** With the thousand items that a slice may have, a million: more is for a program with the SDK. */
+export const maxSlices = 1000;
+
 /** All slices as one answer. */
-async function joined(slices: AsyncGenerator<Item>, { columns }: Command) {
+export async function joined(slices: AsyncGenerator<Item>, { columns }: Pick<Command, 'columns'>, limit = maxSlices) {
   const list = Object.keys(columns)[0]!;
   const items: unknown[] = [];
-  for await (const slice of slices) items.push(...(slice[list] as unknown[]));
+  let count = 0;
+  for await (const slice of slices) {
+    for (const item of slice[list] as unknown[]) items.push(item);
+    if (slice['cursor'] !== undefined && ++count === limit)
+      throw new Failure(
+        exitCodes.refused,
+        `the list has more than ${limit} slices, and --all takes no more: narrow it, give a larger --limit, or go on from slice to slice with --cursor`,
+      );
+  }
   return { [list]: items };
 }
 
@@ -134,10 +146,10 @@ function pastOf({ operation }: Command, { waitMs }: Manner): string {
   return waits[operation]?.gone && waitMs === undefined ? 'deleting' : losses[operation]!.done;
 }
 
-async function remember({ env, url }: Performing, made: Found & { kind: string }, slug: Promise<string | undefined>): Promise<void> {
-  const place = await slug;
+async function remember({ env, url }: Performing, made: Found & { kind: string }, caller: Promise<string | undefined>): Promise<void> {
+  const who = await caller;
   const { id, name } = made;
-  if (place !== undefined) keepLast(env, url, place, readThings().things[made.kind]!.word, { id, ...(name ? { name } : {}) });
+  if (who !== undefined) keepLast(env, url, who, readThings().things[made.kind]!.word, { id, ...(name ? { name } : {}) });
 }
 
 /** Watches what the operation made or changed. Where the answer shows its state, the last look takes the answer's place. */

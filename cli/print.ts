@@ -2,14 +2,15 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
 import type { Column } from '../sdk/commands.ts';
+import type { Json } from '../sdk/values.ts';
 import { endWithoutOutput, exitCodes, Failure, isClosed, usage } from './exit.ts';
 import { chosenColumns, names, only, sorted } from './output/arrange.ts';
 import { isDnsList, recordsOf, zoneFile } from './output/dns.ts';
 import { type Look, lookOf } from './output/look.ts';
 import { emptyLists, handleOf, sheet, unwrapped } from './output/sheet.ts';
-import type { Json } from './output/values.ts';
 import { yaml } from './output/yaml.ts';
 import { printable } from './printable.ts';
+import { tell } from './tell.ts';
 
 export interface PrintOptions {
   json?: boolean;
@@ -73,7 +74,7 @@ export function print(answer: Json | undefined, { columns, next, secret, creator
     if (secret) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     throw error;
   } finally {
-    if (secret) console.error('the secret is shown only this once: keep it now');
+    if (secret) tell('the secret is shown only this once: keep it now');
   }
 }
 
@@ -83,10 +84,9 @@ function printAnswer(answer: Json, { columns, next, creator }: Omit<Printed, 'se
   const shown = { columns: options.columns === undefined ? columns : chosenColumns(columns, options.columns), ...(next ? { next } : {}) };
   const isForPeople = !options.only && (output === 'table' || output === 'wide');
   process.stdout.write(options.only ? bare(only(arranged, columns, options.only), look) : formatted(arranged, shown, output, look));
-  if (isForPeople)
-    for (const list of emptyLists(answer, columns)) console.error(creator ? `no ${list} yet; make one: ${creator}` : `no ${list}`);
+  if (isForPeople) for (const list of emptyLists(answer, columns)) tell(creator ? `no ${list} yet; make one: ${creator}` : `no ${list}`);
   if (answer['cursor'] && (isForPeople || output === 'name') && !options.only)
-    console.error(`more follow${options.sort ? ', and are not sorted in' : ''}: --all, or --cursor ${printable(String(answer['cursor']))}`);
+    tell(`more follow${options.sort ? ', and are not sorted in' : ''}: --all, or --cursor ${printable(String(answer['cursor']))}`);
 }
 
 /** An answer in one of the formats of `-o`. */

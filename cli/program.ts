@@ -4,17 +4,21 @@ import { readCommands } from '../sdk/commands.ts';
 import { commandName } from './command-name.ts';
 import { exitCodes } from './exit-codes.ts';
 import { printable } from './printable.ts';
+import { forTerminal, tell } from './tell.ts';
 
 /** The program itself, without commands: the server's adds more than the command line alone. */
 export const makeProgram = (version: string): Command =>
-  new Command('quarterdeck')
+  new Command(commandName)
     .description('The control room of a small cloud')
     .version(version)
     .option('--url <url>', 'the server to talk to')
     .option('--token <token>', 'the token to talk with')
+    .option('--profile <name>', 'the login to use, of `profile list`')
     .enablePositionalOptions()
     .showHelpAfterError(`(see ${commandName} --help)`)
-    .configureOutput({ outputError: (text, write) => write(withPlaces(text.replace(/^error: /, 'quarterdeck: '))) })
+    .configureOutput({
+      outputError: (text, write) => write(forTerminal(withPlaces(text.replace(/^error: /, 'quarterdeck: ')), process.stderr)),
+    })
     .exitOverride()
     .helpCommand(false);
 
@@ -27,21 +31,31 @@ function withPlaces(text: string): string {
   return `${first}\n(did you mean ${places.map((place) => `${commandName} ${place}`).join(', ')}?)\n`;
 }
 
-/** The groups and commands whose last word it is, in singular or plural. */
+/** The groups whose last word it is, in singular or plural, or ends with it. */
 function placesOf(word: string): string[] {
-  const isIt = (each: string | undefined) => each === word || each === `${word}s`;
+  const isIt = (each: string | undefined) => each === word || each === `${word}s` || each?.endsWith(`-${word}`);
   const all = readCommands().commands.flatMap(({ words }) =>
     words.flatMap((each, n) => (n > 0 && n < words.length - 1 && isIt(each) ? [words.slice(0, n + 1).join(' ')] : [])),
   );
   return [...new Set(all)].slice(0, 3);
 }
 
+/** As it is typed: `quarterdeck admin jobs list`. */
+export const wordsOf = (command: Command): string => (command.parent ? `${wordsOf(command.parent)} ${command.name()}` : commandName);
+
+/** After a mistake each command points to its own help. */
+function pointToHelp(command: Command): void {
+  command.showHelpAfterError(`(see ${wordsOf(command)} --help)`);
+  command.commands.forEach(pointToHelp);
+}
+
 /** Runs what was typed. Ends the process with a sentence and an exit code if it fails. */
 export function runProgram(program: Command): void {
+  pointToHelp(program);
   program.parseAsync().catch((error: { code?: unknown; exitCode?: number; message: string }) => {
     if (String(error.code).startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);
     if (error.exitCode === undefined) console.error(printable(inspect(error)));
-    else console.error(`quarterdeck: ${error.message}`);
+    else tell(`quarterdeck: ${error.message}`);
     process.exit(error.exitCode ?? 1);
   });
 }

@@ -5,6 +5,7 @@ import { commandName } from './command-name.ts';
 import { exitCodes, Failure, usage } from './exit.ts';
 import { describe, typed } from './feedback.ts';
 import { isObject } from './fields.ts';
+import { untilInterrupted } from './interrupt.ts';
 import { escaped, type Found } from './names/find.ts';
 import { ask, type Item } from './names/operations.ts';
 import { clearStatus, drawStatus, isTerminal } from './status-line.ts';
@@ -39,17 +40,10 @@ export function timeoutOf(text: string | undefined): number {
 
 /** Watches a thing until it is done, and answers with what the last look showed. */
 export async function waitFor(waiting: Waiting): Promise<unknown> {
-  const stop = new AbortController();
-  const onInterrupt = () => stop.abort();
-  process.once('SIGINT', onInterrupt);
   const progress = makeProgress(waiting);
   try {
-    return await watchUntilDone(waiting, progress, stop.signal);
-  } catch (error) {
-    if (stop.signal.aborted) throw new Failure(exitCodes.interrupted, `interrupted: the work goes on; ${howToLook(waiting)}`);
-    throw error;
+    return await untilInterrupted(`the work goes on; ${howToLook(waiting)}`, (signal) => watchUntilDone(waiting, progress, signal));
   } finally {
-    process.off('SIGINT', onInterrupt);
     progress.end();
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, Failure, usage } from './exit.ts';
+import { tell } from './tell.ts';
 
 const fromTheTop = '\u001b[H\u001b[2J';
 
@@ -13,7 +14,7 @@ export async function redraw<T>(
   for (;;) {
     const answer = await ask().catch((error: unknown) => away(error));
     out.write(fromTheTop);
-    if (answer instanceof Failure) console.error(`${answer.message}; asking again`);
+    if (answer instanceof Failure) tell(`${answer.message}; asking again`);
     else draw(answer);
     await sleep(pauseMs);
   }

@@ -1,7 +1,10 @@
 import type { Command as Commander } from 'commander';
 import { connectionOptions, defined, rootOptions } from './command.ts';
-import { type CliContext, type ConnectionOptions, call, findConnection } from './connect.ts';
+import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from './connect.ts';
+import { machineTime } from './output/look.ts';
 import { type PrintOptions, print, shownOptions } from './print.ts';
+import { loginAgain } from './profiles/choose.ts';
+import { expiryInWords } from './profiles/expiry.ts';
 import { isTryServer, trySentence } from './try/is-try-server.ts';
 
 export function registerWhoami(program: Commander, here: CliContext) {
@@ -19,13 +22,27 @@ export function registerWhoami(program: Commander, here: CliContext) {
         role: organization?.role,
         token: beginning(connection.token!),
         tokenFrom: connection.tokenFrom,
+        ...loginOf(connection),
         server: connection.url,
         ...(isTry ? { serverIs: trySentence } : {}),
       },
       { columns: {} },
       given,
     );
+    warn(connection);
   });
+}
+
+/** What is known of a login. Of other tokens the server does not tell the end. */
+function loginOf({ login }: Connection): Record<string, string> {
+  if (!login) return {};
+  const { says } = expiryInWords(login.expiresAt, machineTime());
+  return { profile: login.name, tokenEnds: `${says} (${login.expiresAt})` };
+}
+
+function warn({ login }: Connection): void {
+  const { says, isSoon } = login ? expiryInWords(login.expiresAt, machineTime()) : { says: '', isSoon: false };
+  if (login && isSoon) console.error(`quarterdeck: the token ${says}; get another: ${loginAgain(login)}`);
 }
 
 /** As much as the list of tokens shows, to tell them apart; nothing of what does not look like a token of ours. */

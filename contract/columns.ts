@@ -1,38 +1,21 @@
-// What the command line shows of each list, and what it suggests after each sheet. Data only: sdk/generate checks it against the schemas
-// and copies it into the command table.
+import { type Columns, id, text, titled, wide } from './column.ts';
+import { oncallColumns } from './oncall/columns.ts';
 
-/** How a value is written: `age` is `3h`, `time` the moment itself, `text` is free text that may be wrapped; all else is never broken. */
-export type Format = 'age' | 'time' | 'bytes' | 'duration' | 'state' | 'id' | 'count' | 'percent' | 'text';
-
-export interface Column {
-  /** A field of the list's items; a dot leads into an object. */
-  key: string;
-  /** Shown where `key` is absent. */
-  or?: string;
-  /** The title, where the one made from the field's name does not suit. */
-  head?: string;
-  /** Where the field's name does not tell. */
-  as?: Format;
-  /** Shown with `-o wide`, and where the terminal has room. */
-  wide?: true;
-}
-
-const wide = (key: string, more: Omit<Column, 'key' | 'wide'> = {}): Column => ({ key, ...more, wide: true });
-const id = (key: string, more: Omit<Column, 'key' | 'as'> = {}): Column => ({ key, as: 'id', ...more });
-const text = (key: string, head?: string): Column => ({ key, as: 'text', ...(head ? { head } : {}) });
-const titled = (key: string, head: string, as?: Format): Column => ({ key, head, ...(as ? { as } : {}) });
-
-type Columns = (string | Column)[];
+export type { Column, Format } from './column.ts';
 
 const dnsRecords: Columns = ['type', 'name', 'value', 'priority', wide('capability')];
-const steps: Columns = [titled('target.label', 'PAGES'), titled('target.kind', 'KIND'), titled('target.id', 'ID'), 'waitSeconds'];
-const participants: Columns = [titled('label', 'NAME'), id('userId')];
-const overrides: Columns = [titled('label', 'NAME'), titled('startsAt', 'FROM', 'time'), titled('endsAt', 'UNTIL', 'time'), id('id')];
-const pagingRules: Columns = ['channel', titled('delaySeconds', 'AFTER', 'duration')];
 const groups: Columns = ['name', 'serviceIds'];
 const heldBack: Columns = ['reason', 'mails', titled('lastAt', 'LAST'), text('sentence')];
+const vantageStates: Columns = [
+  'vantage',
+  { key: 'verdict', as: 'state' },
+  titled('failingSince', 'FAILING'),
+  titled('checkedAt', 'CHECKED'),
+  titled('latencyMs', 'MS'),
+];
 const conditions: Columns = ['kind', 'vantage', titled('at', 'SINCE', 'age'), text('message')];
 const role: Columns = [id('id'), 'name', 'kind', 'service', wide('scopable'), wide('permissions', { as: 'text' })];
+const withoutFactor: Columns = [id('userId'), 'email', text('name'), 'tokens'];
 const resources: Columns = [id('id'), 'name', 'service'];
 
 /** By operation and list: four to six columns (all fields of a smaller thing), and further ones that are `wide`. The first names the row. */
@@ -83,8 +66,13 @@ export const columns: Record<string, Record<string, Columns>> = {
       wide('lastError', { as: 'text' }),
     ],
   },
-  getMessage: { events: [titled('kind', 'EVENT', 'state'), 'recipient', titled('occurredAt', 'AGE'), text('detail'), wide('bounceType')] },
+  getMessage: {
+    events: [titled('kind', 'EVENT', 'state'), 'recipient', titled('occurredAt', 'AGE'), text('detail'), wide('bounceType')],
+    deferrals: ['recipient', titled('occurredAt', 'AGE'), text('detail')],
+    recipients: [id('address'), 'state', titled('stateAt', 'SINCE', 'age'), 'deferrals', text('lastError'), wide('nextAttemptAt')],
+  },
   sendEmailBatch: { messages: [id('id'), 'messageId'] },
+  getEmailStats: { days: [id('date'), 'sent', 'delivered', 'bounced', 'complained', 'suppressed', wide('hardBounced', { head: 'HARD' })] },
   listRoutes: { routes: [id('id'), 'pattern', titled('endpointId', 'WEBHOOK'), 'createdAt', wide('domainId', { head: 'DOMAIN' })] },
   listSuppressions: { suppressions: [id('id'), 'address', 'reason', 'createdAt'] },
   listWebhooks: {
@@ -105,6 +93,16 @@ export const columns: Record<string, Record<string, Columns>> = {
   },
 
   getIamCatalog: { roles: role, resources },
+  getEffectivePermissions: {
+    permissions: [
+      id('permission'),
+      'everywhere',
+      'resources',
+      text('roles'),
+      wide('label', { as: 'text' }),
+      wide('resourceIds', { head: 'RESOURCE IDS' }),
+    ],
+  },
   listGrants: { grants: [id('id'), 'subject', 'role', titled('resourceIds', 'RESOURCES'), 'createdAt', wide('roleName')] },
   listPermissions: { services: ['service', titled('serviceLabel', 'NAME'), text('resources')] },
   listRoles: { roles: role },
@@ -119,6 +117,18 @@ export const columns: Record<string, Record<string, Columns>> = {
       wide('start'),
       wide('createdAt'),
       wide('mintedBy'),
+    ],
+  },
+  listSessions: {
+    sessions: [
+      id('id'),
+      titled('isCurrent', 'THIS'),
+      text('agent', 'BROWSER'),
+      'address',
+      titled('lastSeenAt', 'LAST USED'),
+      'endsAt',
+      wide('methods'),
+      wide('createdAt'),
     ],
   },
   updateToken: { scope: ['role', 'roleName', titled('resourceIds', 'RESOURCES')] },
@@ -138,95 +148,41 @@ export const columns: Record<string, Record<string, Columns>> = {
     ],
   },
   listInvitations: { invitations: [id('id'), 'email', 'role', 'expiresAt', 'createdAt', wide('invitedBy')] },
+  getSecurity: { members: withoutFactor },
+  updateSecurity: { members: withoutFactor },
   listMembers: { members: [id('userId'), 'email', text('name'), 'role', 'joinedAt'] },
 
-  listAlertSources: {
-    sources: [
-      id('id'),
+  ...oncallColumns,
+  getOverview: {
+    onCall: [titled('scheduleName', 'ON CALL BY'), titled('until', 'UNTIL', 'time'), titled('nextLabel', 'THEN'), id('scheduleId')],
+    incidents: [id('id'), 'status', titled('serviceName', 'SERVICE'), text('title'), titled('openedAt', 'AGE'), titled('pagesMe', 'MINE')],
+    down: [
+      'kind',
       'name',
-      'lastEventAt',
-      text('lastProblem.message', 'LAST PROBLEM'),
-      'createdAt',
-      wide('serviceId', { head: 'SERVICE' }),
-    ],
-  },
-  examineOncall: {
-    services: [
-      titled('name', 'SERVICE'),
-      { key: 'paged', as: 'state' },
-      titled('by.label', 'FIRST'),
-      text('problems'),
-      wide('by.channel', { head: 'BY' }),
-      id('serviceId', { wide: true }),
-    ],
-  },
-  listEscalationPolicies: {
-    policies: [id('id'), 'name', { key: 'steps', as: 'count' }, 'services', 'repeat', 'createdAt', wide('remindAfterSeconds')],
-  },
-  createEscalationPolicy: { steps },
-  updateEscalationPolicy: { steps },
-  listIncidents: {
-    incidents: [
-      id('id'),
-      'status',
+      'state',
+      titled('since', 'SINCE', 'age'),
       titled('serviceName', 'SERVICE'),
-      text('title'),
-      titled('firingAlerts', 'FIRING'),
-      titled('openedAt', 'AGE'),
-      wide('acknowledgedAt'),
-      wide('resolvedAt'),
-    ],
-  },
-  getIncident: {
-    alerts: [
-      'status',
-      titled('sourceName', 'SOURCE'),
-      text('title'),
-      'deliveries',
-      titled('startsAt', 'SINCE', 'age'),
-      wide('generatorURL'),
       id('id', { wide: true }),
+      wide('reason', { as: 'text' }),
     ],
-    timeline: [titled('at', 'AGE'), 'kind', text('message'), titled('actor.label', 'BY')],
-    updates: [titled('at', 'AGE'), titled('byLabel', 'BY'), 'kind', text('body')],
-    pages: [titled('label', 'WHO'), 'channel', 'state', 'attempts', 'sentAt', text('error'), wide('dueAt'), id('id', { wide: true })],
-  },
-  getPagingSettings: { rules: pagingRules },
-  savePagingSettings: { rules: pagingRules },
-  listSchedules: {
-    schedules: [
-      id('id'),
+    failing: ['kind', text('name'), text('reason'), titled('since', 'SINCE', 'age'), id('id', { wide: true })],
+    ends: ['kind', 'name', 'endsAt', titled('parents', 'OF'), id('id', { wide: true })],
+    full: [
+      'kind',
       'name',
-      titled('onCallNow.label', 'ON CALL'),
-      titled('onCallNow.until', 'UNTIL', 'age'),
-      'timezone',
-      wide('participants'),
-      wide('createdAt'),
+      titled('percent', 'FULL', 'percent'),
+      { key: 'used', as: 'count' },
+      wide('limit', { as: 'count' }),
+      wide('unit'),
     ],
+    changes: [titled('at', 'AGE'), titled('actorLabel', 'ACTOR'), 'action', 'target', id('id', { wide: true })],
+    firstSteps: ['step', 'done'],
+    unavailable: ['area', text('reason')],
   },
-  createSchedule: { participants, overrides },
-  updateSchedule: { participants, overrides },
-  listCalendarLinks: { links: [id('id'), 'name', 'createdAt'] },
-  listScheduleShifts: {
-    shifts: [
-      titled('label', 'ON CALL'),
-      titled('startsAt', 'FROM', 'time'),
-      titled('endsAt', 'UNTIL', 'time'),
-      titled('overrideId', 'OVERRIDE'),
-      wide('userId'),
-    ],
-  },
-  listOncallServices: { services: [id('id'), 'name', titled('escalationPolicyId', 'POLICY'), 'createdAt'] },
-  previewServiceEscalation: {
-    steps: [
-      titled('at', 'WHEN', 'age'),
-      titled('target.label', 'TARGET'),
-      titled('responder.label', 'WHO'),
-      text('pages'),
-      text('problem'),
-      wide('pass'),
-      wide('step'),
-    ],
+
+  searchThings: {
+    items: ['kind', 'name', id('id'), titled('parents', 'OF'), text('detail')],
+    unavailable: ['area', text('reason')],
   },
 
   listRegistries: { registries: [id('slug'), titled('displayName', 'NAME'), 'region', titled('storageQuotaBytes', 'QUOTA'), 'createdAt'] },
@@ -236,6 +192,12 @@ export const columns: Record<string, Record<string, Columns>> = {
   },
   listRegistryManifests: {
     manifests: [id('digest'), 'tags', 'sizeBytes', 'createdAt', wide('signatures'), wide('sboms'), wide('mediaType')],
+  },
+  getRegistryUsage: {
+    days: [id('date'), 'usedBytes', titled('storageQuotaBytes', 'QUOTA'), titled('usedPct', 'SHARE')],
+  },
+  matchRegistryOidcSubject: {
+    rules: [id('id'), 'name', { key: 'matches', as: 'state' }, 'mismatch', 'mode', titled('subjectPattern', 'SUBJECT')],
   },
   listRegistryOidcRules: {
     rules: [
@@ -290,9 +252,9 @@ export const columns: Record<string, Record<string, Columns>> = {
       wide('serviceId', { head: 'SERVICE' }),
     ],
   },
-  createMonitor: { conditions },
-  getMonitor: { conditions },
-  updateMonitor: { conditions },
+  createMonitor: { vantageStates, conditions },
+  getMonitor: { vantageStates, conditions },
+  updateMonitor: { vantageStates, conditions },
   listMonitorFailures: {
     failures: [
       titled('at', 'AGE'),
@@ -305,30 +267,25 @@ export const columns: Record<string, Record<string, Columns>> = {
     ],
   },
   getMonitorMetrics: { series: ['vantage', { key: 'points', as: 'count' }] },
+  getMonitorMonth: { series: ['vantage', { key: 'points', as: 'count' }] },
   listMonitorTransitions: {
     transitions: [titled('at', 'AGE'), 'from', { key: 'to', as: 'state' }, titled('failingVantages', 'FAILING AT')],
+  },
+  getUptimeSummary: {
+    monitors: [
+      id('id'),
+      'name',
+      'state',
+      titled('since', 'SINCE', 'age'),
+      titled('latencyMs', 'LATENCY'),
+      wide('bar', { head: 'LAST 24 HOURS' }),
+      wide('enabled'),
+      wide('serviceId', { head: 'SERVICE' }),
+    ],
   },
   listUptimeServices: { services: [id('id'), 'name', 'monitors', 'createdAt'] },
   getServiceAvailability: {
     days: [id('date'), 'uptimePct', titled('downSeconds', 'DOWN', 'duration'), titled('watchedSeconds', 'WATCHED', 'duration')],
     months: [id('month'), 'uptimePct', titled('downSeconds', 'DOWN', 'duration'), titled('watchedSeconds', 'WATCHED', 'duration')],
   },
-};
-
-/** By operation: what a reader of its sheet is likely to type next. `{field}` is a field of the answer. */
-export const next: Record<string, string[]> = {
-  getCluster: ['clusters kubeconfig get {name} --only kubeconfig', 'clusters nodes list {name}', 'clusters upgrades list {name}'],
-  getClusterUsage: ['clusters get {cluster}', 'clusters nodes list {cluster}'],
-  getDomain: ['email domains dns get {id}', 'email domains get {id} -o zone', 'email domains check {id}'],
-  getEmailSettings: ['email messages list', 'email suppressions list'],
-  getMessage: ['email messages content get {id}', 'email suppressions list'],
-  getMe: ['tokens list', 'organization members list'],
-  getIncident: ['oncall incidents ack {id}', 'oncall incidents resolve {id}', 'oncall services preview {serviceId}'],
-  getPagingSettings: ['oncall doctor', 'oncall schedules list'],
-  getProvider: ['oncall doctor'],
-  getOrganization: ['organization members list', 'organization audit list'],
-  getRegistry: ['registry repositories list {slug}', 'registry keys list {slug}', 'registry login-credentials create'],
-  getStatusPage: ['status pages subscribers list {slug}', 'oncall incidents list'],
-  getMonitor: ['uptime monitors failures list {id}', 'uptime monitors transitions list {id}', 'uptime monitors metrics get {id}'],
-  getServiceAvailability: ['uptime monitors list', 'uptime services list'],
 };

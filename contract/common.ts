@@ -1,4 +1,5 @@
 import Type, { type Static, type TArray, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { Kind } from './kinds.ts';
 import type { Permission } from './permissions.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -20,6 +21,10 @@ export interface OpSpec {
   credential?: Credential;
   /** About the person behind the credential, whatever their roles: a token that is narrowed to roles is refused. */
   personal?: true;
+  /** Only for a person who signed in: a token, which may have leaked, changes nothing about how its owner signs in. */
+  session?: true;
+  /** A session must have proven itself a moment ago. Tokens pass. */
+  fresh?: true;
   entitlement?: Entitlement;
   /** Only for parameters that are not plain strings. */
   params?: TObject;
@@ -32,6 +37,10 @@ export interface OpSpec {
   responses: Record<number, TSchema | null>;
   /** Another media type than JSON for the success answer. */
   produces?: string;
+  /** What a GET shows or another operation changes, where that is not what its permission is about: see kinds.ts. */
+  kinds?: readonly Kind[];
+  /** What a GET shows besides, of what its caller may read by other operations: a hint of these says to ask again, and lets none hear it. */
+  alsoShows?: readonly Kind[];
   /** What each refusal means here, beyond the ones every operation of the area has. */
   errors?: Record<number, string>;
   /** Codes of refusals that tell apart what one status may mean here, besides the usual ones (error-codes.ts). */
@@ -42,6 +51,8 @@ export interface OpSpec {
   foreign?: true;
   /** The handler checks the body itself, in slices: it may be too large to be looked at in one go, and partly good. */
   sliced?: true;
+  /** A POST that changes nothing: what it is asked with is too much for a query. */
+  changesNothing?: true;
   /** Never answered 429: the sender would drop what it has to say. */
   unlimited?: true;
   /** Not in the specification. */
@@ -122,6 +133,10 @@ export type Answer<S extends OpSpec> = {
     location?: string;
   };
 }[keyof S['responses'] & number];
+
+/** The answer of such an operation goes on until one side ends it. */
+export const eventStream = 'text/event-stream';
+export const isEndless = ({ produces }: OpSpec): boolean => produces === eventStream;
 
 export const pathParams = (path: string): string[] => [...path.matchAll(/\{([^{}]+)\}/g)].map((m) => m[1]!);
 

@@ -30,7 +30,14 @@ export function codesOf(spec: Op): Record<number, string[]> {
   const declared: Record<number, readonly string[]> = { ...spec.codes };
   const further: Record<number, readonly (string | false | undefined)[]> = {
     400: [calling.has(spec.area.name) && 'blocked_target'],
-    403: [guarded && 'organization_mismatch', spec.entitlement && 'not_entitled', spec.personal && 'narrowed_token'],
+    403: [
+      guarded && 'organization_mismatch',
+      guarded && !spec.credential && 'second_factor_required',
+      spec.entitlement && 'not_entitled',
+      spec.personal && 'narrowed_token',
+      spec.session && 'session_required',
+      (spec.session || spec.fresh) && 'reauthenticate',
+    ],
     409: spec.method === 'POST' ? ['idempotency_mismatch', 'idempotency_running', spec.secret && 'idempotency_secret'] : [],
     503: [spec.credential === 'src' && 'rate_limited', ...(storing.has(spec.area.name) ? ['storage_full', 'storage_unavailable'] : [])],
   };

@@ -6,6 +6,7 @@ export const growing: Record<string, string> = {
   'OncallNotificationRule.channel': 'further ways to reach people',
   // What is read can be sent back as it is.
   'OncallNotificationRuleInput.channel': 'further ways to reach people',
+  'OncallPagingTest.pages.channel': 'further ways to reach people',
   'OncallEscalationStep.target.kind': 'further kinds of who can be paged',
   'OncallEscalationStepInput.target.kind': 'further kinds of who can be paged',
   'RegistryKey.mintedVia': 'further ways to get a key',
@@ -14,6 +15,15 @@ export const growing: Record<string, string> = {
   'EmailMessageEvent.kind': 'further things that happen to a message',
   'EmailSuppression.reason': 'further reasons',
   'EmailDnsObservation.outcome': 'further findings',
+  'OverviewDown.kind': 'further things that can be down',
+  'OverviewFailing.kind': 'further things that can fail',
+  'OverviewEnding.kind': 'further things that end',
+  'OverviewFull.kind': 'further limits',
+  'OverviewFull.unit': 'units of further limits',
+  'OverviewStep.step': 'further first steps',
+  'Session.methods': 'further ways to sign in',
+  'SessionProof.methods': 'further ways to sign in',
+  'SearchItem.kind': 'further things to find',
 };
 
 interface Schema {
@@ -22,11 +32,12 @@ interface Schema {
   items?: Schema;
 }
 
-/** The schema of a field, by its path below a named schema; undefined where the document has no such thing. */
+/** The schema of a field, of its items where it is a list of values, by its path below a named schema; undefined where the document has no such thing. */
 export function fieldAt(document: object, path: string): Schema | undefined {
   const [name, ...fields] = path.split('.') as [string, ...string[]];
   const { components } = document as { components: { schemas: Record<string, Schema> } };
-  return fields.reduce<Schema | undefined>((at, field) => (at?.items ?? at)?.properties?.[field], components.schemas[name]);
+  const found = fields.reduce<Schema | undefined>((at, field) => (at?.items ?? at)?.properties?.[field], components.schemas[name]);
+  return found?.items?.enum ? found.items : found;
 }
 
 /** A copy of an OpenAPI document in which these enums say `x-grows`: for the SDK's types, and for what counts as a breaking change. */

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { area, DateTime, input, Name, Narrowing, named, nextCursor, oneOf, op, page } from './common.ts';
-import { tiers } from './permissions.ts';
+import { organizationRoles, tiers } from './permissions.ts';
 
 const permissionList = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   minItems: 1,
@@ -64,6 +64,7 @@ export const iam = area(
       path: '/iam/catalog',
       summary: 'Grantable roles and scopable resources',
       permission: 'iam.grant.admin',
+      kinds: ['iam.role', 'iam.grant'],
       responses: { 200: Type.Object({ roles: Type.Array(IamRole), resources: Type.Array(IamResource) }) },
     }),
     listPermissions: op({
@@ -71,6 +72,7 @@ export const iam = area(
       path: '/iam/permissions',
       summary: 'Every permission, for authoring custom roles',
       permission: 'member',
+      kinds: [],
       responses: { 200: Type.Object({ services: Type.Array(PermissionCatalogService) }) },
     }),
     listRoles: op({
@@ -78,6 +80,7 @@ export const iam = area(
       path: '/iam/roles',
       summary: 'List roles',
       permission: 'member',
+      kinds: ['iam.role'],
       responses: { 200: Type.Object({ roles: Type.Array(IamRole) }) },
       extension: true,
     }),
@@ -86,6 +89,7 @@ export const iam = area(
       path: '/iam/roles',
       summary: 'Create a custom role',
       permission: 'iam.role.admin',
+      fresh: true,
       body: input({ name: Name, description: Type.Optional(Type.String({ maxLength: 500 })), permissions: permissionList }),
       responses: { 201: IamRole },
       errors: {
@@ -101,6 +105,7 @@ export const iam = area(
       summary: 'Change a custom role',
       description: 'Takes effect at once for everybody who holds it, and for every token narrowed to it.',
       permission: 'iam.role.admin',
+      fresh: true,
       body: input({
         name: Type.Optional(Name),
         description: Type.Optional(Type.String({ maxLength: 500 })),
@@ -116,6 +121,8 @@ export const iam = area(
       summary: 'Delete a custom role',
       description: 'Refused while somebody is granted it. Tokens narrowed to it keep the dead id, which matches nothing.',
       permission: 'iam.role.admin',
+      kinds: ['iam.role', 'iam.grant'],
+      fresh: true,
       responses: { 204: null },
       errors: { 403: 'the role is built in', 409: 'the role is still granted' },
       extension: true,
@@ -129,11 +136,42 @@ export const iam = area(
       responses: { 200: Type.Object({ grants: Type.Array(IamGrant), cursor: nextCursor }) },
       extension: true,
     }),
+    getEffectivePermissions: op({
+      method: 'GET',
+      path: '/iam/effective',
+      summary: 'What may this person do?',
+      description:
+        'Everything that a member holds, by their role in the organization and by grants, as the guards compute it. A token of theirs may hold less.',
+      permission: 'iam.grant.admin',
+      query: input({ userId: Type.String({ minLength: 1, maxLength: 100, description: 'The id of a member' }) }),
+      responses: {
+        200: Type.Object({
+          userId: Type.String(),
+          email: Type.String(),
+          name: Type.String(),
+          role: oneOf(organizationRoles, { description: 'In the organization' }),
+          permissions: Type.Array(
+            Type.Object({
+              permission: Type.String(),
+              label: Type.String(),
+              everywhere: Type.Boolean({ description: 'On the whole organization' }),
+              resources: Type.Integer({ minimum: 0, description: 'How many resources it is narrowed to; 0 when everywhere' }),
+              resourceIds: Type.Array(Type.String(), { description: 'The first 100 of these' }),
+              roles: Type.Array(Type.String(), { description: 'The roles that give it' }),
+            }),
+            { description: 'In the order of the catalog; what they do not hold is absent' },
+          ),
+        }),
+      },
+      errors: { 404: 'no member of this organization' },
+      extension: true,
+    }),
     createGrant: op({
       method: 'POST',
       path: '/iam/grants',
       summary: 'Grant a role to a member',
       permission: 'iam.grant.admin',
+      fresh: true,
       body: input({
         subject: Type.String({ minLength: 1, maxLength: 100, description: 'The id of a member' }),
         role: Type.String({ minLength: 1, maxLength: 100 }),
@@ -152,6 +190,7 @@ export const iam = area(
       path: '/iam/grants/{id}',
       summary: 'Take a role away',
       permission: 'iam.grant.admin',
+      fresh: true,
       responses: { 204: null },
       errors: { 403: 'the role holds what the caller does not' },
       extension: true,

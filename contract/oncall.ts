@@ -7,6 +7,7 @@ import { policyOps } from './oncall/policies.ts';
 import { scheduleOps } from './oncall/schedules.ts';
 import { serviceOps } from './oncall/services.ts';
 import { sourceOps } from './oncall/sources.ts';
+import { storyOps } from './oncall/story.ts';
 
 export const oncall = area(
   {
@@ -16,5 +17,15 @@ export const oncall = area(
     unauthenticated: 'unauthenticated',
     away: 503,
   },
-  { ...serviceOps, ...incidentOps, ...scheduleOps, ...calendarLinkOps, ...policyOps, ...sourceOps, ...pagingOps, ...doctorOps },
+  {
+    ...serviceOps,
+    ...incidentOps,
+    ...storyOps,
+    ...scheduleOps,
+    ...calendarLinkOps,
+    ...policyOps,
+    ...sourceOps,
+    ...pagingOps,
+    ...doctorOps,
+  },
 );

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { type AreaInfo, bodyRequired, type Credential, ErrorBody, errorsOf, type Op, pathParams } from './common.ts';
 import { codesOf } from './error-codes.ts';
+import { kindsOf } from './kinds.ts';
 
 type Json = Record<string, unknown>;
 
@@ -69,9 +70,13 @@ function operation(op: Op, hoist: (s: unknown) => unknown, content: (s: TSchema,
     ...(op.description ? { description: op.description } : {}),
     ...(op.extension ? { 'x-extension': true } : {}),
     'x-permission': op.permission,
+    ...(op.scoped ? { 'x-scoped': true } : {}),
     ...(op.personal ? { 'x-personal': true } : {}),
+    ...(op.session ? { 'x-session': true } : {}),
+    ...(op.fresh ? { 'x-fresh': true } : {}),
     ...(op.entitlement ? { 'x-entitlement': op.entitlement } : {}),
-    security: op.credential ? [{ [op.credential]: [] }] : op.permission === 'none' ? [] : [{ token: [] }],
+    ...(hintsFor(op).length ? { 'x-kinds': hintsFor(op) } : {}),
+    security: securityOf(op),
     ...parameters([
       ...pathParams(op.path).map((name) => ({ name, in: 'path', required: true, schema: hoist(typed[name] ?? { type: 'string' }) })),
       ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema: hoist(schema) })),
@@ -87,6 +92,15 @@ function operation(op: Op, hoist: (s: unknown) => unknown, content: (s: TSchema,
       ...errorResponses(op, content(ErrorBody)),
     },
   };
+}
+
+const hintsFor = (op: Op) => [...kindsOf(op), ...(op.alsoShows ?? [])];
+
+/** Whatever takes a token takes the cookie of its owner's session too; an operation that takes nothing else says so. */
+function securityOf({ credential, permission, session }: Op): Json[] {
+  if (credential) return [{ [credential]: [] }];
+  if (permission === 'none') return [];
+  return [session ? { session: [] } : { token: [] }];
 }
 
 /** Further codes may come with a release, so a client treats one that it does not know by its status. */
@@ -115,7 +129,11 @@ function securitySchemes(ops: Op[]): Json {
     description: `${what}: \`Authorization: Bearer qd_${kind}_…\``,
   });
   const kinds = [...new Set(ops.flatMap((op) => op.credential ?? []))].sort();
-  return { token: bearer('A personal API token', 'pat'), ...Object.fromEntries(kinds.map((kind) => [kind, bearer(keyWords[kind], kind)])) };
+  return {
+    token: bearer('A personal API token', 'pat'),
+    session: { type: 'apiKey', in: 'cookie', name: '__Host-qd', description: 'A person who signed in, on pages of this server' },
+    ...Object.fromEntries(kinds.map((kind) => [kind, bearer(keyWords[kind], kind)])),
+  };
 }
 
 const parameters = (list: Json[]) => (list.length ? { parameters: list } : {});

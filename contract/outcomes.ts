@@ -51,7 +51,7 @@ export interface Loss {
   /** Fields of the command that name what is lost, where no path parameter does. */
   fields?: string[];
   /** What was done, said afterwards. */
-  done: 'deleted' | 'revoked' | 'removed' | 'retracted' | 'deregistered' | 'cleared';
+  done: 'deleted' | 'revoked' | 'removed' | 'retracted' | 'deregistered' | 'cleared' | 'ended';
   /** What goes with it, as the end of a sentence that begins with "this loses". */
   loses: string;
   /** It cannot be made again: the name is typed on a terminal, and a script says `--yes`. */
@@ -78,6 +78,7 @@ export const losses: Record<string, Loss> = {
   deleteSchedule: { thing: 'schedule', done: 'deleted', loses: 'its rotation, overrides and calendar links' },
   deleteStatusPage: { thing: 'statusPage', done: 'deleted', loses: 'its subscribers and its address', forGood: true },
   deleteSuppression: { thing: 'suppression', done: 'deleted', loses: 'the protection: mail goes to the address again' },
+  endSession: { thing: 'session', done: 'ended', loses: 'nothing but that the browser must sign in again' },
   deleteToken: { thing: 'token', done: 'deleted', loses: 'the access of everything that uses it, and of tokens it minted' },
   deleteUptimeService: { thing: 'uptimeService', done: 'deleted', loses: 'its place in uptime, on-call and status pages' },
   deleteWebhook: { thing: 'webhook', done: 'deleted', loses: 'its signing secret, its routes and the deliveries that wait' },

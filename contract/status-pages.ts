@@ -13,6 +13,42 @@ const StatusPageHeldBack = named(
   }),
 );
 
+const StatusPageDomainRecord = named(
+  'StatusPageDomainRecord',
+  Type.Object({
+    type: oneOf(['CNAME', 'TXT']),
+    name: Type.String(),
+    value: Type.String({ description: 'What to publish there' }),
+    outcome: Type.Optional(
+      oneOf(['found', 'missing', 'mismatch', 'error'], { description: 'What the DNS said last; absent before the first look' }),
+    ),
+    observed: Type.Optional(Type.String({ description: 'What stands there instead, at a mismatch' })),
+    sentence: Type.String({ description: 'What is wrong, and what to publish' }),
+  }),
+);
+
+const StatusPageDomain = named(
+  'StatusPageDomain',
+  Type.Object({
+    state: oneOf(['pending', 'verified', 'failed'], {
+      description:
+        'pending for three days while the records are looked for; verified: the page is read there; failed: not found, or lost to another organization that proved the name',
+    }),
+    records: Type.Array(StatusPageDomainRecord, {
+      description: 'What to publish in the domain’s DNS: an alias, and a proof if another organization has or had the name',
+    }),
+    certificate: Type.Object(
+      {
+        state: oneOf(['none', 'ordered', 'valid', 'failed'], { description: 'valid also while it is renewed' }),
+        validUntil: Type.Optional(DateTime),
+        sentence: Type.Optional(Type.String({ description: 'Why there is none, or what went wrong last and when it is tried again' })),
+      },
+      { description: 'Ordered once the domain is verified' },
+    ),
+    checkedAt: Type.Optional(DateTime),
+  }),
+);
+
 const StatusPage = named(
   'StatusPage',
   Type.Object({
@@ -35,7 +71,9 @@ const StatusPage = named(
           'Always present where one status page is asked for, and nowhere else. First mails to readers that were held back, by reason; a reason goes 30 days after the last of them',
       }),
     ),
-    url: Type.String({ description: 'Where the public reads it' }),
+    url: Type.String({ description: 'Where the public reads it; its own domain once that has a certificate' }),
+    customDomain: Type.Optional(Type.String({ description: 'Present when it has a domain of its own' })),
+    customDomainStatus: Type.Optional(StatusPageDomain),
     createdAt: DateTime,
   }),
 );
@@ -73,6 +111,13 @@ const logo = Type.String({
   maxLength: 65_600,
   pattern: '^data:image/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/]+={0,2}$',
   description: 'A data: URL of a PNG, JPEG, WebP or GIF image, at most 64 KiB of base64',
+});
+const customDomain = Type.String({
+  minLength: 4,
+  maxLength: 253,
+  pattern: '^[A-Za-z0-9.-]+$',
+  description:
+    'A domain of yours, such as status.example.com, in its ASCII form; readers find the page at its root once the DNS leads it here',
 });
 const timezone = Type.String({ minLength: 1, maxLength: 64, description: 'An IANA name, such as Europe/Paris; times are shown in it' });
 
@@ -114,11 +159,12 @@ export const statusPages = area(
         accentColour: Type.Optional(accentColour),
         logo: Type.Optional(logo),
         timezone: Type.Optional(timezone),
+        customDomain: Type.Optional(customDomain),
       }),
       responses: { 201: StatusPage },
       errors: {
         404: 'unknown service, or not of this organization; the sentence names it',
-        409: 'the slug is taken or reserved, or the organization has 100 pages',
+        409: 'the slug is taken or reserved, the organization has 100 pages, another page of it has the domain, or this server has no public name',
       },
       extension: true,
     }),
@@ -134,7 +180,7 @@ export const statusPages = area(
       method: 'PATCH',
       path: '/status-pages/{slug}',
       summary: 'Change a status page',
-      description: 'Lists are replaced whole. null takes the description, the accent colour or the logo away.',
+      description: 'Lists are replaced whole. null takes the description, the accent colour, the logo or the domain away.',
       permission: 'oncall.page.write',
       body: input({
         title: Type.Optional(title),
@@ -144,9 +190,15 @@ export const statusPages = area(
         accentColour: Type.Optional(nullable(accentColour, '`#rrggbb` in hex digits, such as #0a6cff; null takes it away')),
         logo: Type.Optional(nullable(logo, 'A data: URL of a PNG, JPEG, WebP or GIF image, at most 64 KiB of base64; null takes it away')),
         timezone: Type.Optional(timezone),
+        customDomain: Type.Optional(
+          nullable(customDomain, 'A domain of yours, such as status.example.com; null takes it and its certificate away'),
+        ),
       }),
       responses: { 200: StatusPage },
-      errors: { 404: 'unknown page or service, or not of this organization; the sentence names which' },
+      errors: {
+        404: 'unknown page or service, or not of this organization; the sentence names which',
+        409: 'another page of the organization has the domain, or this server has no public name',
+      },
       extension: true,
     }),
     deleteStatusPage: op({
@@ -155,7 +207,18 @@ export const statusPages = area(
       summary: 'Delete a status page',
       description: 'With its subscribers. The address answers 404 from then on.',
       permission: 'oncall.page.write',
+      fresh: true,
       responses: { 204: null },
+      extension: true,
+    }),
+    checkStatusPageDomain: op({
+      method: 'POST',
+      path: '/status-pages/{slug}/check-domain',
+      summary: 'Look up a page’s domain soon',
+      description: 'At most once in ten seconds. A failed domain has three days again.',
+      permission: 'oncall.page.write',
+      responses: { 202: Type.Object({ status: Type.String({ description: '`scheduled`' }) }) },
+      errors: { 409: 'the page has no domain of its own' },
       extension: true,
     }),
     listStatusPageSubscribers: op({

@@ -125,6 +125,7 @@ export const things: Record<string, Thing> = {
     names: ['name'],
     list: { operation: 'listUptimeServices', items: 'services' },
   },
+  session: { word: 'session', id: 'id', prefix: 'ses', list: { operation: 'listSessions', items: 'sessions' } },
   statusPage: { word: 'status page', id: 'slug', names: ['slug'], list: { operation: 'listStatusPages', items: 'pages' } },
   subscriber: {
     word: 'subscriber',
@@ -174,6 +175,7 @@ export const pathThings: Record<string, string> = {
   '/registry/registries/{slug}/keys/{keyId}': 'registryKey',
   '/registry/registries/{slug}/oidc-rules/{id}': 'oidcRule',
   '/registry/registries/{slug}/upstream-credentials/{host}': 'upstream',
+  '/me/sessions/{id}': 'session',
   '/status-pages/{slug}': 'statusPage',
   '/status-pages/{slug}/subscribers/{id}': 'subscriber',
   '/tokens/{id}': 'token',
@@ -190,6 +192,7 @@ export const fieldThings: Record<string, string | { by: string; of: Record<strin
   endpointId: 'webhook',
   escalationPolicyId: 'policy',
   messageId: 'message',
+  monitorId: 'monitor',
   resourceIds: 'resource',
   serviceId: 'service',
   serviceIds: 'service',

@@ -64,6 +64,7 @@ export const tokens = area(
       description:
         'The caller’s own tokens of the acting organization, newest first. A narrowed token sees itself and what it minted. Keys are never shown again.',
       permission: 'member',
+      kinds: ['tokens.token'],
       query: input(page),
       responses: { 200: Type.Object({ tokens: Type.Array(PersonalToken), cursor: nextCursor }) },
     }),
@@ -74,6 +75,8 @@ export const tokens = area(
       description:
         'Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s, it ends no later than the minter (90 days, or as long as the minter has left, unless `expiresIn` says less), and it is switched off and revoked with it. The key is returned only here.',
       permission: 'member',
+      kinds: ['tokens.token'],
+      fresh: true,
       body: input({
         name: Name,
         expiresIn: Type.Optional(ExpiresIn),
@@ -94,6 +97,7 @@ export const tokens = area(
       summary: 'What a token’s scope can name',
       description: 'Built-in and custom roles that the caller may put into a scope, and the resources the caller can read.',
       permission: 'member',
+      kinds: [],
       responses: { 200: Type.Object({ roles: Type.Array(TokenScopeRole), resources: Type.Array(TokenScopeResource) }) },
     }),
     updateToken: op({
@@ -102,6 +106,8 @@ export const tokens = area(
       summary: 'Rename, switch off or on, or re-scope a token',
       description: 'What it minted is switched off and narrowed with it. A narrowed token changes itself and what it minted, no other.',
       permission: 'member',
+      fresh: true,
+      kinds: ['tokens.token'],
       body: input({
         name: Type.Optional(Name),
         enabled: Type.Optional(Type.Boolean()),
@@ -122,6 +128,7 @@ export const tokens = area(
       description:
         'With it all that it minted, registry logins included. Effective in every process at once; requests under way with it are cut off. A narrowed token revokes itself and what it minted, no other.',
       permission: 'member',
+      kinds: ['tokens.token'],
       responses: { 204: null },
       errors: { 403: 'the calling token is narrowed, and did not mint it' },
       extension: true,

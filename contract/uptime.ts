@@ -19,7 +19,7 @@ const info: AreaInfo = {
   },
 };
 
-const { getMonitorMetrics, ...others } = {
+const { getMonitorMetrics, getMonitorMonth, ...others } = {
   ...serviceOps,
   ...monitorOps,
   ...observationOps,
@@ -29,4 +29,4 @@ const { getMonitorMetrics, ...others } = {
 };
 
 /** Metrics are kept apart in the specification: without them the monitor goes on, so their absence is 503. */
-export const uptime = { ...area(info, others), ...area({ ...info, away: 503 }, { getMonitorMetrics }) };
+export const uptime = { ...area(info, others), ...area({ ...info, away: 503 }, { getMonitorMetrics, getMonitorMonth }) };

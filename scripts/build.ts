@@ -14,5 +14,5 @@ if (positionals[0] === 'cli') {
   if (values.single) console.log(`the single file is ${await buildSingleFile(folder)}`);
 } else {
   const { buildServer } = await import('./build/server.ts');
-  buildServer(resolve(positionals[0] ?? dist));
+  await buildServer(resolve(positionals[0] ?? dist));
 }

@@ -66,6 +66,29 @@ for (const file of sources) {
   if (callsBack.test(code) && file !== 'src/kernel/cache.ts')
     problems.push(`${file}: lets an LRUCache call it; remember through src/kernel/cache.ts, which tells outside the library`);
 }
+
+// The console runs in browsers: it has rules of its own. Tenants' words are on its pages, so nothing there makes markup out of text.
+const pages = globSync('console/**/*.{ts,tsx}').filter((f) => !f.endsWith('.d.ts'));
+const makesMarkup = /dangerouslySetInnerHTML|\b(inner|outer)HTML\b|insertAdjacentHTML|\beval\(|new Function\b|document\.write/;
+const ownRequests = /\bfetch\(|XMLHttpRequest|new EventSource\b|new WebSocket\b|sendBeacon/;
+for (const [rule, lines] of [
+  [makesMarkup, ['dangerouslySetInnerHTML={{ __html: name }}', 'element.innerHTML = name', "eval('1')"]],
+  [ownRequests, ["fetch('/api/v1/me')", "new EventSource('/x')"]],
+] as const)
+  for (const line of lines) if (!rule.test(line)) problems.push(`the rule ${rule} would not find \`${line}\``);
+for (const file of pages) {
+  const text = read(file);
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+  const lines = text.split('\n').length;
+  if (lines > 400) problems.push(`${file}: ${lines} lines; a file of one idea has at most 400`);
+  if (makesMarkup.test(code)) problems.push(`${file}: makes markup out of text; Preact shows text as text`);
+  if (ownRequests.test(code) && !/^console\/(data\/api|shell\/signed-out)\.tsx?$/.test(file))
+    problems.push(`${file}: asks the server by itself; the SDK is the only way, through console/data/query.ts and act.ts`);
+  if (/\bDate\.now\(\)|new Date\(\)/.test(code) && file !== 'console/data/clock.ts')
+    problems.push(`${file}: asks the browser for the time, which may be wrong by hours; ask console/data/clock.ts`);
+  if (/\bMath\.random\(\)/.test(code)) problems.push(`${file}: Math.random() is not for us; use crypto`);
+}
+if (pages.length < 30) problems.push(`only ${pages.length} files of the console were read`);
 if (sources.length < 100) problems.push(`only ${sources.length} sources were read`);
 
 /** What breaks a rule that is not enforced yet is only told. */
@@ -93,7 +116,7 @@ for (const rule of [
   apply(rule, files);
 apply(patternsMatchFiles, {
   rules: globSync(['scripts/house/*.ts', 'scripts/check-house.ts', '.dependency-cruiser.cjs']).map((file) => ({ file, text: read(file) })),
-  files: globSync('{src,contract,cli,sdk,test,bench,bin,scripts}/**/*.{ts,mjs,sql,json}'),
+  files: globSync('{src,contract,cli,sdk,console,test,bench,bin,scripts}/**/*.{ts,tsx,mjs,sql,json}'),
 });
 for (const rule of [readersWriteNothing, whatIsTakenComesBack]) apply(rule, { ops: contract, sources: files });
 

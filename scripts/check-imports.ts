@@ -29,6 +29,9 @@ const planted: Record<string, [file: string, imports: string]> = {
   'programs-reach-no-area': ['src/programs/prober/planted-s.ts', '../../areas/uptime/index.ts'],
   'protocols-stand-alone': ['src/protocols/planted-t.ts', '../kernel/errors.ts'],
   'cli-imports-only-the-sdk': ['cli/planted-g.ts', '../src/kernel/errors.ts'],
+  'data-of-the-console-shows-nothing': ['console/data/planted-a.ts', '../ui/link.tsx'],
+  'parts-of-the-console-know-no-screen': ['console/ui/planted-a.ts', '../shell/screens.ts'],
+  'screens-of-areas-know-no-other-area': ['console/areas/home/planted-a.ts', '../any/screens.ts'],
   'sdk-stands-alone': ['sdk/planted-h.ts', '../contract/common.ts'],
   'product-needs-no-tests': ['src/boot/planted-i.ts', '../../test/harness/request.ts'],
   'try-knows-the-kernel-alone': ['src/try/planted-a.ts', '../areas/email/index.ts'],
@@ -46,7 +49,7 @@ const planted: Record<string, [file: string, imports: string]> = {
   'no-cycles': ['src/boot/planted-j.ts', './planted-k.ts'],
 };
 
-const roots = ['contract', 'src', 'cli', 'sdk'];
+const roots = ['contract', 'src', 'cli', 'sdk', 'console'];
 const isPlanted = (file: string) => /\/planted-[a-z]\.ts$/.test(file);
 
 for (const { name } of rules.forbidden as { name: string }[])

@@ -9,14 +9,19 @@ import { ensureInstalled } from './install.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 await ensureInstalled({ dev: true });
 const node = findNode(root);
-const matrix = 'test/matrix/every-operation-answers-each-caller-as-committed.test.ts';
+const screens = 'test/console/every-screen-and-role-is-in-the-committed-table.test.ts';
+const matrix = [
+  'test/matrix/every-operation-answers-each-caller-as-committed.test.ts',
+  'test/matrix/operations-of-the-larger-areas-answer-as-committed.test.ts',
+];
 
 const steps = {
   style: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '--error-on-warnings', '--log-level=error', '.'],
   'scripts/patterns/verdicts.json': ['scripts/patterns.ts'],
   'openapi/v1.json': ['scripts/openapi.ts'],
   'sdk/generated': ['scripts/sdk.ts'],
-  ...(process.argv.includes('--no-matrix') ? {} : { 'test/matrix/authorization': ['test/run.ts', matrix] }),
+  'test/console/screens.txt': ['test/run.ts', screens],
+  ...(process.argv.includes('--no-matrix') ? {} : { 'test/matrix/authorization': ['test/run.ts', ...matrix] }),
 };
 
 const run = (command) =>

@@ -1,7 +1,8 @@
 // Writes sdk/generated from openapi/v1.json, for the operations that are served; `--check` only says whether the committed files are fresh.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { columns, next } from '../contract/columns.ts';
+import { columns } from '../contract/columns.ts';
 import { markGrowing } from '../contract/growing.ts';
+import { next } from '../contract/next-commands.ts';
 import { creations, losses, waits, watches } from '../contract/outcomes.ts';
 import { fieldThings, pathThings, things } from '../contract/things.ts';
 import { generate } from '../sdk/generate/index.ts';

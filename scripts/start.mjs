@@ -6,15 +6,18 @@ import { ensureInstalled } from './install.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const [first, ...rest] = process.argv.slice(2);
+// Messages of the server show commands of this clone.
+const typed = join(root, 'quarterdeck');
 const watch = first === '--watch';
 
 await ensureInstalled({ dev: false });
 // `node --watch` is a parent of its own.
-if (!watch) await superviseEntry({ root, entry: 'src/main.ts', args: process.argv.slice(2) });
+if (!watch) await superviseEntry({ root, args: process.argv.slice(2), typed });
 handOver({
   root,
   entry: 'src/main.ts',
   args: rest,
+  typed,
   // Whole directories, so that a new file and a migration count too, not only what is imported already.
   nodeFlags: ['--watch', '--watch-preserve-output', ...['src', 'contract'].map((dir) => `--watch-path=${join(root, dir)}`)],
 });

@@ -17,7 +17,11 @@ export function bind(client: ClientOptions, operation: Operation): Bound {
   async function* pages(...args: unknown[]) {
     const [params, input, options] = split(args);
     let cursor = input?.['cursor'];
+    const seen = new Set<unknown>();
     do {
+      // A server that leads in a circle would be asked for ever.
+      if (seen.has(cursor)) throw new UnreachableError(`${client.url} gives the same cursor twice, so this list would never end.`);
+      seen.add(cursor);
       const page = (await call(params, { ...input, cursor }, options)) as { cursor?: string };
       yield page;
       cursor = page.cursor;
@@ -39,6 +43,8 @@ function prepare(client: ClientOptions, operation: Operation, params: string[], 
       headers: {
         accept: streams ? `${streams}, application/json` : 'application/json',
         ...(client.token ? { authorization: bearer(client.token) } : {}),
+        ...(client.organization ? { 'x-organization': client.organization } : {}),
+        ...(isInBackground(client, options) ? { 'x-background': '1' } : {}),
         ...(client.userAgent ? { 'user-agent': client.userAgent } : {}),
         ...(idempotent ? { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() } : {}),
         ...(content === undefined ? {} : { 'content-type': 'application/json' }),
@@ -46,12 +52,17 @@ function prepare(client: ClientOptions, operation: Operation, params: string[], 
       ...(content === undefined ? {} : { body: JSON.stringify(content) }),
       // Nothing of ours redirects, and a redirect followed would send what is meant for this server to another.
       redirect: 'error',
+      // The cookie of a session goes to the page's own server alone, and never beside a token.
+      credentials: client.token ? 'omit' : 'same-origin',
     },
     // A DELETE repeated after it was carried out would be answered 404.
     mayRepeat: idempotent || ['GET', 'PUT', 'PATCH'].includes(method),
     streams: streams !== undefined,
   };
 }
+
+const isInBackground = ({ background }: ClientOptions, options: CallOptions): boolean =>
+  options.background ?? (typeof background === 'function' ? background() : background === true);
 
 /** Without the slashes at its end. */
 function withoutSlashes(url: string): string {

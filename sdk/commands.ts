@@ -1,62 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { Commands } from './command-table.ts';
 
-/** One operation as the command line offers it: `quarterdeck <words> <params…> --<field> …`. */
-export interface Command {
-  words: string[];
-  area: string;
-  operation: string;
-  summary: string;
-  description?: string;
-  params: Field[];
-  fields: Field[];
-  body?: 'object' | 'list';
-  /** Needs no token. */
-  open?: boolean;
-  /** Takes another credential than a personal token: a scheme of the contract, such as `mail` for send keys. */
-  credential?: string;
-  paged?: boolean;
-  /** Answers with nothing: done is done. */
-  silent?: boolean;
-  /** Answers with something else than JSON. */
-  streams?: boolean;
-  /** Answers with a secret that is never shown again. */
-  secret?: boolean;
-  /** For each list of objects in the answer: the columns of its table. */
-  columns: Record<string, Column[]>;
-  /** Commands that suit the answer, with `{field}` for a field of it. */
-  next?: string[];
-}
-
-/** One column of a list's table; contract/columns.ts declares and explains them. */
-export interface Column {
-  key: string;
-  or?: string;
-  head?: string;
-  as?: 'age' | 'time' | 'bytes' | 'duration' | 'state' | 'id' | 'count' | 'percent' | 'text';
-  wide?: true;
-  /** Declared by none: shown where `--columns` asks for it. */
-  rest?: true;
-}
-
-export interface Field {
-  name: string;
-  flag: string;
-  type: 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'record';
-  description?: string;
-  required?: boolean;
-  list?: boolean;
-  nullable?: boolean;
-  choices?: string[];
-  /** What an object holds. */
-  fields?: Field[];
-  /** The kind of thing whose id it takes; `by`: a field beside it says which. */
-  thing?: string | { by: string; of: Record<string, string> };
-}
-
-export interface Commands {
-  areas: { name: string; description: string }[];
-  commands: Command[];
-}
+export type * from './command-table.ts';
 
 /** As JSON, apart from the client: parsing it is quick, and only the command line needs it. */
 export const readCommands = (): Commands => JSON.parse(readFileSync(new URL('./generated/commands.json', import.meta.url), 'utf8'));

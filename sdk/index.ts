@@ -4,6 +4,7 @@ import { operations } from './generated/operations.ts';
 import type { ClientOptions } from './types.ts';
 
 export { ApiError, UnreachableError } from './errors.ts';
+export { type LiveEvent, readEvents } from './events.ts';
 export type * from './generated/api.ts';
 export type { CallOptions, ClientOptions, Paged } from './types.ts';
 

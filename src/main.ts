@@ -1,8 +1,8 @@
 import { makeProgram, runProgram } from '../cli/program.ts';
 import { registerServe } from './commands/serve.ts';
-import { version } from './kernel/version.ts';
+import { build } from './kernel/version.ts';
 
-const program = makeProgram(version).commandsGroup('Server:');
+const program = makeProgram(build).commandsGroup('Server:');
 
 registerServe(program);
 // A server needs none of the four hundred commands beside it.
@@ -18,7 +18,7 @@ async function registerOthers(): Promise<void> {
   registerConfig(program);
   registerAdmin(program);
   const [{ registerUser }, { ownServer }] = await Promise.all([import('../cli/index.ts'), import('./commands/own-server.ts')]);
-  registerUser(program, { env: process.env, version, server: ownServer });
+  registerUser(program, { env: process.env, version: build, server: ownServer }, process.argv.slice(2));
 }
 
 runProgram(program);

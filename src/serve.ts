@@ -2,25 +2,28 @@ import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { FastifyInstance } from 'fastify';
-import type { AnyArea } from './areas/area.ts';
+import type { AnyArea, Running as RunningPart } from './areas/area.ts';
 import type { Database } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
-import { followTls } from './boot/edge.ts';
 import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/first-start.ts';
 import { homePage } from './boot/home-page.ts';
 import { measureFaults } from './boot/measure-faults.ts';
-import { makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
+import { closeMetrics, makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
+import { type EndSignals, makeParts, type Parts } from './boot/parts.ts';
 import { type PreparedStart, prepareStart } from './boot/prepare-start.ts';
 import { probes } from './boot/probes.ts';
+import { serveRedirects } from './boot/redirect.ts';
 import { checkStorage, openStorage } from './boot/storage.ts';
 import { connectTryWorld, pointProviderToPhone } from './boot/try.ts';
 import { bindOperations } from './identity/control-api/index.ts';
 import { readBodies } from './identity/control-api/read-bodies.ts';
 import { lastRequests } from './identity/last-request.ts';
+import { makeLastUsed } from './identity/last-used.ts';
 import { httpPayment, noPayment } from './identity/payment.ts';
-import { makePrincipals, type Principals } from './identity/principal.ts';
-import { loadToken } from './identity/rights.ts';
+import { makePrincipals, type Principal, type Principals } from './identity/principal.ts';
+import { loadSession, loadToken } from './identity/rights.ts';
+import { touchSessions } from './identity/store/sessions.ts';
 import type { App } from './kernel/app.ts';
 import { openRestoreHold } from './kernel/backup/restore-hold.ts';
 import { makeCaches } from './kernel/cache.ts';
@@ -38,8 +41,10 @@ import { Connections } from './kernel/http/connections.ts';
 import { makeDelayedRefusals } from './kernel/http/delayed-refusals.ts';
 import { makePeers } from './kernel/http/peer.ts';
 import { measurePlanes, mountPlane, servedElsewhere } from './kernel/http/plane.ts';
-import { makeServer } from './kernel/http/server.ts';
+import { makeServer, refuseAtEnd } from './kernel/http/server.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
+import type { Ending } from './kernel/lifecycle/ending.ts';
+import { type ListeningSockets, ownSockets } from './kernel/lifecycle/listening-sockets.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
 import { makeMail, relayMail } from './kernel/mail.ts';
@@ -47,7 +52,9 @@ import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
 import { sendMail } from './kernel/send-mail.ts';
-import { version } from './kernel/version.ts';
+import { answerProofs, makePresented, type Presenting, servesTls, takeProofConnections } from './kernel/tls/index.ts';
+import { build } from './kernel/version.ts';
+import { makeCertificate } from './kernel/x509/certificate.ts';
 import type { TryWorld } from './try/index.ts';
 
 export interface Running {
@@ -57,7 +64,8 @@ export interface Running {
   roles: ReadonlySet<Role>;
   /** Its areas, each with its running state. */
   open: OpenAreas;
-  stop(): Promise<void>;
+  /** A stop, unless another ending is given. */
+  stop(ending?: Ending): Promise<void>;
 }
 
 export interface ServeOptions {
@@ -73,6 +81,10 @@ export interface ServeOptions {
   strict?: boolean;
   /** The world of `serve --try`, started; `config` is the one that it returned. It stops with the server. */
   tryWorld?: TryWorld | undefined;
+  /** Opens listening sockets; without it they end with this process. */
+  sockets?: ListeningSockets;
+  /** What the server before this one left for it. */
+  handedOver?: ReadonlyMap<string, unknown>;
 }
 
 /** Kernel and identity first; then each area's own schema. */
@@ -84,36 +96,33 @@ export const migrationsOf = (areas: readonly AnyArea[]): Migrations[] => [
 
 /** Starts everything in order; whatever fails, what was started before it is stopped again. */
 export async function serve(options: ServeOptions): Promise<Running> {
-  const stops: (() => Promise<unknown>)[] = [];
-  const stop = async () => {
-    for (const act of stops.splice(0).reverse())
-      await act().catch((error) => options.log.error({ err: error }, 'a part did not stop cleanly'));
-  };
+  const signals = { leaving: new AbortController(), ending: new AbortController() };
+  const parts = makeParts(options.log, signals);
   try {
-    return await start(options, stops, stop);
+    return await start(options, parts, signals);
   } catch (error) {
-    await stop();
+    await parts.end();
     throw entryNotUsable(options.config.data, error);
   }
 }
 
-type Stops = (() => Promise<unknown>)[];
-
-async function start(options: ServeOptions, stops: Stops, stop: () => Promise<void>): Promise<Running> {
+async function start(options: ServeOptions, parts: Parts, { leaving, ending }: EndSignals): Promise<Running> {
   const { config, log, areas, tryWorld } = options;
-  if (tryWorld) stops.push(() => tryWorld.stop());
-  const { tls, database } =
-    options.prepared ?? (await prepareStart(config, log, { given: options.database, isTry: tryWorld !== undefined }));
-  stops.push(() => database.stop());
+  if (tryWorld) parts.add(() => tryWorld.stop());
+  const { database } = options.prepared ?? (await prepareStart(config, log, { given: options.database, isTry: tryWorld !== undefined }));
+  parts.add((end) => database.stop(end));
   await mkdir(config.data, { recursive: true });
-  const stopRecording = recordFaults(config.data, log);
-  stops.push(async () => stopRecording());
+  parts.add(recordFaults(config.data, log));
   const address = { url: '' };
-  const app = await openApp(options, database, address, stops);
+  const app = await openApp(options, database, address, parts, ending.signal);
 
   const metrics = makeMetrics(app);
   measureFaults(metrics, config.data);
-  const principals = makePrincipals(app.db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
+  const principals = makePrincipals(app.db, app.caches, {
+    pat: loadToken,
+    sess: loadSession,
+    ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})),
+  });
   const open = await openAreas(areas, {
     app,
     roles: new Set(config.roles),
@@ -121,53 +130,85 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     resources: areas.flatMap((a) => a.resources ?? []),
     payment: config.payment_url ? httpPayment(config.payment_url) : noPayment,
   });
-  stops.push(open.stop);
+  parts.add(open.stop);
   const { roles } = open;
 
+  const tls = servesTls(config) ? await presentPublicHost(app, parts) : undefined;
   const counted = measurePlanes(metrics);
   const delayedRefusals = makeDelayedRefusals(app.watch.isBusy);
+  const connections = new Connections(app.peers, undefined, metrics);
+  leaving.signal.addEventListener('abort', () => connections.drain(), { once: true });
   const server = makeServer({
     log,
     peers: app.peers,
     tls,
+    takeProofs: (listener) => tls && takeProofConnections(listener, app.presented),
     delayedRefusals,
     isBusy: app.watch.isBusy,
-    connections: new Connections(app.peers, undefined, metrics),
-    raw: [...(tryWorld ? [tryWorld.raw] : []), ...open.planes.map((plane) => mountPlane(plane, { log, roles, counted, delayedRefusals }))],
+    connections,
+    raw: [
+      answerProofs(app.presented),
+      ...(tryWorld ? [tryWorld.raw] : []),
+      ...open.planes.map((plane) => mountPlane(plane, { log, roles, counted, delayedRefusals })),
+    ],
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });
   readBodies(server, app);
   measureRequests(server, metrics);
-  probes(server, app, metrics, roles);
-  if (roles.has('api')) serveControlApi(server, app, open, principals, stops);
+  probes(server, app, metrics, { roles, leaving: leaving.signal });
+  if (roles.has('api')) serveControlApi(server, app, open, principals, parts);
   if (roles.has('worker')) {
     const events = measureJobs(metrics, app);
     const worker = startWorker({ app, jobs: [sendMail, ...open.jobs], tasks: open.tasks, events });
     measureSlots(metrics, worker);
-    stops.push(() => worker.stop({ graceMs: drainMs }));
+    parts.addBackground(({ backgroundMs }) => worker.stop({ graceMs: backgroundMs }));
   }
-  for (const { opened } of open.opened) {
-    opened.metrics?.(metrics);
-    for (const role of roles) {
-      const part = await opened.runs?.[role]?.();
-      if (part) stops.push(() => part.stop());
-    }
-  }
-
+  await runAreas(open, metrics, parts);
   if (tryWorld) connectTryWorld(tryWorld, app);
-  const aside = await serveMetrics(config, metrics);
-  if (aside) stops.push(async () => aside.close());
-  stops.push(() => drain(server));
-  address.url = await bind(server, config, Boolean(tls));
+  const aside = await serveMetrics(app, metrics);
+  if (aside) parts.add(() => closeMetrics(app, aside));
+  const redirecting = roles.has('api') ? await serveRedirects(app) : undefined;
+  if (redirecting) parts.addListening(redirecting);
+  parts.addListening({
+    drain: async ({ requestMs }) => {
+      app.sockets.close(server.server);
+      const left = await connections.end(requestMs, refuseAtEnd);
+      if (left.refused + left.cut > 0) log.warn(left, 'requests did not finish in time; their callers have to come again');
+    },
+    stop: () => server.close(),
+  });
+  address.url = await bind(server, app, Boolean(tls));
+  app.presented.markListening();
   if (database.embedded) await tellOwnerUrls(config.data, [address.url, config.public_url]);
   if (tryWorld) await pointProviderToPhone(app);
-  followTls(config, server.server as never, log);
-  return { app, url: address.url, roles, open, stop };
+  return { app, url: address.url, roles, open, stop: parts.end };
+}
+
+async function runAreas({ opened, roles }: OpenAreas, metrics: ReturnType<typeof makeMetrics>, parts: Parts): Promise<void> {
+  for (const area of opened) {
+    area.opened.metrics?.(metrics);
+    for (const role of roles) {
+      const part = await area.opened.runs?.[role]?.();
+      if (part) addPart(parts, role, part);
+    }
+  }
+}
+
+function addPart(parts: Parts, role: Role, { drain, stop }: RunningPart) {
+  if (drain) parts.addListening({ drain, stop });
+  else if (role === 'worker' || role === 'prober') parts.addBackground(stop);
+  else parts.add(stop);
 }
 
 /** What every part leans on: the database, migrated; its listener and waker; keys, storage, the way out. */
-async function openApp(options: ServeOptions, database: Database, address: { url: string }, stops: Stops): Promise<App> {
-  const { config, log, areas, strict = false } = options;
+async function openApp(
+  options: ServeOptions,
+  database: Database,
+  address: { url: string },
+  parts: Parts,
+  ending: AbortSignal,
+): Promise<App> {
+  const { config, log, areas, strict = false, sockets = ownSockets, handedOver = new Map() } = options;
   if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)), undefined, log);
   const refusals = makeRefusals(log);
   const watch = makeLoopWatch(
@@ -184,7 +225,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     checkRows: strict,
     onError: (error) => log.warn({ err: error }, 'trouble beside the database’s statements'),
   });
-  stops.push(() => db.end());
+  parts.add(() => db.end());
   const ring = await db.write(async (tx) => {
     await ensureOrganization(tx, config);
     if (database.embedded) await ensureOwnerToken(tx, config.data);
@@ -192,20 +233,20 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   });
   const name = newServerName(await readNodeId(config));
   const listener = await listen({ connection: database.direct, name: connectionName(name) });
-  stops.push(() => listener.close());
-  const noted = await registerServer(db, { ...name, version, roles: config.roles }, ring, log);
-  stops.push(() => noted.stop());
+  parts.add(() => listener.close());
+  const noted = await registerServer(db, { ...name, version: build, roles: config.roles }, ring, log);
+  parts.add(() => noted.stop());
   const secrets = makeSecrets(config.data, ring, noted.registerKeys);
-  stops.push(async () => secrets.close());
+  parts.add(() => secrets.close());
   const waker = makeWaker({ db, connection: database.connection, listener });
-  stops.push(() => waker.close());
+  parts.add(() => waker.close());
   const opened = await openStorage(config);
-  stops.push(async () => opened.close());
+  parts.add(() => opened.close());
   const { storage, stop: stopChecking } = await checkStorage(db, opened, config, log);
-  stops.push(stopChecking);
+  parts.add(stopChecking);
   const allow = parseAllow(config.allow_private_cidrs);
   const hold = await openRestoreHold(db, log);
-  stops.push(async () => hold.stop());
+  parts.add(() => hold.stop());
   const from = config.mail_from || `quarterdeck@${hostOf(config.public_url)}`;
 
   return {
@@ -222,16 +263,31 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     mail: makeMail(relayMail({ relay: config.smtp_relay, from }), hold),
     hold,
     peers: makePeers(config.trusted_proxies),
+    presented: makePresented({ config, log }),
     watch,
     requests: makeFairSemaphore({ ...requestShares, onRefused: refusals.of('requests') }),
     heavy: makeFairSemaphore({ ...heavyShares, onRefused: refusals.of('large bodies') }),
     refusals,
     bodies: makeByteBudget(bodyShares(config.body_memory)),
+    sockets,
+    ending,
+    handedOver,
     log,
-    version,
+    version: build,
     publicUrl: () => config.public_url || address.url,
     strict,
   };
+}
+
+/** The main listener's certificates. A start never waits for an authority: until the first certificate arrives it presents its own. */
+async function presentPublicHost({ presented, publicUrl, log }: App, parts: Parts): Promise<Presenting> {
+  const host = hostOf(publicUrl());
+  const presenting = await presented.open(host, () => {
+    log.warn({ host }, 'there is no certificate yet; a self-signed one is presented until the first arrives');
+    return makeCertificate(host);
+  });
+  parts.add(() => presenting.stop());
+  return presenting;
 }
 
 /** Of the connections, an organization may have two thirds; beside others who have had less, a quarter, or one for each processor. */
@@ -256,29 +312,26 @@ const loopWarningMs = 200;
 /** A statement takes less. */
 const poolGrowthDelayMs = 10;
 
-function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, principals: Principals, stops: Stops) {
+function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, principals: Principals, parts: Parts) {
   const requests = lastRequests(app);
-  stops.push(() => requests.close());
-  bindOperations(server, open.operations, { app, principals, used: (principal) => requests.used(principal.id) });
+  parts.add(() => requests.close());
+  const seen = makeLastUsed(app, touchSessions);
+  parts.add(() => seen.stop());
+  const used = (principal: Principal) => (principal.session ? seen : requests).used(principal.id);
+  bindOperations(server, open.operations, { app, principals, used });
   for (const { opened } of open.opened) opened.routes?.(server);
   const served = open.operations.map((o) => o.spec);
-  homePage(server, served);
-  docs(server, served, version);
-}
-
-/** Requests in flight may finish; those that take longer than this are cut off. */
-const drainMs = 10_000;
-
-async function drain(server: FastifyInstance) {
-  const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
-  await server.close().finally(() => clearTimeout(cut));
+  homePage(server, app, served);
+  docs(server, served, build);
 }
 
 const hostOf = (url: string) => (url ? new URL(url).hostname : 'localhost');
 
-async function bind(server: FastifyInstance, { listen: { host, port } }: Config, tls: boolean): Promise<string> {
+async function bind(server: FastifyInstance, { sockets, config: { listen: at } }: App, tls: boolean): Promise<string> {
+  const { host, port } = at;
+  await server.ready();
   try {
-    await server.listen({ host, port });
+    await sockets.listen(server.server, 'http', at);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
@@ -290,6 +343,6 @@ async function bind(server: FastifyInstance, { listen: { host, port } }: Config,
       throw new Stop(exitCodes.portTaken, `cannot listen on ${host}:${port} (${code}); set QUARTERDECK_LISTEN to another host:port`);
     throw error;
   }
-  const at = server.server.address() as AddressInfo;
-  return `${tls ? 'https' : 'http'}://${at.family === 'IPv6' ? `[${at.address}]` : at.address}:${at.port}`;
+  const bound = server.server.address() as AddressInfo;
+  return `${tls ? 'https' : 'http'}://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
 }

@@ -2,6 +2,7 @@
 // files that failed run once more, alone, and the end says so: a machine that stalls for seconds should not cost a change its landing.
 // QUARTERDECK_TEST_TIMES lists what each file took. With --check the house rules are looked at meanwhile, and a broken one ends the run.
 import { globSync } from 'node:fs';
+import { buildMain, handDownBuilt } from './harness/built.ts';
 import { handDown, startTestServer } from './harness/postgres.ts';
 import { makeReporter } from './reporter.ts';
 import { startHouseRules } from './runner/house-rules.ts';
@@ -16,7 +17,7 @@ const sets = {
     'src/**/*.test.ts',
     'sdk/**/*.test.ts',
     'cli/**/*.test.ts',
-    'test/{matrix,conformance,platform,harness,runner}/**/*.test.ts',
+    'test/{matrix,conformance,platform,harness,runner,console}/**/*.test.ts',
   ],
 };
 
@@ -39,7 +40,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 async function run(some: string[], lanes: { lanes: number; lanesAtMost?: number }, isEachAlone: boolean): Promise<string[]> {
   const { tell, failed, missing, times, close } = makeReporter();
   const timeoutMs = args.includes('--faults') ? 3_600_000 : 180_000; // campaigns of kills name their own, longer limits
-  await runFiles({ files: longestFirst(some), ...lanes, isEachAlone, timeoutMs, env: handDown(server), stop: stop.signal, tell });
+  await runFiles({ files: longestFirst(some), ...lanes, isEachAlone, timeoutMs, env, stop: stop.signal, tell });
   // Nothing passes because nothing was heard of it. Of a run that was ended nobody asks.
   const unheard = stop.signal.aborted ? [] : missing(some);
   for (const file of unheard) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
@@ -55,7 +56,10 @@ const again = Boolean(process.env.QUARTERDECK_TEST_AGAIN);
 const houseRules = args.includes('--check') ? startHouseRules(stop.signal) : undefined;
 void houseRules?.passed.then((passed) => passed || stop.abort());
 
-const server = await startTestServer();
+/** With so many files, some of them start processes enough to make up for the build. */
+const manyFiles = 30;
+const [server, built] = await Promise.all([startTestServer(), files.length >= manyFiles ? buildMain().then(handDownBuilt) : {}]);
+const env = { ...handDown(server), ...built };
 let failed = files;
 try {
   failed = await run(files, { lanes: 2, lanesAtMost: isLongSet ? 3 : 4 }, isLongSet);

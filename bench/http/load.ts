@@ -14,6 +14,8 @@ export interface Round {
   headers: Record<string, string>;
   connections: number;
   seconds: number;
+  /** How long a connection waits before it asks again; by default not at all. */
+  pauseMs?: number;
 }
 
 export interface Result {
@@ -36,7 +38,7 @@ export function loadGenerator(): { play(round: Round): Promise<Result>; stop(): 
   };
 }
 
-async function play({ port, path, method = 'GET', body = '', headers, connections, seconds }: Round): Promise<Result> {
+async function play({ port, path, method = 'GET', body = '', headers, connections, seconds, pauseMs = 0 }: Round): Promise<Result> {
   const sent = { host: `127.0.0.1:${port}`, ...headers, ...(body && { 'content-length': String(Buffer.byteLength(body)) }) };
   const lines = Object.entries(sent).map(([name, value]) => `${name}: ${value}\r\n`);
   const paths = [path].flat();
@@ -68,7 +70,7 @@ async function play({ port, path, method = 'GET', body = '', headers, connection
         if (need > 0) return;
         const now = performance.now();
         times.push(now - askedAt);
-        if (now < until) return ask();
+        if (now < until) return pauseMs ? void setTimeout(ask, pauseMs) : ask();
         socket.destroy();
         resolve();
       };

@@ -4,8 +4,12 @@ import { quarterdeck } from '../../sdk/index.ts';
 import { readThings } from '../../sdk/things.ts';
 import { fieldCalled } from '../aliases.ts';
 import { type CliContext, findConnection } from '../connect.ts';
+import { localName, profileNames } from '../profiles/folder.ts';
 import { type Finder, type Found, findThing, foundAs, listThings } from './find.ts';
 import type { Item } from './operations.ts';
+
+/** Where the name of a login is typed. */
+export const profilePlaces = ['profile use', 'profile show', 'profile remove'];
 
 const timeoutMs = 1000;
 const maxNames = 200;
@@ -30,6 +34,8 @@ const within = <T>(work: Promise<T>): Promise<T> =>
 /** The names that fit the last word. */
 async function offerNames(words: string[], here: CliContext): Promise<string[]> {
   const begun = words.at(-1) ?? '';
+  if (words.at(-2) === '--profile' || profilePlaces.includes(words.slice(0, -1).join(' ')))
+    return [...profileNames(here.env), localName].filter((name) => name.startsWith(begun));
   const place = placeOf(words.slice(0, -1), begun);
   if (!place) return [];
   const { url, token } = await findConnection(place.connection, here);
@@ -39,7 +45,7 @@ async function offerNames(words: string[], here: CliContext): Promise<string[]> 
   const fetchInTime: typeof fetch = (input, init) =>
     fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, late]) : late });
   const api = quarterdeck({ url, token, retries: 0, timeoutMs, userAgent: `quarterdeck-cli/${here.version}`, fetch: fetchInTime });
-  const finder: Finder = { api, env: here.env, url, lists: new Map(), orgSlug: async () => undefined };
+  const finder: Finder = { api, env: here.env, url, lists: new Map(), caller: async () => undefined };
   const params: string[] = [];
   for (const [n, text] of place.params.entries()) {
     const { thing } = place.command.params[n]!;
@@ -77,7 +83,7 @@ function placeOf(words: string[], begun: string): Place | undefined {
   let open: string | undefined;
   for (const word of words.slice(command.words.length)) {
     if (open !== undefined) {
-      if (open === 'url' || open === 'token') connection[open] = word;
+      if (open === 'url' || open === 'token' || open === 'profile') connection[open] = word;
       open = undefined;
     } else if (word.startsWith('-')) open = takesValue(command, word) ? word.replace(/^-+/, '') : undefined;
     else params.push(word);

@@ -17,8 +17,8 @@ export interface Finder {
   api: Api;
   env: NodeJS.ProcessEnv;
   url: string;
-  /** The organization of the token; asked once, and only for @last. */
-  orgSlug(): Promise<string | undefined>;
+  /** The organization and the user of the token; asked once, and only for @last. */
+  caller(): Promise<string | undefined>;
   /** Lists that were read already, by operation and parameters. */
   lists: Map<string, Promise<Listed>>;
 }
@@ -75,10 +75,10 @@ export function unknownThing(thing: Thing, items: Item[], text: string, params: 
   return new Failure(exitCodes.notFound, `unknown ${thing.word} ${quoted(text)}${guess || ';'} ${command} shows them`);
 }
 
-async function findLast({ env, url, orgSlug }: Finder, { word }: Thing): Promise<Found> {
-  const slug = await orgSlug();
-  const last = slug === undefined ? undefined : readLast(env, url, slug, word);
-  return last ?? usage(`@last: no ${word} was made from this command line yet, in this organization of ${url}`);
+async function findLast({ env, url, caller }: Finder, { word }: Thing): Promise<Found> {
+  const who = await caller();
+  const last = who === undefined ? undefined : readLast(env, url, who, word);
+  return last ?? usage(`@last: you have made no ${word} from this command line yet, in this organization of ${url}`);
 }
 
 /** Exact names and ids first; a name that is also the beginning of another's id is ambiguous. */

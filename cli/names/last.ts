@@ -8,7 +8,7 @@ export interface LastThing {
   name?: string;
 }
 
-/** By server and organization, then by the word for the kind. The newest place stands last. */
+/** By server, organization and user, then by the word for the kind. The newest place stands last. */
 type Places = Record<string, Record<string, LastThing>>;
 
 const maxPlaces = 50;
@@ -19,23 +19,24 @@ function stateFolder(env: NodeJS.ProcessEnv): string | undefined {
   return base ? join(base, 'quarterdeck') : undefined;
 }
 
-const placeOf = (url: string, orgSlug: string) => `${originOf(url)} ${orgSlug}`;
+/** `caller` names the organization and the user, so that colleagues at one machine do not act on each other's things. */
+const placeOf = (url: string, caller: string) => `${originOf(url)} ${caller}`;
 
-export function readLast(env: NodeJS.ProcessEnv, url: string, orgSlug: string, word: string): LastThing | undefined {
+export function readLast(env: NodeJS.ProcessEnv, url: string, caller: string, word: string): LastThing | undefined {
   const folder = stateFolder(env);
-  const last = folder ? readPlaces(join(folder, 'last.json'))[placeOf(url, orgSlug)]?.[word] : undefined;
+  const last = folder ? readPlaces(join(folder, 'last.json'))[placeOf(url, caller)]?.[word] : undefined;
   return typeof last?.id === 'string' ? last : undefined;
 }
 
 /** Another process may write at the same time: the file is replaced as a whole, so a reader sees one of both. */
-export function keepLast(env: NodeJS.ProcessEnv, url: string, orgSlug: string, word: string, made: LastThing): void {
+export function keepLast(env: NodeJS.ProcessEnv, url: string, caller: string, word: string, made: LastThing): void {
   const folder = stateFolder(env);
   if (!folder) return;
   const temporary = join(folder, `last.json.${process.pid}`);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const places = readPlaces(join(folder, 'last.json'));
-    const place = placeOf(url, orgSlug);
+    const place = placeOf(url, caller);
     const { [place]: known, ...others } = places;
     const kept = [...Object.entries(others), [place, { ...known, [word]: made }] as const].slice(-maxPlaces);
     writeFileSync(temporary, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`, { mode: 0o600 });

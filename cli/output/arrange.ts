@@ -1,7 +1,7 @@
 import type { Column } from '../../sdk/commands.ts';
+import { fieldAt, isObject, type Json } from '../../sdk/values.ts';
 import { usage } from '../exit.ts';
 import { headOf } from './table.ts';
-import { fieldAt, isObject, type Json } from './values.ts';
 
 type Lists = Record<string, Column[]>;
 

@@ -1,7 +1,8 @@
 import type { Column } from '../../sdk/commands.ts';
+import { isEmpty, isObject, type Json } from '../../sdk/values.ts';
 import { printable } from '../printable.ts';
 import { type Look, styled } from './look.ts';
-import { cellOf, isEmpty, isObject, type Json, oneLine } from './values.ts';
+import { cellOf, oneLine } from './values.ts';
 
 interface DnsRecord {
   type: string;

@@ -1,10 +1,11 @@
 import type { Column } from '../../sdk/commands.ts';
+import { formatOf, isEmpty, isObject, type Json } from '../../sdk/values.ts';
 import { commandName } from '../command-name.ts';
 import { printable } from '../printable.ts';
 import { dnsBlocks, isDnsList } from './dns.ts';
 import { type Look, styled } from './look.ts';
 import { table, words } from './table.ts';
-import { type Cell, formatOf, isEmpty, isObject, type Json, oneLine, sheetCell } from './values.ts';
+import { type Cell, oneLine, sheetCell } from './values.ts';
 import { displayWidth, pad, wrap } from './width.ts';
 
 interface Shown {
@@ -141,10 +142,13 @@ function filledWith(command: string, answer: Json): string | undefined {
   return values.reduce((text, value) => text.replace(/\{\w+\}/, () => value), command);
 }
 
+/** Lists of what is missing from the answer: that it is whole goes without saying. */
+const gaps = ['unavailable', 'withheld'];
+
 /** The lists that came back empty where nothing but lists was asked for, to say so. */
 export const emptyLists = (answer: Json, columns: Record<string, Column[]>) =>
   handleOf(unwrapped(answer, columns)) === undefined
     ? Object.keys(columns)
-        .filter((name) => Array.isArray(answer[name]) && !(answer[name] as unknown[]).length)
+        .filter((name) => !gaps.includes(name) && Array.isArray(answer[name]) && !(answer[name] as unknown[]).length)
         .map(words)
     : [];

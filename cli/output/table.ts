@@ -1,10 +1,12 @@
 import type { Column } from '../../sdk/commands.ts';
+import { fieldAt, type Json } from '../../sdk/values.ts';
 import { type Look, styled } from './look.ts';
-import { type Cell, cellOf, fieldAt, type Json } from './values.ts';
+import { type Cell, cellOf } from './values.ts';
 import { displayWidth, pad, wrap } from './width.ts';
 
 // No cell is ever cut, because most are copied from here. What does not fit beside the others stands below its row:
 //   wide columns are shown while there is room;
+//   a few cells of one column go below their own rows, if the rest fits then;
 //   then free text goes below, then the widest column, until the rest fits;
 //   a single long cell goes below its own row alone.
 
@@ -61,13 +63,30 @@ function chooseColumns(all: Placed[], { width }: Look, showsWide: boolean): Plac
   if (width === undefined) return needed;
   const below = new Set<Placed>();
   const beside = () => needed.filter((p) => !below.has(p));
-  while (beside().length > 1 && totalWidth(beside()) > width) below.add(widest(beside(), width));
+  while (beside().length > 1 && totalWidth(beside()) > width && !narrowed(beside(), width)) below.add(widest(beside(), width));
   if (below.size) return beside();
   return all.reduce<Placed[]>((chosen, p) => {
     if (needed.includes(p)) return chosen;
     const more = all.filter((other) => other === p || chosen.includes(other));
     return totalWidth(more) <= width ? more : chosen;
   }, needed);
+}
+
+/**
+ * Whether it fits once the longest fifth of one column stands below its own rows: better than a whole column below every row. The ids of a
+ * few custom roles among the short ones of the product are such cells.
+ */
+function narrowed(placed: Placed[], available: number): boolean {
+  const tooMuch = totalWidth(placed) - available;
+  for (const p of placed) {
+    const sorted = [...p.widths].sort((a, b) => a - b);
+    const limit = sorted[Math.ceil(sorted.length * 0.8) - 1] ?? 0;
+    const width = Math.max(limit, displayWidth(p.head));
+    if (p.width - width < tooMuch) continue;
+    [p.limit, p.width] = [limit, width];
+    return true;
+  }
+  return false;
 }
 
 /** Free text first. The first column names the row: it goes only if it leaves no room for the others. */

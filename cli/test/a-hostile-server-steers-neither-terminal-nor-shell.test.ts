@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { answering } from '../../sdk/test/servers.ts';
 import { makeCertificate } from '../../src/kernel/x509/certificate.ts';
+import { joined } from '../perform.ts';
 import { listNamespaces } from '../try/cluster.ts';
 import { runHere } from './cli-context.ts';
 
@@ -81,6 +82,19 @@ test('a hostile server steers neither terminal nor shell', async (t) => {
     const told = await cli('tokens', 'update', 'twin', '--name', 'x');
     assert.equal(told.code, 2);
     requireHarmless(told);
+  });
+
+  await t.test('a list that never ends', { timeout: 20_000 }, async () => {
+    answers.set('/api/v1/tokens', { tokens: [], cursor: 'again' });
+    const circle = await cli('tokens', 'list', '--all');
+    assert.equal(circle.code, 25, circle.stderr);
+    assert.match(circle.stderr, /gives the same cursor twice, so this list would never end/);
+    let asked = 0;
+    const endless = async function* () {
+      for (;;) yield { tokens: [], cursor: `c${asked++}` };
+    };
+    await assert.rejects(joined(endless(), { columns: { tokens: [] } }, 5), /the list has more than 5 slices, and --all takes no more/);
+    assert.equal(asked, 5);
   });
 
   await t.test('the report of where one is', async () => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { answering } from '../../sdk/test/servers.ts';
 import { nameTyped } from '../command-name.ts';
@@ -79,6 +81,17 @@ test('commands to type next are those of a clone in a clone', () => {
   assert.equal(typed('/home/ann/clone/quarterdeck', '/home/ann/clone/docs'), '../quarterdeck');
   assert.equal(typed('/usr/local/bin/quarterdeck', '/home/ann/clone'), 'quarterdeck');
   assert.equal(typed('/home/ann/clone/bin/quarterdeck.mjs', '/home/ann/clone'), 'quarterdeck');
+});
+
+test('the Node that a clone brings shows commands as they were typed', () => {
+  const root = join(import.meta.dirname, '..', '..');
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+  const typed = (script: string, cwd: string, ...args: string[]) =>
+    spawnSync(process.execPath, [script, ...args], { cwd: join(root, cwd), env, encoding: 'utf8' });
+  assert.match(typed('./quarterdeck', '.', 'emial').stderr, /\(see \.\/quarterdeck --help\)\n$/);
+  assert.match(typed('../quarterdeck', 'docs', 'help', 'registry').stdout, /^Usage: \.\.\/quarterdeck registry /);
+  assert.match(typed('bin/quarterdeck.mjs', '.', 'emial').stderr, /\(see quarterdeck --help\)\n$/);
+  assert.match(typed('scripts/start.mjs', '.', 'serve', '--rolls').stderr, /\(see \.\/quarterdeck serve --help\)\n$/);
 });
 
 test('whoami and status say that a server is one for trying', async (t) => {

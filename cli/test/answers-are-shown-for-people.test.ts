@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Column } from '../../sdk/commands.ts';
+import { age, bytes, duration } from '../../sdk/values.ts';
 import { only } from '../output/arrange.ts';
 import { type Look, lookOf } from '../output/look.ts';
-import { age, bytes, duration } from '../output/values.ts';
 import { formatted } from '../print.ts';
 import { now } from './samples.ts';
 
@@ -134,4 +134,15 @@ test('one field comes out bare, from the answer or from each in its list', () =>
   assert.deepEqual(only({ tokens: [] }, columns, 'id'), []);
   assert.deepEqual(only({ tokens: [{ id: 'a' }], cursor: 'c' }, columns, 'cursor'), ['c']);
   assert.throws(() => only({ id: 'x' }, {}, 'nope'), /the answer has no nope; it has id/);
+});
+
+test('a few long cells go below their own rows before a whole column does', () => {
+  const roles = [...Array.from({ length: 9 }, (_, n) => ({ id: `role.${n}`, name: 'Container registry administrator' }))];
+  const long = { id: 'rol_01M7QNG2G0WZBMHMYZPS8W6KHK', name: 'viewer' };
+  const columns = { roles: [{ key: 'id', as: 'id' as const }, { key: 'name' }] };
+  const drawn = shown({ roles: [...roles, long] }, columns, { ...terminal, width: 60 }).split('\n');
+  assert.deepEqual(drawn.slice(0, 2), ['ID      NAME', 'role.0  Container registry administrator']);
+  assert.deepEqual(drawn.slice(-3), ['↓       viewer', '  id  rol_01M7QNG2G0WZBMHMYZPS8W6KHK', '']);
+  const half = shown({ roles: [roles[0]!, long] }, columns, { ...terminal, width: 60 }).split('\n');
+  assert.equal(half[1], 'role.0');
 });

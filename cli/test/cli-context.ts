@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Command } from 'commander';
 import { ownServer } from '../../src/commands/own-server.ts';
-import { version } from '../../src/kernel/version.ts';
+import { build as version } from '../../src/kernel/version.ts';
 import { exitCodes } from '../exit.ts';
 import { registerUser } from '../index.ts';
 import { makeProgram } from '../program.ts';

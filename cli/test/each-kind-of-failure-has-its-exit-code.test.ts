@@ -56,7 +56,7 @@ test('without a token nothing is asked', async () => {
   failed(
     await run(['tokens', 'list', '--url', 'https://quarterdeck.invalid']),
     20,
-    /^quarterdeck: no token for https:\/\/quarterdeck.invalid: set QUARTERDECK_URL and QUARTERDECK_TOKEN, or give --token\n$/,
+    /^quarterdeck: no token for https:\/\/quarterdeck.invalid: `quarterdeck login https:\/\/quarterdeck.invalid` gets one; in a script set QUARTERDECK_URL and QUARTERDECK_TOKEN\n$/,
   );
 });
 

@@ -24,8 +24,8 @@ test('a command tells its arguments, its fields and how each is written', async 
     '-o, --output <format> how the answer is shown; wide: with further columns (choices: "table", "wide", "json", "yaml", "name")',
     '--json the whole answer as JSON',
     '--only <field> one field of the answer, bare: for scripts',
-    '--url <url> the server; default: QUARTERDECK_URL, then the one of this machine',
-    '--token <token> default: QUARTERDECK_TOKEN, then data/owner.token; each goes to its own server only',
+    '--url <url> the server; default: QUARTERDECK_URL, your login, then this machine',
+    '--token <token> default: QUARTERDECK_TOKEN, your login, then data/owner.token; each for its own server only',
     '-h, --help display help for command',
   ])
     assert.ok(inOneLine.includes(told), `${told}\n${text}`);
@@ -48,11 +48,15 @@ test('a group tells its nouns and verbs', async () => {
 test('the first page names every area that is served, and the exit codes', async () => {
   const text = await help();
   const alone = '[options] where you are: servers, what is down, what is nearly full, mail that waits, who is on call; and status pages';
-  for (const { name, description: own } of readCommands().areas) {
+  const { areas, commands } = readCommands();
+  const isGroup = (area: string) => commands.some(({ words }) => words.length > 1 && words[0] === area);
+  for (const { name, description: own } of areas.filter((area) => isGroup(area.name))) {
     const description = name === 'status' ? alone : own;
     assert.match(text.replaceAll(/\s+/g, ' '), new RegExp(` ${name} ${RegExp.escape(description)}`));
   }
-  assert.match(text, /Tokens: QUARTERDECK_TOKEN is sent to the server of QUARTERDECK_URL and to no other/);
+  for (const { words, summary } of commands.filter((command) => command.words.length === 1))
+    assert.match(text.replaceAll(/\s+/g, ' '), new RegExp(` ${words[0]} \\[options\\].* ${RegExp.escape(summary)}`));
   const told = text.replaceAll(/\s+/g, ' ');
+  assert.match(told, /Tokens: QUARTERDECK_TOKEN is sent to the server of QUARTERDECK_URL and to no other/);
   for (const code of Object.values(exitCodes)) assert.ok(told.includes(`${code} ${meanings[code]}`), `${code}`);
 });

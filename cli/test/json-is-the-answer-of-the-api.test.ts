@@ -37,7 +37,9 @@ test('every command that reads passes on what the server says, field by field, a
   const cli = cliHere(url, 'qd_pat_test');
   for (const command of shown.filter(isRead)) {
     answer = { ...sampleAnswer(command.operation), ofALaterRelease: { list: [1, null, 'x'] } };
-    const required = command.fields.filter((field) => field.required).flatMap((field) => [`--${field.flag}`, argumentFor(field)]);
+    const required = command.fields
+      .filter((field) => field.required)
+      .flatMap((field) => (field.name === command.argument ? [argumentFor(field)] : [`--${field.flag}`, argumentFor(field)]));
     const args = [...command.words, ...command.params.map(argumentFor), ...required];
     const { stdout, stderr } = await cli(...args, '-o', 'json');
     assert.equal(stdout, `${JSON.stringify(answer, null, 2)}\n`, `${args.join(' ')}: ${stderr}`);

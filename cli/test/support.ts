@@ -1,14 +1,13 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { answering } from '../../sdk/test/servers.ts';
+import { mainProgram, sourceProgram } from '../../test/harness/built.ts';
 import { compileCache, quickFlags } from '../../test/harness/quick-start.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** An empty directory. */
 export const elsewhere = mkdtempSync(join(tmpdir(), 'qdc-'));
 process.once('exit', () => rmSync(elsewhere, { recursive: true, force: true }));
@@ -26,8 +25,17 @@ export interface RunOptions {
   cwd?: string;
 }
 
+export interface Running {
+  child: ChildProcess;
+  /** What its standard error says, once that holds the pattern. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+  ended: Promise<Ran>;
+}
+
 /** `quarterdeck …` as a process of its own, in an empty directory, with nothing in its environment but what is given. */
-export function run(args: string[], { env = {}, input = '', nodeFlags = [], cwd = elsewhere }: RunOptions = {}): Promise<Ran> {
+export function begin(args: string[], { env = {}, input = '', nodeFlags = [], cwd = elsewhere }: RunOptions = {}): Running {
+  // What hooks imports needs the sources.
+  const main = nodeFlags.length ? sourceProgram : mainProgram();
   const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, main, ...args], {
     cwd,
     env: { PATH: process.env['PATH']!, ...compileCache, ...env },
@@ -36,11 +44,25 @@ export function run(args: string[], { env = {}, input = '', nodeFlags = [], cwd 
   child.stdout.on('data', (chunk) => (ran.stdout += chunk));
   child.stderr.on('data', (chunk) => (ran.stderr += chunk));
   child.stdin.end(input);
-  return new Promise((resolve, reject) => {
+  const ended = new Promise<Ran>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ ...ran, code }));
   });
+  const said = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const found = pattern.exec(ran.stderr);
+        if (found) resolve(found);
+      };
+      child.stderr.on('data', look);
+      ended.then(() => reject(new Error(`it ended without saying ${pattern}: ${ran.stderr}`)), reject);
+      look();
+    });
+  return { child, said, ended };
 }
+
+/** The same, once it has ended. */
+export const run = (args: string[], options: RunOptions = {}): Promise<Ran> => begin(args, options).ended;
 
 /** The command line of somebody: their server, their token. */
 export const cliOf =

@@ -126,6 +126,15 @@ test('the files of the log are five, whatever is written, and a disk that refuse
     return readdirSync(away).includes('log');
   });
 
+  // Lines that find no room, as on a full disk, move no older ones away.
+  const full = await dataDirectory(t);
+  const slow = makeLogFile(full, { fileBytes: 5_000, waitingBytes: 1_000 });
+  slow.open();
+  for (let i = 0; i < 100; i++) slow.write(line);
+  slow.flush();
+  assert.deepEqual(readdirSync(join(full, 'log')), ['quarterdeck.log']);
+  assert.ok(statSync(join(full, 'log', 'quarterdeck.log')).size >= line.length);
+
   const refused = makeLogFile('/dev/null');
   refused.open();
   refused.write('a line\n');

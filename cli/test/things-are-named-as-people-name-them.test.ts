@@ -63,7 +63,7 @@ test('things are named as people name them', async (t) => {
   await t.test('every kind of thing can be looked for', async () => {
     const { url } = server;
     const api = client({ url, token: owner.key });
-    const finder = { api, url, env: {}, lists: new Map(), orgSlug: async () => undefined };
+    const finder = { api, url, env: {}, lists: new Map(), caller: async () => undefined };
     const listed = Object.values(readThings().things).filter(({ list }) => list && !list.params);
     for (const thing of listed) assert.equal((await listThings(finder, thing, [])).isCut, false, thing.word);
     assert.ok(listed.length > 15);
@@ -136,7 +136,7 @@ test('things are named as people name them', async (t) => {
     assert.deepEqual(await cli('registry', 'delete', '@last', '--yes'), { code: 0, stdout: '', stderr: 'deleted registry acme\n' });
   });
 
-  await t.test('@last is of one organization, and its file holds no secret', async () => {
+  await t.test('@last is of one member in one organization, and its file holds no secret', async () => {
     const { key } = await data('tokens', 'create', '--name', 'secret one');
     const file = join(home, 'quarterdeck', 'last.json');
     assert.ok(!readFileSync(file, 'utf8').includes(key));
@@ -146,7 +146,12 @@ test('things are named as people name them', async (t) => {
     const elsewhere = await runHere(['tokens', 'update', '@last', '--name', 'x'], {
       env: { QUARTERDECK_URL: server.url, QUARTERDECK_TOKEN: other.key, XDG_STATE_HOME: home },
     });
-    assert.deepEqual([elsewhere.code, /no token was made from this command line yet/.test(elsewhere.stderr)], [2, true]);
+    assert.deepEqual([elsewhere.code, /you have made no token from this command line yet/.test(elsewhere.stderr)], [2, true]);
+    const colleague = await server.member(owner, 'admin');
+    const theirs = await runHere(['tokens', 'update', '@last', '--name', 'x'], {
+      env: { QUARTERDECK_URL: server.url, QUARTERDECK_TOKEN: colleague.key, XDG_STATE_HOME: home },
+    });
+    assert.deepEqual([theirs.code, /you have made no token/.test(theirs.stderr)], [2, true], theirs.stderr);
     writeFileSync(file, '[broken');
     assert.equal((await cli('tokens', 'update', '@last', '--name', 'x')).code, 2);
   });

@@ -28,10 +28,17 @@ export async function tryPush(trial: Trial): Promise<void> {
   say(`\nTags of ${slug}/${repo} (${commandName} registry tags list ${slug} --repo ${repo}):`);
   for (const { name, digest } of tags) say(`  ${name}  ${digest}`);
   const { host, protocol } = new URL(url);
-  const plain = protocol === 'http:' ? ' --src-tls-verify=false' : '';
+  const image = `${host}/${slug}/${repo}:${tag}`;
+  const isPlain = protocol === 'http:';
   say(`\nPull it, with the login of this hour:
-  skopeo copy${plain} --src-creds ${login.username}:${login.password} docker://${host}/${slug}/${repo}:${tag} oci:./hello:${tag}
-  docker login -u ${login.username} -p ${login.password} ${host} && docker pull ${host}/${slug}/${repo}:${tag}`);
+  skopeo copy${isPlain ? ' --src-tls-verify=false' : ''} \\
+    --src-username ${login.username} \\
+    --src-password ${login.password} \\
+    docker://${image} oci:./hello:${tag}
+or
+  docker login -u ${login.username} \\
+    -p ${login.password} ${host}
+  docker pull ${image}`);
 }
 
 interface Login {

@@ -6,6 +6,7 @@ import { commandName } from '../command-name.ts';
 import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { exitCodes, Failure } from '../exit.ts';
 import { printable } from '../printable.ts';
+import { forTerminal } from '../tell.ts';
 
 /** What a `try` command works with. */
 export interface Trial {
@@ -33,7 +34,7 @@ export function addTrial<Options extends TrialOptions>(
   for (const option of connectionOptions()) command.addOption(option);
   command.action(async (given: Options & ConnectionOptions) => {
     const local: CliContext = { ...here, server: () => here.server({ preferTry: true }) };
-    const connection = await findConnection({ ...rootOptions(command), ...defined(given) }, local);
+    const connection = await findConnection({ ...rootOptions(command), ...defined(given) }, local, { mayBeInUse: false });
     const isTry = await isTryServer(connection);
     if (!isTry && !given.really)
       throw new Failure(
@@ -42,7 +43,13 @@ export function addTrial<Options extends TrialOptions>(
       );
     await call(connection, here, {}, (api) =>
       act(
-        { api, url: connection.url, token: connection.token!, isTry, say: (line) => void process.stdout.write(`${printable(line)}\n`) },
+        {
+          api,
+          url: connection.url,
+          token: connection.token!,
+          isTry,
+          say: (line) => void process.stdout.write(`${forTerminal(printable(line), process.stdout)}\n`),
+        },
         given,
       ),
     );

@@ -1,5 +1,6 @@
 import { commandName } from '../command-name.ts';
 import type { Status } from './ask-status.ts';
+import { isSameRelease } from './same-release.ts';
 import { type Line, shortName, sizeInWords, someOf, span } from './words.ts';
 
 /** A report for people: one line for each part, the same order every time. */
@@ -28,8 +29,8 @@ function servers({ installation, commandLine }: Status): Line | undefined {
   const says = [...byKind].map(([kind, some]) => (some.length > 1 ? `${some.length} × ${kind}` : kind));
   const versions = new Set(installation.servers.map((each) => each.version));
   const notes = [
-    ...(versions.size > 1 ? ['servers run different releases'] : []),
-    ...(installation.version === commandLine ? [] : [`this command line is ${commandLine}`]),
+    ...(versions.size > 1 ? ['servers run different builds'] : []),
+    ...(isSameRelease(installation.version, commandLine) ? [] : [`this command line is ${commandLine}`]),
   ];
   return {
     verdict: versions.size > 1 ? 'warn' : 'ok',

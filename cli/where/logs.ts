@@ -59,7 +59,7 @@ const missing = (dir: string) =>
 /** Lines name an organization by its id; a slug becomes that where the server tells it. */
 async function orgNames(org: string | undefined, here: CliContext): Promise<string[] | undefined> {
   if (org === undefined) return undefined;
-  const { url, token } = await findConnection({}, here);
+  const { url, token } = await findConnection({}, here, { mayBeInUse: false });
   const told = token
     ? await quarterdeck({ url, token, timeoutMs: 1_000, retries: 0 })
         .organization.getOrganization()

@@ -5,13 +5,14 @@ import { commandName } from '../command-name.ts';
 import { type CliContext, type Connection, type ConnectionOptions, call, findConnection } from '../connect.ts';
 import { exitCodes, Failure, usage } from '../exit.ts';
 import { printable } from '../printable.ts';
+import { tell } from '../tell.ts';
 
-const pages = { home: '/', docs: '/docs' } as const;
+const pages = { home: '/', console: '/o', docs: '/docs' } as const;
 
 export function registerOpen(program: Commander, here: CliContext) {
   const command = program
     .command('open')
-    .description('the browser at a page of the server: home, docs, or a status page; prints the address where there is no browser')
+    .description('the browser at a page of the server: home, console, docs, or a status page; prints the address where there is no browser')
     .addArgument(new Argument('[page]', 'which page').choices([...Object.keys(pages), 'status']).default('home'))
     .argument('[slug]', 'of the status page')
     .option('--print', 'only print the address');
@@ -46,11 +47,11 @@ function webAddress(text: string): string {
 }
 
 /** The address is one argument of a program, never part of a shell's line. */
-function openBrowser(address: string, env: NodeJS.ProcessEnv) {
+export function openBrowser(address: string, env: NodeJS.ProcessEnv) {
   const isDesktop = process.platform === 'darwin' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];
   if (!isDesktop) return;
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
   spawn(program, [address], { stdio: 'ignore', detached: true })
-    .on('error', () => console.error(`quarterdeck: ${program} could not be started; open the address above yourself`))
+    .on('error', () => tell(`quarterdeck: ${program} could not be started; open the address above yourself`))
     .unref();
 }

@@ -3,6 +3,8 @@ import { quarterdeck } from '../../sdk/index.ts';
 import { connectionOptions, defined, rootOptions } from '../command.ts';
 import { type CliContext, type Connection, type ConnectionOptions, findConnection } from '../connect.ts';
 import { printable } from '../printable.ts';
+import { tell } from '../tell.ts';
+import { isSameRelease } from './same-release.ts';
 
 const timeoutMs = 5_000;
 
@@ -19,9 +21,9 @@ export function registerVersion(program: Commander, here: CliContext) {
         `${JSON.stringify({ commandLine: here.version, server: told ?? null, url: connection.url }, null, 2)}\n`,
       );
     process.stdout.write(`command line  ${here.version}\nserver        ${told ?? 'unknown'}  ${connection.url}\n`);
-    if (server instanceof Error) console.error(`quarterdeck: ${server.message}; --url or QUARTERDECK_URL names another server`);
-    else if (told !== here.version)
-      console.error('quarterdeck: the releases differ: commands of the newer one may be missing in the other; update the older one');
+    if (server instanceof Error) tell(`quarterdeck: ${server.message}; --url or QUARTERDECK_URL names another server`);
+    else if (!isSameRelease(told ?? '', here.version))
+      tell('quarterdeck: the releases differ: commands of the newer one may be missing in the other; update the older one');
   });
 }
 

@@ -45,6 +45,8 @@ export const accessOps = {
     summary: 'Client configuration for administrators',
     description: 'The token inside expires after an hour: fetch it again then.',
     permission: 'clusters.kubeconfig.admin',
+    kinds: [],
+    fresh: true,
     scoped: true,
     responses: { 200: Type.Object({ kubeconfig: Type.String(), expiresIn }) },
     errors: notYet,
@@ -77,6 +79,7 @@ export const accessOps = {
     summary: 'Mint a registration token for many nodes',
     description: 'Every node that starts with the cloud config joins by itself. The token is returned only here.',
     permission: 'clusters.token.admin',
+    fresh: true,
     scoped: true,
     body: input({
       name: Name,

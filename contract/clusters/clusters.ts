@@ -130,6 +130,7 @@ export const clusterOps = {
     summary: 'Tear a cluster down',
     description: 'Goes on by itself; the cluster is listed as deleting until it is gone. Asking again meanwhile changes nothing.',
     permission: 'clusters.cluster.write',
+    fresh: true,
     scoped: true,
     responses: { 202: null },
   }),

@@ -35,6 +35,7 @@ export const versionOps = {
     summary: 'The version catalog',
     description: 'Newest first.',
     permission: 'clusters.cluster.read',
+    kinds: [],
     scoped: true,
     responses: { 200: Type.Object({ versions: Type.Array(ClusterVersion) }) },
     extension: true,

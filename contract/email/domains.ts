@@ -87,6 +87,7 @@ export const domainOps = {
     summary: 'Delete a domain',
     description: 'Deletes its routes too; its messages stay in the log.',
     permission: 'email.domain.write',
+    fresh: true,
     scoped: true,
     entitlement: 'email',
     responses: { 204: null },

@@ -31,6 +31,7 @@ export const keyOps = {
     description:
       'The secret is the bearer for HTTP sending and the password for SMTP submission. It is returned only here. A caller whose role is granted on domains names these, or some of them, in `domainIds`.',
     permission: 'email.key.admin',
+    fresh: true,
     scoped: true,
     entitlement: 'email',
     body: input({

@@ -52,6 +52,34 @@ const EmailMessageEvent = named(
   }),
 );
 
+/** An attempt that decided nothing. It is no event of the specification, whose kinds are closed. */
+const EmailDeferral = named(
+  'EmailDeferral',
+  Type.Object({
+    recipient: Type.Optional(Type.String()),
+    detail: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'What the other server said, by which host, over which connection',
+      }),
+    ),
+    occurredAt: DateTime,
+  }),
+);
+
+const EmailRecipient = named(
+  'EmailRecipient',
+  Type.Object({
+    address: Type.String(),
+    state: Type.String({ description: 'queued, sending, deferred; in the end sent, delivered, bounced, complained, suppressed or failed' }),
+    stateAt: DateTime,
+    deferrals: Type.Integer({ minimum: 0, description: 'How often another server has put it off' }),
+    lastError: Type.Optional(Type.String({ description: 'The other server and its words' })),
+    nextAttemptAt: Type.Optional(DateTime),
+  }),
+);
+
 const EmailSettings = named(
   'EmailSettings',
   Type.Object({
@@ -63,6 +91,47 @@ const EmailSettings = named(
     complaintPausePct: Type.Optional(Type.Number({ description: 'Share of complaints, in percent over 7 days, that pauses sending' })),
     acceptedToday: Type.Optional(Type.Integer({ minimum: 0, description: 'Recipients accepted since midnight UTC' })),
     warning: Type.Optional(Type.String({ description: 'Why sending comes near to being paused; absent while it does not' })),
+  }),
+);
+
+const recipients = (description: string) => Type.Integer({ minimum: 0, description });
+
+const EmailStats = named(
+  'EmailStats',
+  Type.Object({
+    from: Type.String({ description: 'The first day, YYYY-MM-DD' }),
+    to: Type.String({ description: 'The last day, YYYY-MM-DD' }),
+    countedFrom: Type.String({ format: 'date-time', description: 'Outcomes before this time were not recorded by day' }),
+    days: Type.Array(
+      Type.Object({
+        date: Type.String({ description: 'A day in UTC, YYYY-MM-DD' }),
+        sent: recipients('For whom another server gave a final answer, delivered or bounced'),
+        delivered: recipients('Accepted by the server of the recipient'),
+        bounced: recipients('Refused for good, returned by a report, or given up after three days'),
+        hardBounced: recipients('Of the bounced: the address does not exist'),
+        complained: recipients('Who called it spam'),
+        suppressed: recipients('Not sent, because the address is on the suppression list'),
+      }),
+    ),
+    pause: Type.Optional(
+      Type.Object(
+        {
+          paused: Type.Boolean(),
+          recipients: recipients('Of whom it is known what became of their mail'),
+          hardBounces: recipients('Hard bounces among them'),
+          complaints: recipients('Complaints of verified reporters among them'),
+          bouncePct: Type.Number({ description: 'In percent' }),
+          bouncePausePct: Type.Number({ description: 'Sending is paused at this share' }),
+          complaintPct: Type.Number({ description: 'In percent' }),
+          complaintPausePct: Type.Number({ description: 'Sending is paused at this share' }),
+          warning: Type.Optional(Type.String({ description: 'Present when sending comes near to being paused' })),
+        },
+        {
+          description:
+            'Of the whole organization over 7 days, or since the operator resumed sending. Absent for a caller who is narrowed to domains',
+        },
+      ),
+    ),
   }),
 );
 
@@ -90,10 +159,26 @@ export const messageOps = {
     method: 'GET',
     path: '/email/messages/{id}',
     summary: 'One message and what happened to it',
+    description:
+      'The deferrals and events of a recipient are its attempts, each with the words of the other server in `detail`: `response`, `code`, `mx`, `ip` and `tls`.',
     permission: 'email.message.read',
     scoped: true,
     entitlement: 'email',
-    responses: { 200: Type.Object({ message: EmailMessage, events: Type.Array(EmailMessageEvent) }) },
+    responses: {
+      200: Type.Object({
+        message: EmailMessage,
+        events: Type.Array(EmailMessageEvent, { description: 'Oldest first; the first 1,000' }),
+        deferrals: Type.Optional(
+          Type.Array(EmailDeferral, {
+            description:
+              'Attempts that another server put off, or that reached none, oldest first; of those that reach none in a row with one reason, the first; always present',
+          }),
+        ),
+        recipients: Type.Optional(
+          Type.Array(EmailRecipient, { description: 'The first 1,000; empty for a received message; always present' }),
+        ),
+      }),
+    },
   }),
   getMessageContent: op({
     method: 'GET',
@@ -118,6 +203,24 @@ export const messageOps = {
     entitlement: 'email',
     responses: { 200: EmailAccepted },
     errors: { 409: 'its time has come: it is being sent, or was' },
+    extension: true,
+  }),
+  getEmailStats: op({
+    method: 'GET',
+    path: '/email/stats',
+    summary: 'Outcomes by day, against the pause limits',
+    description:
+      'Recipients by the day of UTC on which their outcome was learnt, every day from `from` to `to`: by default the last 30, at most 400. One that is delivered and complains later counts in both. The addresses of the simulator count nowhere.',
+    permission: 'email.message.read',
+    scoped: true,
+    entitlement: 'email',
+    query: input({
+      from: Type.Optional(DateTimeInput),
+      to: Type.Optional(DateTimeInput),
+      domainId: Type.Optional(Id('Only of this domain')),
+    }),
+    responses: { 200: EmailStats },
+    errors: { 400: '`to` is before `from`, the two are more than 400 days apart, or a time is invalid or not in the years 2000 to 2099' },
     extension: true,
   }),
   getEmailSettings: op({

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, Id, input, named, op } from '../common.ts';
+import { DateTime, Id, input, named, oneOf, op } from '../common.ts';
 
 const EmailRoute = named(
   'EmailRoute',
@@ -52,6 +52,34 @@ export const routeOps = {
       404: 'unknown domain or endpoint, or not of this organization; the sentence names which',
       409: 'the pattern already exists on the domain, or receiving is not armed',
     },
+  }),
+  matchRoute: op({
+    method: 'POST',
+    path: '/email/routes/match',
+    summary: 'Where would this address go?',
+    changesNothing: true,
+    description: 'Decides as for mail that arrives, by the routes and domains of now. Nothing is sent.',
+    permission: 'email.route.read',
+    scoped: true,
+    entitlement: 'email',
+    body: input({ address: Type.String({ minLength: 3, maxLength: 320, description: 'An address such as support@example.com' }) }),
+    responses: {
+      200: Type.Object({
+        address: Type.String({ description: 'With its domain in lower-case ASCII' }),
+        outcome: oneOf(['routed', 'unverified', 'no_route', 'not_received', 'return_path'], {
+          description:
+            '`routed`: accepted; `unverified`: put off until the records of the domain are found; the others are refused, except reports',
+        }),
+        sentence: Type.String({ description: 'What happens to the mail, and what to do about it' }),
+        domainId: Type.Optional(Type.String()),
+        routeId: Type.Optional(Type.String()),
+        pattern: Type.Optional(Type.String()),
+        endpointId: Type.Optional(Type.String()),
+        endpointDisabled: Type.Optional(Type.Boolean({ description: 'Whether its deliveries fail, because the endpoint is disabled' })),
+      }),
+    },
+    errors: { 400: 'no address, or an invalid field' },
+    extension: true,
   }),
   deleteRoute: op({
     method: 'DELETE',

@@ -20,6 +20,7 @@ export const calendarLinkOps = {
     description:
       'Anyone with the address sees who is on call when, without a token: give each calendar its own, so that one can be revoked. The address is returned only here.',
     permission: 'oncall.schedule.write',
+    fresh: true,
     body: input({ name: Name }),
     responses: { 201: Type.Object({ id: Type.String(), name: Type.String(), link: Type.String(), createdAt: DateTime }) },
     errors: { 409: 'the schedule has 20 links, or the Idempotency-Key was used before in another way' },

@@ -53,6 +53,7 @@ export const doctorOps = {
     description:
       'Looks at policies, schedules and overrides of the next seven days, paging settings, the relay, the provider, and what became of the last pages. The same runs once a day by itself and writes to the owners when something is wrong or has changed; `report` says how that went.',
     permission: 'oncall.service.read',
+    kinds: ['oncall.service', 'oncall.policy', 'oncall.schedule'],
     scoped: true,
     query: input({
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: 'At most this many services; 50 by default' })),

@@ -75,6 +75,7 @@ export const incidentOps = {
     description:
       'The first one makes the incident visible on status pages that show its service; the timeline stays internal. Possible after resolution too. The author’s label comes from the session.',
     permission: 'oncall.update.write',
+    kinds: ['oncall.incident'],
     scoped: true,
     body: input({
       body: Type.String({ minLength: 1, maxLength: 10_000, 'x-trim': true, description: 'Plain text, shown to the public' }),
@@ -91,6 +92,7 @@ export const incidentOps = {
     summary: 'Retract an update',
     description: 'Deletes it from the public page for good. After the last one the incident disappears from status pages.',
     permission: 'oncall.update.write',
+    kinds: ['oncall.incident'],
     scoped: true,
     responses: { 204: null },
   }),

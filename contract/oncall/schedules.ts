@@ -152,6 +152,49 @@ export const scheduleOps = {
     },
     extension: true,
   }),
+  listShifts: op({
+    method: 'GET',
+    path: '/oncall/shifts',
+    summary: 'Who is on call when, in every schedule',
+    description:
+      'The shifts of all schedules in one answer, oldest first, with the times in which a schedule has no person on call. By default from now for 28 days, at most 62 days at once. A window with more than 10,000 shifts is refused.',
+    permission: 'oncall.schedule.read',
+    query: input({
+      from: Type.Optional(DateTimeInput),
+      to: Type.Optional(DateTimeInput),
+      mine: Type.Optional(Type.Boolean({ description: 'Only the caller’s own shifts, and no gaps; false by default' })),
+    }),
+    responses: {
+      200: Type.Object({
+        from: DateTime,
+        to: DateTime,
+        schedules: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), timezone: Type.String() }), {
+          description: 'By name; also those without a shift in the window',
+        }),
+        shifts: Type.Array(
+          Type.Object({
+            scheduleId: Type.String(),
+            scheduleName: Type.String(),
+            userId: Type.String(),
+            label: Type.String({ description: 'The name of the person' }),
+            mine: Type.Boolean({ description: 'Whether the person is the caller' }),
+            startsAt: DateTime,
+            endsAt: DateTime,
+            overrideId: Type.Optional(Type.String({ description: 'Present when an override put them there' })),
+          }),
+        ),
+        gaps: Type.Optional(
+          Type.Array(Type.Object({ scheduleId: Type.String(), scheduleName: Type.String(), startsAt: DateTime, endsAt: DateTime }), {
+            description: 'No person of the schedule is on call; absent with `mine`',
+          }),
+        ),
+      }),
+    },
+    errors: {
+      400: '`to` is not after `from`, the two are more than 62 days apart, the window holds too many shifts, or a time is invalid or not in the years 2000 to 2099',
+    },
+    extension: true,
+  }),
   getScheduleCalendar: op({
     method: 'GET',
     path: '/oncall/schedules/{id}/calendar.ics',

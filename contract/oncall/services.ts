@@ -91,6 +91,7 @@ export const serviceOps = {
     description:
       'Walks the attached policy for an incident opened at that time and never acknowledged, with what is known now of schedules, overrides and paging settings.',
     permission: 'oncall.service.read',
+    kinds: ['oncall.service', 'oncall.policy', 'oncall.schedule'],
     scoped: true,
     query: input({ at: Type.Optional(DateTimeInput) }),
     responses: { 200: OncallPreview },

@@ -65,6 +65,7 @@ const ingest = {
   method: 'POST',
   permission: 'none',
   credential: 'src',
+  kinds: ['oncall.source'],
   bodyLimit: 8_388_608,
   responses: { 200: OncallIngest },
   errors: {
@@ -95,6 +96,7 @@ export const sourceOps = {
     description:
       'Point a webhook receiver at /api/v1/oncall/alert-sources/{id}/alerts with the token as bearer. The token is returned only here.',
     permission: 'oncall.source.admin',
+    fresh: true,
     scoped: true,
     body: input({ name: Name, serviceId: Id('The service whose incidents its alerts open') }),
     responses: {

@@ -40,6 +40,7 @@ export const accessOps = {
     description:
       'One credential for every registry the caller can reach: read-only where the caller may only read, or everywhere with `pullOnly`. It never exceeds the token that mints it: it is over when that one ends, if sooner, and is revoked with it. The password is returned only here.',
     permission: 'registry.image.read',
+    kinds: ['registry.key'],
     scoped: true,
     body: input({
       registry: Type.Optional(Type.String({ minLength: 1, maxLength: 40, description: 'The slug of the only registry it is for' })),
@@ -56,6 +57,7 @@ export const accessOps = {
     description:
       'Your own credential, whatever your roles are by now; to a narrowed token, one that it minted. Any other needs registry.key.admin.',
     permission: 'member',
+    kinds: ['registry.key'],
     responses: { 204: null },
   }),
   listRegistryKeys: op({
@@ -75,6 +77,7 @@ export const accessOps = {
     description:
       'A long-lived login of the organization’s: keyId and secret are user name and password. It outlives the token that mints it; callers with registry.key.admin see and revoke it. The secret is returned only here.',
     permission: 'registry.key.admin',
+    fresh: true,
     scoped: true,
     body: input({ name: Name, mode, repoPrefixes }),
     responses: { 201: Type.Object({ keyId: Type.String(), secret: Type.String() }) },

@@ -81,6 +81,7 @@ export const imageOps = {
     description:
       'With its tags, and with what it lists (an index) and what is attached to it (signatures, SBOMs), unless that has a tag or ever had one: somebody may still pull it by its digest. Blobs that nothing else in the repository refers to are freed.',
     permission: 'registry.image.admin',
+    fresh: true,
     scoped: true,
     query: input({ repo, digest }),
     responses: { 204: null },

@@ -35,6 +35,7 @@ export const oidcOps = {
     description:
       'A job that proves issuer, audience and subject by its ID token gets a registry key for at most an hour, without any stored secret.',
     permission: 'registry.oidc.admin',
+    fresh: true,
     scoped: true,
     body: input({
       name: Type.Optional(Name),
@@ -51,6 +52,45 @@ export const oidcOps = {
     }),
     responses: { 201: RegistryOidcRule },
     errors: { 400: 'an issuer that is not https, a pattern that would match strangers, or an invalid field' },
+  }),
+  matchRegistryOidcSubject: op({
+    method: 'POST',
+    path: '/registry/registries/{slug}/oidc-rules/match',
+    summary: 'Would this subject match?',
+    changesNothing: true,
+    description:
+      'Compares the claims of an ID token with the rules of the registry, as the exchange does, and says which rule would admit it. An issuer or audience that is left out is not compared. With `subjectPattern` that pattern is compared instead, before it is saved. Nothing is minted.',
+    permission: 'registry.oidc.read',
+    scoped: true,
+    body: input({
+      subject: Type.String({ minLength: 1, maxLength: 2048, description: 'The `sub` of the token' }),
+      issuer: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, description: 'Its `iss`' })),
+      audience: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Its `aud`' })),
+      mode: Type.Optional(mode),
+      subjectPattern: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'A pattern to try instead of the rules' })),
+    }),
+    responses: {
+      200: Type.Object({
+        admitted: Type.Boolean(),
+        ruleId: Type.Optional(Type.Integer({ description: 'The rule whose key the job would get' })),
+        mode: Type.Optional(mode),
+        rules: Type.Array(
+          Type.Object({
+            id: Type.Integer(),
+            name: Type.String(),
+            subjectPattern: Type.String(),
+            mode,
+            matches: Type.Boolean(),
+            mismatch: Type.Optional(
+              oneOf(['issuer', 'audience', 'subject'], { description: 'The first claim that the rule does not take' }),
+            ),
+          }),
+          { description: 'Oldest first; empty with `subjectPattern`' },
+        ),
+      }),
+    },
+    errors: { 400: 'a pattern that would match strangers, or an invalid field' },
+    extension: true,
   }),
   deleteRegistryOidcRule: op({
     method: 'DELETE',

@@ -30,6 +30,24 @@ const RegistryDetail = named(
   }),
 );
 
+const RegistryUsage = named(
+  'RegistryUsage',
+  Type.Object({
+    slug: Type.String(),
+    usedBytes: bytes('Now'),
+    storageQuotaBytes: bytes('Now'),
+    days: Type.Array(
+      Type.Object({
+        date: Type.String({ description: 'A day in UTC, YYYY-MM-DD' }),
+        usedBytes: bytes('At its end; today, now'),
+        storageQuotaBytes: bytes('What the registry might hold then'),
+        usedPct: Type.Number({ minimum: 0, description: 'The share of the quota in percent, to a tenth' }),
+      }),
+      { description: 'Oldest first, today last. A day on which no server ran is absent, as are days before this was recorded' },
+    ),
+  }),
+);
+
 const RegistryRepository = named(
   'RegistryRepository',
   Type.Object({
@@ -80,6 +98,17 @@ export const registryOps = {
     scoped: true,
     responses: { 200: RegistryDetail },
   }),
+  getRegistryUsage: op({
+    method: 'GET',
+    path: '/registry/registries/{slug}/usage',
+    summary: 'Storage by day against the quota',
+    description: 'Figures are noted every hour and kept for 400 days.',
+    permission: 'registry.registry.read',
+    scoped: true,
+    query: input({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 400, description: '90 by default, today included' })) }),
+    responses: { 200: RegistryUsage },
+    extension: true,
+  }),
   updateRegistry: op({
     method: 'PATCH',
     path: '/registry/registries/{slug}',
@@ -97,6 +126,7 @@ export const registryOps = {
     path: '/registry/registries/{slug}',
     summary: 'Delete an empty registry',
     permission: 'registry.registry.admin',
+    fresh: true,
     scoped: true,
     responses: { 204: null },
     errors: { 409: 'the registry still has repositories: delete them first' },
@@ -117,6 +147,7 @@ export const registryOps = {
     summary: 'Delete a repository',
     description: 'With every manifest, tagged or not, its tags and its blobs.',
     permission: 'registry.image.admin',
+    fresh: true,
     scoped: true,
     query: input({ repo }),
     responses: { 204: null },

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contract } from '../index.ts';
 
-const secretFields = ['secret', 'password', 'token', 'key', 'signingSecret', 'kubeconfig', 'joinToken', 'access_token', 'link'];
+const secretFields = [
+  'secret',
+  'password',
+  'token',
+  'key',
+  'signingSecret',
+  'kubeconfig',
+  'joinToken',
+  'access_token',
+  'link',
+  'deviceCode',
+];
 
 /** Names of all fields in a schema, at any depth. */
 function fields(schema: unknown): string[] {

@@ -22,8 +22,14 @@ test('every refusal of every operation names its codes in the OpenAPI document',
 
 test('codes tell apart what one status means', () => {
   const of = (id: string) => codesOf(contract.find((op) => op.id === id)!);
-  assert.deepEqual(of('createMonitor')[403], ['forbidden', 'organization_mismatch', 'not_entitled', 'quota_reached']);
-  assert.deepEqual(of('savePagingSettings')[403], ['forbidden', 'organization_mismatch', 'narrowed_token']);
+  assert.deepEqual(of('createMonitor')[403], [
+    'forbidden',
+    'organization_mismatch',
+    'second_factor_required',
+    'not_entitled',
+    'quota_reached',
+  ]);
+  assert.deepEqual(of('savePagingSettings')[403], ['forbidden', 'organization_mismatch', 'second_factor_required', 'narrowed_token']);
   assert.deepEqual(
     of('createToken')[409]!.filter((code) => code !== 'conflict'),
     ['idempotency_mismatch', 'idempotency_running', 'idempotency_secret'],

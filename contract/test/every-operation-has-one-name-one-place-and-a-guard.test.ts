@@ -40,7 +40,12 @@ test('every operation is guarded by a permission that exists, by membership, or 
     [],
   );
   // A new public operation is added here too.
-  assert.deepEqual(idsWhere((op) => op.permission === 'none' && !op.credential).sort(), ['acceptInvitation', 'exchangeRegistryOidcToken']);
+  assert.deepEqual(idsWhere((op) => op.permission === 'none' && !op.credential).sort(), [
+    'acceptInvitation',
+    'claimDeviceToken',
+    'createDeviceCode',
+    'exchangeRegistryOidcToken',
+  ]);
 });
 
 test('every permission opens something, except ownership, which is asked for inside the operations on members', () => {
@@ -54,8 +59,8 @@ test('every permission opens something, except ownership, which is asked for ins
 test('reading needs no more than the read tier, unless what is read is itself a credential', () => {
   assert.deepEqual(
     idsWhere((op) => op.method === 'GET' && /\.(write|admin)$/.test(op.permission) && !op.secret).sort(),
-    // These list who may do what: grants, custom roles and invitations have no read tier.
-    ['getIamCatalog', 'listGrants', 'listInvitations'],
+    // These list who may do what: grants, custom roles and invitations have no read tier. getSecurity names members without a second factor.
+    ['getEffectivePermissions', 'getIamCatalog', 'getSecurity', 'listGrants', 'listInvitations'],
   );
 });
 

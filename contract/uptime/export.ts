@@ -26,6 +26,7 @@ export const exportOps = {
     summary: 'Mint an export token',
     description: 'Lets a metrics scraper read all monitors of the organization until it is revoked. The token is returned only here.',
     permission: 'uptime.export.admin',
+    fresh: true,
     entitlement: 'uptime',
     body: input({ name: Name }),
     responses: { 201: Type.Object({ id: Type.String(), name: Type.String(), token: Type.String(), createdAt: DateTime }) },

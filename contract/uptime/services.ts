@@ -50,6 +50,7 @@ export const serviceOps = {
     summary: 'Delete a service',
     description: 'Deletes nothing else with it: detach or delete its monitors and alert sources and resolve its incidents first.',
     permission: 'uptime.service.write',
+    fresh: true,
     scoped: true,
     entitlement: 'uptime',
     responses: { 204: null },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { buildId } from './build-id.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 /** The oldest Node that the bundle's syntax and `fetch` run on. */
@@ -37,7 +38,7 @@ async function bundle(entry: string, outfile: string, banner: string): Promise<v
     minifyWhitespace: true,
     legalComments: 'inline',
     loader: { '.json': 'text' },
-    define: { buildVersion: JSON.stringify(manifest().version), 'import.meta.main': 'false' },
+    define: { buildVersion: JSON.stringify(buildId()), 'import.meta.main': 'false' },
     banner: { js: banner },
     plugins: [tablesInside],
     logLevel: 'error',
@@ -78,6 +79,21 @@ export async function buildCommandLine(folder: string): Promise<void> {
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
+/**
+ * A fifth of Node are the names of its functions, which only a debugger reads. Where there is no `strip` they stay. On macOS the binary is
+ * signed as it is.
+ */
+function withoutSymbols(copy: string): string {
+  if (process.platform !== 'linux') return process.execPath;
+  try {
+    copyFileSync(process.execPath, copy);
+    execFileSync('strip', ['--strip-unneeded', copy], { stdio: 'ignore' });
+    return copy;
+  } catch {
+    return process.execPath;
+  }
+}
+
 /** Node and the bundle in one file, for machines without either. Made by the Node that runs this, for its own platform. */
 export async function buildSingleFile(folder: string): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), 'quarterdeck-single-'));
@@ -85,7 +101,8 @@ export async function buildSingleFile(folder: string): Promise<string> {
     const [main, config] = [join(scratch, 'main.cjs'), join(scratch, 'sea.json')];
     const output = join(folder, process.platform === 'win32' ? 'quarterdeck.exe' : 'quarterdeck');
     await bundle(programs.quarterdeck, main, '');
-    writeFileSync(config, JSON.stringify({ main, output, disableExperimentalSEAWarning: true, useCodeCache: true }));
+    const executable = withoutSymbols(join(scratch, 'node'));
+    writeFileSync(config, JSON.stringify({ main, output, executable, disableExperimentalSEAWarning: true, useCodeCache: true }));
     execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] });
     chmodSync(output, 0o755);
     return output;

@@ -5,6 +5,9 @@ import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { writeBundle } from '../../src/areas/console/engine/keep-bundle.ts';
+import { makeBundle } from '../../src/areas/console/engine/make-bundle.ts';
+import { buildId } from './build-id.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const sources = ['contract', 'src', 'cli', 'sdk'];
@@ -42,7 +45,7 @@ const isForUsers = (file: string) => !/(^|\/)test\//.test(file) && !file.startsW
 /** `alone.ts` are entries of the bundle, which the build completes. */
 const isBundled = (file: string) => /^cli\/(docker-credential-)?alone\.ts$/.test(file);
 
-export function buildServer(out: string): void {
+export async function buildServer(out: string): Promise<void> {
   const write: Write = (file, text) => {
     mkdirSync(dirname(join(out, file)), { recursive: true });
     writeFileSync(join(out, file), text);
@@ -57,7 +60,9 @@ export function buildServer(out: string): void {
     if (path.endsWith('.ts')) compile(path, write);
     else cpSync(join(root, path), join(out, path)); // migrations and other data, read from beside the code
   }
-  // The code reads its version from the package.json above it.
+  // The console comes joined: esbuild and its libraries are for clones.
+  await writeBundle(join(out, 'console'), await makeBundle(root));
+  // The code reads its version and its build from the package.json above it.
   const { name, version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  write('package.json', `${JSON.stringify({ name, version, type, private: true })}\n`);
+  write('package.json', `${JSON.stringify({ name, version, build: buildId(), type, private: true })}\n`);
 }

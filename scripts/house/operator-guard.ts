@@ -32,6 +32,7 @@ export const membersUseTheirGuard: Rule<Source[]> = {
     [/^src\/programs\/prober\/checks\/guard\.ts$/, 'makes the guard for members in the prober, which has no app'],
     [/^src\/admin\/clusters\/install\.ts$/, 'downloads from addresses that the operator gives on the command line'],
     [/^src\/areas\/email\/open\.ts$/, 'the smart host stands in the configuration'],
+    [/^src\/areas\/certificates\/open\.ts$/, 'the certificate authority stands in the configuration'],
     [/^src\/areas\/email\/outbound\/engine\/sending\/index\.ts$/, 'the smart host stands in the configuration'],
   ],
   planted: [

@@ -32,14 +32,20 @@ export const readersWriteNothing: Rule<Promised> = {
   find: ({ ops, sources }) => {
     const written = writers(sources);
     return ops
-      .filter(({ id, permission }) => permission.endsWith('.read') && written.has(id))
-      .map(({ id, permission }) => ({ where: id, what: `writes, and ${permission} is enough for it; ask for the tier that may write` }));
+      .filter(({ id, permission, changesNothing }) => (permission.endsWith('.read') || changesNothing) && written.has(id))
+      .map(({ id, permission, changesNothing }) => ({
+        where: id,
+        what: changesNothing
+          ? 'writes, and says that it changes nothing'
+          : `writes, and ${permission} is enough for it; ask for the tier that may write`,
+      }));
   },
   except: [
     [/^createRegistryLogin$/, 'a login for an hour that holds no more than its maker: a caller who may pull needs one to pull with'],
   ],
   planted: [
     { ops: [plantedOp({ permission: 'registry.image.read' })], sources: writing },
+    { ops: [plantedOp({ changesNothing: true })], sources: writing },
     {
       ops: [plantedOp({ permission: 'registry.image.read' })],
       sources: writing.map(({ text }) => ({ file: 'src/areas/email/outbound/operations/make-thing.ts', text })),
@@ -112,8 +118,12 @@ export const whatIsTakenComesBack: Rule<Promised> = {
     [/^createToken\.expiresIn$/, 'comes back as expiresAt'],
     [/^createRegistrationToken\.expiresIn$/, 'comes back as expiresAt'],
     [/^acceptInvitation\.(secret|name)$/, 'the secret is spent; the name is in getMe'],
+    [/^createDeviceCode\.program$/, 'shown on the page where the person approves, and the name of the token'],
+    [/^claimDeviceToken\.deviceCode$/, 'a secret that is spent'],
     [/^createRegistryLogin\.pullOnly$/, 'comes back as scope'],
     [/^setRegistryUpstreamCredential\.password$/, 'a secret that is never shown again'],
+    [/^tryMonitor\./, 'nothing is stored; the answer says what the check saw'],
+    [/^matchRegistryOidcSubject\./, 'nothing is stored; the answer says which rules match'],
     [/^setProvider\.authToken$/, 'a secret that is never shown again'],
     [/^(create|update)StatusPage\.logo$/, 'an image, served at logoUrl'],
   ],

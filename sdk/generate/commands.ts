@@ -1,7 +1,7 @@
 import type { Command, Commands, Field } from '../commands.ts';
 import { columnsOf, type DeclaredColumns, refuseStaleColumns } from './columns.ts';
 import { type Document, deref, type Op, type Parameter, type Schema } from './document.ts';
-import { kebab, refuseAmbiguity, wordsOf } from './names.ts';
+import { argumentFields, kebab, refuseAmbiguity, wordsOf } from './names.ts';
 import { refuseWrongNext } from './next.ts';
 import { type IdPlaces, markThings } from './things.ts';
 
@@ -26,11 +26,13 @@ export function commandTable(document: Document, ops: Op[], { secrets, columns: 
       ...(op.description ? { description: op.description } : {}),
       params: op.params.map((p) => parameter(document, p)),
       fields: [...op.query.map((p) => parameter(document, p)), ...fieldsOf(document, body)],
+      ...(argumentFields[op.id] ? { argument: argumentFields[op.id]! } : {}),
       ...(body ? { body: body.type === 'array' ? ('list' as const) : ('object' as const) } : {}),
       ...(op.open ? { open: true } : {}),
       ...(op.credential && op.credential !== 'token' ? { credential: op.credential } : {}),
       ...(op.paged ? { paged: true } : {}),
       ...(op.streams ? { streams: true } : op.answer ? {} : { silent: true }),
+      ...(op.streams === 'text/event-stream' ? { endless: true } : {}),
       ...(secrets.has(op.id) ? { secret: true } : {}),
       columns,
       ...(next[op.id] ? { next: next[op.id]! } : {}),

@@ -27,6 +27,12 @@ export interface Operation {
   summary: string;
   description?: string;
   'x-permission': string;
+  'x-scoped'?: true;
+  'x-personal'?: true;
+  'x-session'?: true;
+  'x-fresh'?: true;
+  'x-entitlement'?: string;
+  'x-kinds'?: string[];
   security: Record<string, []>[];
   parameters?: Parameter[];
   requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
@@ -56,6 +62,18 @@ export interface Op {
   answer: Schema | undefined;
   /** The media type of the success answer when it is not JSON. */
   streams: string | undefined;
+  /** What the caller must hold: an atom of the catalog, `member` or `none`. */
+  permission: string;
+  /** The area that the organization must be enabled for. */
+  entitlement: string | undefined;
+  /** What it shows or changes, as hints name it. */
+  kinds: string[];
+  /** A caller who holds the permission on some resources only may ask too; a narrowed token may not. */
+  scoped: boolean;
+  personal: boolean;
+  /** Only a session may; a session must have proven itself a moment ago. */
+  session: boolean;
+  fresh: boolean;
   /** Needs no credential at all. */
   open: boolean;
   /** The kind of credential it takes: `token` for most. */
@@ -92,6 +110,13 @@ function resolve(document: Document, path: string, method: string, o: Operation)
     bodyRequired: o.requestBody?.required ?? false,
     answer,
     streams,
+    permission: o['x-permission'],
+    entitlement: o['x-entitlement'],
+    kinds: o['x-kinds'] ?? [],
+    scoped: o['x-scoped'] ?? false,
+    personal: o['x-personal'] ?? false,
+    session: o['x-session'] ?? false,
+    fresh: o['x-fresh'] ?? false,
     open: o.security.length === 0,
     credential: Object.keys(o.security[0] ?? {})[0],
     idempotent: method === 'POST' && o['x-permission'] !== 'none',

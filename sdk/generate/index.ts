@@ -3,6 +3,7 @@ import type { Things } from '../things.ts';
 import type { DeclaredColumns } from './columns.ts';
 import { commandTable } from './commands.ts';
 import { type Document, opsOf } from './document.ts';
+import { guardsJson } from './guards.ts';
 import { operationTable } from './operations.ts';
 import type { IdPlaces } from './things.ts';
 import { apiTypes } from './types.ts';
@@ -28,6 +29,7 @@ export function generate(document: Document, { only, things, ...declared }: Sele
   return {
     'api.ts': notice + apiTypes(document, ops),
     'operations.ts': notice + operationTable(document, ops),
+    'guards.json': guardsJson(ops),
     'commands.json': lines(commandTable(document, ops, declared, things)),
     ...(things ? { 'things.json': thingsJson(things) } : {}),
   };

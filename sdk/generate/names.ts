@@ -24,8 +24,22 @@ const exceptions: Record<string, string> = {
   examineOncall: 'oncall doctor', // as `quarterdeck admin doctor` is called
   sendEmailBatch: 'email send-batch', // `email send` is a command already
   receivePrometheusAlerts: 'oncall alert-sources prometheus-alerts receive', // its path is Prometheus's own
+  getSecurity: 'organization security get', // how its members sign in, though it is an organization's setting
+  updateSecurity: 'organization security update',
+  listSessions: 'account sessions list', // `me` says nothing beside `account`
+  endSession: 'account sessions end',
+  createDeviceCode: 'account device ask', // `tokens` and `codes` are not things of the account
+  claimDeviceToken: 'account device claim',
+  getOverview: 'overview', // over all areas, and of none
+  streamEvents: 'events', // over all areas too; its verb is no word for what it does on a terminal
+  testPaging: 'oncall me test send', // `test` alone would be the group of `get`
+  searchThings: 'search',
+  getIncidentStory: 'oncall incidents story',
   createMaintenance: 'uptime maintenance create', // a collection, though its noun has no plural
 };
+
+/** Fields that are typed as an argument: `quarterdeck search <q>`. By operation. */
+export const argumentFields: Record<string, string> = { searchThings: 'q' };
 
 const singular = (word: string) => word.replace(/ies$/, 'y').replace(/s$/, '');
 

@@ -10,10 +10,10 @@ export function refuseWrongNext(document: Document, ops: Op[], commands: Command
       const command = commands.find((c) => c.words.every((word, i) => words[i] === word));
       const given = words.slice(command?.words.length).filter((word, i, all) => !word.startsWith('-') && !all[i - 1]?.startsWith('-'));
       const isWhole = command && given.length === command.params.length && command.fields.every((field) => !field.required);
-      if (!isWhole) throw new Error(`${op.id} suggests "${line}", which is no whole command: mend it in contract/columns.ts`);
+      if (!isWhole) throw new Error(`${op.id} suggests "${line}", which is no whole command: mend it in contract/next-commands.ts`);
       for (const [, field] of line.matchAll(/\{(\w+)\}/g))
         if (!answerFields(document, op).includes(field!))
-          throw new Error(`${op.id} suggests "${line}", but its answer has no ${field}: mend it in contract/columns.ts`);
+          throw new Error(`${op.id} suggests "${line}", but its answer has no ${field}: mend it in contract/next-commands.ts`);
     }
 }
 

@@ -11,6 +11,9 @@ export interface Api {
   tokens: TokensApi;
   iam: IamApi;
   organization: OrganizationApi;
+  account: AccountApi;
+  overview: OverviewApi;
+  live: LiveApi;
 }
 
 /** Container image registries, their images, keys and logins, OIDC access for CI, and the pull-through cache */
@@ -159,6 +162,34 @@ export interface RegistryApi {
     repoPrefixes?: string[];
   }, options?: CallOptions) => Promise<RegistryOidcRule>;
 
+  /** Would this subject match?. Compares the claims of an ID token with the rules of the registry, as the exchange does, and says which rule would admit it. An issuer or audience that is left out is not compared. With `subjectPattern` that pattern is compared instead, before it is saved. Nothing is minted. */
+  matchRegistryOidcSubject: (slug: string, input: {
+    /** The `sub` of the token */
+    subject: string;
+    /** Its `iss` */
+    issuer?: string;
+    /** Its `aud` */
+    audience?: string;
+    mode?: 'pull' | 'readwrite';
+    /** A pattern to try instead of the rules */
+    subjectPattern?: string;
+  }, options?: CallOptions) => Promise<{
+    admitted: boolean;
+    /** The rule whose key the job would get */
+    ruleId?: number;
+    mode?: 'pull' | 'readwrite';
+    /** Oldest first; empty with `subjectPattern` */
+    rules: {
+      id: number;
+      name: string;
+      subjectPattern: string;
+      mode: 'pull' | 'readwrite';
+      matches: boolean;
+      /** The first claim that the rule does not take */
+      mismatch?: 'issuer' | 'audience' | 'subject';
+    }[];
+  }>;
+
   /** Delete an OIDC access rule. Keys minted by it are revoked too. */
   deleteRegistryOidcRule: (slug: string, id: number, options?: CallOptions) => Promise<void>;
 
@@ -223,6 +254,12 @@ export interface RegistryApi {
 
   /** Forget an upstream login */
   deleteRegistryUpstreamCredential: (slug: string, host: string, options?: CallOptions) => Promise<void>;
+
+  /** Storage by day against the quota. Figures are noted every hour and kept for 400 days. */
+  getRegistryUsage: (slug: string, input?: {
+    /** 90 by default, today included */
+    days?: number;
+  }, options?: CallOptions) => Promise<RegistryUsage>;
 
   /** What may be cached. The upstream registries that a pull goes through to and is cached from. */
   listRegistryUpstreams: (options?: CallOptions) => Promise<{
@@ -300,10 +337,15 @@ export interface EmailApi {
     cursor?: string;
   }>>;
 
-  /** One message and what happened to it */
+  /** One message and what happened to it. The deferrals and events of a recipient are its attempts, each with the words of the other server in `detail`: `response`, `code`, `mx`, `ip` and `tls`. */
   getMessage: (id: string, options?: CallOptions) => Promise<{
     message: EmailMessage;
+    /** Oldest first; the first 1,000 */
     events: EmailMessageEvent[];
+    /** Attempts that another server put off, or that reached none, oldest first; of those that reach none in a row with one reason, the first; always present */
+    deferrals?: EmailDeferral[];
+    /** The first 1,000; empty for a received message; always present */
+    recipients?: EmailRecipient[];
   }>;
 
   /** Cancel a scheduled message. With a send key that may send for its domain. Nothing of it is sent; the log shows it as failed. Once more changes nothing. */
@@ -327,6 +369,25 @@ export interface EmailApi {
     endpointId: string;
   }, options?: CallOptions) => Promise<EmailRoute>;
 
+  /** Where would this address go?. Decides as for mail that arrives, by the routes and domains of now. Nothing is sent. */
+  matchRoute: (input: {
+    /** An address such as support@example.com */
+    address: string;
+  }, options?: CallOptions) => Promise<{
+    /** With its domain in lower-case ASCII */
+    address: string;
+    /** `routed`: accepted; `unverified`: put off until the records of the domain are found; the others are refused, except reports */
+    outcome: 'routed' | 'unverified' | 'no_route' | 'not_received' | 'return_path';
+    /** What happens to the mail, and what to do about it */
+    sentence: string;
+    domainId?: string;
+    routeId?: string;
+    pattern?: string;
+    endpointId?: string;
+    /** Whether its deliveries fail, because the endpoint is disabled */
+    endpointDisabled?: boolean;
+  }>;
+
   /** Delete an inbound route */
   deleteRoute: (id: string, options?: CallOptions) => Promise<void>;
 
@@ -342,6 +403,16 @@ export interface EmailApi {
 
   /** Quota and sending posture. Read-only: the operator of this server raises quotas and lifts a pause. */
   getEmailSettings: (options?: CallOptions) => Promise<EmailSettings>;
+
+  /** Outcomes by day, against the pause limits. Recipients by the day of UTC on which their outcome was learnt, every day from `from` to `to`: by default the last 30, at most 400. One that is delivered and complains later counts in both. The addresses of the simulator count nowhere. */
+  getEmailStats: (input?: {
+    /** ISO 8601 with an offset or Z */
+    from?: string;
+    /** ISO 8601 with an offset or Z */
+    to?: string;
+    /** Only of this domain */
+    domainId?: string;
+  }, options?: CallOptions) => Promise<EmailStats>;
 
   /** List suppressed addresses. Addresses that get no mail from the organization: they bounced, complained, or were added by hand. Newest first. */
   listSuppressions: Paged<(input?: {
@@ -532,6 +603,21 @@ export interface OncallApi {
   /** Resolve an incident. Final: what fires after it opens a new incident. Pages not yet on their way are canceled. */
   resolveIncident: (id: string, options?: CallOptions) => Promise<OncallIncident>;
 
+  /** An incident from the first failing probe to the last mail. One time axis over all areas: what the probes of its monitors saw by vantage, alerts, escalation, each page and its fate, acknowledgement, updates, and what became of the mails to subscribers. `before` is what changed in the hour before it opened. Each area tells what the caller may read: `withheld` names the rest without its contents. */
+  getIncidentStory: (id: string, options?: CallOptions) => Promise<{
+    incident: OncallIncident;
+    /** Oldest first; the newest 200 */
+    before: OncallStoryEntry[];
+    /** Oldest first; of more than 1,000 the first and the last 500 */
+    entries: OncallStoryEntry[];
+    /** Entries are left out of `before` or `entries`, because there are too many */
+    truncated: boolean;
+    /** What the caller may not read; told by rights alone, whether or not there is any of it */
+    withheld: OncallStoryWithheld[];
+    /** Areas whose part is missing, though the caller may read it; empty when the answer is whole */
+    unavailable: Unavailable[];
+  }>;
+
   /** Publish an update. The first one makes the incident visible on status pages that show its service; the timeline stays internal. Possible after resolution too. The author’s label comes from the session. */
   publishIncidentUpdate: (id: string, input: {
     /** Plain text, shown to the public */
@@ -552,6 +638,15 @@ export interface OncallApi {
     phone?: string;
     rules: OncallNotificationRuleInput[];
   }, options?: CallOptions) => Promise<OncallPaging>;
+
+  /** Page me now. Sends one test page to the caller by each channel of their rules, or by the channels named, as a page of an incident goes. At most one test a minute of a person. A `warning` says what is known to keep a page away; it is tried all the same. A token that is narrowed to roles is refused. */
+  testPaging: (input?: {
+    /** Those of your rules by default */
+    channels?: ('email' | 'sms' | 'voice')[];
+  }, options?: CallOptions) => Promise<OncallPagingTest>;
+
+  /** What became of my test pages. Of the newest test in this organization; `pages` is empty before the first. A page by mail is `sent` once the relay has accepted it, an SMS is `delivered` by the provider’s report, and each is `confirmed` when you answer it. A failed page has its reason in `error`. A token that is narrowed to roles is refused. */
+  getPagingTest: (options?: CallOptions) => Promise<OncallPagingTest>;
 
   /** The SMS and voice provider. The organization’s own account, billed by the provider for the pages sent. The auth token is never shown. */
   getProvider: (options?: CallOptions) => Promise<OncallProvider>;
@@ -682,6 +777,51 @@ export interface OncallApi {
     /** ISO 8601 with an offset or Z */
     at?: string;
   }, options?: CallOptions) => Promise<OncallPreview>;
+
+  /** Who is on call when, in every schedule. The shifts of all schedules in one answer, oldest first, with the times in which a schedule has no person on call. By default from now for 28 days, at most 62 days at once. A window with more than 10,000 shifts is refused. */
+  listShifts: (input?: {
+    /** ISO 8601 with an offset or Z */
+    from?: string;
+    /** ISO 8601 with an offset or Z */
+    to?: string;
+    /** Only the caller’s own shifts, and no gaps; false by default */
+    mine?: boolean;
+  }, options?: CallOptions) => Promise<{
+    /** ISO 8601, UTC, with milliseconds */
+    from: string;
+    /** ISO 8601, UTC, with milliseconds */
+    to: string;
+    /** By name; also those without a shift in the window */
+    schedules: {
+      id: string;
+      name: string;
+      timezone: string;
+    }[];
+    shifts: {
+      scheduleId: string;
+      scheduleName: string;
+      userId: string;
+      /** The name of the person */
+      label: string;
+      /** Whether the person is the caller */
+      mine: boolean;
+      /** ISO 8601, UTC, with milliseconds */
+      startsAt: string;
+      /** ISO 8601, UTC, with milliseconds */
+      endsAt: string;
+      /** Present when an override put them there */
+      overrideId?: string;
+    }[];
+    /** No person of the schedule is on call; absent with `mine` */
+    gaps?: {
+      scheduleId: string;
+      scheduleName: string;
+      /** ISO 8601, UTC, with milliseconds */
+      startsAt: string;
+      /** ISO 8601, UTC, with milliseconds */
+      endsAt: string;
+    }[];
+  }>;
 }
 
 /** Services, HTTP and TCP monitors, what the probes saw, and metrics for scrapers */
@@ -775,6 +915,17 @@ export interface UptimeApi {
     kind: 'tcp' | 'http';
   }, options?: CallOptions) => Promise<UptimeMonitor>;
 
+  /** Try a check once. Makes the check of a monitor that is not saved, once, from vantage `local`, and answers with what it saw. It goes through the same guard and is judged as the checks of a monitor are; nothing is stored. The process that answers makes it. With `monitorId` a `***` stands for the value that this monitor stores, and no words of the answer are shown. An organization has at most 3 under way. */
+  tryMonitor: (input: {
+    kind: 'tcp' | 'http';
+    http?: UptimeHttpInput;
+    tcp?: UptimeTcpInput;
+    /** Bounds the whole check; 10,000 by default */
+    timeoutMs?: number;
+    /** The monitor whose stored values `***` stands for */
+    monitorId?: string;
+  }, options?: CallOptions) => Promise<UptimeTrial>;
+
   /** One monitor */
   getMonitor: (id: string, options?: CallOptions) => Promise<UptimeMonitor>;
 
@@ -809,6 +960,9 @@ export interface UptimeApi {
     /** 24h by default */
     window?: '1h' | '24h' | '7d';
   }, options?: CallOptions) => Promise<UptimeMetrics>;
+
+  /** Latency and uptime of the last 30 days */
+  getMonitorMonth: (id: string, options?: CallOptions) => Promise<UptimeMonth>;
 
   /** State changes. Most recent first, at most 50. */
   listMonitorTransitions: (id: string, options?: CallOptions) => Promise<{
@@ -854,6 +1008,14 @@ export interface UptimeApi {
 
   /** How a service fared, by day and by month */
   getServiceAvailability: (id: string, options?: CallOptions) => Promise<UptimeAvailability>;
+
+  /** All monitors at a glance. State, newest latency, and the last 24 hours of each monitor as a bar and a line, newest monitor first: one answer for a screen of 1,000 monitors. Sent with gzip to clients that accept it. Checks in maintenance windows do not count. */
+  getUptimeSummary: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<UptimeSummary>>;
 }
 
 /** Public pages that show services and the updates published about their incidents */
@@ -881,12 +1043,14 @@ export interface StatusApi {
     logo?: string;
     /** An IANA name, such as Europe/Paris; times are shown in it */
     timezone?: string;
+    /** A domain of yours, such as status.example.com, in its ASCII form; readers find the page at its root once the DNS leads it here */
+    customDomain?: string;
   }, options?: CallOptions) => Promise<StatusPage>;
 
   /** One status page */
   getStatusPage: (slug: string, options?: CallOptions) => Promise<StatusPage>;
 
-  /** Change a status page. Lists are replaced whole. null takes the description, the accent colour or the logo away. */
+  /** Change a status page. Lists are replaced whole. null takes the description, the accent colour, the logo or the domain away. */
   updateStatusPage: (slug: string, input?: {
     /** Trimmed; 1 to 200 characters */
     title?: string;
@@ -902,10 +1066,18 @@ export interface StatusApi {
     logo?: string | null;
     /** An IANA name, such as Europe/Paris; times are shown in it */
     timezone?: string;
+    /** A domain of yours, such as status.example.com; null takes it and its certificate away */
+    customDomain?: string | null;
   }, options?: CallOptions) => Promise<StatusPage>;
 
   /** Delete a status page. With its subscribers. The address answers 404 from then on. */
   deleteStatusPage: (slug: string, options?: CallOptions) => Promise<void>;
+
+  /** Look up a page’s domain soon. At most once in ten seconds. A failed domain has three days again. */
+  checkStatusPageDomain: (slug: string, options?: CallOptions) => Promise<{
+    /** `scheduled` */
+    status: string;
+  }>;
 
   /** Who gets a page’s updates by mail. Newest first, those who have not confirmed yet included. */
   listStatusPageSubscribers: Paged<(slug: string, input?: {
@@ -1083,6 +1255,31 @@ export interface IamApi {
     resources: IamResource[];
   }>;
 
+  /** What may this person do?. Everything that a member holds, by their role in the organization and by grants, as the guards compute it. A token of theirs may hold less. */
+  getEffectivePermissions: (input: {
+    /** The id of a member */
+    userId: string;
+  }, options?: CallOptions) => Promise<{
+    userId: string;
+    email: string;
+    name: string;
+    /** In the organization */
+    role: 'owner' | 'admin' | 'member';
+    /** In the order of the catalog; what they do not hold is absent */
+    permissions: {
+      permission: string;
+      label: string;
+      /** On the whole organization */
+      everywhere: boolean;
+      /** How many resources it is narrowed to; 0 when everywhere */
+      resources: number;
+      /** The first 100 of these */
+      resourceIds: string[];
+      /** The roles that give it */
+      roles: string[];
+    }[];
+  }>;
+
   /** Who holds which role */
   listGrants: Paged<(input?: {
     subject?: string;
@@ -1156,7 +1353,11 @@ export interface OrganizationApi {
       name: string;
       role: 'owner' | 'admin' | 'member';
     }[];
+    session?: SessionProof;
   }>;
+
+  /** What you may do. In the acting organization, from what every request is judged by. It decides nothing: rights may change at any moment. */
+  getMyRights: (options?: CallOptions) => Promise<Rights>;
 
   /** The acting organization */
   getOrganization: (options?: CallOptions) => Promise<Organization>;
@@ -1167,8 +1368,18 @@ export interface OrganizationApi {
     name?: string;
   }, options?: CallOptions) => Promise<Organization>;
 
-  /** Who did what, newest first */
+  /** Who did what, newest first. Filters narrow each other. Pass the cursor back with the same filters. */
   listAudit: Paged<(input?: {
+    /** ISO 8601 with an offset or Z */
+    from?: string;
+    /** ISO 8601 with an offset or Z */
+    to?: string;
+    /** A user’s id or address, or another actor as the log has it: `operator` */
+    actor?: string;
+    /** The id of what was acted on */
+    target?: string;
+    /** The beginning of an action in lower-case letters, digits, dots and hyphens, such as `uptime.monitor` */
+    action?: string;
     /** At most this many; 1,000 by default */
     limit?: number;
     /** From the previous answer; opaque */
@@ -1194,13 +1405,15 @@ export interface OrganizationApi {
     invitations: Invitation[];
   }>;
 
-  /** Invite somebody by a link. The link is shown only here and works once, for 7 days. Send it to the person yourself. */
+  /** Invite somebody by a link. The link is shown only here and works once, for 7 days. It is also mailed to the address, where mail leaves the server; else send it to the person yourself. */
   createInvitation: (input: {
     email: string;
     role?: 'owner' | 'admin' | 'member';
   }, options?: CallOptions) => Promise<{
     invitation: Invitation;
     link: string;
+    /** Whether the link is on its way to the address by mail; if not, send it yourself; always present */
+    mailed?: boolean;
   }>;
 
   /** Join by an invitation link. Needs no token, except of somebody whose account the operator made. With a token of the invited address, that account joins; without one the link makes an account, or takes up that of a former member of the organization. Answers with a token for the new organization. */
@@ -1239,6 +1452,109 @@ export interface OrganizationApi {
   removeMember: (userId: string, options?: CallOptions) => Promise<void>;
 }
 
+/** How a person signs in, and where they are signed in. */
+export interface AccountApi {
+  /** Ask a person to let a program act for them. Needs no token. Show the person `verificationUrl` and `userCode`; they open the one and type the other. Meanwhile claim the token every `intervalSeconds`. `quarterdeck login` does all this. */
+  createDeviceCode: (input?: {
+    /** What asks, and where it runs: shown to the person. Trimmed */
+    program?: string;
+  }, options?: CallOptions) => Promise<{
+    /** For the program alone: it claims the token with it */
+    deviceCode: string;
+    /** For the person to type: XXXX-XXXX */
+    userCode: string;
+    /** The page on which the person types it */
+    verificationUrl: string;
+    /** When both codes end; 10 minutes after they were made */
+    expiresAt: string;
+    /** How long to wait between two claims */
+    intervalSeconds: number;
+  }>;
+
+  /** Fetch the token that a person approved. Answers once; the device code is spent. The token belongs to the person who approved and is narrowed as they chose. The approval falls if they signed out or left the organization before. */
+  claimDeviceToken: (input: {
+    /** From createDeviceCode */
+    deviceCode: string;
+  }, options?: CallOptions) => Promise<{
+    tokenId: string;
+    /** Shown only here */
+    key: string;
+    /** The organization that it acts in */
+    orgSlug: string;
+    /** The person who approved */
+    userId: string;
+    /** ISO 8601, UTC, with milliseconds */
+    expiresAt: string;
+  }>;
+
+  /** Where you are signed in */
+  listSessions: (options?: CallOptions) => Promise<{
+    sessions: Session[];
+  }>;
+
+  /** Sign out there. Effective in every process at once; requests under way with it are refused. Registry logins and kubeconfigs that it made end with it. */
+  endSession: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Whether a second factor is required, and who has none */
+  getSecurity: (options?: CallOptions) => Promise<Security>;
+
+  /** Require a second factor. Effective at once for every session: people without a second factor are refused here until they add one on their account page. Tokens go on, and the operator’s link still signs in. */
+  updateSecurity: (input?: {
+    requiresSecondFactor?: boolean;
+  }, options?: CallOptions) => Promise<Security>;
+}
+
+/** What needs you now, and what is where: answers that every area has a part in, each for what the caller may read. */
+export interface OverviewApi {
+  /** What needs you now. Each list holds what the caller may read, of services that the organization is entitled to. A list that is absent is one that the caller may read nothing of; a part that could not be had is named in `unavailable`. */
+  getOverview: (options?: CallOptions) => Promise<{
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    /** Schedules by which the caller is on call now. Absent: the caller may not read schedules */
+    onCall?: OverviewOnCall[];
+    nextShift?: OverviewShift;
+    /** Open and acknowledged incidents, those that paged the caller first, then the newest; at most 20, `totals` counts all. Absent: the caller may read nothing of the kind */
+    incidents?: OverviewIncident[];
+    /** Monitors that are down, and clusters that are degraded or failed; at most 20, `totals` counts all. Absent: the caller may read nothing of the kind */
+    down?: OverviewDown[];
+    /** What does not do its work: it delivers, sends or reports nothing; at most 20, `totals` counts all. Absent: the caller may read nothing of the kind */
+    failing?: OverviewFailing[];
+    /** What ends within 14 days and was made to last a day or more, the soonest first; at most 20, `totals` counts all. Absent: the caller may read nothing of the kind */
+    ends?: OverviewEnding[];
+    /** Limits of which 80 % or more are used, the fullest first; at most 20, `totals` counts all. Absent: the caller may read nothing of the kind */
+    full?: OverviewFull[];
+    /** The last 10 entries of the audit log. Absent: the caller may not read it */
+    changes?: OverviewChange[];
+    /** What a new organization does first, of what the caller may do; empty once all of it is done */
+    firstSteps: OverviewStep[];
+    totals: OverviewTotals;
+    /** Areas whose part is missing, though the caller may read it; empty when the answer is whole */
+    unavailable: Unavailable[];
+  }>;
+
+  /** Find things by name or id. Looks for the text in names, slugs, addresses and subjects of what the caller may read, whatever its case, and at the beginning of ids. What is named so comes first, then names that begin with it, then ids, then names that hold it. `%`, `_` and `*` mean themselves. */
+  searchThings: (input: {
+    /** Part of a name, or the beginning of an id; trimmed */
+    q: string;
+    /** At most this many; 20 by default */
+    limit?: number;
+  }, options?: CallOptions) => Promise<{
+    items: SearchItem[];
+    /** There may be more: not everything was looked at (`partialOf`), or there were more matches than `limit` */
+    partial: boolean;
+    /** Kinds of which only the newest were looked at: 10,000 of each, and 1,000 messages */
+    partialOf: ('service' | 'monitor' | 'incident' | 'schedule' | 'policy' | 'alertSource' | 'statusPage' | 'registry' | 'repository' | 'domain' | 'webhook' | 'route' | 'message' | 'cluster' | 'member' | 'role' | 'token')[];
+    /** Areas whose part is missing, though the caller may read it; empty when the answer is whole */
+    unavailable: Unavailable[];
+  }>;
+}
+
+/** Hints about what changes, as it changes */
+export interface LiveApi {
+  /** Hear what changes, as it changes. An endless stream of server-sent events: hints, never data. `hello` is first, with the server’s `version` and the `kinds` that this caller may read. `changed` names `kinds` that may have changed: ask again, by the operations whose `x-kinds` name one. `rights`: what the caller may do has changed, and the kinds with it. `deaf`: hints may be missing, so ask now and then; a `changed` ends it. `refused` ends the stream for the reason that it gives. `bye` ends it with `retryAfterMs`, after which to come back. A comment comes every 15 seconds. After each connect, ask for everything once. */
+  streamEvents: (options?: CallOptions) => Promise<Response>;
+}
+
 export type AlertmanagerWebhook = {
   version?: string;
   groupKey?: string;
@@ -1268,7 +1584,7 @@ export type AuditEntry = {
   /** Who acted: a user, or `operator` for the command line on the server */
   actor: string;
   actorLabel: string;
-  /** The token used, if any */
+  /** The token or session used, if any */
   tokenId?: string;
   action: string;
   target: string;
@@ -1451,6 +1767,14 @@ export type EmailAccepted = {
   messageId: string;
 };
 
+export type EmailDeferral = {
+  recipient?: string;
+  /** What the other server said, by which host, over which connection */
+  detail?: Record<string, unknown>;
+  /** ISO 8601, UTC, with milliseconds */
+  occurredAt: string;
+};
+
 export type EmailDelivery = {
   id: number;
   endpointId: string;
@@ -1545,6 +1869,20 @@ export type EmailMessageEvent = {
   occurredAt: string;
 };
 
+export type EmailRecipient = {
+  address: string;
+  /** queued, sending, deferred; in the end sent, delivered, bounced, complained, suppressed or failed */
+  state: string;
+  /** ISO 8601, UTC, with milliseconds */
+  stateAt: string;
+  /** How often another server has put it off */
+  deferrals: number;
+  /** The other server and its words */
+  lastError?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  nextAttemptAt?: string;
+};
+
 export type EmailRoute = {
   id: string;
   domainId: string;
@@ -1614,6 +1952,51 @@ export type EmailSettings = {
   warning?: string;
 };
 
+export type EmailStats = {
+  /** The first day, YYYY-MM-DD */
+  from: string;
+  /** The last day, YYYY-MM-DD */
+  to: string;
+  /** Outcomes before this time were not recorded by day */
+  countedFrom: string;
+  days: {
+    /** A day in UTC, YYYY-MM-DD */
+    date: string;
+    /** For whom another server gave a final answer, delivered or bounced */
+    sent: number;
+    /** Accepted by the server of the recipient */
+    delivered: number;
+    /** Refused for good, returned by a report, or given up after three days */
+    bounced: number;
+    /** Of the bounced: the address does not exist */
+    hardBounced: number;
+    /** Who called it spam */
+    complained: number;
+    /** Not sent, because the address is on the suppression list */
+    suppressed: number;
+  }[];
+  /** Of the whole organization over 7 days, or since the operator resumed sending. Absent for a caller who is narrowed to domains */
+  pause?: {
+    paused: boolean;
+    /** Of whom it is known what became of their mail */
+    recipients: number;
+    /** Hard bounces among them */
+    hardBounces: number;
+    /** Complaints of verified reporters among them */
+    complaints: number;
+    /** In percent */
+    bouncePct: number;
+    /** Sending is paused at this share */
+    bouncePausePct: number;
+    /** In percent */
+    complaintPct: number;
+    /** Sending is paused at this share */
+    complaintPausePct: number;
+    /** Present when sending comes near to being paused */
+    warning?: string;
+  };
+};
+
 export type EmailSuppression = {
   id: string;
   address: string;
@@ -1662,7 +2045,7 @@ export type IamRole = {
 };
 
 export type Installation = {
-  /** The release of the server that answers */
+  /** The release of the server that answers, and behind a plus its build */
   version: string;
   /** Every running server process; at most 100 */
   servers: {
@@ -1960,6 +2343,27 @@ export type OncallPaging = {
   rules: OncallNotificationRule[];
 };
 
+export type OncallPagingTest = {
+  /** ISO 8601, UTC, with milliseconds */
+  startedAt?: string;
+  pages: {
+    id: string;
+    channel: 'email' | 'sms' | 'voice' | (string & {});
+    /** Where it goes; absent when you have given none */
+    address?: string;
+    state: 'queued' | 'sending' | 'sent' | 'delivered' | 'confirmed' | 'failed' | 'canceled';
+    attempts: number;
+    /** Why it failed, or why it has not gone out yet */
+    error?: string;
+    /** What is known to keep it from arriving; only in the answer that starts a test */
+    warning?: string;
+    /** ISO 8601, UTC, with milliseconds */
+    sentAt?: string;
+    /** ISO 8601, UTC, with milliseconds */
+    endedAt?: string;
+  }[];
+};
+
 export type OncallParticipant = {
   userId: string;
   label: string;
@@ -2064,6 +2468,35 @@ export type OncallShift = {
   overrideId?: string;
 };
 
+export type OncallStoryEntry = {
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  /** Which area tells it */
+  area: string;
+  /** What on-call tells has the kinds of the incident’s timeline. Beside them: probe_failed, probe_passed, monitor_down, monitor_up, monitor_pending, mails, image_pushed, changed, maintenance, cluster_degraded, cluster_failed, cluster_changing */
+  kind: string;
+  /** One sentence */
+  title: string;
+  /** More of it, at most 500 characters */
+  detail?: string;
+  /** The thing that it is about */
+  ref?: {
+    /** As in a search: monitor, repository, cluster, page; a word of the audit log for what was changed */
+    kind: string;
+    id: string;
+    /** What its path names before it */
+    parents: string[];
+  };
+};
+
+export type OncallStoryWithheld = {
+  area: string;
+  /** What kind of entries */
+  what: string;
+  /** The permission that shows them */
+  permission: string;
+};
+
 export type OncallTimelineEntry = {
   id: string;
   /** ISO 8601, UTC, with milliseconds */
@@ -2094,6 +2527,110 @@ export type Organization = {
   name: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+};
+
+export type OverviewChange = {
+  /** Of the entry of the audit log */
+  id: string;
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  actorLabel: string;
+  action: string;
+  target: string;
+};
+
+export type OverviewDown = {
+  kind: 'monitor' | 'cluster' | (string & {});
+  /** What the API takes to address it: the id of a monitor, the name of a cluster */
+  id: string;
+  name: string;
+  /** down, degraded or failed */
+  state: string;
+  /** ISO 8601, UTC, with milliseconds */
+  since?: string;
+  serviceId?: string;
+  /** Absent where the caller may not read the service */
+  serviceName?: string;
+  reason?: string;
+};
+
+export type OverviewEnding = {
+  kind: 'token' | 'invitation' | 'registrationToken' | (string & {});
+  id: string;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  endsAt: string;
+  /** What its path names before it: the cluster of a registration token */
+  parents: string[];
+};
+
+export type OverviewFailing = {
+  kind: 'webhook' | 'domain' | 'vantage' | 'sending' | 'messages' | 'alertSource' | 'provider' | 'paging' | (string & {});
+  /** Of the thing; absent where the whole organization is meant */
+  id?: string;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  since?: string;
+  /** A sentence */
+  reason: string;
+};
+
+export type OverviewFull = {
+  kind: 'registry' | 'monitors' | 'email' | 'clusters' | (string & {});
+  /** The slug of a registry; absent where the whole organization is meant */
+  id?: string;
+  name: string;
+  used: number;
+  limit: number;
+  /** Rounded down */
+  percent: number;
+  unit: 'bytes' | 'monitors' | 'recipients' | 'clusters' | (string & {});
+};
+
+export type OverviewIncident = {
+  id: string;
+  title: string;
+  status: 'open' | 'acknowledged';
+  /** Whether the caller was paged about it */
+  pagesMe: boolean;
+  serviceId: string;
+  serviceName: string;
+  /** ISO 8601, UTC, with milliseconds */
+  openedAt: string;
+};
+
+export type OverviewOnCall = {
+  scheduleId: string;
+  scheduleName: string;
+  /** When the caller’s shift ends; absent when it goes on for 28 days or more */
+  until?: string;
+  /** Who is on call then; absent for a gap */
+  nextUserId?: string;
+  nextLabel?: string;
+};
+
+/** The caller’s next shift within 28 days, of a schedule not in `onCall` */
+export type OverviewShift = {
+  scheduleId: string;
+  scheduleName: string;
+  /** ISO 8601, UTC, with milliseconds */
+  startsAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  endsAt: string;
+};
+
+export type OverviewStep = {
+  step: 'service' | 'monitor' | 'schedule' | 'policy' | 'paging' | 'image' | 'domain' | 'cluster' | (string & {});
+  done: boolean;
+};
+
+/** How many there are of each list that the caller may read; counted up to 1,000 */
+export type OverviewTotals = {
+  incidents?: number;
+  down?: number;
+  failing?: number;
+  ends?: number;
+  full?: number;
 };
 
 export type PermissionCatalogService = {
@@ -2278,6 +2815,95 @@ export type RegistryUpstreamCredential = {
   createdAt: string;
 };
 
+export type RegistryUsage = {
+  slug: string;
+  /** Now */
+  usedBytes: number;
+  /** Now */
+  storageQuotaBytes: number;
+  /** Oldest first, today last. A day on which no server ran is absent, as are days before this was recorded */
+  days: {
+    /** A day in UTC, YYYY-MM-DD */
+    date: string;
+    /** At its end; today, now */
+    usedBytes: number;
+    /** What the registry might hold then */
+    storageQuotaBytes: number;
+    /** The share of the quota in percent, to a tenth */
+    usedPct: number;
+  }[];
+};
+
+export type Rights = {
+  /** In the acting organization; a narrowed token may have less than it gives */
+  role: 'owner' | 'admin' | 'member';
+  /** What is held now, and where: `*` on everything, else on the resources of these ids. With ids, operations that are not marked `x-scoped` are refused */
+  permissions: Record<string, '*' | string[]>;
+  /** What the operator enabled for the organization */
+  entitlements: string[];
+  /** Asked with a narrowed token: operations marked `x-personal` are refused */
+  narrowed: boolean;
+  /** Asked by a session; operations marked `x-session` refuse tokens */
+  session: boolean;
+  /** Whether operations marked `x-fresh` pass now: for a session within 15 minutes of its proof, for a token always */
+  fresh: boolean;
+  /** Whether the organization asks sessions for a second factor; one without it gets 403 `second_factor_required` instead of this answer */
+  secondFactorRequired: boolean;
+};
+
+export type SearchItem = {
+  kind: 'service' | 'monitor' | 'incident' | 'schedule' | 'policy' | 'alertSource' | 'statusPage' | 'registry' | 'repository' | 'domain' | 'webhook' | 'route' | 'message' | 'cluster' | 'member' | 'role' | 'token' | (string & {});
+  /** What the API takes to address it: an id, or a slug or name where the path has that */
+  id: string;
+  name: string;
+  /** A word that tells it from others */
+  detail?: string;
+  /** What its path names before it: the registry of a repository */
+  parents: string[];
+};
+
+export type Security = {
+  /** Whether people need a second factor to act here in a browser: a passkey, or an authenticator app besides the password */
+  requiresSecondFactor: boolean;
+  /** Members who have no second factor */
+  membersWithout: number;
+  /** Those members; at most 100 */
+  members: {
+    userId: string;
+    email: string;
+    name: string;
+    /** Live tokens, which go on whatever is required */
+    tokens: number;
+  }[];
+};
+
+export type Session = {
+  id: string;
+  /** The session that asks */
+  isCurrent: boolean;
+  /** How the person signed in */
+  methods: ('link' | 'password' | 'totp' | 'recovery' | 'passkey' | 'invitation' | (string & {}))[];
+  /** The address it began at */
+  address: string;
+  /** The browser it began in, as that names itself */
+  agent: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  lastSeenAt: string;
+  /** When it ends without further use */
+  endsAt: string;
+};
+
+/** The session that asks; absent for a token */
+export type SessionProof = {
+  id: string;
+  /** How you proved who you are */
+  methods: ('link' | 'password' | 'totp' | 'recovery' | 'passkey' | 'invitation' | (string & {}))[];
+  /** After this, operations marked `x-fresh` are refused (403 `reauthenticate`) until you prove it once more on the page /sign-in/again */
+  freshUntil: string;
+};
+
 export type StatusPage = {
   slug: string;
   title: string;
@@ -2297,10 +2923,44 @@ export type StatusPage = {
   subscribers: number;
   /** Always present where one status page is asked for, and nowhere else. First mails to readers that were held back, by reason; a reason goes 30 days after the last of them */
   heldBack?: StatusPageHeldBack[];
-  /** Where the public reads it */
+  /** Where the public reads it; its own domain once that has a certificate */
   url: string;
+  /** Present when it has a domain of its own */
+  customDomain?: string;
+  customDomainStatus?: StatusPageDomain;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+};
+
+export type StatusPageDomain = {
+  /** pending for three days while the records are looked for; verified: the page is read there; failed: not found, or lost to another organization that proved the name */
+  state: 'pending' | 'verified' | 'failed';
+  /** What to publish in the domain’s DNS: an alias, and a proof if another organization has or had the name */
+  records: StatusPageDomainRecord[];
+  /** Ordered once the domain is verified */
+  certificate: {
+    /** valid also while it is renewed */
+    state: 'none' | 'ordered' | 'valid' | 'failed';
+    /** ISO 8601, UTC, with milliseconds */
+    validUntil?: string;
+    /** Why there is none, or what went wrong last and when it is tried again */
+    sentence?: string;
+  };
+  /** ISO 8601, UTC, with milliseconds */
+  checkedAt?: string;
+};
+
+export type StatusPageDomainRecord = {
+  type: 'CNAME' | 'TXT';
+  name: string;
+  /** What to publish there */
+  value: string;
+  /** What the DNS said last; absent before the first look */
+  outcome?: 'found' | 'missing' | 'mismatch' | 'error';
+  /** What stands there instead, at a mismatch */
+  observed?: string;
+  /** What is wrong, and what to publish */
+  sentence: string;
 };
 
 export type StatusPageGroupInput = {
@@ -2350,6 +3010,12 @@ export type TokenScopeRole = {
   /** Whether the role may be narrowed to resource ids */
   scopable: boolean;
   service?: string;
+};
+
+export type Unavailable = {
+  area: string;
+  /** A sentence: why its part is missing */
+  reason: string;
 };
 
 export type UptimeAvailability = {
@@ -2513,6 +3179,18 @@ export type UptimeMonitor = {
   updatedAt: string;
   http?: UptimeHttp;
   tcp?: UptimeTcp;
+  /** What each vantage sees now. Always present where one monitor is asked for, and nowhere else */
+  vantageStates?: {
+    vantage: string;
+    /** Confirmed by as many checks in a row as `confirmations` says */
+    verdict: 'unknown' | 'passing' | 'failing';
+    /** The first failure of the streak that is under way */
+    failingSince?: string;
+    /** The newest check; absent before the first one */
+    checkedAt?: string;
+    /** Of the newest check */
+    latencyMs?: number;
+  }[];
   /** Why checks that were due lately were not made; absent when all were */
   conditions?: {
     /** host_rate: more than 10 checks a second are due at its host and port; still_running: a check lasts longer than its interval; overloaded: the prober is. More may be added */
@@ -2524,6 +3202,26 @@ export type UptimeMonitor = {
   }[];
 };
 
+export type UptimeMonth = {
+  /** 7,200, or the monitor’s interval when that is longer */
+  stepSeconds: number;
+  /** By vantage id: the share of passing checks in the window, 0 to 100; a vantage without a check is absent */
+  uptimePct: Record<string, number>;
+  /** By vantage id: checks in the window that were due and not made; the shares are of those that were. Absent when all were made */
+  missed?: Record<string, number>;
+  series: {
+    vantage: string;
+    points: {
+      /** Start of the bucket, in Unix seconds; a bucket without a check has no point */
+      t: number;
+      /** Mean of the passing checks, or of the failing ones when none passed */
+      latencyMs: number;
+      /** The share of passing checks */
+      up: number;
+    }[];
+  }[];
+};
+
 export type UptimeService = {
   id: string;
   name: string;
@@ -2531,6 +3229,40 @@ export type UptimeService = {
   monitors: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+};
+
+export type UptimeSummary = {
+  /** ISO 8601, UTC, with milliseconds */
+  from: string;
+  /** What one cell of a bar covers: 1,800 */
+  cellSeconds: number;
+  /** What one point of a line covers: 3,600 */
+  pointSeconds: number;
+  /** Of all monitors that the caller may see, also those of further answers; a disabled one counts as `disabled` alone */
+  counts: {
+    up: number;
+    down: number;
+    pending: number;
+    disabled: number;
+  };
+  monitors: {
+    id: string;
+    name: string;
+    kind: 'tcp' | 'http';
+    enabled: boolean;
+    state: 'pending' | 'up' | 'down';
+    /** ISO 8601, UTC, with milliseconds */
+    since: string;
+    serviceId?: string;
+    /** Of the newest check of any vantage; absent before the first one */
+    latencyMs?: number;
+    /** 48 cells, the oldest first and the newest under way: `u` every check passed, `p` a part of the checks passed, `d` the monitor was down for some of the time, `-` no check counts */
+    bar: string;
+    /** 24 points: the mean latency in milliseconds of the passing checks of all vantages, or of the failing ones when none passed; null without a check */
+    line: (number | null)[];
+  }[];
+  /** Present when more follow: pass it back as the query parameter */
+  cursor?: string;
 };
 
 export type UptimeTcp = {
@@ -2562,6 +3294,36 @@ export type UptimeTransition = {
   to: 'pending' | 'up' | 'down';
   /** The vantages that saw it failing at that moment */
   failingVantages: string[];
+};
+
+export type UptimeTrial = {
+  vantage: string;
+  passed: boolean;
+  /** `fail`: it answered, but not as expected; `error`: it could not be asked */
+  outcome: 'pass' | 'fail' | 'error';
+  latencyMs: number;
+  /** In milliseconds, summed over redirects; what did not happen is absent */
+  phases: {
+    resolve?: number;
+    connect?: number;
+    tls?: number;
+    firstByte?: number;
+    transfer?: number;
+  };
+  /** The HTTP status of the last answer */
+  status?: number;
+  redirects?: number;
+  httpVersion?: string;
+  /** 4 or 6 */
+  ipVersion?: number;
+  tlsVersion?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  certificateEndsAt?: string;
+  /** As in the failures of a monitor; absent when it passed */
+  errorKind?: string;
+  errorDetail?: string;
+  /** At most 1,024 bytes of what came back, when it did not pass */
+  responseSnippet?: string;
 };
 
 export type UptimeVantage = {

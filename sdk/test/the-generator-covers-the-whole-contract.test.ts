@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { columns, next } from '../../contract/columns.ts';
+import { columns } from '../../contract/columns.ts';
+import { next } from '../../contract/next-commands.ts';
 import type { Column, Commands } from '../commands.ts';
 import { type Document, opsOf } from '../generate/document.ts';
 import { generate } from '../generate/index.ts';
@@ -85,7 +86,7 @@ test('the types of the whole contract compile, and are those of the schemas', (t
   mkdirSync(join(folder, 'sdk/generated'), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  for (const file of ['index.ts', 'types.ts', 'errors.ts', 'call.ts', 'send.ts'])
+  for (const file of ['index.ts', 'types.ts', 'errors.ts', 'events.ts', 'call.ts', 'send.ts'])
     cpSync(join(root, 'sdk', file), join(folder, 'sdk', file));
   for (const [name, text] of Object.entries(generate(document, declared))) writeFileSync(join(folder, 'sdk/generated', name), text);
   const use = join(folder, 'use.ts');

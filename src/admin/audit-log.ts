@@ -12,7 +12,7 @@ interface Wanted extends OutputOptions {
 export async function printAudit({ db }: Session, o: Wanted) {
   const entries = await db.read(async (tx) => {
     const org = o.installation ? installation : (await findOrganization(tx, o.organization)).id;
-    return listAuditRows(tx, org, { limit: o.limit, after: null });
+    return listAuditRows(tx, org, {}, { limit: o.limit, after: null });
   });
   const shown = entries
     .slice(0, o.limit)

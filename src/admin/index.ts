@@ -12,13 +12,16 @@
 import type { Command } from 'commander';
 import { agentCommands } from './commands/agents.ts';
 import { backupCommands } from './commands/backup.ts';
+import { certificateCommands } from './commands/certificates.ts';
 import { clusterCommands } from './commands/clusters.ts';
 import { emailCommands } from './commands/email.ts';
 import { entitlementCommands, paymentCommands } from './commands/entitlements.ts';
 import { auditCommand, jobCommands } from './commands/jobs.ts';
 import { memberCommands } from './commands/members.ts';
 import { organizationCommands } from './commands/organizations.ts';
-import { tokenCommand } from './commands/token.ts';
+import { reloadCommand } from './commands/reload.ts';
+import { serviceCommand } from './commands/service.ts';
+import { signInLinkCommand, tokenCommand } from './commands/token.ts';
 
 /** `quarterdeck admin …`: commands of the operator, beside a running server or without one. Every change is audited as `operator`. */
 export function registerAdmin(program: Command): void {
@@ -26,12 +29,16 @@ export function registerAdmin(program: Command): void {
   organizationCommands(admin);
   memberCommands(admin);
   tokenCommand(admin);
+  signInLinkCommand(admin);
   entitlementCommands(admin);
   paymentCommands(admin);
   auditCommand(admin);
   jobCommands(admin);
   agentCommands(admin);
+  certificateCommands(admin);
   emailCommands(admin);
   clusterCommands(admin);
   backupCommands(admin);
+  reloadCommand(admin);
+  serviceCommand(admin);
 }

@@ -1,4 +1,6 @@
+import { tell } from '../../cli/tell.ts';
 import type { OrganizationRole } from '../../contract/permissions.ts';
+import { changeAddress } from '../areas/account/index.ts';
 import { leaveOncall } from '../areas/oncall/index.ts';
 import {
   addMember as addToOrganization,
@@ -10,9 +12,11 @@ import {
   type OrgOverview,
 } from '../areas/organization/index.ts';
 import { mintTokenFor } from '../areas/tokens/index.ts';
+import { operator } from '../identity/audit.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
 import { topics } from '../identity/principal.ts';
 import { lockRights } from '../identity/rights-lock.ts';
+import { browserUrl } from '../identity/rules/browser-url.ts';
 import { allMembers } from '../identity/store/members.ts';
 import { lockOrg } from '../identity/store/organizations.ts';
 import type { Config } from '../kernel/config.ts';
@@ -45,7 +49,7 @@ export async function addMember({ db, config }: Session, o: Newcomer & OutputOpt
     return o.token ? addWithToken(tx, org, o) : addByLink(tx, org, o, config);
   });
   if (o.json) return printJson({ ...shown, [kind]: secret });
-  console.error(explained);
+  tell(explained);
   console.log(secret);
 }
 
@@ -56,6 +60,15 @@ export async function setRole({ db }: Session, who: string, role: OrganizationRo
     return member.role;
   });
   console.log(from === role ? `${who} is ${role} already` : `${who} was ${from} and is ${role} now`);
+}
+
+export async function setEmail({ db }: Session, who: string, email: string, o: Where) {
+  await db.write(async (tx) => {
+    const org = await findOrganization(tx, o.organization);
+    const member = await memberNamed(tx, org, who);
+    await changeAddress(tx, actingOperator(org.id).app, member, email, operator, { isProven: false });
+  });
+  console.log(`${who} has the address ${email} now`);
 }
 
 export async function removeMember({ db }: Session, who: string, o: Where) {
@@ -101,10 +114,10 @@ interface Added {
 async function addByLink(tx: Tx, org: OrgOverview, { email, role }: Newcomer, config: Config): Promise<Added> {
   const { invitation, secret } = await invite(tx, actingOperator(org.id), { email, role }, { place: org.slug, held: undefined });
   const how = (await hasVouchedMember(tx, email))
-    ? 'They have an account here: they accept with a token of it.'
+    ? 'They have an account here: they sign in and open it, or accept with a token of theirs.'
     : 'It makes their account.';
   return {
-    secret: `${urlOf(config)}/join/${secret}`,
+    secret: `${browserUrl(urlOf(config))}/join/${secret}`,
     kind: 'link',
     id: invitation.id,
     expires: invitation.expires_at,

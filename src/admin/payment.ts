@@ -1,3 +1,4 @@
+import { tell } from '../../cli/tell.ts';
 import { setPayment } from '../areas/organization/index.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
 import type { Config } from '../kernel/config.ts';
@@ -28,5 +29,5 @@ function show(options: OutputOptions, organization: string, active: boolean, con
   const provider = config.payment_url !== '';
   if (options.json) printJson({ organization, payment: active ? 'active' : 'inactive', provider });
   else console.log(`payment of ${organization} is ${active ? 'active' : 'inactive'}`);
-  if (provider) console.error('this holds without a payment provider; while QUARTERDECK_PAYMENT_URL is set, the provider decides');
+  if (provider) tell('this holds without a payment provider; while QUARTERDECK_PAYMENT_URL is set, the provider decides');
 }

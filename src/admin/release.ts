@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { refuseUnfinished } from '../kernel/backup/unfinished-restore.ts';
 import type { Connection } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Migration } from '../kernel/migrate.ts';
@@ -32,7 +33,11 @@ export function compareMigrations(applied: ReadonlyMap<string, string>, migratio
 export async function requireThisRelease(connection: Connection, migrations: Migration[]): Promise<void> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5_000, application_name: 'quarterdeck admin' });
   await client.connect();
-  const applied = await appliedMigrations(client).finally(() => client.end());
+  const readApplied = async () => {
+    await refuseUnfinished(client);
+    return appliedMigrations(client);
+  };
+  const applied = await readApplied().finally(() => client.end());
   const { pending, foreign } = compareMigrations(applied, migrations);
   if (foreign.length) {
     throw new Stop(

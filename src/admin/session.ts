@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { tell } from '../../cli/tell.ts';
 import { areas } from '../areas/index.ts';
 import { borrowDatabase, type Database } from '../boot/database.ts';
 import { hasTryServer, tryDirectory } from '../commands/own-server.ts';
@@ -22,7 +23,7 @@ export interface Session {
 export function readSettings(): Config {
   const own = readConfig(process.env, process.cwd());
   if (hasDatabase(own.config) || !hasTryServer(own.explained)) return own.config;
-  console.error(`with the data of serve --try in ${tryDirectory}: there is no other here`);
+  tell(`with the data of serve --try in ${tryDirectory}: there is no other here`);
   return readConfig({ ...process.env, QUARTERDECK_DATA: tryDirectory }, process.cwd()).config;
 }
 
@@ -51,16 +52,26 @@ function requireDatabase(config: Config) {
   );
 }
 
-export async function withDatabase<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+/** `told` says at a Ctrl-C what that leaves behind. */
+export async function withDatabase<T>(
+  config: Config,
+  work: (database: Database) => Promise<T>,
+  told: () => string | undefined = () => undefined,
+): Promise<T> {
   const database = await borrowDatabase(config, makeLog('error'));
+  let isLeaving = false;
   const leave = () => {
-    console.error('\nquarterdeck: interrupted');
+    if (isLeaving) return; // bin/hand-over.mjs passes on what the terminal has sent too
+    isLeaving = true;
+    tell(`\nquarterdeck: ${['interrupted', told()].filter(Boolean).join(': ')}`);
     void database.stop().finally(() => process.exit(130));
   };
-  process.once('SIGINT', leave).once('SIGTERM', leave);
+  process.on('SIGINT', leave).on('SIGTERM', leave);
   try {
     return await work(database);
   } catch (error) {
+    // The work fails because its database is going; `leave` ends the process.
+    if (isLeaving) await new Promise<never>(() => {});
     throw inOneSentence(error);
   } finally {
     process.removeListener('SIGINT', leave).removeListener('SIGTERM', leave);

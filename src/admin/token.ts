@@ -1,3 +1,4 @@
+import { tell } from '../../cli/tell.ts';
 import { firstOwner, memberByEmail } from '../areas/organization/index.ts';
 import { mintTokenFor } from '../areas/tokens/index.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
@@ -25,6 +26,6 @@ export async function printToken({ db }: Session, o: Wanted) {
     return { org, member, ...(await mintTokenFor(tx, actingOperator(org.id), { user: member.id, name: o.name, days: o.days })) };
   });
   if (o.json) return printJson({ ...token, organization: org.slug, email: member.email, role: member.role });
-  console.error(`a token of ${member.email} (${member.role} of ${org.slug}), until ${token.expires}:`);
+  tell(`a token of ${member.email} (${member.role} of ${org.slug}), until ${token.expires}:`);
   console.log(token.key);
 }

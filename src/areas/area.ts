@@ -9,8 +9,10 @@ import type { App } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import type { Plane } from '../kernel/http/plane.ts';
 import type { Job, Task } from '../kernel/jobs/index.ts';
+import type { Ending } from '../kernel/lifecycle/ending.ts';
 import type { Migrations } from '../kernel/migrate.ts';
 import type { Role } from '../kernel/roles.ts';
+import type { OverviewSource, Ports, SearchSource, StorySource } from './ports.ts';
 
 /** A column of secrets that we must use again; a change of the key seals it anew. */
 export interface Sealed {
@@ -40,12 +42,16 @@ export interface Host {
   principals: Principals;
   /** What roles can be narrowed to, of every area. */
   resources: readonly ResourceSource[];
+  /** What every area answers of the questions that one asks all others. */
+  ports: Ports;
   payment: Payment;
 }
 
 /** What runs by itself until it is stopped. */
 export interface Running {
-  stop(): Promise<void>;
+  /** Accepts no more from clients, and tells those that it has to come again; `stop` follows. For parts that listen. */
+  drain?(ending: Ending): Promise<void>;
+  stop(ending: Ending): Promise<void>;
 }
 
 /** An area in a running process: made once, by its open.ts. */
@@ -56,12 +62,12 @@ export interface Opened<Own> {
   planes?: readonly Plane[];
   /** Routes beside the control API, for people and for callbacks (role `api`). */
   routes?: (server: FastifyInstance) => void;
-  /** What runs by itself for a role: begun once everything is open, stopped in reverse order. */
+  /** What runs by itself for a role: begun once everything is open. The roles worker and prober stop first, then the others in reverse order. */
   runs?: Partial<Record<Role, () => Promise<Running>>>;
   /** Numbers of its own, for /metrics. */
   metrics?: (registry: Registry) => void;
   /** Ends what opening began, after everything that runs has stopped. */
-  stop?: () => Promise<void>;
+  stop?: (ending: Ending) => Promise<void>;
 }
 
 /** One area of the product, as its index.ts shows it to the rest: static data, and how to open it. */
@@ -72,6 +78,12 @@ export interface Area<Own = never> {
   migrations?: Migrations;
   /** What of its own a role can be narrowed to. */
   resources?: readonly ResourceSource[];
+  /** Its parts of what needs a person now. */
+  overview?: readonly OverviewSource<Own>[];
+  /** How its things are found by name. */
+  search?: readonly SearchSource<Own>[];
+  /** What it can tell of an incident. */
+  story?: readonly StorySource<Own>[];
   /** Credentials of its own that present themselves as bearer keys. */
   loaders?: Partial<Record<Kind, Loader>>;
   /** Durable work of its own (role `worker`). */

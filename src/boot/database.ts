@@ -1,6 +1,7 @@
 import type { Config } from '../kernel/config.ts';
 import type { Connection } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
+import type { Ending } from '../kernel/lifecycle/ending.ts';
 import type { Logger } from '../kernel/log.ts';
 import { connectRunning, type EmbeddedPostgres, keepPostgres, lockDataDirectory } from '../kernel/postgres/index.ts';
 import { stopWithExitCode } from './stop-with-exit-code.ts';
@@ -12,7 +13,8 @@ export interface Database {
   embedded: boolean;
   /** This very release has migrated it already. */
   isMigrated?: boolean;
-  stop(): Promise<void>;
+  /** Before a hand-over the embedded one runs on for the next server. */
+  stop(ending?: Ending): Promise<void>;
 }
 
 /** The operator's PostgreSQL when a URL is given, else the embedded one, kept alive for as long as we run. */
@@ -58,9 +60,9 @@ async function keepEmbedded(config: Config, log: Logger): Promise<Database> {
     connection: server.connection,
     direct: server.connection,
     embedded: true,
-    stop: async () => {
+    stop: async (ending) => {
       stopping = true;
-      await server.stop();
+      await (ending?.isHandOver ? server.leave() : server.stop());
       serverLock.release();
     },
   };

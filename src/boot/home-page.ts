@@ -1,14 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import type { AreaInfo, Op } from '../../contract/common.ts';
 import { areasOf } from '../../contract/openapi.ts';
+import { sessionKeyIn } from '../identity/session-cookie.ts';
+import type { App } from '../kernel/app.ts';
 import { escaped, sendHtml } from '../kernel/http/html.ts';
 
-/** The page at `/`: what runs here and where to go on. Programs that want no page get what any unknown path gets. */
-export function homePage(server: FastifyInstance, served: Op[]): void {
+/**
+ * The page at `/`: people who are signed in are led to the console; others see what runs here and where to go on. Programs that want no page
+ * get what any unknown path gets.
+ */
+export function homePage(server: FastifyInstance, app: Pick<App, 'peers' | 'publicUrl'>, served: Op[]): void {
   const body = homeBody(areasOf(served));
   server.get('/', (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) return reply.callNotFound();
-    return sendHtml(reply.header('Vary', 'Accept'), 200, 'Quarterdeck', body);
+    reply.header('Vary', 'Accept, Cookie');
+    if (sessionKeyIn(request.raw, app) !== undefined) return reply.redirect('/o', 303);
+    return sendHtml(reply, 200, 'Quarterdeck', body);
   });
 }
 
@@ -23,6 +30,7 @@ export const homeBody = (areas: readonly AreaInfo[]): string => `
 <ul>${areas.map(({ name, label, description }) => `<li><a href="/docs#tag/${escaped(name)}">${escaped(label)}</a><br><span class="faint">${escaped(description)}</span></li>`).join('')}</ul>
 <h2>Go on</h2>
 <ul>
+<li><a href="/sign-in?next=/o">Sign in</a> to the console, or see <a href="/account">your account</a></li>
 <li><a href="/docs">Every operation</a>, with its fields, answers and refusals</li>
 <li><a href="/api/v1/openapi.json">The same as OpenAPI</a>, for programs</li>
 </ul>

@@ -1,18 +1,28 @@
 import http from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 import type { App } from '../kernel/app.ts';
-import type { Config } from '../kernel/config.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
 import { guarded } from '../kernel/faults/guarded.ts';
 import { refuseEarly, refuseMalformed, refuseTunnels } from '../kernel/http/server.ts';
 import { makeTimings } from '../kernel/http/timings.ts';
 import { jobFigures, type Worker, type WorkerEvents } from '../kernel/jobs/index.ts';
 
-/** The numbers an operator watches. Event-loop delay is among the defaults. */
-export function makeMetrics(app: App): Registry {
+let figures: Metric[] | undefined;
+
+/** The figures of the process are made once: their timers and observers stay until the process ends, however many servers it has had. */
+function processFigures(): Metric[] {
+  if (figures) return figures;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  figures = registry.getMetricsAsArray().map(({ name }) => registry.getSingleMetric(name)!);
+  return figures;
+}
+
+/** The numbers an operator watches. Event-loop delay is among the figures of the process. */
+export function makeMetrics(app: App): Registry {
+  const registry = new Registry();
+  for (const figure of processFigures()) registry.registerMetric(figure);
   new Gauge({
     name: 'quarterdeck_database_pool_connections',
     help: 'Connections of the pool by state',
@@ -237,7 +247,7 @@ export function measureJobs(registry: Registry, app: App): WorkerEvents {
 }
 
 /** An address for the numbers alone, for networks where it may be open. */
-export async function serveMetrics(config: Config, registry: Registry): Promise<http.Server | undefined> {
+export async function serveMetrics({ config, sockets }: App, registry: Registry): Promise<http.Server | undefined> {
   const at = config.metrics_listen;
   if (!at) return undefined;
   const answer = (request: http.IncomingMessage, response: http.ServerResponse) => {
@@ -254,10 +264,14 @@ export async function serveMetrics(config: Config, registry: Registry): Promise<
     guarded('metrics.client-error', ([, socket]) => socket, refuseMalformed),
   );
   refuseTunnels(server);
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at.port, at.host, resolve)).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw new Stop(exitCodes.portTaken, `metrics cannot listen on ${at.host}:${at.port}: ${error.code}; set QUARTERDECK_METRICS_LISTEN`);
-    },
-  );
+  await sockets.listen(server, 'metrics', at).catch((error: NodeJS.ErrnoException) => {
+    throw new Stop(exitCodes.portTaken, `metrics cannot listen on ${at.host}:${at.port}: ${error.code}; set QUARTERDECK_METRICS_LISTEN`);
+  });
   return server;
+}
+
+/** The last scrape may be under way. */
+export function closeMetrics({ sockets }: App, server: http.Server): void {
+  sockets.close(server);
+  server.closeIdleConnections();
 }

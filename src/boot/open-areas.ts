@@ -1,8 +1,10 @@
 import type { AnyArea, Host, Opened } from '../areas/area.ts';
+import { bindPart, makePorts, type Ports } from '../areas/ports.ts';
 import type { Operation } from '../identity/operation.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Plane } from '../kernel/http/plane.ts';
 import type { ReadyJob, ReadyTask } from '../kernel/jobs/index.ts';
+import { type Ending, stopEnding } from '../kernel/lifecycle/ending.ts';
 import { listRoles, type Role } from '../kernel/roles.ts';
 
 /** The areas of a running process, each with the state that its `open` made. */
@@ -16,18 +18,24 @@ export interface OpenAreas {
   opened: { area: AnyArea; opened: Opened<unknown> }[];
   /** The state of one of them. */
   own<Own>(area: { name: string; open?: (host: Host) => Opened<Own> | Promise<Opened<Own>> }): Own;
-  stop(): Promise<void>;
+  stop(ending: Ending): Promise<void>;
 }
 
 /** Opens them in order; what fails stops those before it. */
-export async function openAreas(areas: readonly AnyArea[], host: Host): Promise<OpenAreas> {
+export async function openAreas(areas: readonly AnyArea[], lent: Omit<Host, 'ports'>): Promise<OpenAreas> {
+  const ports = makePorts();
+  const host: Host = { ...lent, ports };
   const opened: OpenAreas['opened'] = [];
-  const stop = async () => {
+  const stop = async (ending: Ending) => {
     for (const { area, opened: made } of opened.splice(0).reverse())
-      await made.stop?.().catch((error) => host.app.log.error({ err: error, area: area.name }, 'an area did not stop cleanly'));
+      await made.stop?.(ending).catch((error) => host.app.log.error({ err: error, area: area.name }, 'an area did not stop cleanly'));
   };
   try {
-    for (const area of areas) opened.push({ area, opened: area.open ? await area.open(host) : { own: undefined } });
+    for (const area of areas) {
+      const made: Opened<unknown> = area.open ? await area.open(host) : { own: undefined };
+      opened.push({ area, opened: made });
+      fillPorts(ports, area, made.own);
+    }
     return {
       roles: rolesThatRun(opened, host.roles),
       operations: opened.flatMap(({ area, opened: { own } }) => area.operations.map((o) => bound(o, 'handle', own))),
@@ -39,9 +47,15 @@ export async function openAreas(areas: readonly AnyArea[], host: Host): Promise<
       stop,
     };
   } catch (error) {
-    await stop();
+    await stop(stopEnding);
     throw error;
   }
+}
+
+function fillPorts(ports: Ports, { name, overview = [], search = [], story = [] }: AnyArea, own: unknown) {
+  for (const part of overview) ports.overview.push(bindPart(name, part, own as never));
+  for (const part of search) ports.search.push(bindPart(name, part, own as never));
+  for (const part of story) ports.story.push(bindPart(name, part, own as never));
 }
 
 /** Hands an operation, a job or a task the state of its area. */

@@ -2,17 +2,15 @@ import type { Config } from '../kernel/config.ts';
 import { refuseForeignFiles } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
-import type { Certificate } from '../kernel/x509/certificate.ts';
 import { refuseTryDirectory } from '../try/mark.ts';
 import { type Database, openDatabase } from './database.ts';
-import { readTls } from './edge.ts';
+import { checkEdge } from './edge.ts';
 
 // The part of a start that most refusals come from. It imports little, so that a refusal does not wait for two thousand files to load.
 
 /** A start that nothing speaks against so far. */
 export interface PreparedStart {
   database: Database;
-  tls: Certificate | undefined;
 }
 
 export interface PrepareOptions {
@@ -24,11 +22,16 @@ export interface PrepareOptions {
 
 /** Refuses what can be refused with nothing started, then opens the database, or takes the one that is given. */
 export async function prepareStart(config: Config, log: Logger, { given, isTry = false }: PrepareOptions = {}): Promise<PreparedStart> {
+  await refuseBeforeStart(config, log, { isTry });
+  return { database: given ?? (await openDatabase(config, log)) };
+}
+
+/** Refuses what can be refused with nothing started and nothing touched. */
+export async function refuseBeforeStart(config: Config, log: Logger, { isTry = false } = {}): Promise<void> {
   if (!isTry) refuseTryDirectory(config.data);
   await refuseForeignFiles(config.data);
   requireAddress(config, log);
-  const tls = readTls(config);
-  return { tls, database: given ?? (await openDatabase(config, log)) };
+  checkEdge(config);
 }
 
 /** Links in pages and mails, and the provider's callbacks, lead to the control API: a worker beside it must be told where that is. */

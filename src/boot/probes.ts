@@ -10,12 +10,20 @@ import { isFull } from '../kernel/data/disk-space.ts';
 import { Refusal } from '../kernel/errors.ts';
 import { listRoles, type Role } from '../kernel/roles.ts';
 import { now } from '../kernel/time.ts';
+import { build } from '../kernel/version.ts';
+
+export interface Probed {
+  roles: ReadonlySet<Role>;
+  /** Aborted when the server begins to end. */
+  leaving: AbortSignal;
+}
 
 /** What watches us: alive, ready, and the numbers. */
-export function probes(server: FastifyInstance, app: App, metrics: Registry, roles: ReadonlySet<Role>) {
-  server.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'));
+export function probes(server: FastifyInstance, app: App, metrics: Registry, { roles, leaving }: Probed) {
+  server.get('/healthz', (_request, reply) => reply.type('text/plain').header('quarterdeck-build', build).send('ok\n'));
 
   server.get('/readyz', async (_request, reply) => {
+    if (leaving.aborted) throw new Refusal(503, 'stopping', 'this server stops; ask another one, or again in a moment', { isTold: true });
     await requireDiskSpace(app);
     await app.db.read(now); // the error handler answers 503 while the database is away
     return reply.type('text/plain').send(`ready: ${listRoles(roles)}\n${app.hold.isHeld ? `${heldSentence}\n` : ''}`);

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
-import { version } from '../kernel/version.ts';
+import { build } from '../kernel/version.ts';
 import { environmentOf, proberProgram } from '../protocols/prober-settings.ts';
 
 interface ProbeOptions {
@@ -56,7 +56,7 @@ function become(options: ProbeOptions) {
     allowPrivateCidrs: config.allow_private_cidrs,
     canaries: options.canary.length > 0 ? options.canary : config.uptime_canaries,
     logLevel: config.log_level,
-    version,
+    version: build,
     endWithStdin: false,
   };
   const env = { ...process.env, ...environmentOf(settings) };

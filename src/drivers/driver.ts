@@ -87,6 +87,8 @@ export interface ControlPlane {
   /** Read at each scrape of the metrics. */
   programs(): Promise<ProgramFigures[]>;
   stop(): Promise<void>;
+  /** Stops serving; the programs run on for the next server of this data directory. Absent: as `stop`. */
+  leave?(): Promise<void>;
 }
 
 /** The part of a cluster's row that drivers read. */

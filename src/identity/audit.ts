@@ -1,4 +1,5 @@
 import type { Tx } from '../kernel/db/index.ts';
+import { hint } from '../kernel/jobs/index.ts';
 import { DetailBudget } from './rules/audit-detail.ts';
 import { deleteOldAudit, insertAuditRows } from './store/audit.ts';
 
@@ -25,6 +26,7 @@ export const audit = (tx: Tx, actor: Actor, action: string, target: { id: string
 
 /** The same for many targets in one statement. */
 export async function auditEach(tx: Tx, actor: Actor, action: string, targets: readonly Target[]): Promise<void> {
+  hint(tx, actor.org, 'organization.audit');
   await insertAuditRows(tx, {
     org: actor.org,
     actor: actor.user.id,

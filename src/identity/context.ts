@@ -1,8 +1,10 @@
 import type { Op, OpSpec } from '../../contract/common.ts';
+import { kindsOf } from '../../contract/kinds.ts';
 import type { Permission } from '../../contract/permissions.ts';
 import type { App } from '../kernel/app.ts';
 import { assertNoOutbound, readOnly, type Tx } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
+import { hint } from '../kernel/jobs/index.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, withIdempotency } from './idempotency.ts';
 import { type Principal, reloadRevoking, reloadShared, type User } from './principal.ts';
@@ -35,6 +37,8 @@ export interface OpenCtx {
   app: App;
   principal: Principal | undefined;
   requestId: string;
+  /** Where the request comes from. */
+  address(): string;
   /** The key as sent, for operations that handle idempotency themselves. */
   idempotencyKey: string | undefined;
   read: Ctx['read'];
@@ -48,12 +52,13 @@ export interface Call {
   spec: Op;
   principal: Principal | undefined;
   requestId: string;
+  address(): string;
   idempotent: IdempotentRequest | undefined;
   idempotencyKey: string | undefined;
 }
 
 export function context(call: Call): OpenCtx | Ctx {
-  const { app, spec, principal, requestId, idempotencyKey } = call;
+  const { app, spec, principal, requestId, address, idempotencyKey } = call;
   const acting: Acting = { principal };
   const read: Ctx['read'] = (work) => app.db.read((tx) => readOnly(tx, work));
   const write = makeWrite(call, acting);
@@ -64,6 +69,7 @@ export function context(call: Call): OpenCtx | Ctx {
         return acting.principal;
       },
       requestId,
+      address,
       idempotencyKey,
       read,
       write,
@@ -109,8 +115,12 @@ const makeWrite =
   (call: Call, acting: Acting): Ctx['write'] =>
   async (work, { revokes = [] } = {}) => {
     const { app, spec, idempotent } = call;
-    const act = (tx: Tx) => assertNoOutbound(tx, () => (idempotent ? withIdempotency(tx, idempotent, spec, () => work(tx)) : work(tx)));
     const { principal } = acting;
+    const changes = principal && spec.method !== 'GET' ? kindsOf(spec) : [];
+    const act = (tx: Tx) => {
+      if (principal) hint(tx, principal.org.id, ...changes);
+      return assertNoOutbound(tx, () => (idempotent ? withIdempotency(tx, idempotent, spec, () => work(tx)) : work(tx)));
+    };
     if (!principal) return app.db.write(act);
     if (!revokes.length && principal.isLikelyUnchanged()) {
       try {
@@ -186,15 +196,41 @@ export function requireEntitlement(spec: Op, principal: Principal) {
 
 /** The permission is checked before any lookup: a caller without it learns nothing about what exists. */
 export function authorize(spec: Op, principal: Principal) {
-  if (spec.personal && principal.scopes.length) {
-    throw new Refusal(
+  const lack = lackOf(spec, principal);
+  if (lack) throw refusals[lack](spec.permission as Permission);
+}
+
+/** Whether the caller would be let in now, as far as it takes no lookup to tell. */
+export const mayAsk = (spec: Op, principal: Principal): boolean =>
+  (!spec.entitlement || principal.entitlements.has(spec.entitlement)) && lackOf(spec, principal) === undefined;
+
+type Lack = 'wholePerson' | 'session' | 'freshSession' | 'permission' | 'reach';
+
+function lackOf({ personal, session, fresh, permission, scoped }: Op, principal: Principal): Lack | undefined {
+  if (personal && principal.scopes.length) return 'wholePerson';
+  if (session && !principal.session) return 'session';
+  if (fresh && principal.session && !principal.session.isFresh) return 'freshSession';
+  if (permission === 'member' || permission === 'none') return undefined;
+  const held = principal.grants.get(permission);
+  if (held === undefined) return 'permission';
+  return held === '*' || scoped ? undefined : 'reach';
+}
+
+const refusals: Record<Lack, (permission: Permission) => Refusal> = {
+  wholePerson: () =>
+    new Refusal(
       403,
       'narrowed_token',
       'this is about the person behind the token, and the token is narrowed; use one that is not, minted without a scope',
-    );
-  }
-  if (spec.permission === 'member' || spec.permission === 'none') return;
-  const held = principal.grants.get(spec.permission);
-  if (held === undefined) throw lacking(spec.permission);
-  if (held !== '*' && !spec.scoped) throw lacking(spec.permission, ' on the whole organization');
-}
+    ),
+  session: () =>
+    new Refusal(403, 'session_required', 'only a person who is signed in may do this, not a token; open the account page in a browser'),
+  freshSession: () =>
+    new Refusal(
+      403,
+      'reauthenticate',
+      'you signed in more than 15 minutes ago: prove on the page /sign-in/again that it is you, and try again',
+    ),
+  permission: (permission) => lacking(permission),
+  reach: (permission) => lacking(permission, ' on the whole organization'),
+};

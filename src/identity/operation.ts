@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Answer, Body, Op, OpSpec, Params, Query } from '../../contract/common.ts';
 import type { App } from '../kernel/app.ts';
+import { Endless, type EventSink } from '../kernel/http/endless.ts';
 import type { CtxOf } from './context.ts';
 import type { Principal } from './principal.ts';
 
@@ -48,6 +49,9 @@ export const operation = <S extends OpSpec, Own = unknown>(
 
 /** A streamed text: a large one does not block other requests. Only for operations that `produce` a text. */
 export const okInPieces = (body: Readable) => ({ status: 200 as const, body: body as unknown as string });
+
+/** An answer to which pieces are added until one side ends it. Only for operations that produce a stream of events. */
+export const endless = (begin: (sink: EventSink) => void) => ({ status: 200 as const, body: new Endless(begin) as unknown as string });
 
 export const ok = <B>(body: B) => ({ status: 200 as const, body });
 /** `location`: the path of what was made, below /api/v1. */

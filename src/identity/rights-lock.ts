@@ -65,14 +65,15 @@ async function checkRevoking(tx: Tx, org: string, topic: string): Promise<void> 
  */
 function lockedTopics(topics: readonly string[]): string[] {
   const isPerson = topics.some((topic) => topic.startsWith('roles '));
-  return topics.filter((topic) => (isPerson ? /^(credential|user|roles) / : /^(credential|user|org) /).test(topic));
+  return topics.filter((topic) => (isPerson ? /^(credential|session|user|roles) / : /^(credential|user|org) /).test(topic));
 }
 
 /** Caches keys of recently locked topics: a busy SMTP listener locks the same ones with every batch. */
 const knownKeys = new LRUCache<string, bigint>({ max: 10_000 });
 
 function keyOf(org: string, topic: string): bigint {
-  const name = `rights ${org} ${topic}`;
+  // The topic of a session names its person, whose sessions only that person ends.
+  const name = topic.startsWith('session ') ? `rights ${topic}` : `rights ${org} ${topic}`;
   let key = knownKeys.get(name);
   if (key === undefined) {
     key = hash('sha256', name, 'buffer').readBigInt64BE(0);

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 // `qd_<kind>_` + 32 base62 characters (190 bits) + 6 base62 characters of CRC-32 over everything before them.
 // The prefix lets secret scanners find a leaked key; the checksum lets us refuse a made-up one before any hash or SQL.
 
-export const kinds = ['pat', 'reg', 'mail', 'src', 'scrape', 'node', 'agent', 'inv', 'cal'] as const;
+export const kinds = ['pat', 'reg', 'mail', 'src', 'scrape', 'node', 'agent', 'inv', 'cal', 'sess', 'once', 'dev'] as const;
 export type Kind = (typeof kinds)[number];
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

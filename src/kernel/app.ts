@@ -7,11 +7,13 @@ import type { ByteBudget, FairSemaphore, LoopWatch, Refusals } from './fairness/
 import type { Guard } from './guard/index.ts';
 import type { Peers } from './http/peer.ts';
 import type { Waker } from './jobs/wake.ts';
+import type { ListeningSockets } from './lifecycle/listening-sockets.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import type { ProductMail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
 import type { Storage } from './storage/index.ts';
+import type { Presented } from './tls/index.ts';
 
 /** The shared services of a running process. Built once in serve and passed down; there is no global state. */
 export interface App {
@@ -44,7 +46,16 @@ export interface App {
   refusals: Refusals;
   /** The memory budget for request bodies, divided between callers. */
   bodies: ByteBudget;
+  /** What listeners present in TLS handshakes. */
+  presented: Presented;
+  /** Opens the sockets on which clients reach this process. */
+  sockets: ListeningSockets;
+  /** Aborted once the server accepts no more requests: answers that wait for something are given now, and streams end. */
+  ending: AbortSignal;
+  /** What the server before this one left, by name: see `Ending.leave`. Empty at an ordinary start. */
+  handedOver: ReadonlyMap<string, unknown>;
   log: Logger;
+  /** With the build behind a plus. */
   version: string;
   /** The public address, without a trailing slash. Known once the port is bound. */
   publicUrl(): string;

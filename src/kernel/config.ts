@@ -7,9 +7,11 @@ import {
   address,
   bytes,
   choice,
+  directoryUrl,
   domain,
   duration,
   durations,
+  emailAddress,
   type Format,
   integer,
   internalPath,
@@ -27,14 +29,21 @@ import {
 
 // Every setting of the product: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its format and its meaning.
 
-interface Setting<T> {
+interface Setting<T> extends SettingOptions<T> {
   fallback: T;
   format: Format<T>;
   meaning: string;
-  secret?: boolean;
 }
 
-const setting = <T>(fallback: T, format: Format<T>, meaning: string, options: { secret?: boolean } = {}): Setting<T> => ({
+interface SettingOptions<T> {
+  secret?: boolean;
+  /** The default where this server is the edge: it orders its own certificates, and no proxy is in front. */
+  edgeFallback?: T;
+  /** The parts of the product that the edge's default is for. Default: all. */
+  edgeRole?: Role;
+}
+
+const setting = <T>(fallback: T, format: Format<T>, meaning: string, options: SettingOptions<T> = {}): Setting<T> => ({
   fallback,
   format,
   meaning,
@@ -54,11 +63,34 @@ const publicRegistries = [
 
 const settings = {
   data: setting('./data', path, 'where everything is kept that is not in an external database or S3'),
-  listen: setting({ host: '127.0.0.1', port: 8080 }, address, 'the API, the registry, status pages and docs'),
+  listen: setting(
+    { host: '127.0.0.1', port: 8080 },
+    address,
+    'the API, the registry, status pages and docs; with acme and no proxy in front the default is [::]:443',
+    { edgeFallback: { host: '::', port: 443 }, edgeRole: 'api' },
+  ),
   public_url: setting('', url, 'how the outside reaches this server; links and registry logins use it. Default: what it listens on'),
   status_url: setting('', url, 'a host of its own for public status pages'),
   tls_cert: setting('', text, 'PEM file with the certificate chain; read again when it changes'),
   tls_key: setting('', text, 'PEM file with the private key'),
+  http_listen: setting<{ host: string; port: number } | undefined>(
+    undefined,
+    orNone(address),
+    'where plain HTTP is redirected to https, and a certificate authority finds its proofs; with acme and no proxy in front the default is [::]:80; empty: nowhere',
+    { edgeFallback: { host: '::', port: 80 } },
+  ),
+  acme: setting(
+    '',
+    emailAddress,
+    'your address: with it, certificates for the public host, the mail host and domains of status pages are ordered and renewed by themselves, and it hears of trouble',
+  ),
+  acme_directory: setting(
+    'https://acme-v02.api.letsencrypt.org/directory',
+    directoryUrl,
+    'the certificate authority, by the URL of its ACME directory',
+  ),
+  acme_eab_kid: setting('', text, 'the key id of an account that you have at the authority, if it asks for one (external account binding)'),
+  acme_eab_hmac: setting('', text, 'the key that belongs to acme_eab_kid, as the authority shows it (base64url)', { secret: true }),
   trusted_proxies: setting<string[]>([], list, 'addresses or CIDRs whose X-Forwarded-For and -Proto are believed'),
   metrics_listen: setting<{ host: string; port: number } | undefined>(
     undefined,
@@ -193,8 +225,15 @@ const settings = {
     'where the server is root: numbers of users that nobody else has, first-last; each cluster’s programs run as one of them. Empty: chosen',
   ),
   cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
+  session_idle_seconds: setting(604_800, duration(300, 31_622_400, 's'), 'how long a person stays signed in without doing anything'),
+  session_max_seconds: setting(2_592_000, duration(300, 31_622_400, 's'), 'how long a person stays signed in at most'),
   audit_days: setting(730, duration(0, 36_500, 'd'), 'how long the audit log is kept; 0: for ever'),
   audit_refused: setting('off', choice('on', 'off'), 'whether the audit log also has what people were refused for want of a right'),
+  stop_notice_seconds: setting(
+    1,
+    duration(0, 300),
+    'how long a server that SIGTERM stops still takes requests after /readyz has said so; longer than a proxy takes to ask twice',
+  ),
   roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
   log_level: setting(
@@ -226,13 +265,19 @@ export function readConfig(env: NodeJS.ProcessEnv, cwd: string): { config: Confi
   if (env.QUARTERDECK_CONFIG && !existsSync(file))
     throw new Stop(exitCodes.configuration, `QUARTERDECK_CONFIG names ${file}, which does not exist`);
   const fromFile = existsSync(file) ? readToml(file) : {};
+  const givenText = (key: Key) => env[envName(key)] ?? (key in fromFile ? asText(fromFile[key], `${key} in ${file}`) : undefined);
+  const isEdge = Boolean(givenText('acme')) && !givenText('trusted_proxies');
+  const runs = givenText('roles');
+  const defaultOf = ({ fallback, edgeFallback = fallback, edgeRole }: Setting<unknown>) =>
+    isEdge && (edgeRole === undefined || runs === undefined || runs.split(',').some((role) => role.trim() === edgeRole))
+      ? edgeFallback
+      : fallback;
   const config: Record<string, unknown> = {};
   const explained: ExplainedSetting[] = [];
   for (const [key, s] of Object.entries(settings) as [Key, Setting<unknown>][]) {
-    const given = env[envName(key)];
-    const origin = given !== undefined ? 'environment' : key in fromFile ? 'file' : 'default';
-    const raw = given ?? (key in fromFile ? asText(fromFile[key], `${key} in ${file}`) : undefined);
-    const value = raw === undefined ? s.fallback : s.format.parse(raw, origin === 'file' ? `${key} in ${file}` : envName(key));
+    const origin = env[envName(key)] !== undefined ? 'environment' : key in fromFile ? 'file' : 'default';
+    const raw = givenText(key);
+    const value = raw === undefined ? defaultOf(s) : s.format.parse(raw, origin === 'file' ? `${key} in ${file}` : envName(key));
     config[key] = key === 'data' ? resolve(cwd, value as string) : value;
     const isHidden = s.secret && value;
     explained.push({

@@ -19,17 +19,17 @@ type Sink = ReturnType<typeof pino.destination>;
 export interface LogFile {
   /** A stream for the logger: each line goes to this descriptor and to the file. */
   beside(descriptor: number): NodeJS.WritableStream;
-  /** Begins to write, with the lines so far. */
+  /** Begins to write, with the lines so far. Once: later calls do nothing. */
   open(): void;
   write(line: string): void;
   /** Writes what waits. */
   flush(): void;
 }
 
-export function makeLogFile(dataDir: string, limits: { fileBytes?: number; retryMs?: number } = {}): LogFile {
+export function makeLogFile(dataDir: string, limits: { fileBytes?: number; waitingBytes?: number; retryMs?: number } = {}): LogFile {
   const dir = join(dataDir, 'log');
   const path = join(dir, 'quarterdeck.log');
-  const { fileBytes = maxFileBytes } = limits;
+  const { fileBytes = maxFileBytes, waitingBytes = maxWaitingBytes } = limits;
   let sink: Sink | undefined;
   let early: string[] | undefined = [];
   let written = 0;
@@ -52,12 +52,19 @@ export function makeLogFile(dataDir: string, limits: { fileBytes?: number; retry
       // Opened here and now: an exit right after must find it ready to be flushed.
       const fd = openSync(path, 'a', 0o600);
       fchmodSync(fd, 0o600); // a copied directory may have made it readable
-      sink = pino.destination({ dest: fd, sync: false, mode: 0o600, maxLength: maxWaitingBytes });
+      sink = pino.destination({ dest: fd, sync: false, mode: 0o600, maxLength: waitingBytes });
       Object.assign(sink, { file: path }); // without it a sink of a descriptor refuses to reopen
       sink.on(
         'error',
         guarded('kernel.log-file.error', undefined, () => {
           if (isReopening) giveUp();
+        }),
+      );
+      sink.on(
+        'drop',
+        guarded('kernel.log-file.drop', undefined, (line: string) => {
+          // Rotation counts what is in the file: on a full disk dropped lines would move older ones away for empty files.
+          written -= Buffer.byteLength(line);
         }),
       );
       sink.on(
@@ -89,15 +96,26 @@ export function makeLogFile(dataDir: string, limits: { fileBytes?: number; retry
     sink.write(line);
     if (written >= fileBytes && !isReopening) rotate();
   };
-  const beside = (descriptor: number) => {
-    const out = pino.destination({ fd: descriptor, sync: false });
-    const both = (line: string) => {
-      write(line);
-      return out.write(line);
-    };
-    return { write: both } as unknown as NodeJS.WritableStream;
+  return { beside: (descriptor) => writeBoth(descriptor, write), open: () => early && open(), write, flush: () => sink?.flushSync() };
+}
+
+/** Each line goes to this descriptor too, as long as it can be written to. */
+function writeBoth(descriptor: number, write: (line: string) => void): NodeJS.WritableStream {
+  const out = pino.destination({ fd: descriptor, sync: false });
+  let isGone = false;
+  out.on(
+    'error',
+    guarded('kernel.log-file.descriptor', undefined, ({ code }: NodeJS.ErrnoException) => {
+      if (code !== 'EIO' && code !== 'EPIPE') return;
+      isGone = true; // a terminal that closed, or a reader that left
+      out.destroy(); // at the exit it would try to write for ever
+    }),
+  );
+  const both = (line: string) => {
+    write(line);
+    return isGone || out.write(line);
   };
-  return { beside, open, write, flush: () => sink?.flushSync() };
+  return { write: both } as unknown as NodeJS.WritableStream;
 }
 
 /** The current file has no number, older ones count up: quarterdeck.log, quarterdeck.1.log … quarterdeck.4.log. */

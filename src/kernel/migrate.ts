@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import Type from 'typebox';
+import { refuseUnfinished } from './backup/unfinished-restore.ts';
 import { type Connection, row, type Tx } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
-import type { Logger } from './log.ts';
 
 /** One schema, and the folder of its 0001_….sql files. */
 export interface Migrations {
@@ -37,13 +37,18 @@ export function readMigrations(sources: Migrations[]): Migration[] {
 }
 
 /** Told of each migration before it runs: a large table may keep one busy for minutes. */
-type MigrationLog = Pick<Logger, 'info'>;
+interface MigrationLog {
+  info(fields: object, sentence: string): void;
+}
 
 const slowMs = 1_000;
 /** A migration waits no longer for the lock of a table: requests would queue up behind it. */
 const lockTimeoutMs = 10_000;
 
-/** Forward only, checksummed, one transaction each. Refuses a database that a newer release has already changed. */
+/**
+ * Forward only, checksummed, one transaction each. Refuses a database that a newer release has already changed, and one that a restore has
+ * not filled yet. `upTo` is for the restore itself.
+ */
 export async function migrate(
   connection: Connection,
   migrations: Migration[],
@@ -54,6 +59,7 @@ export async function migrate(
   await client.connect();
   try {
     await takeTurn(client, log);
+    if (!upTo) await refuseUnfinished(client);
     await ensureSchema(client, 'kernel');
     await client.query(
       `create table if not exists kernel.migration (id text primary key, checksum text not null, applied_at timestamptz(3) not null default clock_timestamp())`,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { exitCodes, Stop } from './errors.ts';
 
 /** How a setting is written. `show` is the inverse of `parse`: what it gives can be put into the environment or the file. */
@@ -110,6 +111,18 @@ const trimSlashes = (v: string): string => {
 };
 export const url = written((v, key) =>
   v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? trimSlashes(v) : refuse(key, `expected an http or https URL, found "${v}"`),
+);
+/** The directory of a certificate authority: RFC 8555 asks for https; plain HTTP only to this machine. */
+export const directoryUrl = written((v, key) => {
+  const { protocol, hostname } = URL.canParse(v) ? new URL(v) : { protocol: '', hostname: '' };
+  const isHere =
+    protocol === 'http:' && (hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.')));
+  return protocol === 'https:' || isHere ? v : refuse(key, `expected an https URL, found "${v}"`);
+});
+export const emailAddress = written((v, key) =>
+  v === '' || (v.length <= 254 && /^[^\s@<>"(),:;\\[\]?&]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i.test(v))
+    ? v
+    : refuse(key, `expected an email address such as you@example.com, found "${v}"`),
 );
 export const choice = (...values: string[]): Format<string> =>
   written((v, key) => (values.includes(v) ? v : refuse(key, `"${v}" is none of ${values.join(', ')}`)));

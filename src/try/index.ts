@@ -108,4 +108,6 @@ const outsideClosed = {
   cluster_mirror: '',
   tls_cert: '',
   tls_key: '',
+  acme: '',
+  http_listen: undefined,
 } satisfies Partial<Config>;

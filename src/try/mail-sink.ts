@@ -1,5 +1,6 @@
 import type { Logger } from '../kernel/log.ts';
 import { type Message, makeConnectionSlots, makeSmtpServer, Reply, type SessionHandler } from '../kernel/smtp/index.ts';
+import { alwaysPresent } from '../kernel/tls/index.ts';
 import { wallClock } from '../kernel/wall-clock.ts';
 import type { Certificate } from '../kernel/x509/certificate.ts';
 import { BoundedList } from './bounded-list.ts';
@@ -29,11 +30,14 @@ export interface MailSink {
   stop(): Promise<void>;
 }
 
+/** Messages that are arriving when it stops have this long. */
+const stopMs = 1_000;
+
 /** A mail server on loopback that takes every message and keeps it in the inbox. */
 export async function startMailSink(inbox: Inbox, certificate: Certificate, log: Logger): Promise<MailSink> {
   const arriving = { bytes: 0 };
   const server = makeSmtpServer({
-    certificate,
+    tls: alwaysPresent(certificate),
     log,
     door: 'try',
     name: sinkHost,
@@ -41,14 +45,13 @@ export async function startMailSink(inbox: Inbox, certificate: Certificate, log:
     placeOf: () => 'loopback',
     idleMs: 60_000,
     greetAfterMs: 0,
-    stopMs: 1_000,
     mostCommands: 10_000,
     isSecure: false,
     room: makeConnectionSlots({ each: 200, all: 200 }),
     open: () => takeEverything(inbox, arriving),
   });
   const port = await server.listen({ host: '127.0.0.1', port: 0 }, 'nothing: the system chooses its port');
-  return { port, stop: () => server.stop() };
+  return { port, stop: () => server.stop(stopMs) };
 }
 
 function takeEverything(inbox: Inbox, arriving: { bytes: number }): SessionHandler {

@@ -25,8 +25,16 @@ const when = (at: string) => shown(`${at.slice(0, 19).replace('T', ' ')} UTC`);
 const list = (items: readonly string[], none: string) =>
   items.length ? `<ul>${items.map((item) => `<li>${item}</li>`).join('')}</ul>` : `<p>${none}</p>`;
 
-/** What is read of a message for the list: its headers. */
+/** Where the list looks for the subject and the author of a message, and as much as it reads of them. */
 const maxHeaderBytes = 65_536;
+const maxReadBytes = 4_096;
+
+/**
+ * As much of a message as a page parses. The parser takes some 20 µs for a line and reads an attached message once more, on the thread that
+ * serves everything else: a mail of 32 MiB of empty lines would hold up the server for minutes.
+ */
+const maxParsedBytes = 256 * 1024;
+const maxParsedLines = 5_000;
 
 export interface MessageSummary {
   id: number;
@@ -39,11 +47,41 @@ export interface MessageSummary {
   author: string;
 }
 
-export async function summaryOf({ id, from, to, at, raw }: InboxMessage): Promise<MessageSummary> {
-  const end = raw.indexOf('\r\n\r\n');
-  const header = raw.subarray(0, Math.min(end < 0 ? raw.length : end, maxHeaderBytes));
-  const parsed = await parse(Buffer.concat([header, Buffer.from('\r\n\r\n')]));
+/** Once for each message: the page of the list is drawn again every few seconds. */
+const summaries = new WeakMap<InboxMessage, Promise<MessageSummary>>();
+
+export function summaryOf(message: InboxMessage): Promise<MessageSummary> {
+  const known = summaries.get(message) ?? summarize(message);
+  summaries.set(message, known);
+  return known;
+}
+
+async function summarize({ id, from, to, at, raw }: InboxMessage): Promise<MessageSummary> {
+  const parsed = await parse(Buffer.from(`${fieldsOf(raw)}\r\n`, 'latin1'));
   return { id, from, to, at, bytes: raw.length, subject: (parsed.subject ?? '').slice(0, 500), author: authorOf(parsed, from) };
+}
+
+/** The lines of the header that the list shows. */
+function fieldsOf(raw: Buffer): string {
+  const end = raw.indexOf('\r\n\r\n');
+  const lines = raw.toString('latin1', 0, Math.min(end < 0 ? raw.length : end, maxHeaderBytes)).split('\r\n');
+  let isKept = false;
+  const kept = lines.filter((line) => {
+    if (!/^[ \t]/.test(line)) isKept = /^(?:subject|from):/i.test(line);
+    return isKept;
+  });
+  return `${kept.join('\r\n').slice(0, maxReadBytes)}\r\n`;
+}
+
+/** The beginning that a page parses; the same buffer where that is all of it. */
+function beginningOf(raw: Buffer): Buffer {
+  let end = 0;
+  for (let line = 0; line < maxParsedLines; line++) {
+    const next = raw.indexOf(10, end);
+    if (next < 0 || next >= maxParsedBytes) return raw.subarray(0, maxParsedBytes);
+    end = next + 1;
+  }
+  return raw.subarray(0, end);
 }
 
 const authorOf = ({ from: author }: ParsedMessage, envelopeFrom: string): string =>
@@ -59,7 +97,7 @@ interface ParsedMessage {
 
 /** A message that cannot be parsed is shown by its source alone. */
 const parse = (raw: Buffer): Promise<ParsedMessage> =>
-  PostalMime.parse(raw, { maxNestingDepth: 50, maxHeadersSize: 1_000_000 } as never).catch(() => ({
+  PostalMime.parse(raw, { maxNestingDepth: 50, maxHeadersSize: 1_000_000, forceRfc822Attachments: true } as never).catch(() => ({
     attachments: [],
   })) as Promise<ParsedMessage>;
 
@@ -86,7 +124,8 @@ export const inboxPage = (messages: readonly MessageSummary[]): string =>
 
 export async function messagePage(message: InboxMessage): Promise<{ title: string; body: string }> {
   const { id, from, to, at, raw } = message;
-  const parsed = await parse(raw);
+  const beginning = beginningOf(raw);
+  const parsed = await parse(beginning);
   const { subject = '', text, html, attachments } = parsed;
   const parts = [
     links,
@@ -99,7 +138,7 @@ export async function messagePage(message: InboxMessage): Promise<{ title: strin
     html
       ? `<h2>As HTML</h2><iframe sandbox title="The message as HTML" src="/try/inbox/${id}/html" width="100%" height="480"></iframe>`
       : '',
-    `<p><a href="/try/inbox/${id}/raw">Source</a></p>`,
+    `<p>${beginning.length < raw.length ? 'The message is longer than this page shows. ' : ''}<a href="/try/inbox/${id}/raw">Source</a></p>`,
   ];
   return { title: visible(subject) || '(no subject)', body: parts.join('') };
 }
@@ -107,7 +146,7 @@ export async function messagePage(message: InboxMessage): Promise<{ title: strin
 /** For a title, which `renderHtml` escapes itself. */
 const visible = (text: string) => text.slice(0, 500).replaceAll(disruptive, '\ufffd');
 
-export const htmlOf = async (message: InboxMessage): Promise<string> => (await parse(message.raw)).html ?? '';
+export const htmlOf = async (message: InboxMessage): Promise<string> => (await parse(beginningOf(message.raw))).html ?? '';
 
 export const phonePage = (items: readonly PhoneItem[]): string =>
   links +

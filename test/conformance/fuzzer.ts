@@ -7,7 +7,7 @@ import { builtinRoles, permissions } from '../../contract/permissions.ts';
 import type { Someone } from '../harness/index.ts';
 import { type Outside, quarterdeckOutside } from '../matrix/outside.ts';
 import { type Kitchen, make, type Thing } from '../matrix/recipe.ts';
-import { type Served, servedAreas } from '../matrix/recipes/index.ts';
+import { byToken, type Served, servedAreas } from '../matrix/recipes/index.ts';
 import { fill, valuesOf } from './arbitrary.ts';
 import { judge } from './judge.ts';
 import { applied, type Draft, type Mutation, mutations } from './mutations.ts';
@@ -52,7 +52,7 @@ const hasTheMost = /which is the most|as many as it may/;
 
 /** Every served operation, with input that its contract allows and with input that it does not. */
 export async function fuzzOperations(t: TestContext, fuzzing: Fuzzing): Promise<void> {
-  const areas = servedAreas().map(({ name, operations }) => ({ name, operations: operations() }));
+  const areas = servedAreas().map((area) => ({ name: area.name, operations: byToken(area) }));
   const fuzzer = await makeFuzzer(
     await quarterdeckOutside(t),
     fuzzing,

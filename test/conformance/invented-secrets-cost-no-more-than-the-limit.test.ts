@@ -13,7 +13,7 @@ const perMinute = 60;
 /** Statements that look for what a secret belongs to, as PostgreSQL is sent them. */
 function lookups(t: TestContext): { count: number } {
   const seen = { count: 0 };
-  const looksUp = /\b(token_)?hash = \$|from oncall\.provider|from registry\.oidc_rule o/;
+  const looksUp = /\b(token_|device_)?hash = \$|from oncall\.provider|from registry\.oidc_rule o/;
   const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
   t.mock.method(pg.Client.prototype, 'query', function (this: pg.Client, ...args: unknown[]) {
     if (looksUp.test(String((args[0] as { text?: string })?.text))) seen.count++;
@@ -45,6 +45,13 @@ const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const idToken = () => `${part({ alg: 'RS256' })}.${part({ iss: 'https://issuer.example', sub: randomBytes(9).toString('hex') })}.AAAA`;
+/** The cookies that a page of ours sends. */
+const ofPage = (cookies: Record<string, string>) => ({
+  'sec-fetch-site': 'same-origin',
+  cookie: Object.entries(cookies)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('; '),
+});
 const link = () => randomBytes(24).toString('base64url');
 
 const doors: Door[] = [
@@ -152,7 +159,54 @@ const doors: Door[] = [
     wrong: 404,
     over: 429,
   },
-  { name: 'invitation links', guess: () => ({ method: 'POST', path: `/join/${mintKey('inv').key}` }), each: 1, wrong: 404, over: 429 },
+  { name: 'invitation links', guess: () => ({ path: `/join/${mintKey('inv').key}` }), each: 1, wrong: 404, over: 429 },
+  { name: 'links that sign in', guess: () => ({ path: `/sign-in/link/${mintKey('once').key}` }), each: 1, wrong: 404, over: 429 },
+  {
+    name: 'sessions',
+    guess: () => ({ path: '/api/v1/me', headers: ofPage({ qd: mintKey('sess').key }) }),
+    each: 1,
+    wrong: 401,
+    over: 429,
+  },
+  {
+    name: 'sessions on a page',
+    guess: () => ({ path: '/account', headers: ofPage({ qd: mintKey('sess').key }) }),
+    each: 1,
+    wrong: 303,
+    over: 429,
+  },
+  {
+    name: 'sessions at the door of the console',
+    guess: () => ({ path: '/o', headers: ofPage({ qd: mintKey('sess').key }) }),
+    each: 1,
+    wrong: 303,
+    over: 429,
+  },
+  {
+    name: 'sign-ins that wait for a code',
+    guess: () => ({
+      method: 'POST',
+      path: '/sign-in/second',
+      headers: { ...form, ...ofPage({ qd_pending: mintKey('once').key }) },
+      body: 'code=123456',
+    }),
+    each: 1,
+    wrong: 401,
+    over: 429,
+  },
+  {
+    name: 'codes of programs',
+    guess: () => ({
+      method: 'POST',
+      path: '/api/v1/device/tokens',
+      headers: json,
+      body: JSON.stringify({ deviceCode: mintKey('dev').key }),
+    }),
+    each: 1,
+    wrong: 404,
+    over: 429,
+  },
+  { name: 'links for a new password', guess: () => ({ path: `/sign-in/reset/${mintKey('once').key}` }), each: 1, wrong: 404, over: 429 },
   { name: 'links that confirm', guess: () => ({ path: `/status/acme/confirm/${link()}` }), each: 1, wrong: 404, over: 429 },
   {
     name: 'links that unsubscribe',
@@ -191,7 +245,15 @@ async function all(qd: Quarterdeck, agent: http.Agent, door: Door, from: string)
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
       http
         .request(
-          { agent, hostname, port, method, path, headers: { ...headers, ...length, 'x-forwarded-for': from }, timeout: 60_000 },
+          {
+            agent,
+            hostname,
+            port,
+            method,
+            path,
+            headers: { ...headers, ...length, 'x-forwarded-for': from, 'x-forwarded-proto': 'https' },
+            timeout: 60_000,
+          },
           (answer) => {
             if (answer.statusCode === 429 || answer.statusCode === 503)
               assert.match(String(answer.headers['retry-after']), /^\d+$/, `${door.name}: without Retry-After`);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { made } from '../../src/areas/oncall/test/support.ts';
 import { watched } from '../../src/areas/uptime/test/support.ts';
 import { quarterdeck } from '../harness/index.ts';
+import { signedIn } from '../harness/visitor.ts';
 
 // The fuzzer knows the contract's operations; what listens beside them is asked here. Every value is one that reads well as JSON or as a part
 // of a path, and that no bigint, int, timestamp or text of PostgreSQL holds.
@@ -56,7 +57,8 @@ test('numbers and text that no column holds are refused at every plane, and noth
 
   const bearer = (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
   const login = { authorization: `Basic ${Buffer.from(`${keyId}:${secret}`).toString('base64')}` };
-  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const cookie = (await signedIn(qd, owner.userId)).cookie();
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', cookie };
   const name = 'acme-images/app';
   const config = '{}';
   const digest = `sha256:${createHash('sha256').update(config).digest('hex')}`;
@@ -156,6 +158,12 @@ test('numbers and text that no column holds are refused at every plane, and noth
     ['GET', (v) => `/oncall/calendar/${v}.ics`],
     ['GET', (v) => `/join/${v}`],
     ['POST', (v) => `/join/${v}`, form],
+    ['GET', (v) => `/sign-in/link/${v}`],
+    ['GET', (v) => `/sign-in/reset/${v}`],
+    ['POST', (v) => `/sign-in/reset/${v}`, form],
+    ['GET', (v) => `/account/address/${v}`, { cookie }],
+    ['POST', (v) => `/account/tokens/default/${v}/revoke`, form],
+    ['POST', (v) => `/account/sessions/${v}/end`, form],
     ['POST', (v) => `/api/v1/oncall/twilio/${v}/${v}/status`, form],
     ['POST', (v) => `/api/v1/oncall/twilio/${v}/sms`, form],
     ['GET', (v) => `/resend/emails/${v}`, bearer(owner.key)],
@@ -165,6 +173,11 @@ test('numbers and text that no column holds are refused at every plane, and noth
     ['/status/acme/subscribe', 'address'],
     [`/api/v1/oncall/twilio/${owner.orgId}/sms`, 'Body'],
     ['/join/x', 'name'],
+    ['/sign-in', 'email'],
+    ['/sign-in/forgot', 'email'],
+    ['/device', 'code'],
+    ['/account/name', 'name'],
+    ['/account/address', 'email'],
     ['/oncall/ack/x', 'act'],
   ];
   const headers: [path: string, header: string][] = [

@@ -1,5 +1,6 @@
 import http from 'node:http';
 import net from 'node:net';
+import { eventStream } from '../../contract/common.ts';
 
 /** A request as it goes over the wire: nothing is normalized, encoded or refused on our side. */
 export interface Wire {
@@ -26,10 +27,17 @@ export function wire(url: string) {
         { agent, hostname, port, method, path, headers: { ...length, ...headers }, timeout: 20_000 },
         (response) => {
           const chunks: Buffer[] = [];
+          const answered = () =>
+            resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(chunks).toString() });
+          // A stream of events has no end: its first piece is the answer.
+          const isEndless = response.headers['content-type'] === eventStream;
           response
-            .on('data', (chunk: Buffer) => chunks.push(chunk))
-            .on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(chunks).toString() }))
-            .on('error', reject);
+            .on('data', (chunk: Buffer) => {
+              chunks.push(chunk);
+              if (isEndless) response.destroy();
+            })
+            .on(isEndless ? 'close' : 'end', answered)
+            .on('error', (error) => (isEndless ? answered() : reject(error)));
         },
       );
       request.on('timeout', () => request.destroy(new Error(`no answer to ${method} ${path} in 20 s`))).on('error', reject);

@@ -13,6 +13,7 @@ import type { App } from '../../src/kernel/app.ts';
 import { type Config, readConfig } from '../../src/kernel/config.ts';
 import { type Connection, run } from '../../src/kernel/db/index.ts';
 import { clockMoved, wake } from '../../src/kernel/jobs/index.ts';
+import type { Ending } from '../../src/kernel/lifecycle/ending.ts';
 import { makeLog } from '../../src/kernel/log.ts';
 import { sql } from '../../src/kernel/sql.ts';
 import { moveClock } from '../../src/kernel/time.ts';
@@ -59,7 +60,9 @@ export interface Quarterdeck {
   member(of: Someone, role: OrganizationRole, email?: string): Promise<Someone>;
   /** A narrower token of somebody's. */
   narrowed(of: Someone, scope: { role: string; resourceIds?: string[] }[]): Promise<Someone>;
-  stop(): Promise<void>;
+  stop(ending?: Ending): Promise<void>;
+  /** Aborted once it begins to stop: what its visitors complain of from then on is no fault. */
+  stopping: AbortSignal;
 }
 
 export interface Options {
@@ -70,6 +73,8 @@ export interface Options {
   dataDir?: string;
   /** Starts it as `serve --try` does. */
   isTry?: boolean;
+  /** What a server that handed over to it left. */
+  handedOver?: ReadonlyMap<string, unknown>;
 }
 
 /** Most statements of a test end sooner than another connection is opened and has planned them anew. */
@@ -95,13 +100,16 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
     poolGrowthDelayMs,
     strict: true,
     tryWorld,
+    ...(options.handedOver && { handedOver: options.handedOver }),
   });
-  const stop = once(async () => {
-    await running.stop();
+  const stopping = new AbortController();
+  const stop = once(async (ending?: Ending) => {
+    stopping.abort();
+    await running.stop(ending);
     await made?.drop();
-    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true, maxRetries: 10 }); // a second server may still write
   });
-  t.after(stop);
+  t.after(() => stop());
 
   const { app, url, open } = running;
   const asSomeone = async (orgId: string, userId: string, scope: { role: string; resourceIds: string[] }[] = []): Promise<Someone> => {
@@ -164,12 +172,13 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
         scope.map(({ role, resourceIds = [] }) => ({ role, resourceIds })),
       ),
     stop,
+    stopping: stopping.signal,
   };
 }
 
-const once = (act: () => Promise<void>) => {
+const once = <Given>(act: (given?: Given) => Promise<void>) => {
   let done: Promise<void> | undefined;
-  return () => (done ??= act());
+  return (given?: Given) => (done ??= act(given));
 };
 
 const seconds = (by: string): number => {

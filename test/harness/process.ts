@@ -7,12 +7,11 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathsIn } from '../../src/kernel/postgres/paths.ts';
 import { findPostmaster, shutDown } from '../../src/kernel/postgres/postmaster.ts';
+import { mainProgram, sourceProgram } from './built.ts';
 import { ownPorts } from './own-ports.ts';
 import { settleMigrated } from './postgres.ts';
 import { quickFlags } from './quick-start.ts';
 import { type Caller, caller } from './request.ts';
-
-const root = join(import.meta.dirname, '..', '..');
 
 /**
  * A directory that everyone may enter (as root, PostgreSQL runs as somebody else); a server left in `data` below it ends with the test.
@@ -80,10 +79,12 @@ export function serverProcess(t: TestContext, options: ProcessOptions): ServerPr
 
 /** For programs that are no tests: whoever starts it ends it. */
 export function startServer(options: ProcessOptions): { server: ServerProcess; end(): Promise<void> } {
-  const { dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [], checkout = root, program } = options;
+  const { dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [], checkout, program } = options;
+  // What hooks imports needs the sources; so does another version.
+  const main = checkout ? join(checkout, 'src', 'main.ts') : nodeFlags.length ? sourceProgram : mainProgram();
   const began = performance.now();
   let readyAt = 0;
-  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, program ?? join(checkout, 'src', 'main.ts'), ...args], {
+  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, program ?? main, ...args], {
     cwd: dir, // no quarterdeck.toml of anybody's
     stdio: [program ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     env: {
@@ -92,6 +93,7 @@ export function startServer(options: ProcessOptions): { server: ServerProcess; e
       ...ownPorts,
       QUARTERDECK_DNS_SERVERS: '127.0.0.1:1',
       QUARTERDECK_RATE_LIMIT: '0',
+      QUARTERDECK_STOP_NOTICE_SECONDS: '0',
       ...env,
     },
   });

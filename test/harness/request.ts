@@ -1,4 +1,6 @@
 import http from 'node:http';
+import https from 'node:https';
+import { eventStream } from '../../contract/common.ts';
 
 export interface Answer {
   status: number;
@@ -18,6 +20,8 @@ export interface Caller {
 }
 
 const agent = new http.Agent({ keepAlive: true });
+/** Its certificate is what tests of certificates look at themselves. */
+const secureAgent = new https.Agent({ keepAlive: true, rejectUnauthorized: false });
 const patienceMs = 20_000;
 
 /** Plain HTTP below /api/v1 with one token. By node:http: a run asks tens of thousands of times, and `fetch` takes three times as much CPU. */
@@ -48,7 +52,8 @@ export function caller(url: string, key?: string): Caller {
 /** Fails like `fetch`: by what happened to the connection, or by nothing having come within its time. */
 const send = (url: string, body: string | undefined, options: http.RequestOptions) =>
   new Promise<{ status: number; headers: Headers; body: string }>((resolve, reject) => {
-    const request = http.request(url, { ...options, agent });
+    const isSecure = url.startsWith('https:');
+    const request = (isSecure ? https : http).request(url, { ...options, agent: isSecure ? secureAgent : agent });
     const late = setTimeout(() => request.destroy(new Error(`${options.method} ${url} was not answered in ${patienceMs} ms`)), patienceMs);
     const fail = (error: Error) => {
       clearTimeout(late);
@@ -56,13 +61,19 @@ const send = (url: string, body: string | undefined, options: http.RequestOption
     };
     request.on('error', fail).on('response', (response) => {
       const parts: Buffer[] = [];
+      const answered = () => {
+        clearTimeout(late);
+        resolve({ status: response.statusCode!, headers: headersOf(response.rawHeaders), body: Buffer.concat(parts).toString() });
+      };
+      // A stream of events has no end: its first piece is the answer.
+      const isEndless = response.headers['content-type'] === eventStream;
       response
-        .on('error', fail)
-        .on('data', (part: Buffer) => parts.push(part))
-        .on('end', () => {
-          clearTimeout(late);
-          resolve({ status: response.statusCode!, headers: headersOf(response.rawHeaders), body: Buffer.concat(parts).toString() });
-        });
+        .on('error', (error) => (isEndless ? answered() : fail(error)))
+        .on('data', (part: Buffer) => {
+          parts.push(part);
+          if (isEndless) response.destroy();
+        })
+        .on(isEndless ? 'close' : 'end', answered);
     });
     request.end(body);
   });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mainProgram } from './built.ts';
 import { freePort } from './free-port.ts';
 import { startServer } from './process.ts';
 import { compileCache, quickFlags } from './quick-start.ts';
@@ -34,8 +35,7 @@ export async function startTourist(t: TestContext): Promise<Tourist> {
     await end();
     await rm(dir, { recursive: true, force: true, maxRetries: 10 });
   });
-  const main = join(root, 'src', 'main.ts');
-  const program = [process.execPath, ...quickFlags, main].map((word) => `'${word}'`).join(' ');
+  const program = [process.execPath, ...quickFlags, mainProgram()].map((word) => `'${word}'`).join(' ');
   await writeFile(join(dir, 'quarterdeck'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
   const { host } = new URL(await server.ready);
   const real = (text: string) => text.replaceAll('127.0.0.1:8080', host);

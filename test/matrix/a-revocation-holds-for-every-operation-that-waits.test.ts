@@ -10,7 +10,7 @@ import type { Someone } from '../harness/index.ts';
 import { heldUpByOrganization, heldUpByToken, openRace, type Race } from '../harness/race.ts';
 import { quarterdeckOutside } from './outside.ts';
 import { type Kitchen, make, pathOf, type Thing } from './recipe.ts';
-import { type Served, servedAreas } from './recipes/index.ts';
+import { byToken, type Served, servedAreas } from './recipes/index.ts';
 import { makeWorld, type World } from './world.ts';
 
 interface Revocation {
@@ -126,9 +126,9 @@ async function prepare({ qd, fakes, home, foreigner }: World): Promise<Entry[]> 
   const entries: Entry[] = [];
   for (const area of servedAreas()) {
     const matrix = await readFile(new URL(`./authorization/${area.name}.txt`, import.meta.url), 'utf8');
-    for (const served of area.operations()) {
+    for (const served of byToken(area)) {
       const { spec, recipe } = served;
-      if (spec.method === 'GET' || spec.permission === 'none') continue;
+      if (spec.method === 'GET' || spec.changesNothing || spec.permission === 'none') continue;
       const [, memberStatus] =
         new RegExp(`^${spec.id} +(?:own)? +\\| +\\d+\\+? +\\d+\\+? +(\\d+)`, 'm').exec(matrix) ?? assert.fail(spec.id);
       const thing = recipe.perCaller ? undefined : await make(recipe, { qd, fakes, at: home, caller: home, foreigner });

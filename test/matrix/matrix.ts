@@ -2,7 +2,7 @@ import { type Op, pathParams } from '../../contract/common.ts';
 import { type Wire, type WireAnswer, wire } from '../conformance/wire.ts';
 import { type Kitchen, make, pathOf, type Recipe, type Thing } from './recipe.ts';
 import type { Served } from './recipes/index.ts';
-import { type Subject, subjects, type World } from './world.ts';
+import { type Asker, isPerson, type SessionAge, type Subject, subjects, type World } from './world.ts';
 
 export interface Cell {
   subject: Subject;
@@ -10,6 +10,8 @@ export interface Cell {
   answer: WireAnswer;
   /** The answer without ids and what the request itself named: what is left must not tell the unknown from the foreign. */
   blind: string;
+  /** The same, asked by a session of that person that proved itself a moment ago, and by one that did so long ago. */
+  bySession?: { fresh: string; stale: string; blind: string };
 }
 
 export interface Row {
@@ -95,17 +97,16 @@ async function computeRow(world: World, send: Send, { served: { spec }, what, re
   );
   for (const name of telling) world.secretsOf.get(foreigner.orgId)!.add(abroad!.params[name]!);
 
-  for (const subject of subjects) {
-    const asker = await world.asker(subject, { fresh: recipe.spendsCaller === true });
+  /** Asks once, for what is there already or is made now. */
+  const ask = async (asker: Asker, how: 'token' | SessionAge) => {
     const kitchen: Kitchen = { qd, fakes, at: home, caller: asker.person, foreigner };
-    if (recipe.perCaller) forget();
     const isShared = named !== 'own' && !recipe.perCaller;
     if (isShared) shared.own ??= make(recipe, kitchen);
     kept ??= await (isShared ? shared.own : make(recipe, kitchen));
     const params = named === 'own' ? (kept?.params ?? {}) : { ...kept!.params, ...strange(named, kept!, abroad!) };
     if (!body || body.isTheirs) body = await makeBody(recipe, kitchen, kept);
     if (recipe.key) ownKey ??= await recipe.key(kitchen, kept);
-    const key = recipe.key ? ownKey : await asker.keyFor(kept);
+    const key = recipe.key ? ownKey : how === 'token' ? await asker.keyFor(kept) : undefined;
 
     const request: Wire = {
       method: spec.method,
@@ -113,6 +114,7 @@ async function computeRow(world: World, send: Send, { served: { spec }, what, re
       headers: {
         'x-forwarded-for': address,
         ...(key ? { authorization: `Bearer ${key}` } : {}),
+        ...(how === 'token' ? {} : await world.sessionOf(asker.person, how)),
         ...(body.value === undefined ? {} : { 'content-type': 'application/json' }),
       },
       body: body.value === undefined ? undefined : JSON.stringify(body.value),
@@ -124,9 +126,27 @@ async function computeRow(world: World, send: Send, { served: { spec }, what, re
     if (status >= 400) refused.set(sent, answer);
     const listed = recipe.lists && wordsBeside(spec, kept!).every((word) => text.includes(word));
     const bare = Object.values(params).reduce((t, word) => t.replaceAll(word, '…'), text.replaceAll(anId, '…'));
-    const blind = `${status} ${answer.headers['x-error-code']} ${bare}`;
-    cells.push({ subject, text: `${status}${status < 300 && listed ? '+' : ''}`, answer, blind });
     if (status < 300 && spec.method !== 'GET') forget();
+    return {
+      answer,
+      text: `${status}${status < 300 && listed ? '+' : ''}`,
+      blind: `${status} ${answer.headers['x-error-code']} ${bare}`,
+    };
+  };
+
+  for (const subject of subjects) {
+    const newAsker = () => {
+      if (recipe.perCaller) forget();
+      return world.asker(subject, { fresh: recipe.spendsCaller === true });
+    };
+    const cell: Cell = { subject, ...(await ask(await newAsker(), 'token')) };
+    if (isPerson(subject) && !recipe.key) {
+      const fresh = await ask(await newAsker(), 'fresh');
+      // Its age matters to operations that are marked, and to no other (`requireSession` in identity/context.ts).
+      const stale = spec.fresh || spec.session ? await ask(await newAsker(), 'stale') : fresh;
+      cell.bySession = { fresh: fresh.text, stale: stale.text, blind: fresh.blind };
+    }
+    cells.push(cell);
   }
   return { spec, what, named, cells };
 }

@@ -5,7 +5,7 @@ import { rows, run } from '../../src/kernel/db/index.ts';
 import { caller, type Quarterdeck } from '../harness/index.ts';
 import { quarterdeckOutside } from './outside.ts';
 import { byId, type Kitchen, made201, make, pathOf, type Recipe } from './recipe.ts';
-import { type Served, servedAreas } from './recipes/index.ts';
+import { byToken, type Served, servedAreas } from './recipes/index.ts';
 import { filled, secretInputs, secretsIn } from './secrets.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -23,6 +23,7 @@ const monitor = { name: 'shop', enabled: false, intervalSeconds: 60, vantages: [
 /** How to send the secrets that an operation's own recipe leaves out. */
 const loaded: Record<string, Partial<Recipe>[]> = {
   createMonitor: [{ body: () => ({ ...monitor, kind: 'http', http }) }, { body: () => ({ ...monitor, kind: 'tcp', tcp }) }],
+  tryMonitor: [{ body: () => ({ kind: 'http', http, timeoutMs: 500 }) }, { body: () => ({ kind: 'tcp', tcp, timeoutMs: 500 }) }],
   updateMonitor: [
     { body: () => ({ http }) },
     {
@@ -66,7 +67,7 @@ test('no audit row holds a secret that was sent or answered', async (t) => {
 
   for (const area of servedAreas())
     await t.test(`${area.name} is asked everything once`, async () => {
-      const queue = area.operations();
+      const queue = byToken(area);
       const work = async () => {
         for (let served = queue.shift(); served; served = queue.shift()) {
           const { spec, recipe } = served;

@@ -2,7 +2,7 @@ import type { Op } from '../../contract/common.ts';
 
 /** Fields that hold a secret, in what clients send and in what they get. */
 const secretFields = new Set(
-  'password secret token authToken subject_token access_token joinToken key signingSecret kubeconfig link'
+  'password secret token authToken subject_token access_token joinToken key signingSecret kubeconfig link deviceCode'
     .concat(' headers bodyBase64 sendBase64 expectBodyContains expectPrefixBase64')
     .split(' '),
 );

@@ -1,6 +1,7 @@
 import { builtinRoles, type OrganizationRole, organizationRoles } from '../../contract/permissions.ts';
 import { run } from '../../src/kernel/db/index.ts';
 import type { Quarterdeck, Someone } from '../harness/index.ts';
+import { signedIn } from '../harness/visitor.ts';
 import type { Fakes, Outside } from './outside.ts';
 import { made201, type Thing, unique } from './recipe.ts';
 
@@ -22,12 +23,19 @@ export interface Asker {
   keyFor(thing: Thing | undefined): Promise<string | undefined>;
 }
 
+export type SessionAge = 'fresh' | 'stale';
+
+/** Subjects that can also sign in as themselves: a narrowed token has no session that equals it. */
+export const isPerson = (subject: Subject): boolean => isOrganizationRole(subject) || (serviceRoles as readonly string[]).includes(subject);
+
 export interface World {
   qd: Quarterdeck;
   fakes: Fakes;
   home: Someone;
   foreigner: Someone;
   asker(subject: Subject, options?: { fresh?: boolean }): Promise<Asker>;
+  /** The headers of a request by a session of that person, which proved itself a moment ago (fresh) or long ago (stale). */
+  sessionOf(person: Someone, age: SessionAge): Promise<Record<string, string>>;
   /** The organization that a subject may know things of. */
   orgOf(subject: Subject): string;
   /** Words that only one organization may read. */
@@ -84,6 +92,22 @@ export async function makeWorld({ qd, fakes }: Outside): Promise<World> {
     }
   };
 
+  const sessions = new Map<string, Promise<Record<string, string>>>();
+  const signIn = async (person: Someone, age: SessionAge) => {
+    const headers = {
+      cookie: (await signedIn(qd, person.userId)).cookie(),
+      'sec-fetch-site': 'same-origin',
+      'x-forwarded-proto': 'https', // a proxy brings it from afar: over plain HTTP a cookie would not count
+      'x-organization': person.orgSlug,
+    };
+    if (age === 'stale')
+      await qd.app.db.write(
+        (tx) =>
+          run(tx)`update identity.session set authenticated_at = authenticated_at - interval '1 hour' where user_id = ${person.userId}`,
+      );
+    return headers;
+  };
+
   const lasting = new Map<Subject, Promise<Asker>>();
   return {
     qd,
@@ -91,6 +115,16 @@ export async function makeWorld({ qd, fakes }: Outside): Promise<World> {
     home,
     foreigner,
     secretsOf,
+    sessionOf: async (person, age) => {
+      // The stale one first: aging it ages what is there.
+      const ofAge = (wanted: SessionAge) => {
+        const known = sessions.get(`${wanted} ${person.userId}`) ?? signIn(person, wanted);
+        sessions.set(`${wanted} ${person.userId}`, known);
+        return known;
+      };
+      const stale = await ofAge('stale');
+      return age === 'stale' ? stale : ofAge('fresh');
+    },
     orgOf: (subject) => (({ outsider, bare })[subject as string] ?? home).orgId,
     asker: (subject, { fresh = false } = {}) => {
       if (fresh) return make(subject, true);

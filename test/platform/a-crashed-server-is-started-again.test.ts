@@ -1,47 +1,20 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
+import { test } from 'node:test';
 import { checkFaults } from '../../src/admin/doctor/faults.ts';
 import { readFaults } from '../../src/kernel/faults/record.ts';
 import { isAlive } from '../../src/kernel/programs/process.ts';
 import { freePort } from '../harness/free-port.ts';
-import { ownPorts } from '../harness/own-ports.ts';
 import { eventually, postgresOf, scratch, serverProcess } from '../harness/process.ts';
+import { childrenOf, startParent } from './a-parent.ts';
 
-const bin = join(import.meta.dirname, '..', '..', 'bin', 'quarterdeck.mjs');
-
-/** `quarterdeck serve` as people start it, with the parent that stays. */
-function startParent(t: TestContext, dir: string, env: Record<string, string>) {
-  const ordinary = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(QUARTERDECK_|NODE_TEST|NODE_OPTIONS|PG)/.test(name)),
-  );
-  const parent = spawn(process.execPath, [bin, 'serve'], {
-    cwd: dir,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...ordinary, ...ownPorts, QUARTERDECK_DATA: join(dir, 'data'), QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', ...env },
-  });
-  t.after(() => parent.kill('SIGKILL'));
-  let said = '';
-  for (const stream of [parent.stdout, parent.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
-  return { pid: parent.pid!, ended: once(parent, 'exit') as Promise<[number | null, NodeJS.Signals | null]>, said: () => said };
-}
-
-/** The server below a parent; undefined while there is none. */
-async function childOf(pid: number): Promise<number | undefined> {
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
-  const line = stdout.split('\n').find((each) => each.trim().split(/\s+/)[1] === String(pid));
-  return line === undefined ? undefined : Number(line.trim().split(/\s+/)[0]);
-}
+const childOf = async (pid: number): Promise<number | undefined> => (await childrenOf(pid))[0];
 
 test('a crashed server is started again, and a stop leaves nothing behind', async (t) => {
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const port = await freePort();
   const env = { QUARTERDECK_LISTEN: `127.0.0.1:${port}` };
   const isServing = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
-  const first = startParent(t, dir, env);
+  const first = startParent(t, dir, { env });
   await eventually(isServing, { withinMs: 60_000 });
 
   const server = (await childOf(first.pid))!;
@@ -58,13 +31,16 @@ test('a crashed server is started again, and a stop leaves nothing behind', asyn
   const database = await postgresOf(dataDir);
   process.kill(first.pid, 'SIGKILL');
   await eventually(async () => !isAlive(orphan));
-  const second = startParent(t, dir, env);
+  const second = startParent(t, dir, { env });
   await eventually(isServing, { withinMs: 60_000 });
   assert.equal(await postgresOf(dataDir), database);
 
-  // A terminal that closes stops it as SIGTERM does.
+  // A terminal that closes stops nothing.
   const last = (await childOf(second.pid))!;
   process.kill(second.pid, 'SIGHUP');
+  await second.hears(/SIGHUP, as of a terminal that closes: the server goes on; `kill \d+` stops it/);
+  assert.ok(await isServing());
+  process.kill(second.pid, 'SIGTERM');
   assert.deepEqual(await second.ended, [0, null]);
   assert.equal(isAlive(last), false);
   assert.equal(await postgresOf(dataDir), undefined);
@@ -72,7 +48,7 @@ test('a crashed server is started again, and a stop leaves nothing behind', asyn
 
 test('five crashes within a minute end the parent; a refusal, or an exception of the first start, ends it at once', async (t) => {
   const { dir } = await scratch(t);
-  const crashing = startParent(t, dir, {});
+  const crashing = startParent(t, dir);
   const killed = new Set<number>();
   void crashing.ended.then(() => killed.add(0));
   while (!killed.has(0)) {
@@ -85,12 +61,12 @@ test('five crashes within a minute end the parent; a refusal, or an exception of
   assert.equal(killed.size - 1, 5);
   assert.match(crashing.said(), /the server crashed 5 times within a minute, last with SIGSEGV; not starting it again/);
 
-  const throwing = "if (process.env.QUARTERDECK_PARENT) setImmediate(() => { throw new Error('deliberate: at the start') })";
-  const faulty = startParent(t, dir, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(throwing)}` });
+  const throwing = "if (process.env.QUARTERDECK_CHANNEL) setImmediate(() => { throw new Error('deliberate: at the start') })";
+  const faulty = startParent(t, dir, { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(throwing)}` } });
   assert.deepEqual(await faulty.ended, [1, null]);
   assert.equal(faulty.said().match(/Error: deliberate: at the start/g)?.length, 1, faulty.said());
 
-  const refused = startParent(t, dir, { QUARTERDECK_LISTEN: 'nowhere' });
+  const refused = startParent(t, dir, { env: { QUARTERDECK_LISTEN: 'nowhere' } });
   assert.deepEqual(await refused.ended, [9, null]);
   assert.doesNotMatch(refused.said(), /starting it again/);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -72,6 +73,23 @@ const refusedHere = (start: () => Promise<unknown>, code: number, sentence: RegE
     return true;
   });
 
+/** Every table with its rows, and every file with its content, each as a hash. */
+async function allThatIsKept(client: pg.Client, dataDir: string): Promise<Record<string, string>> {
+  const { rows: tables } = await client.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const kept: Record<string, string> = {};
+  for (const { name } of tables) {
+    const { rows } = await client.query(`select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as hash from ${name} t`);
+    kept[name] = rows[0].hash;
+  }
+  for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    kept[path] = entry.isFile() ? hash('md5', await readFile(path)) : 'a folder';
+  }
+  return kept;
+}
+
 test('a lost or wrong secret.key: 8; a newer database: 7', async (t) => {
   const { dir, dataDir } = await scratch(t);
   const { connection, drop } = await freshDatabase();
@@ -94,8 +112,12 @@ test('a lost or wrong secret.key: 8; a newer database: 7', async (t) => {
 
   const client = new pg.Client(connection);
   await client.connect();
-  await client.query(`insert into kernel.migration (id, checksum) values ('kernel/9999_from_the_future', 'x')`).finally(() => client.end());
+  client.on('error', () => {}); // a failed test drops its database
+  await client.query(`insert into kernel.migration (id, checksum) values ('kernel/9999_from_the_future', 'x')`);
+  const before = await allThatIsKept(client, dataDir);
   await refusedHere(start, 7, /changed by a newer release \(migration kernel\/9999_from_the_future\); run that release or newer here/);
+  assert.deepEqual(await allThatIsKept(client, dataDir), before, 'an older program changes nothing of newer data');
+  await client.end();
 });
 
 test('a wrong setting: 9, before anything is started or bound', async (t) => {
@@ -104,7 +126,7 @@ test('a wrong setting: 9, before anything is started or bound', async (t) => {
   await refusedHere(misread, 9, /QUARTERDECK_LISTEN is wrong: expected host:port, found "localhost"/);
   // Port 0 on every interface: a refusal that came after listening would still have bound one.
   const open = serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: '0.0.0.0:0' } });
-  await refused(open, 9, /listening on 0\.0\.0\.0 without TLS would send tokens in the clear: set QUARTERDECK_TLS_CERT/);
+  await refused(open, 9, /listening on 0\.0\.0\.0 without TLS would send tokens in the clear: set QUARTERDECK_ACME/);
   await writeFile(join(dir, 'quarterdeck.toml'), 'lisen = "127.0.0.1:8080"\n');
   await refused(serverProcess(t, { dir }), 9, /quarterdeck\.toml has an unknown setting "lisen"; `quarterdeck config` lists them all/);
   assert.equal(await postgresOf(dataDir), undefined);

@@ -22,7 +22,6 @@ async function underWay(url: string, key: string, name: string) {
       answer.resume();
       return answer.statusCode;
     },
-    abandoned: once(request, 'error').then(([error]) => (error as NodeJS.ErrnoException).code),
   };
 }
 
@@ -43,7 +42,6 @@ test('a stop lets requests finish and takes the database along', async (t) => {
     const server = serverProcess(t, { dir });
     const url = await server.ready;
     const slow = await underWay(url, (await server.owner()).key, signal);
-    slow.abandoned.catch(() => {});
     server.signal(signal);
     server.signal(signal); // a terminal and npm each pass on the same Ctrl-C
     await refusesNew(url);
@@ -66,14 +64,4 @@ test('a stop lets requests finish and takes the database along', async (t) => {
   const owner = await last.owner();
   const names = (await owner.get('/tokens')).body.tokens.map((x: { name: string }) => x.name);
   assert.deepEqual(names, ['SIGINT', 'SIGTERM', 'this machine']);
-
-  // Whoever takes for ever is cut off in the end; its ten seconds are over soon.
-  const stuck = await underWay(last.url, owner.key, 'never');
-  const { setTimeout } = globalThis;
-  const inATenth = (act: () => void, ms: number, ...more: []) => setTimeout(act, ms === 10_000 ? 1_000 : ms, ...more);
-  const hurried = t.mock.method(globalThis, 'setTimeout', inATenth as typeof setTimeout);
-  const stopping = last.stop();
-  assert.equal(await stuck.abandoned, 'ECONNRESET');
-  await stopping;
-  hurried.mock.restore();
 });

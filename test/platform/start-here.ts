@@ -23,7 +23,7 @@ interface Where {
 export async function startHere(t: TestContext, { dir, dataDir = join(dir, 'data'), env = {} }: Where): Promise<StartedHere> {
   const given = { ...ownPorts, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...env };
   const running = await serve({ config: readConfig(given, dir).config, log: makeLog('silent'), areas, strict: true });
-  t.after(running.stop);
+  t.after(() => running.stop());
   const owner = async () => {
     const key = (await readFile(join(dataDir, 'owner.token'), 'utf8')).trim();
     return { key, ...caller(running.url, key) };

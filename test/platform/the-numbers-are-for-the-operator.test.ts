@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeMetrics } from '../../src/boot/metrics.ts';
 import { freePort } from '../harness/free-port.ts';
 import { quarterdeck } from '../harness/index.ts';
 
@@ -42,6 +43,15 @@ test('the numbers are shown to a caller with their token, or at an address of th
   assert.equal(aside.status, 200);
   assert.match(await aside.text(), /^quarterdeck_listener_hearing 1$/m);
   assert.equal((await fetch(`http://127.0.0.1:${port}/api/v1/tokens`)).status, 404);
+});
+
+test('a further server of a process takes no further timer or observer for the figures of the process', async (t) => {
+  const { app } = await quarterdeck(t);
+  const [one, other] = [makeMetrics(app), makeMetrics(app)];
+  for (const name of ['nodejs_eventloop_lag_p99_seconds', 'nodejs_gc_duration_seconds']) {
+    assert.ok(one.getSingleMetric(name), name);
+    assert.equal(other.getSingleMetric(name), one.getSingleMetric(name), name);
+  }
 });
 
 test('without a token set they are closed on the main port', async (t) => {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { tell } from '../../../cli/tell.ts';
 import { areas } from '../../areas/index.ts';
 import { openStorage } from '../../boot/storage.ts';
 import { audit, operator } from '../../identity/audit.ts';
@@ -32,7 +33,7 @@ export async function makeBackup({ config, database, db }: Session, directory: s
       ...(storage ? { storage: config.storage ? withSegments(storage, config.data) : storage } : {}),
       withKey,
       allowMissing,
-      warn: (sentence) => console.error(sentence),
+      warn: (sentence) => tell(sentence),
       progress,
     });
   const made = await withProgress(copy).finally(() => storage?.close());
@@ -43,13 +44,11 @@ export async function makeBackup({ config, database, db }: Session, directory: s
   console.log(
     `${target} holds ${rows} rows of ${tables} tables and ${objects ?? 'no'} objects, ${bytes(size)}, as of ${made.createdAt}; all of it was read back`,
   );
-  if (missing) console.error(`${missing} objects that the database names were not in the storage, and are not in the backup`);
+  if (missing) tell(`${missing} objects that the database names were not in the storage, and are not in the backup`);
   if (!(await readKeys(keyFile(config.data))))
-    console.error(
-      `${keyFile(config.data)} is not here, so nothing shows that this backup is as it was made: restoring it takes --unauthenticated`,
-    );
-  if (withKey) console.error('it holds secret.key: anyone with this directory can open every secret in it');
-  else console.error(`keep a copy of ${keyFile(config.data)} apart from it: without that file its sealed secrets stay closed`);
+    tell(`${keyFile(config.data)} is not here, so nothing shows that this backup is as it was made: restoring it takes --unauthenticated`);
+  if (withKey) tell('it holds secret.key: anyone with this directory can open every secret in it');
+  else tell(`keep a copy of ${keyFile(config.data)} apart from it: without that file its sealed secrets stay closed`);
 }
 
 const summary = (made: Manifest) => ({

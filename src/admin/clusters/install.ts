@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { tell } from '../../../cli/tell.ts';
 import { parseVersion } from '../../areas/clusters/index.ts';
 import { binariesDir, listInstalled, programNames } from '../../drivers/process/index.ts';
 import { audit, operator } from '../../identity/audit.ts';
@@ -44,7 +45,7 @@ export async function installVersion(version: string, options: InstallOptions): 
     refuse(`${dir} cannot be written (${error.code}); set QUARTERDECK_CLUSTER_BINARIES`, error),
   );
   const leave = () => {
-    console.error(
+    tell(
       `\nquarterdeck: interrupted: ${version} is not installed; what was fetched so far is in ${staging}, and the same command goes on from there`,
     );
     process.exit(130);
@@ -70,7 +71,7 @@ async function noteInstalled(version: string, detail: { from: string }): Promise
     db.write((tx) => audit(tx, operator(installation), 'clusters.version.install', { id: version }, detail));
   await withSession(note).catch((error) => {
     if (!(error instanceof Stop)) throw error;
-    console.error(`it could not be written into the audit log: ${error.message}`);
+    tell(`it could not be written into the audit log: ${error.message}`);
   });
 }
 

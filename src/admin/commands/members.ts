@@ -34,6 +34,14 @@ export function memberCommands(admin: Command) {
     .action(atDatabase(async () => (await work()).setRole));
 
   group
+    .command('set-email')
+    .description('change a member’s address, in every organization of theirs')
+    .argument('<email>', 'whose', email)
+    .argument('<new>', 'the new address, which is not asked for a proof', email)
+    .addOption(organizationOption())
+    .action(atDatabase(async () => (await work()).setEmail));
+
+  group
     .command('remove')
     .description('end a membership, with its grants and tokens')
     .argument('<email>', 'whose', email)

@@ -13,3 +13,13 @@ export function tokenCommand(admin: Command) {
     .addOption(jsonOption())
     .action(atDatabase(async () => (await import('../token.ts')).printToken));
 }
+
+export function signInLinkCommand(admin: Command) {
+  admin
+    .command('sign-in-link')
+    .description('print a link that signs a member in, once, whatever else keeps them out')
+    .argument('[address]', 'whom; default: the first owner', email)
+    .addOption(organizationOption())
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../sign-in-link.ts')).printSignInLink));
+}

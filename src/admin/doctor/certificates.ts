@@ -48,11 +48,12 @@ function holdsKey(cert: X509Certificate, key: string): boolean {
 export async function checkCertificate(config: Config): Promise<Finding[]> {
   const { tls_cert, tls_key, public_url } = config;
   if (!tls_cert && !tls_key) {
+    if (config.acme) return []; // told by what was ordered
     if (public_url.startsWith('https:') && !config.trusted_proxies.length)
       return [
         warn(
           'certificate',
-          'QUARTERDECK_PUBLIC_URL says https, but neither a certificate nor a trusted proxy is set; set QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY, or QUARTERDECK_TRUSTED_PROXIES',
+          'QUARTERDECK_PUBLIC_URL says https, but neither a certificate nor a trusted proxy is set; set QUARTERDECK_ACME, or QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY, or QUARTERDECK_TRUSTED_PROXIES',
         ),
       ];
     return [ok('certificate', 'none is set; TLS is a proxy’s task, or not needed on this machine alone')];

@@ -1,5 +1,7 @@
 import type pg from 'pg';
+import { refuseUnfinished } from '../../kernel/backup/unfinished-restore.ts';
 import type { Config } from '../../kernel/config.ts';
+import { Stop } from '../../kernel/errors.ts';
 import type { Migration } from '../../kernel/migrate.ts';
 import { appliedMigrations, compareMigrations, type Difference } from '../release.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -113,6 +115,8 @@ export function judgeMigrations({ pending, foreign }: Difference, applied: numbe
 }
 
 export async function checkMigrations(client: pg.Client, migrations: Migration[]): Promise<Finding> {
+  const unfinished: unknown = await refuseUnfinished(client).catch((reason) => reason);
+  if (unfinished instanceof Stop) return fail('migrations', unfinished.message);
   const applied = await appliedMigrations(client);
   return judgeMigrations(compareMigrations(applied, migrations), applied.size);
 }

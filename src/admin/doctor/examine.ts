@@ -18,6 +18,7 @@ import { type Finding, fail, warn } from './finding.ts';
 import { checkHeldMail } from './held-mail.ts';
 import { checkKey, checkOwnerToken } from './keys.ts';
 import { checkMailHost } from './mail.ts';
+import { checkOrdered } from './ordered-certificates.ts';
 import { checkPorts } from './ports.ts';
 import { checkRelay } from './relay.ts';
 import { checkRestore } from './restore.ts';
@@ -71,6 +72,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
           migrated,
           ...(await files(client)),
           ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
+          ...(migrated.verdict === 'ok' ? await attempt('certificates', () => checkOrdered(db, config)) : []),
           ...(migrated.verdict === 'ok' ? await attempt('restore', () => checkRestore(db)) : []),
           ...(migrated.verdict === 'ok' ? await attempt('mail on one disk', () => checkHeldMail(db, config)) : []),
           ...(migrated.verdict === 'ok' ? await attempt('storage', () => checkStorageMark(config, db)) : []),

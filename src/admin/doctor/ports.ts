@@ -1,8 +1,9 @@
 import http from 'node:http';
 import https from 'node:https';
-import { createServer } from 'node:net';
 import { GrowingBuffer } from '../../kernel/buffers/growing-buffer.ts';
 import type { Config } from '../../kernel/config.ts';
+import { tryBind } from '../../kernel/lifecycle/try-bind.ts';
+import { servesTls } from '../../kernel/tls/index.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 interface Address {
@@ -12,7 +13,8 @@ interface Address {
 
 /** Free, or held by a Quarterdeck that answers there. */
 export async function checkPorts(config: Config): Promise<Finding[]> {
-  const found = [await checkPort('QUARTERDECK_LISTEN', config.listen, config.tls_cert !== '', '/healthz')];
+  const found = [await checkPort('QUARTERDECK_LISTEN', config.listen, servesTls(config), '/healthz')];
+  if (config.http_listen) found.push(await checkListenAddress('QUARTERDECK_HTTP_LISTEN', config.http_listen));
   if (config.metrics_listen) found.push(await checkPort('QUARTERDECK_METRICS_LISTEN', config.metrics_listen, false, '/metrics'));
   for (const [setting, at] of [
     ['QUARTERDECK_SMTP_SUBMISSION', config.smtp_submission],
@@ -43,13 +45,6 @@ async function checkPort(setting: string, at: Address, tls: boolean, path: strin
   if (await answers(at, tls, path)) return ok('ports', `Quarterdeck answers at ${where}`);
   return warn('ports', `${where} is taken by a program that does not answer as Quarterdeck; stop it, or set ${setting} to another port`);
 }
-
-const tryBind = ({ host, port }: Address) =>
-  new Promise<string | undefined>((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  });
 
 /** Enough of an answer to know whose it is. */
 const maxAnswerBytes = 100_000;

@@ -23,7 +23,10 @@ const words: Record<string, string> = {
   'status.send-resolution': 'resolutions to subscribers of status pages',
   'status.send-confirmation': 'confirmations to subscribers of status pages',
   'email.deliver-webhook': 'webhook deliveries',
-  'kernel.send-mail': 'mail of the product (invitations, reports)',
+  'organization.mail-invitation': 'invitations to an organization',
+  'account.mail-reset': 'links for a new password',
+  'account.mail-address': 'links that prove a new address',
+  'kernel.send-mail': 'mail of the product (notices, reports)',
 };
 
 /** What would leave, by kind. */

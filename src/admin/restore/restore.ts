@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { AnyArea } from '../../areas/area.ts';
 import type { Database } from '../../boot/database.ts';
+import { clearUnfinished, markUnfinished } from '../../kernel/backup/unfinished-restore.ts';
 import { openDb } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type Migration, migrate, migrationLock } from '../../kernel/migrate.ts';
@@ -47,6 +48,8 @@ export interface Target {
   areas: readonly AnyArea[];
   migrations: Migration[];
   progress?: Progress;
+  /** Called once the rows are there: from then on a start finds everything. */
+  onCommitted?: () => void;
 }
 
 export interface Restored {
@@ -56,7 +59,10 @@ export interface Restored {
   jobs: number;
 }
 
-/** Objects and the key before the rows: a kill at any moment leaves a database that a second try finds empty, or one that is whole. */
+/**
+ * Objects and the key before the rows: a kill at any moment leaves a database that a second try finds empty and no server starts from, or one
+ * that is whole.
+ */
 export async function restore({ manifest, directory, placeKey }: Prepared, target: Target): Promise<Restored> {
   const { database, storage, areas, migrations, progress = noProgress } = target;
   const schemas = migrationsOf(areas).map((m) => m.schema);
@@ -66,6 +72,10 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     await requireEmpty(client, schemas, manifest, areas);
     progress.begin('making the tables');
     await migrate(database.direct, migrations, ids);
+    await inTurn(client, async () => {
+      await requireEmpty(client, schemas, manifest, areas);
+      await markUnfinished(client);
+    });
     const mark = await storageIdIn(directory, manifest);
     if (mark !== undefined) await markForRestore(storage, mark);
     if (manifest.blobs) {
@@ -75,20 +85,25 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     await mkdir(target.dataDir, { recursive: true });
     await placeKey();
 
-    await client.query('begin');
-    // A server that starts meanwhile waits here to migrate, and then finds everything.
-    await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
-    await requireEmpty(client, schemas, manifest, areas);
-    if ((await appliedMigrations(client)).size !== ids.size)
-      throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
-    const guests = await makeForeignSchemas(client, areas, manifest);
-    progress.begin(
-      'putting rows back',
-      manifest.tables.reduce((sum, { bytes }) => sum + bytes, 0),
-    );
-    await copyIn(client, { own: schemas, guests }, manifest, directory, progress);
-    await holdBack(client, manifest);
-    await client.query('commit');
+    await inTurn(client, async () => {
+      await requireEmpty(client, schemas, manifest, areas);
+      if ((await appliedMigrations(client)).size !== ids.size)
+        throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
+      await clearUnfinished(client);
+      const guests = await makeForeignSchemas(client, areas, manifest);
+      progress.begin(
+        'putting rows back',
+        manifest.tables.reduce((sum, { bytes }) => sum + bytes, 0),
+      );
+      await copyIn(client, { own: schemas, guests }, manifest, directory, progress);
+      await holdBack(client, manifest);
+    }).catch(async (error) => {
+      // A server that was starting already when the mark was made has an organization by now: it must start again tomorrow.
+      const why = await requireEmpty(client, schemas, manifest, areas).catch((reason: unknown) => reason);
+      if (why instanceof Stop) await clearUnfinished(client);
+      throw error;
+    });
+    target.onCommitted?.();
     progress.begin('analyzing tables');
     await client.query('analyze');
     const { rows } = await client.query<{ jobs: number }>('select count(*) as jobs from kernel.job');
@@ -98,6 +113,19 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     return { migrated, jobs: rows[0]!.jobs };
   } finally {
     await client.end().catch(() => {});
+  }
+}
+
+/** One transaction under the migration lock: a server that starts meanwhile waits to migrate. */
+async function inTurn(client: pg.Client, act: () => Promise<void>): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+    await act();
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
   }
 }
 

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Database } from '../../boot/database.ts';
 import { ensureOrganization } from '../../boot/first-start.ts';
 import { readConfig } from '../../kernel/config.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { migrate } from '../../kernel/migrate.ts';
 import { requireStorage } from '../../kernel/storage/canary.ts';
 import { fileStorage, type Storage } from '../../kernel/storage/index.ts';
+import { requireThisRelease } from '../release.ts';
 import { prepare, restore } from '../restore/restore.ts';
 import { backedUp, fewAreas, fewMigrations } from './backups.ts';
 import { dbOn, emptyDatabase, sqlOn } from './support.ts';
@@ -57,27 +59,53 @@ test('a restore that broke off is finished by the next', async (t) => {
   const full: Storage = { ...to.storage, put: () => Promise.reject(new Error('the disk is full')) };
   await assert.rejects(restore(await prepare(backup, to.dataDir, to.migrations), { ...to, storage: full }), /the disk is full/);
   assert.deepEqual(await sqlOn(to.database.connection, 'select count(*) as count from identity.org'), [{ count: 0 }]);
+  await assert.rejects(startOn(t, to), unfinished, 'a server would begin a new installation among the objects of the old');
+  await assert.rejects(requireThisRelease(to.database.connection, to.migrations), unfinished, 'and an operator would add to it');
 
   await restore(await prepare(backup, to.dataDir, to.migrations), to);
   const rows = manifest.tables.find((table) => table.name === 'audit')!.rows;
   assert.deepEqual(await sqlOn(to.database.connection, 'select count(*) as count from kernel.audit'), [{ count: rows }]);
   assert.equal((await to.storage.stat('a/b'))?.size, 9);
+  await startOn(t, to);
+  await requireThisRelease(to.database.connection, to.migrations);
 });
 
-test('a server that starts in the middle finds everything or stops the restore, never half', async (t) => {
+/** What a start does with a database, up to its organization. */
+async function startOn(t: TestContext, { database, migrations, dataDir }: Awaited<ReturnType<typeof target>>): Promise<void> {
+  await migrate(database.connection, migrations);
+  await makeOrganization(t, database, dataDir);
+}
+
+const makeOrganization = (t: TestContext, { connection }: Database, dataDir: string) =>
+  dbOn(t, connection).write((tx) => ensureOrganization(tx, readConfig({}, dataDir).config));
+
+const unfinished = stops(exitCodes.dataDirectory, /^a restore into this database has begun and not ended: /);
+
+/** As if something happened while the objects are put back. */
+const meanwhile = (storage: Storage, act: () => Promise<unknown>): Storage => ({
+  ...storage,
+  put: async (...given) => {
+    await act();
+    return storage.put(...given);
+  },
+});
+
+test('a server that starts in the middle of a restore is refused, and the restore goes on', async (t) => {
   const { directory, target: backup } = await backedUp(t);
   const to = await target(t, directory);
-  const meddling: Storage = {
-    ...to.storage,
-    put: async (...given) => {
-      await migrate(to.database.connection, to.migrations);
-      await dbOn(t, to.database.connection).write((tx) => ensureOrganization(tx, readConfig({}, directory).config));
-      return to.storage.put(...given);
-    },
-  };
-  const attempt = restore(await prepare(backup, to.dataDir, to.migrations), { ...to, storage: meddling });
+  const storage = meanwhile(to.storage, () => assert.rejects(startOn(t, to), unfinished));
+  await restore(await prepare(backup, to.dataDir, to.migrations), { ...to, storage });
+  await startOn(t, to);
+});
+
+test('a server that was starting already stops the restore, and starts again later', async (t) => {
+  const { directory, target: backup } = await backedUp(t);
+  const to = await target(t, directory);
+  const storage = meanwhile(to.storage, () => makeOrganization(t, to.database, to.dataDir));
+  const attempt = restore(await prepare(backup, to.dataDir, to.migrations), { ...to, storage });
   await assert.rejects(attempt, stops(exitCodes.refused, /the database is not empty/));
   assert.deepEqual(await sqlOn(to.database.connection, 'select count(*) as count from identity.org'), [{ count: 1 }]);
+  await startOn(t, to);
 });
 
 test('without its key a backup is not restored, and the operator is told what to do', async (t) => {

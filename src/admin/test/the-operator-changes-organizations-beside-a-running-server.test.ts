@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { urlOf } from '../../../test/harness/postgres.ts';
+import { eventually } from '../../../test/harness/process.ts';
 import { type Caller, caller } from '../../../test/harness/request.ts';
 import { adminHere, quarterdeckCli, sqlOn } from './support.ts';
 
@@ -55,6 +56,9 @@ test('organizations and members are made, changed and ended, and running servers
 
   await admin('members', 'set-role', 'BOB@acme.example', 'member', '-o', 'acme');
   await soon(asBob, '/organization/audit', 403);
+  await admin('members', 'set-email', 'bob@acme.example', 'bob@new.example', '-o', 'acme');
+  await eventually(async () => (await asBob.get('/me')).body.email === 'bob@new.example');
+  await admin('members', 'set-email', 'bob@new.example', 'bob@acme.example', '-o', 'acme');
   await admin('members', 'remove', 'bob@acme.example', '-o', 'acme');
   await soon(asBob, '/tokens', 401);
 
@@ -64,6 +68,10 @@ test('organizations and members are made, changed and ended, and running servers
     [
       ['members', 'remove', 'bob@acme.example'],
       'bob@acme.example does not belong to acme; `quarterdeck admin members list` shows who does',
+    ],
+    [
+      ['members', 'set-email', 'cat@acme.example', 'ANN@acme.example'],
+      'another account has the address ANN@acme.example; sign in as that one, or choose another address',
     ],
     [['members', 'add', '--email', 'ann@acme.example'], 'ann@acme.example already belongs to acme'],
   ];
@@ -78,6 +86,8 @@ test('organizations and members are made, changed and ended, and running servers
   assert.deepEqual(
     audited.map((a) => a.action),
     [
+      'account.address.change',
+      'account.address.change',
       'organization.create',
       'organization.invitation.create',
       'organization.member.add',

@@ -25,6 +25,9 @@
 import { kineSchemas } from '../../drivers/process/index.ts';
 import { defineArea } from '../area.ts';
 import { loadRegistration } from './engine/join.ts';
+import { clustersOverview } from './engine/ports/overview.ts';
+import { clustersSearch } from './engine/ports/search.ts';
+import { clustersStory } from './engine/ports/story.ts';
 import { openClusters } from './open.ts';
 import { createCluster } from './operations/create-cluster.ts';
 import { createJoinToken } from './operations/create-join-token.ts';
@@ -72,6 +75,9 @@ export const clusters = defineArea({
   ],
   migrations: { schema: 'clusters', folder: new URL('./migrations/', import.meta.url) },
   resources: [{ service: 'clusters', permission: 'clusters.cluster.read', list: namedClusters }],
+  overview: [clustersOverview],
+  search: [clustersSearch],
+  story: [clustersStory],
   loaders: { node: loadRegistration },
   sealed: [
     { table: 'clusters.pki', column: 'ca_key', id: 'cluster_id' },

@@ -1,6 +1,7 @@
 import type { Binaries } from '../../drivers/driver.ts';
 import { makeUnreadLimiter } from '../../drivers/embedded/index.ts';
 import { binariesDir, openBinaries } from '../../drivers/process/index.ts';
+import type { Ending } from '../../kernel/lifecycle/ending.ts';
 import type { Host, Opened } from '../area.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { isServed, type ShardAvailability } from './engine/shard-availability.ts';
@@ -24,13 +25,14 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
   const answering: ShardAvailability = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {
-    const front = servePlanes(app, makeFront(app.log, app.peers, { isBusy: app.watch.isBusy }));
+    const front = servePlanes(app, makeFront(app.log, app.peers, { isBusy: app.watch.isBusy, sockets: app.sockets }));
     const shard = await startShard({ app, tenants, front, binaries, unread });
     running = shard;
     return {
-      async stop() {
+      drain: shard.drain,
+      async stop(ending: Ending) {
         running = undefined;
-        await shard.stop();
+        await shard.stop(ending);
       },
     };
   };

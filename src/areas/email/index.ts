@@ -22,6 +22,8 @@
 // continues. Final outcomes are in a journal on disk before they are in the database. Events are written in the transaction of their cause.
 
 import { defineArea } from '../area.ts';
+import { domainsOverview } from './domains/engine/ports/overview.ts';
+import { domainsSearch } from './domains/engine/ports/search.ts';
 import { armDomainReceiving } from './domains/operations/arm-domain-receiving.ts';
 import { checkDomain } from './domains/operations/check-domain.ts';
 import { createDomain } from './domains/operations/create-domain.ts';
@@ -30,17 +32,22 @@ import { getDomain } from './domains/operations/get-domain.ts';
 import { getDomainDns } from './domains/operations/get-domain-dns.ts';
 import { listDomains } from './domains/operations/list-domains.ts';
 import { namedDomains } from './domains/store/domains.ts';
+import { inboundSearch } from './inbound/engine/ports/search.ts';
 import { createRoute } from './inbound/operations/create-route.ts';
 import { deleteRoute } from './inbound/operations/delete-route.ts';
 import { listRoutes } from './inbound/operations/list-routes.ts';
+import { matchRoute } from './inbound/operations/match-route.ts';
 import { jobs } from './jobs.ts';
 import { openEmail } from './open.ts';
+import { outboundOverview } from './outbound/engine/ports/overview.ts';
+import { outboundSearch } from './outbound/engine/ports/search.ts';
 import { loadSendKey } from './outbound/engine/send-keys.ts';
 import { cancelMessage } from './outbound/operations/cancel-message.ts';
 import { createSendKey } from './outbound/operations/create-send-key.ts';
 import { createSuppression } from './outbound/operations/create-suppression.ts';
 import { deleteSuppression } from './outbound/operations/delete-suppression.ts';
 import { getEmailSettings } from './outbound/operations/get-email-settings.ts';
+import { getEmailStats } from './outbound/operations/get-email-stats.ts';
 import { getMessage } from './outbound/operations/get-message.ts';
 import { getMessageContent } from './outbound/operations/get-message-content.ts';
 import { listMessages } from './outbound/operations/list-messages.ts';
@@ -51,6 +58,8 @@ import { sendEmail } from './outbound/operations/send-email.ts';
 import { sendEmailBatch } from './outbound/operations/send-email-batch.ts';
 import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
+import { webhooksOverview } from './webhooks/engine/ports/overview.ts';
+import { webhooksSearch } from './webhooks/engine/ports/search.ts';
 import { createWebhook } from './webhooks/operations/create-webhook.ts';
 import { deleteWebhook } from './webhooks/operations/delete-webhook.ts';
 import { listWebhookDeliveries } from './webhooks/operations/list-webhook-deliveries.ts';
@@ -81,6 +90,7 @@ export const email = defineArea({
     armDomainReceiving,
     listRoutes,
     createRoute,
+    matchRoute,
     deleteRoute,
     listSendKeys,
     createSendKey,
@@ -89,6 +99,7 @@ export const email = defineArea({
     getMessage,
     getMessageContent,
     getEmailSettings,
+    getEmailStats,
     listSuppressions,
     createSuppression,
     deleteSuppression,
@@ -112,6 +123,8 @@ export const email = defineArea({
     { table: 'email.webhook', column: 'secret', id: 'id' },
     { table: 'email.return_path_key', column: 'sealed', id: '(one::text)' },
   ],
+  overview: [domainsOverview, webhooksOverview, outboundOverview],
+  search: [domainsSearch, webhooksSearch, outboundSearch, inboundSearch],
   jobs,
   tasks,
   stored: listStored,

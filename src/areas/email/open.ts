@@ -3,8 +3,9 @@ import { rateLimit } from '../../identity/rate-limit.ts';
 import type { App } from '../../kernel/app.ts';
 import { readNodeId } from '../../kernel/data/node.ts';
 import { makeOperatorGuard } from '../../kernel/guard/index.ts';
+import type { Ending } from '../../kernel/lifecycle/ending.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
-import type { Host, Opened } from '../area.ts';
+import type { Host, Opened, Running } from '../area.ts';
 import { type DkimKeys, makeKeyMaker } from './domains/engine/dkim-keys.ts';
 import { type DomainCache, makeDomainCache } from './domains/engine/domain-cache.ts';
 import { mailHostOf } from './domains/engine/mail-host.ts';
@@ -96,6 +97,9 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   };
 }
 
+/** Messages being sent have this long when the server stops: less than its jobs, since their outcomes are stored afterwards. */
+const maxSendGraceMs = 8_000;
+
 /** The role `worker`: the sending queue, and a reader of arrived mail. */
 function makeQueueRole(startQueue: () => Promise<Queue>, startReadings: () => { stop(): Promise<void> }) {
   let running: Queue | undefined;
@@ -108,9 +112,9 @@ function makeQueueRole(startQueue: () => Promise<Queue>, startReadings: () => { 
       running = queue;
       const readings = startReadings();
       return {
-        async stop() {
+        async stop({ backgroundMs }: Ending) {
           running = undefined;
-          await Promise.all([readings.stop(), queue.stop()]);
+          await Promise.all([readings.stop(), queue.stop(Math.min(backgroundMs, maxSendGraceMs))]);
         },
       };
     },
@@ -121,18 +125,17 @@ function makeQueueRole(startQueue: () => Promise<Queue>, startReadings: () => { 
 async function startSmtpRole(
   smtp: OpenEmail['smtp'],
   startSubmission: () => ReturnType<typeof startSubmissionServer>,
-  startMx: () => Promise<{ stop(): Promise<void> }>,
-) {
+  startMx: () => Promise<Required<Running>>,
+): Promise<Running> {
   const submission = await startSubmission();
   smtp.ports = submission.ports;
   const mx = await startMx().catch(async (error) => {
-    await submission.stop();
+    await submission.stop(0);
     throw error;
   });
   return {
-    async stop() {
-      await Promise.all([submission.stop(), mx.stop()]);
-    },
+    drain: async (ending) => void (await Promise.all([submission.stop(ending.requestMs), mx.drain(ending)])),
+    stop: mx.stop,
   };
 }
 
@@ -213,10 +216,8 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
       own.port = door.port;
       const readings = beginReadings();
       return {
-        async stop() {
-          await door.stop();
-          await readings.stop();
-        },
+        drain: ({ requestMs }: Ending) => door.stop(requestMs),
+        stop: () => readings.stop(),
       };
     },
     async stop() {

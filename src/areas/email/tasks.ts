@@ -2,6 +2,7 @@ import { type Task, task } from '../../kernel/jobs/index.ts';
 import { checkDueDomains, checksDue } from './domains/engine/check-due.ts';
 import { removeExpired, sweepOrphans } from './engine/retention.ts';
 import { failMailOfAbsentNodes } from './outbound/engine/absent-nodes.ts';
+import { addUpOutcomes } from './outbound/engine/outcome-days.ts';
 import { aggregateQueueCounts } from './outbound/engine/queue-counts.ts';
 
 /** Checks DNS records of due domains. Safe to run twice: a result counts only if the domain is unchanged since it was read. */
@@ -24,9 +25,14 @@ export const addUpQueue = task('email.add-up-queue', { everySeconds: 30, deadlin
   aggregateQueueCounts(app, signal),
 );
 
+/** Folds the outcomes of recipients into the figures of their day. Safe to run twice: folded changes are deleted in the same transaction. */
+export const addUpDays = task('email.add-up-outcomes', { everySeconds: 30, deadlineSeconds: 60 }, ({ app, signal }) =>
+  addUpOutcomes(app, signal),
+);
+
 /** Watches mail on the disks of absent servers, and gives it up after 24 h. Safe to run twice: failed recipients are not found again. */
 export const watchHolders = task('email.watch-holders', { everySeconds: 60, deadlineSeconds: 300 }, ({ app, signal }) =>
   failMailOfAbsentNodes(app, signal),
 );
 
-export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail, addUpQueue, watchHolders];
+export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail, addUpQueue, addUpDays, watchHolders];

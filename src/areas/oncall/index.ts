@@ -22,8 +22,10 @@
  * delivery queue of each service and the cache of auth tokens. Locks are taken in the order job, incident, page.
  */
 import { defineArea } from '../area.ts';
+import { oncallOverview } from './engine/ports/overview.ts';
+import { oncallSearch } from './engine/ports/search.ts';
 import { loadSource } from './engine/sources.ts';
-import { doctorJob, leaveJob, pageJob, renameJob, stepJob } from './jobs.ts';
+import { doctorJob, leaveJob, pageJob, renameJob, stepJob, testPageJob } from './jobs.ts';
 import { openOncall } from './open.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
@@ -37,7 +39,9 @@ import { deleteEscalationPolicy } from './operations/delete-escalation-policy.ts
 import { deleteSchedule } from './operations/delete-schedule.ts';
 import { examineOncall } from './operations/examine-oncall.ts';
 import { getIncident } from './operations/get-incident.ts';
+import { getIncidentStory } from './operations/get-incident-story.ts';
 import { getPagingSettings } from './operations/get-paging-settings.ts';
+import { getPagingTest } from './operations/get-paging-test.ts';
 import { getProvider } from './operations/get-provider.ts';
 import { getScheduleCalendar } from './operations/get-schedule-calendar.ts';
 import { listAlertSources } from './operations/list-alert-sources.ts';
@@ -47,6 +51,7 @@ import { listIncidents } from './operations/list-incidents.ts';
 import { listOncallServices } from './operations/list-oncall-services.ts';
 import { listScheduleShifts } from './operations/list-schedule-shifts.ts';
 import { listSchedules } from './operations/list-schedules.ts';
+import { listShifts } from './operations/list-shifts.ts';
 import { openIncident } from './operations/open-incident.ts';
 import { previewServiceEscalation } from './operations/preview-service-escalation.ts';
 import { publishIncidentUpdate } from './operations/publish-incident-update.ts';
@@ -60,6 +65,7 @@ import { revokeCalendarLink } from './operations/revoke-calendar-link.ts';
 import { savePagingSettings } from './operations/save-paging-settings.ts';
 import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
+import { testPaging } from './operations/test-paging.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
 import { deleteOld, examineDaily, findLostWork, heartbeat, staleAlerts } from './tasks.ts';
@@ -87,6 +93,7 @@ export const oncall = defineArea({
     listIncidents,
     openIncident,
     getIncident,
+    getIncidentStory,
     acknowledgeIncident,
     acknowledgeIncidentAlias,
     resolveIncident,
@@ -112,12 +119,15 @@ export const oncall = defineArea({
     addScheduleOverride,
     removeScheduleOverride,
     listScheduleShifts,
+    listShifts,
     getScheduleCalendar,
     listCalendarLinks,
     createCalendarLink,
     revokeCalendarLink,
     getPagingSettings,
     savePagingSettings,
+    testPaging,
+    getPagingTest,
     getProvider,
     setProvider,
     clearProvider,
@@ -127,7 +137,9 @@ export const oncall = defineArea({
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
-  jobs: [stepJob, pageJob, doctorJob, leaveJob, renameJob],
+  overview: [oncallOverview],
+  search: [oncallSearch],
+  jobs: [stepJob, pageJob, testPageJob, doctorJob, leaveJob, renameJob],
   tasks: [staleAlerts, findLostWork, deleteOld, heartbeat, examineDaily],
   open: openOncall,
 });

@@ -1,4 +1,5 @@
 import type { Host, Opened } from '../area.ts';
+import type { Ports } from '../ports.ts';
 import { type Channels, makeChannels } from './clients/channels/index.ts';
 import { type DeliveryQueue, makeDeliveryQueue } from './engine/delivery-queue.ts';
 import { escalate } from './engine/escalation/escalate.ts';
@@ -18,12 +19,14 @@ export interface OpenOncall {
   deliveryQueue: DeliveryQueue;
   /** The body of the step job. */
   escalate: Escalate;
+  /** What other areas tell of an incident. */
+  ports: Ports;
 }
 
-export function openOncall({ app }: Host): Opened<OpenOncall> {
+export function openOncall({ app, ports }: Host): Opened<OpenOncall> {
   const authTokenOf = makeAuthTokenCache(app);
   return {
-    own: { channels: makeChannels(app), deliveryQueue: makeDeliveryQueue(), escalate },
+    own: { channels: makeChannels(app), deliveryQueue: makeDeliveryQueue(), escalate, ports },
     routes: (server) => {
       const runReply = makeReplyRunner(app);
       ackPage(server, app, runReply);

@@ -1,12 +1,21 @@
 import type { Payment } from '../../identity/payment.ts';
+import { type RateLimit, rateLimit } from '../../identity/rate-limit.ts';
 import type { Host, Opened } from '../area.ts';
-import { joinPage } from './planes/join-page.ts';
+import { mailsAtOnce } from './rules/limits.ts';
 
 export interface OpenOrganization {
   payment: Payment;
+  invitationMails: InvitationMails;
 }
 
-export const openOrganization = ({ app, payment }: Host): Opened<OpenOrganization> => ({
-  own: { payment },
-  routes: (server) => joinPage(server, app),
+/** How many invitations this process mails. */
+interface InvitationMails {
+  ofOrganization: RateLimit;
+  toAddress: RateLimit;
+}
+
+const perHour = (mails: number) => rateLimit(mails / 60, undefined, mails);
+
+export const openOrganization = ({ payment }: Host): Opened<OpenOrganization> => ({
+  own: { payment, invitationMails: { ofOrganization: perHour(mailsAtOnce.ofOrganization), toAddress: perHour(mailsAtOnce.toAddress) } },
 });

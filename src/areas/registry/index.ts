@@ -23,6 +23,9 @@
 import { defineArea } from '../area.ts';
 import { deleteKeysJob, revokeKeysJob } from './engine/credentials/keys.ts';
 import { loadKey } from './engine/credentials/loader.ts';
+import { registryOverview } from './engine/ports/overview.ts';
+import { registrySearch } from './engine/ports/search.ts';
+import { registryStory } from './engine/ports/story.ts';
 import { uncountJob } from './engine/recount-indexes.ts';
 import { openRegistry } from './open.ts';
 import { createRegistry } from './operations/create-registry.ts';
@@ -37,6 +40,7 @@ import { deleteRegistryTag } from './operations/delete-registry-tag.ts';
 import { deleteRegistryUpstreamCredential } from './operations/delete-registry-upstream-credential.ts';
 import { exchangeRegistryOidcToken } from './operations/exchange-registry-oidc-token.ts';
 import { getRegistry } from './operations/get-registry.ts';
+import { getRegistryUsage } from './operations/get-registry-usage.ts';
 import { listRegistries } from './operations/list-registries.ts';
 import { listRegistryKeys } from './operations/list-registry-keys.ts';
 import { listRegistryManifests } from './operations/list-registry-manifests.ts';
@@ -45,6 +49,7 @@ import { listRegistryRepositories } from './operations/list-registry-repositorie
 import { listRegistryTags } from './operations/list-registry-tags.ts';
 import { listRegistryUpstreamCredentials } from './operations/list-registry-upstream-credentials.ts';
 import { listRegistryUpstreams } from './operations/list-registry-upstreams.ts';
+import { matchRegistryOidcSubject } from './operations/match-registry-oidc-subject.ts';
 import { revokeRegistryKey } from './operations/revoke-registry-key.ts';
 import { revokeRegistryLogin } from './operations/revoke-registry-login.ts';
 import { setRegistryUpstreamCredential } from './operations/set-registry-upstream-credential.ts';
@@ -59,6 +64,7 @@ export const registry = defineArea({
     listRegistries,
     createRegistry,
     getRegistry,
+    getRegistryUsage,
     updateRegistry,
     deleteRegistry,
     createRegistryLogin,
@@ -74,6 +80,7 @@ export const registry = defineArea({
     listRegistryRepositories,
     listRegistryOidcRules,
     createRegistryOidcRule,
+    matchRegistryOidcSubject,
     deleteRegistryOidcRule,
     exchangeRegistryOidcToken,
     listRegistryUpstreams,
@@ -94,6 +101,9 @@ export const registry = defineArea({
       list: async (tx, org, visible) => (await registriesOf(tx, org, visible)).map(({ id, slug }) => ({ id, name: slug })),
     },
   ],
+  overview: [registryOverview],
+  search: [registrySearch],
+  story: [registryStory],
   loaders: { reg: loadKey },
   jobs: [deleteKeysJob, revokeKeysJob, uncountJob],
   tasks,

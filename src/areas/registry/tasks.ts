@@ -7,6 +7,7 @@ import { retain } from './engine/gc/retain.ts';
 import { scrub } from './engine/gc/scrub.ts';
 import { weighManifests } from './engine/gc/weigh.ts';
 import type { Engine } from './engine/settings.ts';
+import { keepUsage } from './engine/usage.ts';
 import { weighTask } from './store/content.ts';
 import { collectTask } from './store/queue.ts';
 import { expireTask } from './store/uploads.ts';
@@ -17,6 +18,7 @@ export const tasks: Task<Engine>[] = [
   task(expireTask, { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
   task(weighTask, { everySeconds: 60, deadlineSeconds: 600 }, ({ app, signal, log }) => weighManifests(app, signal, log)),
   task('registry.keep-figures', { everySeconds: 30, deadlineSeconds: 600 }, ({ app, signal }) => keepFigures(app, signal)),
+  task('registry.keep-usage', { everySeconds: 3_600, deadlineSeconds: 600 }, ({ app, signal }) => keepUsage(app, signal)),
   task('registry.retain', { everySeconds: 3_600, deadlineSeconds: 1_800 }, ({ signal, log }, engine: Engine) =>
     retain(engine, signal, log),
   ),

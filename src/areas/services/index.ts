@@ -1,4 +1,6 @@
 import { defineArea } from '../area.ts';
+import { servicesOverview } from './engine/ports/overview.ts';
+import { servicesSearch } from './engine/ports/search.ts';
 import { listServices } from './store/services.ts';
 
 export { createService, deleteService, renameService } from './engine/catalog.ts';
@@ -10,6 +12,8 @@ export const services = defineArea({
   name: 'services',
   operations: [],
   migrations: { schema: 'services', folder: new URL('./migrations/', import.meta.url) },
+  overview: [servicesOverview],
+  search: [servicesSearch],
   resources: [
     { service: 'uptime', permission: 'uptime.service.read', list: listServices },
     { service: 'oncall', permission: 'oncall.service.read', list: listServices },

@@ -15,8 +15,11 @@
  * committed batch; a mail may be sent twice with one Message-ID. The page cache is per process, and is filled again at start.
  */
 import { defineArea } from '../area.ts';
+import { statusSearch } from './engine/ports/search.ts';
+import { statusStory } from './engine/ports/story.ts';
 import { jobs } from './jobs.ts';
 import { openStatus } from './open.ts';
+import { checkStatusPageDomain } from './operations/check-status-page-domain.ts';
 import { createStatusPage } from './operations/create-status-page.ts';
 import { deleteStatusPage } from './operations/delete-status-page.ts';
 import { getStatusPage } from './operations/get-status-page.ts';
@@ -34,10 +37,13 @@ export const status = defineArea({
     getStatusPage,
     updateStatusPage,
     deleteStatusPage,
+    checkStatusPageDomain,
     listStatusPageSubscribers,
     removeStatusPageSubscriber,
   ],
   migrations: { schema: 'status', folder: new URL('./migrations/', import.meta.url) },
+  search: [statusSearch],
+  story: [statusStory],
   sealed: [{ table: 'status.subscriber', column: 'token', id: 'id' }],
   jobs,
   tasks,

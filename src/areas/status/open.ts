@@ -2,19 +2,24 @@ import type { App } from '../../kernel/app.ts';
 import type { Host, Opened, Running } from '../area.ts';
 import { publicPlane } from './planes/public/index.ts';
 import { makePageCache, type PageCache } from './planes/public/page-cache.ts';
+import { openPageHosts } from './planes/public/page-hosts.ts';
 
 export interface OpenStatus {
   /** Pages that this process has read. */
   pageCache: PageCache;
 }
 
-export function openStatus({ app }: Host): Opened<OpenStatus> {
+export async function openStatus({ app }: Host): Promise<Opened<OpenStatus>> {
   const pageCache = makePageCache(app);
+  const hosts = await openPageHosts(app);
   return {
     own: { pageCache },
-    planes: [publicPlane(app, pageCache)],
+    planes: [publicPlane(app, pageCache, hosts)],
     runs: { api: async () => startWarming(app, pageCache) },
-    stop: async () => pageCache.stop(),
+    async stop() {
+      pageCache.stop();
+      hosts.stop();
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 import { task } from '../../kernel/jobs/index.ts';
 import { deleteAllowancesBatch, deleteExpired, deleteUnconfirmedBatch, enqueueMissedUpdates } from './engine/announce.ts';
+import { checkDomains } from './engine/check-domains.ts';
+import { domainsDue } from './engine/page-domain.ts';
 
 const deleteOld = task('status.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
   while (!signal.aborted && (await app.db.write(deleteUnconfirmedBatch)));
@@ -13,4 +15,9 @@ const findMissedUpdates = task('status.find-forgotten', { everySeconds: 60, dead
   if (updates) log.info({ updates }, 'updates of a server of the release before are announced now');
 });
 
-export const tasks = [deleteOld, findMissedUpdates];
+/** Looks domains of pages up. Safe to run twice: the outcome is decided with the claims of the name locked. */
+const lookUpDomains = task(domainsDue, { everySeconds: 20, deadlineSeconds: 240 }, ({ app, signal, log }) =>
+  checkDomains(app, signal, log),
+);
+
+export const tasks = [deleteOld, findMissedUpdates, lookUpDomains];

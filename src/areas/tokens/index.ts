@@ -21,6 +21,8 @@
  */
 
 import { defineArea } from '../area.ts';
+import { tokensOverview } from './engine/ports/overview.ts';
+import { tokensSearch } from './engine/ports/search.ts';
 import { openTokens } from './open.ts';
 import { createToken } from './operations/create-token.ts';
 import { deleteToken } from './operations/delete-token.ts';
@@ -30,12 +32,15 @@ import { updateToken } from './operations/update-token.ts';
 import { forgetTokens } from './tasks.ts';
 
 export { refreshMachineToken } from './engine/machine-token.ts';
-export { mintFirstToken, mintTokenFor } from './engine/tokens.ts';
+export { mintFirstToken, mintToken, mintTokenFor, revokeToken } from './engine/tokens.ts';
 export { lastsFor } from './store/machine-token.ts';
+export { lockToken, tokensOf } from './store/tokens.ts';
 
 export const tokens = defineArea({
   name: 'tokens',
   operations: [listTokens, createToken, listScopeOptions, updateToken, deleteToken],
+  overview: [tokensOverview],
+  search: [tokensSearch],
   tasks: [forgetTokens],
   open: openTokens,
 });

@@ -20,6 +20,9 @@
 // whose job is lost gets another (tasks.ts). Probers buffer results on disk while the server or the database is away.
 import { defineArea } from '../area.ts';
 import { loadExportToken } from './engine/export-tokens.ts';
+import { uptimeOverview } from './engine/ports/overview.ts';
+import { uptimeSearch } from './engine/ports/search.ts';
+import { uptimeStory } from './engine/ports/story.ts';
 import { jobs } from './jobs.ts';
 import { openUptime } from './open.ts';
 import { createExportToken } from './operations/create-export-token.ts';
@@ -31,8 +34,10 @@ import { deleteMonitor } from './operations/delete-monitor.ts';
 import { deleteUptimeService } from './operations/delete-uptime-service.ts';
 import { getMonitor } from './operations/get-monitor.ts';
 import { getMonitorMetrics } from './operations/get-monitor-metrics.ts';
+import { getMonitorMonth } from './operations/get-monitor-month.ts';
 import { getServiceAvailability } from './operations/get-service-availability.ts';
 import { getUptimeCatalog } from './operations/get-uptime-catalog.ts';
+import { getUptimeSummary } from './operations/get-uptime-summary.ts';
 import { listExportTokens } from './operations/list-export-tokens.ts';
 import { listMaintenance } from './operations/list-maintenance.ts';
 import { listMonitorFailures } from './operations/list-monitor-failures.ts';
@@ -43,6 +48,7 @@ import { pingUptime } from './operations/ping-uptime.ts';
 import { renameUptimeService } from './operations/rename-uptime-service.ts';
 import { revokeExportToken } from './operations/revoke-export-token.ts';
 import { scrapeUptimeMetrics } from './operations/scrape-uptime-metrics.ts';
+import { tryMonitor } from './operations/try-monitor.ts';
 import { updateMonitor } from './operations/update-monitor.ts';
 import { namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
@@ -56,12 +62,15 @@ export const uptime = defineArea({
   operations: [
     pingUptime,
     getUptimeCatalog,
+    getUptimeSummary,
     listMonitors,
     createMonitor,
+    tryMonitor,
     getMonitor,
     updateMonitor,
     deleteMonitor,
     getMonitorMetrics,
+    getMonitorMonth,
     listMonitorFailures,
     listMonitorTransitions,
     listMaintenance,
@@ -79,6 +88,9 @@ export const uptime = defineArea({
   ],
   migrations: { schema: 'uptime', folder: new URL('./migrations/', import.meta.url) },
   resources: [{ service: 'uptime', permission: 'uptime.monitor.read', list: namedMonitors }],
+  overview: [uptimeOverview],
+  search: [uptimeSearch],
+  story: [uptimeStory],
   loaders: { scrape: loadExportToken },
   sealed: [{ table: 'uptime.monitor', column: 'sealed', id: 'id' }],
   jobs,

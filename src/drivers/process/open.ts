@@ -61,6 +61,7 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
     forwarding: {
       pool,
       isRefused: parts.isRefused,
+      ending: app.ending,
       maxInflight: () => parts.limits().inflight,
       inflight: 0,
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
@@ -96,17 +97,29 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
     },
     programs: () => listPrograms(plane),
     async stop() {
-      stopping.abort();
-      await Promise.all([healthLoop, plane.applying?.catch(() => {})]);
-      plane.pool.switchTo([]);
+      await stopServing(plane, healthLoop);
       if (plane.directory) await stopAll(plane.directory.dir, programsOf(plane));
       await Promise.all(plane.draining);
       if (plane.directory) await removeOtherKeyFiles(plane.directory, undefined);
-      for (const { target } of plane.servers) plane.pool.close(target);
-      await plane.egress?.stop();
+      await closeTargets(plane);
       if (plane.directory) await returnToDataOwner(plane.directory.dir);
     },
+    async leave() {
+      await stopServing(plane, healthLoop);
+      await closeTargets(plane);
+    },
   };
+}
+
+async function stopServing(plane: ProcessPlane, healthLoop: Promise<void>): Promise<void> {
+  plane.stopping.abort();
+  await Promise.all([healthLoop, plane.applying?.catch(() => {})]);
+  plane.pool.switchTo([]);
+}
+
+async function closeTargets({ pool, servers, egress }: ProcessPlane): Promise<void> {
+  for (const { target } of servers) pool.close(target);
+  await egress?.stop();
 }
 
 /** One apply at a time. `stop` waits for a running apply, which aborts soon, and then stops every program that it started. */

@@ -7,8 +7,9 @@ import { Refusal } from '../../kernel/errors.ts';
 import { markKnown } from '../../kernel/http/connections.ts';
 import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
 import { isOpen, requireEntitlement, unauthenticated, unknownToken } from '../context.ts';
-import { type Presented, type Principal, type Principals, recognize } from '../principal.ts';
+import { type Presented, type Principal, type Principals, recognize, recognizeSession } from '../principal.ts';
 import { makeRates, type Rates } from '../rates.ts';
+import { isOwnPage, sessionKeyIn } from '../session-cookie.ts';
 import type { Kind } from '../token-format.ts';
 
 export interface Binding {
@@ -19,6 +20,8 @@ export interface Binding {
 }
 
 const personal: ReadonlySet<Kind> = new Set(['pat']);
+/** A cookie holds nothing else, and no bearer is a session: a page of another site can send neither. */
+const sessions: ReadonlySet<Kind> = new Set(['sess']);
 const kindSets: Record<Credential, ReadonlySet<Kind>> = { mail: new Set(['mail']), src: new Set(['src']), scrape: new Set(['scrape']) };
 
 declare module 'fastify' {
@@ -28,10 +31,11 @@ declare module 'fastify' {
 }
 
 /** Guesses are counted separately by kind of key: a wrong personal token does not throttle a scraper at the same address. */
-export type AttemptsByKind = Record<Credential | 'pat' | 'open', Attempts>;
+export type AttemptsByKind = Record<Credential | 'pat' | 'sess' | 'open', Attempts>;
 
 export const makeAttemptsByKind = (app: App): AttemptsByKind => ({
   pat: makeAttempts(app),
+  sess: makeAttempts(app),
   mail: makeAttempts(app),
   scrape: makeAttempts(app),
   open: makeAttempts(app),
@@ -65,15 +69,16 @@ export function makeAdmission(binding: Binding, guessesAt: AttemptsByKind): Admi
   return (spec, request, reply, done) => {
     const throttled = isOpen(spec) ? throttledGuesser(admission, request) : undefined;
     if (throttled) return done(throttled);
-    const header = request.headers.authorization;
-    if (header === undefined || !isKey.test(header)) return done(isOpen(spec) ? undefined : missingKey(spec));
+    const credential = credentialOf(admission, spec, request);
+    if (!credential || credential instanceof Refusal) return done(isOpen(spec) ? undefined : (credential ?? missingKey(spec)));
 
-    const found = findPrincipal(admission, spec, request, header);
+    const found = findPrincipal(admission, spec, request, credential);
+    if (found instanceof Refusal) return done(isOpen(spec) ? undefined : found);
     if (found instanceof Promise) {
       found.then((principal) => admitPrincipal(admission, spec, request, reply, principal)).then(() => done(), done);
       return;
     }
-    const refusal = admitCached(admission, spec, request, reply, found);
+    const refusal = admitCached(admission, spec, request, reply, found, credential);
     if (found && refusal) refuseInTurn(admission, spec, found, refusal, done);
     else done(refusal);
   };
@@ -91,11 +96,71 @@ function throttledGuesser({ guessesAt }: Admission, { raw }: FastifyRequest): Er
 
 const missingKey = (spec: Op) => unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``);
 
-/** A promise only for a key that is not cached. Its lookup is queued and counted among the guesses of its address. */
-function findPrincipal({ guessesAt, readKey, principals }: Admission, spec: Op, { raw }: FastifyRequest, header: string) {
-  const guesses = guessesAt[spec.credential ?? 'pat'];
-  const { key, presented } = readKey(raw, header);
-  return principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.lookUp(raw, secret, lookup), presented);
+/** What a request brings: a key as bearer, else the cookie of a session. */
+interface SentCredential {
+  key: string;
+  presented: Presented | undefined;
+  isSession: boolean;
+}
+
+/** A bearer outweighs a cookie. Undefined: the request brings neither. */
+function credentialOf({ app, readKey }: Pick<Admission, 'app' | 'readKey'>, spec: Op, request: FastifyRequest) {
+  const { headers } = request;
+  const header = headers.authorization;
+  if (header !== undefined && isKey.test(header)) return { ...readKey(request.raw, header), isSession: false };
+  return spec.credential || headers.cookie === undefined ? undefined : sessionOf(app, request);
+}
+
+function sessionOf(app: App, { raw, headers }: FastifyRequest): SentCredential | Refusal | undefined {
+  const key = sessionKeyIn(raw, app);
+  if (key === undefined) return undefined;
+  if (!isOwnPage(headers, `${app.peers.isSecure(raw) ? 'https' : 'http'}://${headers.host}`)) return foreignPage();
+  const named = headers['x-organization'];
+  const orgSlug = typeof named === 'string' ? named.slice(0, maxSlugLength) : undefined;
+  const last = lastSession.get(raw.socket);
+  if (last?.key === key && last.orgSlug === orgSlug) return last;
+  const sent = { key, orgSlug, presented: recognizeSession(key, orgSlug), isSession: true };
+  lastSession.set(raw.socket, sent);
+  return sent;
+}
+
+/** The session that a connection sent last, for the same reason as in `makeKeyReader`. */
+const lastSession = new WeakMap<Socket, SentCredential & { orgSlug: string | undefined }>();
+
+const maxSlugLength = 100;
+
+const foreignPage = () =>
+  new Refusal(
+    401,
+    'unauthenticated',
+    'unauthenticated: a session counts for requests of this server’s own pages only; send a token instead',
+  );
+
+/**
+ * A promise only for a key that is not cached. Its lookup is queued and counted among the guesses of its address. A refusal: the session is
+ * known, and of no use in this organization.
+ */
+function findPrincipal({ guessesAt, principals }: Admission, spec: Op, { raw }: FastifyRequest, sent: SentCredential) {
+  const { key, presented, isSession } = sent;
+  const accepted = acceptedBy(spec, sent);
+  const guesses = guessesAt[isSession ? 'sess' : (spec.credential ?? 'pat')];
+  // A session that names organizations at random is looked up for each, so this counts as guessing.
+  const counted = (error: unknown): Refusal => {
+    if (!(error instanceof Refusal)) throw error;
+    if (isSession && error.status !== 429) guesses.count(raw);
+    return error;
+  };
+  try {
+    const found = principals.find(key, accepted, (secret, lookup) => guesses.lookUp(raw, secret, lookup), presented);
+    if (!(found instanceof Promise)) return found;
+    return found.catch((error) => {
+      const refusal = counted(error);
+      if (isOpen(spec)) return undefined;
+      throw refusal;
+    });
+  } catch (error) {
+    return counted(error);
+  }
 }
 
 /** The refusal of a cached principal, or of a key that is wrong without a lookup. */
@@ -105,10 +170,12 @@ function admitCached(
   request: FastifyRequest,
   reply: FastifyReply,
   found: Principal | undefined,
+  { isSession }: SentCredential,
 ): Error | undefined {
   try {
     // Wrong by its form, or cached as wrong: no lookup was made. It counts as a guess, except for senders of alerts.
-    if (!found && !isOpen(spec) && !spec.unlimited) admission.guessesAt[spec.credential ?? 'pat'].failed(request.raw);
+    if (!found && !isOpen(spec) && !spec.unlimited)
+      admission.guessesAt[isSession ? 'sess' : (spec.credential ?? 'pat')].failed(request.raw);
     admitPrincipal(admission, spec, request, reply, found);
     return undefined;
   } catch (error) {
@@ -127,11 +194,15 @@ function admitPrincipal(admission: Admission, spec: Op, request: FastifyRequest,
   if (!open) requireNamedOrganization(request, principal);
   request.principal = principal;
   markKnown(request.raw);
-  admission.used(principal);
+  if (!isInBackground(request, principal)) admission.used(principal);
   if (!open) requireEntitlement(spec, principal);
   const { log } = admission.app;
   if (log.isLevelEnabled('debug')) log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
 }
+
+/** What a page asks by itself is no use of its session. */
+const isInBackground = ({ headers }: FastifyRequest, { session }: Principal) =>
+  session !== undefined && headers['x-background'] !== undefined;
 
 /** A member's client may name its organization, so that a token of another one is noticed. */
 function requireNamedOrganization({ headers }: FastifyRequest, { user, org }: Principal) {
@@ -167,19 +238,23 @@ export type AdmitAgain = (spec: Op, request: FastifyRequest) => Promise<void> | 
  * The body may arrive slowly, and the operation may be queued. A principal that changed meanwhile is looked up again before the operation
  * runs: a revocation holds from its commit on.
  */
-export const makeReadmission =
-  ({ principals }: Binding): AdmitAgain =>
-  (spec, request) =>
-    request.principal?.signal.aborted ? findAgain(principals, spec, request) : undefined;
+export const makeReadmission = ({ app, principals }: Binding): AdmitAgain => {
+  const again = { app, principals, readKey: makeKeyReader() };
+  return (spec, request) => (request.principal?.signal.aborted ? findAgain(again, spec, request) : undefined);
+};
 
-async function findAgain(principals: Principals, spec: Op, request: FastifyRequest): Promise<void> {
-  const found = await principals.find(keyIn(request.headers.authorization!), acceptedBy(spec));
+type Readmission = Pick<Admission, 'app' | 'principals' | 'readKey'>;
+
+async function findAgain(again: Readmission, spec: Op, request: FastifyRequest): Promise<void> {
+  const sent = credentialOf(again, spec, request) as SentCredential; // it was admitted by this before
+  const found = await again.principals.find(sent.key, acceptedBy(spec, sent), undefined, sent.presented);
   if (!found && !isOpen(spec)) throw unknownToken(spec);
   request.principal = found;
   if (found && !isOpen(spec)) requireEntitlement(spec, found);
 }
 
-const acceptedBy = ({ credential }: Op): ReadonlySet<Kind> => (credential ? kindSets[credential] : personal);
+const acceptedBy = ({ credential }: Op, { isSession }: SentCredential): ReadonlySet<Kind> =>
+  isSession ? sessions : credential ? kindSets[credential] : personal;
 
 /** Another scheme is no key of ours. */
 const isKey = /^bearer \s*\S/i;

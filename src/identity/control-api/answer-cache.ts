@@ -13,7 +13,7 @@ export function makeAnswerCache(app: App): AnswerFromCache {
   return ({ spec, remember }, request, reply, ask) => {
     const principal = request.principal!;
     authorize(spec, principal);
-    const place = `${principal.id} ${request.url}`;
+    const place = `${principal.actsAs} ${request.url}`;
     const known = answers.peek(place);
     if (known) return sendText(reply, known);
     const filled = answers.get(place, async () => {

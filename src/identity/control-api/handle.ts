@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Compile } from 'typebox/schema';
 import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
@@ -6,6 +7,7 @@ import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { resume, runFor, type WorkContext } from '../../kernel/fairness/index.ts';
 import { addressKey } from '../../kernel/http/anonymous-caller.ts';
+import { Endless, ResponseSink } from '../../kernel/http/endless.ts';
 import { type Check, checker } from '../../kernel/http/validate.ts';
 import { authorize, context } from '../context.ts';
 import { idempotentRequest } from '../idempotency.ts';
@@ -109,13 +111,14 @@ async function answerRequest(
   const key = request.headers['idempotency-key'];
   const idempotent =
     spec.method === 'POST' && principal?.user && typeof key === 'string'
-      ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body)
+      ? idempotentRequest(principal.actsAs, `${spec.method} ${request.url}`, key, body)
       : undefined;
   const ctx = context({
     app,
     spec,
     principal,
     requestId: request.id,
+    address: () => app.peers.of(request.raw),
     idempotent,
     idempotencyKey: principal?.user ? undefined : key?.toString(),
   });
@@ -132,7 +135,18 @@ export function sendAnswer(spec: Op, given: AnyAnswer, reply: FastifyReply) {
   if (given.replayed) reply.header('Idempotency-Replayed', 'true');
   reply.code(given.status);
   if (spec.produces) reply.type(spec.produces);
+  if (given.body instanceof Endless) return sendEndless(given.body, reply);
   return reply.send(given.body ?? undefined);
+}
+
+/** The connection serves nothing else, and ends with the answer. A HEAD gets the head alone. */
+function sendEndless({ begin }: Endless, reply: FastifyReply) {
+  reply.headers({ 'x-accel-buffering': 'no', connection: 'close' });
+  if (reply.request.method === 'HEAD') return reply.send();
+  const { raw } = reply.hijack();
+  raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
+  begin(new ResponseSink(raw));
+  return reply;
 }
 
 function checkParams(checks: Checks, given: Record<string, string>): unknown {

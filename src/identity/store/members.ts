@@ -53,3 +53,54 @@ export async function lockForRemoval(tx: Tx, org: string, user: string): Promise
   await run(tx)`select from identity.token where org_id = ${org} and user_id = ${user} order by id for update`;
   await run(tx)`select from identity.member where org_id = ${org} and user_id = ${user} for update`;
 }
+
+const AccountRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() });
+
+export const accountById = (tx: Tx, id: string) => row(tx, AccountRow)`select id, email, name from identity.account where id = ${id}`;
+
+/**
+ * The accounts of an address, ten at most. Anybody who invites an address can make one, so there may be several: this one first, then the
+ * one that the operator made, then the oldest.
+ */
+export const accountsOfAddress = (tx: Tx, email: string, firstId: string | undefined) => rows(tx, AccountRow)`
+  select id, email, name from identity.account where lower(email) = lower(${email})
+   order by id = ${firstId ?? ''} desc, vouched desc, id limit 10`;
+/**
+ * A mail to its address has reached the person, so the account is vouched for, unless another one of the address is. Returns whether it was
+ * not before.
+ */
+export const vouchFor = async (tx: Tx, user: string): Promise<boolean> =>
+  (await run(tx)`
+    update identity.account a set vouched = true
+     where a.id = ${user} and not a.vouched
+       and not exists (select from identity.account b where lower(b.email) = lower(a.email) and b.vouched)`) > 0;
+
+const VouchedRow = Type.Object({ vouched: Type.Boolean() });
+
+export const isVouched = async (tx: Tx, user: string): Promise<boolean> =>
+  (await row(tx, VouchedRow)`select vouched from identity.account where id = ${user}`)?.vouched ?? false;
+
+const OwnOrgRow = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() });
+export type OwnOrg = Static<typeof OwnOrgRow>;
+
+/** The organizations that a person may choose among, by name. */
+export const organizationsOf = (tx: Tx, user: string): Promise<OwnOrg[]> => rows(tx, OwnOrgRow)`
+  select o.id, o.slug, o.name from identity.member m join identity.org o on o.id = m.org_id
+   where m.user_id = ${user} order by o.name, o.id limit 1000`;
+
+const OrgIdRow = Type.Object({ org_id: Type.String() });
+
+/** The organizations of a person, in one order everywhere. */
+export const orgsOfUser = async (tx: Tx, user: string): Promise<string[]> =>
+  (await rows(tx, OrgIdRow)`select org_id from identity.member where user_id = ${user} order by org_id limit 1000`).map(
+    ({ org_id }) => org_id,
+  );
+
+const SlugRow = Type.Object({ slug: Type.String() });
+
+/** The slugs of a person's organizations. */
+export const slugsOfUser = async (tx: Tx, user: string): Promise<string[]> =>
+  (
+    await rows(tx, SlugRow)`
+      select o.slug from identity.member m join identity.org o on o.id = m.org_id where m.user_id = ${user} order by o.slug limit 1000`
+  ).map(({ slug }) => slug);

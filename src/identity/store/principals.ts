@@ -7,7 +7,7 @@ export const RoleUses = Type.Array(Type.Object({ role: Type.String(), resourceId
 const Atoms = Type.Unsafe<Record<string, string[]>>({ type: 'object' });
 
 /** Grants of a member besides the role in the organization, and the permissions of all custom roles. */
-const given = (org: Sql, user: Sql) => sql`
+export const given = (org: Sql, user: Sql) => sql`
   coalesce((select jsonb_agg(jsonb_build_object('role', g.role, 'resourceIds', g.resource_ids))
               from identity.role_grant g where g.org_id = ${org} and g.user_id = ${user}), '[]') as grants,
   coalesce((select jsonb_object_agg(r.id, r.permissions) from identity.custom_role r where r.org_id = ${org}), '{}') as custom_roles`;
@@ -31,6 +31,7 @@ const PrincipalRow = Type.Object({
   org_id: Type.String(),
   org_slug: Type.String(),
   entitlements: Type.Array(Type.String()),
+  requires_second_factor: Type.Boolean(),
   user_id: Type.String(),
   email: Type.String(),
   name: Type.String(),
@@ -53,7 +54,7 @@ export const principalByToken = (tx: Tx, org: string, id: string) => findPrincip
 const findPrincipal = (tx: Tx, which: Sql): Promise<PrincipalRow | undefined> => row(tx, PrincipalRow)`
   select t.id as token_id, t.enabled and line.whole as enabled, t.scope, t.ceilings, t.minters, line.above,
          (extract(epoch from least(t.expires_at, line.ends_at) - kernel.now()) * 1000)::float8 as ttl_ms,
-         least(t.expires_at, line.ends_at) as ends_at, o.id as org_id, o.slug as org_slug, o.entitlements,
+         least(t.expires_at, line.ends_at) as ends_at, o.id as org_id, o.slug as org_slug, o.entitlements, o.requires_second_factor,
          u.id as user_id, u.email, u.name, m.role, ${given(sql`t.org_id`, sql`t.user_id`)},
          coalesce((select v.version from identity.rights_version v where v.org_id = t.org_id), 0)::float8 as version
     from identity.token t

@@ -149,14 +149,18 @@ class UnitsOfWork {
 
   #notifyCommitted(state: TransactionState): void {
     state.outcome = 'committed';
-    const wakes = [...state.markedChannels].flatMap((channel) => this.wakers.map((waken) => () => waken(channel)));
-    callEach([...state.commitListeners, ...wakes], this.#onError);
+    callEach([...state.commitListeners, ...this.#wakesOf(state)], this.#onError);
+  }
+
+  #wakesOf({ markedChannels }: TransactionState): (() => void)[] {
+    return [...markedChannels].flatMap((channel) => this.wakers.map((waken) => () => waken(channel)));
   }
 
   #notifyFailed(state: TransactionState, isKnown: boolean): void {
     state.outcome = isKnown ? 'failed' : 'in doubt';
     const acts = state.failureListeners.map((act) => () => act(isKnown));
-    callEach(acts, this.#onError);
+    // It may have committed: a hint too many does no harm, one too few may.
+    callEach(isKnown ? acts : [...acts, ...this.#wakesOf(state)], this.#onError);
   }
 
   #reportDeadlock(error: unknown): void {

@@ -17,7 +17,7 @@ export interface Tx {
   afterFailure(act: (isKnown: boolean) => void): void;
   /** Slots of this process's workers, for jobs that this transaction creates. Undefined where no worker runs, and outside a transaction. */
   readonly slots: Slots | undefined;
-  /** Marks a channel. Its listeners, in every process, are notified once COMMIT has been answered. A hint: see jobs/wake.ts. */
+  /** Marks a channel. Its listeners, in every process, are notified once COMMIT has been answered, or has failed to be. A hint: see jobs/wake.ts. */
   wake(channel: string): void;
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { boundedTo } from '../bounded-map.ts';
@@ -23,14 +24,30 @@ export const connectionLimits: ConnectionLimits = { unreadMs: 30_000, anonymousP
 /** How many connections are checked to find an idle one. */
 const maxScanned = 256;
 
+/** The first request of a connection may be on its way for this long: a server that ends waits for it. */
+const firstRequestMs = 500;
+/** How often connections are checked while the server ends. */
+const endCheckMs = 20;
+/** A response that refuses is read within this time, or its connection is cut. */
+const lastReadMs = 500;
+
+/** Requests that were still under way when the time for them was over. */
+export interface UnfinishedRequests {
+  /** Without a response so far: their callers were told to come again. */
+  refused: number;
+  /** Their responses were cut short. */
+  cut: number;
+}
+
 /** Node's internals of a socket: bytes given to write, and bytes still queued. */
 type NodeSocket = Socket & { _handle?: { bytesWritten: number; writeQueueSize: number } | null; _parent?: Socket };
 
 class TrackedConnection {
   readonly socket: NodeSocket;
   /** The socket that carries HTTP: the TCP socket, or TLS on top of it. */
-  httpSocket: Socket & { _httpMessage?: unknown };
+  httpSocket: Socket & { _httpMessage?: ServerResponse | null };
   readonly address: string;
+  readonly openedAt = performance.now();
   isAnonymous = true;
   bytesSent = 0;
   stalledSince: number | undefined;
@@ -51,6 +68,20 @@ class TrackedConnection {
       this.bytesSent = moved;
     }
     return this.stalledSince === undefined ? 0 : now - this.stalledSince;
+  }
+
+  /** The response that it waits for or sends. */
+  get response(): ServerResponse | undefined {
+    return this.httpSocket._httpMessage ?? undefined;
+  }
+
+  /** Closes after the response in flight. */
+  closeAfterResponse(): void {
+    const { response, httpSocket } = this;
+    if (!response) return;
+    const close = guarded('http.connections.finish', httpSocket, () => void httpSocket.destroySoon());
+    if (response.headersSent) response.once('finish', close);
+    else response.shouldKeepAlive = false;
   }
 }
 
@@ -78,6 +109,8 @@ export class Connections {
   readonly #byAddress = new Map<string, Set<TrackedConnection>>();
   readonly #knownAddresses = new LRUCache<string, true>(boundedTo(10_000));
   readonly #closed: Counter<'reason'> | undefined;
+  readonly #servers: Server[] = [];
+  #isDraining = false;
 
   constructor(peers: Peers, limits: ConnectionLimits = connectionLimits, registry?: Registry) {
     this.#peers = peers;
@@ -103,6 +136,7 @@ export class Connections {
   }
 
   watch(server: Server): void {
+    this.#servers.push(server);
     const admit = (socket: Socket) => this.#admit(socket);
     const admitSecure = (socket: NodeSocket) => {
       const below = socket._parent && tracked.get(socket._parent);
@@ -120,6 +154,60 @@ export class Connections {
     );
     const timer = setInterval(() => this.#closeUnread(performance.now()), Math.min(5_000, this.#limits.unreadMs / 4)).unref();
     server.once('close', () => clearInterval(timer));
+  }
+
+  /** The server ends soon: from now on every connection closes with its next response. New ones are still accepted. */
+  drain(): void {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    const close = guarded(
+      'http.connections.drain',
+      ([{ socket }]) => socket,
+      (_request: IncomingMessage, response: ServerResponse) => {
+        response.shouldKeepAlive = false;
+      },
+    );
+    for (const server of this.#servers) server.prependListener('request', close);
+    for (const connection of this.#all) connection.closeAfterResponse();
+  }
+
+  /**
+   * Once no more are accepted: closes idle connections at once and the others after their response, for at most `limitMs`. Then requests
+   * without a response are refused, and the rest is cut.
+   */
+  async end(limitMs: number, refuse: (request: IncomingMessage, response: ServerResponse) => void): Promise<UnfinishedRequests> {
+    this.drain();
+    const until = performance.now() + limitMs;
+    await this.#closeIdleUntil(until);
+    const ended: UnfinishedRequests = { refused: 0, cut: 0 };
+    for (const { response } of this.#all) {
+      if (!response || response.headersSent) continue;
+      ended.refused++;
+      refuse(response.req, response);
+    }
+    if (ended.refused > 0) await this.#closeIdleUntil(performance.now() + lastReadMs);
+    for (const { response, httpSocket, socket } of this.#all) {
+      if (response && !response.writableEnded) ended.cut++;
+      httpSocket.destroy();
+      socket.destroy();
+    }
+    return ended;
+  }
+
+  /** Returns when no connection is left, or at that time. */
+  async #closeIdleUntil(until: number): Promise<void> {
+    while (this.#all.size > 0) {
+      // After a turn of the event loop: a request that has arrived is parsed by then.
+      await new Promise(setImmediate);
+      const now = performance.now();
+      for (const { response, openedAt, httpSocket, socket } of this.#all) {
+        if (response || now - openedAt < firstRequestMs) continue;
+        httpSocket.destroy();
+        socket.destroy();
+      }
+      if (now >= until || this.#all.size === 0) return;
+      await sleep(Math.min(endCheckMs, until - now));
+    }
   }
 
   #admit(socket: Socket): void {

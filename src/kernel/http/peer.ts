@@ -12,6 +12,8 @@ export interface Peers {
   isProxied(request: IncomingMessage): boolean;
   /** Whether it came over TLS: to this server, or to the operator's proxy. */
   isSecure(request: IncomingMessage): boolean;
+  /** Whether the caller is on this machine; behind the operator's proxy, as the proxy says. */
+  isHere(request: IncomingMessage): boolean;
 }
 
 /** A non-HTTP connection in the form that limits by address expect. */
@@ -41,8 +43,13 @@ export function makePeers(trustedProxies: string[]): Peers {
     }
     return known;
   };
+  const of = (request: IncomingMessage) => addressGroup(clientAddress(request, trusts));
   return {
-    of: (request) => addressGroup(clientAddress(request, trusts)),
+    of,
+    isHere: (request) =>
+      isLocalPeer(request.socket) &&
+      // To parse addresses costs as much as the rest of a hot request.
+      (request.headers['x-forwarded-for'] === undefined || !isProxied(request) || /^(?:127\.|0:0:0::)/.test(of(request))),
     isProxied,
     isSecure: (request) =>
       (request.socket as TLSSocket).encrypted === true ||

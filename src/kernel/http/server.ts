@@ -1,16 +1,20 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
+import type { Presenting } from '../tls/index.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import { asAnonymousCaller } from './anonymous-caller.ts';
 import { discardAfterAnswer } from './body.ts';
 import type { Connections } from './connections.ts';
 import { type DelayedRefusals, noDelay } from './delayed-refusals.ts';
 import { discard } from './discard.ts';
 import { checkFraming } from './framing.ts';
+import { sendRefusalPage } from './html.ts';
 import { JoinedRequest } from './joined-chunks.ts';
 import { loggedPath } from './logged-path.ts';
 import type { Peers } from './peer.ts';
@@ -23,7 +27,10 @@ import { isTemporary, refuseTemporarily } from './temporary-failure.ts';
 export interface ServerOptions {
   log: Logger;
   peers: Peers;
-  tls?: { cert: string; key: string } | undefined;
+  /** The certificates of its handshakes; without them it speaks plain HTTP. */
+  tls?: Presenting | undefined;
+  /** Connections by which an authority checks a name are taken before TLS sees them. */
+  takeProofs?: ((server: http.Server) => void) | undefined;
   /** Other protocols on this port, tried in this order before the control API. */
   raw: readonly RawHandler[];
   /** Why a path is not served here, when another process may serve it. */
@@ -53,7 +60,17 @@ const buildValidator = () => () => {
   throw new Error('requests are checked by validate.ts, not by Fastify');
 };
 
-export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, isBusy, connections }: ServerOptions): FastifyInstance {
+export function makeServer({
+  log,
+  peers,
+  tls,
+  takeProofs,
+  raw,
+  elsewhere,
+  delayedRefusals,
+  isBusy,
+  connections,
+}: ServerOptions): FastifyInstance {
   const server: FastifyInstance = Fastify({
     logger: false,
     genReqId: ({ requestId }) => requestId ?? newRequestId(),
@@ -86,11 +103,8 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
         guarded('http.request', ([{ socket }]) => socket, answer),
         isBusy,
       );
-      const created = (
-        tls
-          ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, paced.listener)
-          : http.createServer(nodeOptions, paced.listener)
-      ) as http.Server;
+      const created = tls ? makeSecureServer(tls, paced) : http.createServer(nodeOptions, paced.listener);
+      takeProofs?.(created);
       refuseTunnels(created);
       connections?.watch(created);
       paced.watch(created, tls ? 'secureConnection' : 'connection');
@@ -126,11 +140,56 @@ export function makeServer({ log, peers, tls, raw, elsewhere, delayedRefusals, i
   return server;
 }
 
-/** Every refusal, ours or Fastify's, is sent in one format. Unexpected errors are shown to the operator alone. */
+/** New connections get a renewed certificate; a client that names another host of ours gets that one's. */
+function makeSecureServer(tls: Presenting, paced: ReturnType<typeof onePerConnection>): http.Server {
+  const created = https.createServer(
+    {
+      ...nodeOptions,
+      ...contextOptions(tls.certificate()),
+      handshakeTimeout: handshakeTimeoutMs,
+      SNICallback: guarded('http.choose-by-name', undefined, tls.chooseByName),
+    },
+    paced.listener,
+  ) as unknown as http.Server;
+  tls.onRenewed((certificate) => (created as unknown as https.Server).setSecureContext(contextOptions(certificate)));
+  endHandshakesWithIdle(created);
+  return created;
+}
+
+const handshakeTimeoutMs = 20_000;
+
+/** Node knows a connection only after its handshake: a silent client would hold up a stop until its handshake is late. */
+function endHandshakesWithIdle(server: http.Server): void {
+  const handshaking = new Set<Socket>();
+  const begin = (socket: Socket) => {
+    handshaking.add(socket);
+    socket.once('close', () => handshaking.delete(socket));
+  };
+  server.on(
+    'connection',
+    guarded('http.handshake.begin', ([socket]) => socket, begin),
+  );
+  const complete = (socket: Socket & { _parent?: Socket }) => void (socket._parent && handshaking.delete(socket._parent));
+  server.on(
+    'secureConnection',
+    guarded('http.handshake.complete', ([socket]) => socket, complete),
+  );
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    for (const socket of handshaking) socket.destroy();
+    closeIdle();
+  };
+}
+
+const contextOptions = ({ cert, key }: Certificate) => ({ cert, key, minVersion: 'TLSv1.2' as const });
+
+/** Every refusal, ours or Fastify's, is sent in one format: as JSON, or as a page to a person. Unexpected errors are shown to the operator alone. */
 function installErrorHandlers(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, delayedRefusals: DelayedRefusals = noDelay) {
   server.setNotFoundHandler((request, reply) => {
     const refusal = elsewhere?.() ?? noSuchOperation(request);
-    reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
+    reply.headers(errorHeaders(refusal, request));
+    if (isForPerson(request)) sendRefusalPage(reply, 404, refusal.message);
+    else reply.code(404).send({ error: refusal.message });
   });
 
   server.setErrorHandler((error, request, reply) => {
@@ -141,12 +200,10 @@ function installErrorHandlers(server: FastifyInstance, log: Logger, elsewhere?: 
     const send = () => {
       discard(request.raw);
       reply
-        .code(refusal.status)
         .removeHeader('connection') // Fastify closes after any bad body; a client that still sends would not read the response
-        .headers(errorHeaders(refusal, request))
-        .type('application/json')
-        .serializer(JSON.stringify)
-        .send({ error: refusal.message });
+        .headers(errorHeaders(refusal, request));
+      if (isForPerson(request)) sendRefusalPage(reply, refusal.status, refusal.message);
+      else reply.code(refusal.status).type('application/json').serializer(JSON.stringify).send({ error: refusal.message });
     };
     const sendDelayed = () => {
       try {
@@ -160,6 +217,10 @@ function installErrorHandlers(server: FastifyInstance, log: Logger, elsewhere?: 
   });
 }
 
+/** A browser that opens a page or sends a form says that it takes HTML; no client of the API does. */
+const isForPerson = ({ url, headers }: FastifyRequest): boolean =>
+  headers.accept?.includes('text/html') === true && !url.startsWith('/api/');
+
 /** A path that the router cannot parse. */
 function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const why =
@@ -167,7 +228,9 @@ function refuseTarget(error: FastifyError, request: FastifyRequest, reply: Fasti
       ? `a part of the path has more than ${maxParamLength} characters`
       : 'the path is not valid percent-encoded UTF-8';
   const refusal = new Refusal(400, 'invalid', why);
-  reply.code(400).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
+  reply.headers(errorHeaders(refusal, request));
+  if (isForPerson(request)) sendRefusalPage(reply, 400, why);
+  else reply.code(400).send({ error: why });
 }
 
 const noSuchOperation = ({ method, url }: FastifyRequest) =>
@@ -267,6 +330,18 @@ export function refuseEarly(request: IncomingMessage, response: ServerResponse, 
   const { headers, body } = earlyRefusal(refusal, request.requestId ?? newRequestId(), request.cameByTls);
   response.writeHead(refusal.status, headers).end(body);
 }
+
+/** The server ends before the response is there. A client that still sends its body is not cut off: it would not read this. */
+export function refuseAtEnd(request: IncomingMessage, response: ServerResponse): void {
+  const refusal = new Refusal(503, 'stopping', comeAgain, { headers: { 'Retry-After': '1' } });
+  const { headers, body } = earlyRefusal(refusal, request.requestId ?? newRequestId(), request.cameByTls);
+  const { Connection, ...others } = headers;
+  response.shouldKeepAlive = !request.complete;
+  response.writeHead(refusal.status, request.complete ? { ...others, Connection } : others).end(body);
+  discard(request);
+}
+
+export const comeAgain = 'this server stops; send the request again in a moment';
 
 function earlyRefusal(refusal: Refusal, requestId: string, cameByTls = false) {
   const body = JSON.stringify({ error: refusal.message });

@@ -4,7 +4,7 @@
  * Actors. A transaction enqueues a job (enqueue.ts): one row of kernel.job, unique by (kind, key) while it is unfinished. A worker (worker.ts)
  * runs one loop for each lane (lane.ts, with its state in lane-state.ts) and one loop for tasks (tasks.ts).
  *
- * Flow. COMMIT → wake (wake.ts; wake-sender.ts batches the NOTIFY to other processes) → the lane claims due rows under a fresh lease (lease.ts,
+ * Flow. COMMIT → wake (wake.ts; wake-sender.ts batches the NOTIFY to other processes, news.ts the hints for people) → the lane claims due rows under a fresh lease (lease.ts,
  * store.ts), by organization in turn while the lane is behind → run.ts runs the handler → outcome.ts chooses the outcome → recorder.ts writes
  * outcomes in batches. leased-jobs.ts renews all leases of the process every 10 s and aborts the signal of a job whose lease is lost. A kind
  * with `beginsHere` is inserted under a lease of this process and starts after COMMIT, without a claim.
@@ -50,5 +50,6 @@ export {
 } from './enqueue.ts';
 export { failingFor, type JobFigures, jobFigures } from './figures.ts';
 export { claim, claimFairly, type FairClaim, type Leased, maxOrgsPerWalk, orgsAfter, type Queue, renew, settle } from './lease.ts';
+export { type HearNews, hint, hintEach } from './news.ts';
 export { type Channel, channelNamed, clockMoved, makeWaker, type Waker, wake } from './wake.ts';
 export { startWorker, type Worker, type WorkerEvents, type WorkerOptions } from './worker.ts';

@@ -14,6 +14,8 @@ interface SenderState {
   notifications: string;
   /** The id of the sender: a process ignores its own notifications. */
   self: string;
+  /** What is sent instead, once that works again, of channels that could not be sent. */
+  standInFor(lost: readonly string[]): readonly string[];
   unsent: Set<string>;
   client: pg.Client | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -25,7 +27,7 @@ interface SenderState {
 const minIntervalMs = 10;
 const failureBackoffMs = 1_000;
 
-export function makeWakeSender(options: Pick<SenderState, 'connection' | 'notifications' | 'self'>): WakeSender {
+export function makeWakeSender(options: Pick<SenderState, 'connection' | 'notifications' | 'self' | 'standInFor'>): WakeSender {
   const sending: SenderState = {
     ...options,
     unsent: new Set(),
@@ -63,7 +65,8 @@ function scheduleSend(sending: SenderState): void {
 }
 
 async function sendUnsent(sending: SenderState): Promise<void> {
-  const payloads = [...sending.unsent].map((channel) => `${sending.self} ${channel}`);
+  const channels = [...sending.unsent];
+  const payloads = channels.map((channel) => `${sending.self} ${channel}`);
   sending.unsent.clear();
   sending.notBefore = performance.now() + minIntervalMs;
   try {
@@ -79,6 +82,7 @@ async function sendUnsent(sending: SenderState): Promise<void> {
     sending.client = undefined;
     void lost?.end().catch(() => {});
     sending.notBefore = performance.now() + failureBackoffMs;
+    for (const channel of sending.standInFor(channels)) sending.unsent.add(channel);
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Connection, Db, Tx } from '../db/index.ts';
 import type { Listener } from '../listen.ts';
+import { type HearNews, isNews, lostNews, makeNews, type News } from './news.ts';
 import { makeWakeSender } from './wake-sender.ts';
 
 /** A wake channel: a task by its name, or a lane. A constant that both sides import, so that neither can misspell it. */
@@ -26,6 +27,8 @@ export interface Waker {
    * the listener.
    */
   subscribe(channel: string, act: () => void): () => void;
+  /** Called for every hint of this and other processes: see news.ts. Returns a function that removes the listener. */
+  onNews(hear: HearNews): () => void;
   /** Outside a transaction. */
   wake(channel: string): void;
   close(): Promise<void>;
@@ -39,16 +42,19 @@ type Listeners = Map<string, Set<() => void>>;
 export function makeWaker({ db, connection, listener }: { db: Db; connection: Connection; listener: Listener }): Waker {
   const self = randomUUID().slice(0, 8);
   const listeners: Listeners = new Map();
-  const sender = makeWakeSender({ connection, notifications, self });
+  // Work is found by polling; nothing polls for hints, so those that are lost have a stand-in.
+  const sender = makeWakeSender({ connection, notifications, self, standInFor: (lost) => (lost.some(isNews) ? [lostNews] : []) });
+  const news = makeNews((payload) => sender.add(payload));
   let closed = false;
 
   const wakeChannel = (channel: string) => {
     if (closed) return;
+    if (isNews(channel)) return news.take(channel);
     notifyListeners(listeners, channel);
     sender.add(channel);
   };
   db.onWake(wakeChannel);
-  listenToOthers(listener, listeners, self);
+  listenToOthers(listener, listeners, news, self);
 
   return {
     subscribe: (channel, act) => {
@@ -56,18 +62,23 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
       listeners.set(channel, acts.add(act));
       return () => acts.delete(act);
     },
+    onNews: (hear) => news.subscribe(hear),
     wake: wakeChannel,
     close: () => {
       closed = true;
+      news.close();
       return sender.close();
     },
   };
 }
 
-function listenToOthers(listener: Listener, listeners: Listeners, self: string): void {
+function listenToOthers(listener: Listener, listeners: Listeners, news: News, self: string): void {
   listener.on(notifications, (payload) => {
     const space = payload.indexOf(' ');
-    if (payload.slice(0, space) !== self) notifyListeners(listeners, payload.slice(space + 1));
+    if (payload.slice(0, space) === self) return;
+    const channel = payload.slice(space + 1);
+    if (isNews(channel)) news.hear(channel);
+    else notifyListeners(listeners, channel);
   });
   // Notifications between two connections are lost, so all channels count as woken. A starting process polls everything that is due anyway.
   listener.onReconnect(() => {

@@ -16,6 +16,8 @@ export interface EmbeddedPostgres {
   pid: number;
   /** Shuts the server down; safe to call twice, and when it is gone already. */
   stop(): Promise<void>;
+  /** Gives the server to the next keeper, and leaves it running. */
+  leave(): Promise<void>;
   /** Settles only when the server ends, or another keeper takes it over, without a stop from here. */
   exited: Promise<{ reason: string }>;
 }
@@ -80,9 +82,19 @@ export function keepRunning({ paths, pid, connection, client, adopted, onEnded }
     await dropSocketDir(paths, connection.host);
     onEnded();
   };
+  /** The lock ends with the connection. */
+  const leaveServer = async () => {
+    clearInterval(logTimer);
+    await locked.end().catch(() => {});
+    onEnded();
+  };
   const stop = () => {
     stopping ??= shutDownServer();
     return stopping;
   };
-  return { connection, adopted, pid, exited, stop };
+  const leave = () => {
+    stopping ??= leaveServer();
+    return stopping;
+  };
+  return { connection, adopted, pid, exited, stop, leave };
 }

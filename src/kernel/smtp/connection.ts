@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
-import type { CipherNameAndProtocol, SecureContext, TLSSocket } from 'node:tls';
+import type { CipherNameAndProtocol, TLSSocket } from 'node:tls';
 import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
+import type { TlsContexts } from '../tls/index.ts';
 import * as replies from './replies.ts';
 import { wrapInTls } from './secure.ts';
 
@@ -11,7 +12,7 @@ export interface ConnectionOptions {
   log: Logger;
   /** The longest silence of the client. */
   idleMs: number;
-  secureContext(): SecureContext;
+  tls: TlsContexts;
 }
 
 /** Commands, or pieces of a message, that are read before the loop yields. */
@@ -145,7 +146,7 @@ export abstract class Connection {
     raw.read(); // bytes that came while it was paused
     raw.on('error', () => {});
     raw.setTimeout(0);
-    const secure = wrapInTls(raw, this.#options.secureContext());
+    const secure = wrapInTls(raw, this.#options.tls);
     this.socket = secure;
     this.#listen();
     secure.once(

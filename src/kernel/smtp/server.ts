@@ -1,55 +1,48 @@
-import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { exitCodes, Stop } from '../errors.ts';
 import { guarded } from '../faults/guarded.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { type ListeningSockets, ownSockets } from '../lifecycle/listening-sockets.ts';
 import type { ConnectionSlot, ConnectionSlots } from './connection-slots.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'onClosed' | 'onKnown'> {
-  certificate: Certificate;
+export interface ServerOptions extends Omit<SessionOptions, 'isStopping' | 'onClosed' | 'onKnown'> {
   /** TLS from the first byte. */
   isSecure: boolean;
   /** Connections are counted before any work is done for them. Servers may share the slots. */
   room: ConnectionSlots;
   placeOf(socket: Socket): string;
-  /** How long work in progress may take when the server stops. */
-  stopMs: number;
+  /** Opens its socket. */
+  sockets?: ListeningSockets;
 }
 
 /** A running SMTP server. */
 export interface SmtpServer {
   /** Returns the port. `settings` is named in the error, for an operator who must choose another address. */
   listen(place: { host: string; port: number }, settings: string): Promise<number>;
-  /** New connections get this certificate. */
-  renew(certificate: Certificate): void;
-  /** Idle clients are disconnected at once; work in progress may finish. */
-  stop(): Promise<void>;
+  /** Idle clients are told to come again at once, the others after their message, or when the time is over. */
+  stop(limitMs: number): Promise<void>;
 }
 
 /** The limit of a handshake, however many bytes of it come: a client silent in TLS must not stay longer than one that does not log in. */
 const handshakeTimeoutMs = 30_000;
-
-const contextOf = ({ cert, key }: Certificate): SecureContext =>
-  createSecureContext({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true });
 
 export const makeSmtpServer = (options: ServerOptions): SmtpServer => new Endpoint(options);
 
 class Endpoint implements SmtpServer {
   readonly #options: ServerOptions;
   readonly #listener: Server;
+  readonly #sockets: ListeningSockets;
   readonly #sessions = new Set<Session>();
   /** Connections in their handshake. */
   readonly #pending = new Set<Socket>();
-  #context: SecureContext;
   #isStopping = false;
   #onAllClosed = () => {};
 
   constructor(options: ServerOptions) {
     this.#options = options;
-    this.#context = contextOf(options.certificate);
+    this.#sockets = options.sockets ?? ownSockets;
     this.#listener = createServer(
       { allowHalfOpen: true, noDelay: true },
       guarded(
@@ -60,25 +53,24 @@ class Endpoint implements SmtpServer {
     );
   }
 
-  async listen({ host, port }: { host: string; port: number }, settings: string): Promise<number> {
-    this.#listener.listen(port, host);
-    await once(this.#listener, 'listening').catch((error: NodeJS.ErrnoException) => {
-      throw new Stop(exitCodes.portTaken, `cannot take mail in on ${host}:${port} (${error.code}); set ${settings} to another address`);
+  async listen(at: { host: string; port: number }, settings: string): Promise<number> {
+    const { door, isSecure } = this.#options;
+    await this.#sockets.listen(this.#listener, isSecure ? `${door} with TLS` : door, at).catch((error: NodeJS.ErrnoException) => {
+      throw new Stop(
+        exitCodes.portTaken,
+        `cannot take mail in on ${at.host}:${at.port} (${error.code}); set ${settings} to another address`,
+      );
     });
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  renew(certificate: Certificate): void {
-    this.#context = contextOf(certificate);
-  }
-
-  async stop(): Promise<void> {
+  async stop(limitMs: number): Promise<void> {
     this.#isStopping = true;
-    this.#listener.close();
+    this.#sockets.close(this.#listener);
     for (const socket of this.#pending) socket.destroy();
-    for (const session of this.#sessions) if (!session.isAtWork) sayStopping(session);
-    await this.#allClosedWithin(this.#options.stopMs);
-    for (const session of this.#sessions) sayStopping(session);
+    for (const session of this.#sessions) if (!session.isAtWork) session.sayStopping();
+    await this.#allClosedWithin(limitMs);
+    for (const session of this.#sessions) session.sayStopping();
   }
 
   async #allClosedWithin(ms: number): Promise<void> {
@@ -103,14 +95,13 @@ class Endpoint implements SmtpServer {
     const begin = (readySocket: Socket) => {
       session = this.#startSession(readySocket, slot);
     };
-    if (isSecure) startHandshake(wrapInTls(socket, this.#context), { raw: socket, pending: this.#pending, leave: slot.release, begin });
+    if (isSecure) startHandshake(wrapInTls(socket, this.#options.tls), { raw: socket, pending: this.#pending, leave: slot.release, begin });
     else begin(socket);
   }
 
   #startSession(socket: Socket, slot: ConnectionSlot): Session {
     const session = new Session(socket, this.#options.isSecure, {
       ...this.#options,
-      secureContext: () => this.#context,
       isStopping: () => this.#isStopping,
       onKnown: slot.markKnown,
       onClosed: (left) => {
@@ -123,8 +114,6 @@ class Endpoint implements SmtpServer {
     return session;
   }
 }
-
-const sayStopping = (session: Session) => session.send(421, '4.3.2 the server stops; come again in a moment');
 
 interface Handshake {
   raw: Socket;

@@ -121,8 +121,12 @@ export class Session extends Connection {
     return end + 1;
   }
 
+  sayStopping() {
+    this.send(421, '4.3.2 the server stops; come again in a moment');
+  }
+
   #runCommand(line: string) {
-    if (this.#options.isStopping()) return this.send(421, '4.3.2 the server stops; come again in a moment');
+    if (this.#options.isStopping()) return this.sayStopping();
     const excess = this.#limits.countLine(this.#isLoginMissing);
     if (excess) return this.send(421, excess);
     try {
@@ -295,6 +299,7 @@ export class Session extends Connection {
         this.#limits.reset();
         this.#options.onKnown();
         this.say(replies.write(250, sentence));
+        if (this.#options.isStopping()) this.sayStopping();
       },
       (error) => {
         this.#conclude(message);

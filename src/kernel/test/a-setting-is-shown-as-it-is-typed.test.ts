@@ -40,7 +40,12 @@ function explain(env: string, text: string): ExplainedSetting | undefined {
 }
 
 const plain = '0 3 25 64 100 600 5s 90s 15m 36h 2w 1GiB 20GB 5000000 127.0.0.1:9'.split(' ');
-const words = ['', ...'on off debug warn email api,worker worker 30,90 quay.io 1000-2000 x.example /layers https://x.example/'.split(' ')];
+const words = [
+  '',
+  ...'on off debug warn email api,worker worker 30,90 quay.io 1000-2000 x.example /layers a@b.example https://x.example/ http://127.0.0.1:9/directory'.split(
+    ' ',
+  ),
+];
 
 /** The text that the setting shows for this one; undefined: it refuses it, or hides it. */
 function checkRoundTrip(env: string, written: string): string | undefined {

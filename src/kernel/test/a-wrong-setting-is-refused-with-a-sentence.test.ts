@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { readTls } from '../../boot/edge.ts';
+import { checkEdge } from '../../boot/edge.ts';
 import { openStorage } from '../../boot/storage.ts';
 import { readConfig } from '../config.ts';
 import { exitCodes, Stop } from '../errors.ts';
@@ -60,9 +60,9 @@ test('a wrong setting is refused with a sentence that names it', () => {
 });
 
 test('what parts check themselves is refused the same way', async () => {
-  assert.throws(() => readTls(config({ QUARTERDECK_TLS_CERT: 'a.pem' })), isConfiguration(/go together; one of them is missing/));
+  assert.throws(() => checkEdge(config({ QUARTERDECK_TLS_CERT: 'a.pem' })), isConfiguration(/go together; one of them is missing/));
   assert.throws(
-    () => readTls(config({ QUARTERDECK_TLS_CERT: '/nowhere/a.pem', QUARTERDECK_TLS_KEY: 'b.pem' })),
+    () => checkEdge(config({ QUARTERDECK_TLS_CERT: '/nowhere/a.pem', QUARTERDECK_TLS_KEY: 'b.pem' })),
     isConfiguration(/cannot be read: ENOENT \/nowhere\/a\.pem/),
   );
   assert.throws(() => isTrusted(['10.0.0.0/33']), isConfiguration(/QUARTERDECK_TRUSTED_PROXIES is wrong: "10\.0\.0\.0\/33"/));
@@ -75,13 +75,43 @@ test('what parts check themselves is refused the same way', async () => {
 });
 
 test('plain HTTP leaves loopback only behind a proxy of the operator', () => {
-  const plain = (listen: string, more: Record<string, string> = {}) => readTls(config({ QUARTERDECK_LISTEN: listen, ...more }));
+  const plain = (listen: string, more: Record<string, string> = {}) => checkEdge(config({ QUARTERDECK_LISTEN: listen, ...more }));
   for (const listen of ['8080', ':8080', 'localhost:8080', '127.0.0.1:0', '127.8.9.1:80', '[::1]:80'])
     assert.equal(plain(listen), undefined, listen);
   for (const listen of ['0.0.0.0:0', '[::]:80', '10.0.0.1:80', '127.evil.example:80', 'cloud.example:80', '[::ffff:10.0.0.1]:80']) {
     assert.throws(() => plain(listen), isConfiguration(/without TLS would send tokens in the clear/), listen);
     assert.equal(plain(listen, { QUARTERDECK_TRUSTED_PROXIES: '10.0.0.2' }), undefined);
   }
+});
+
+test('with an address for certificates this server is the edge, unless a proxy is in front', () => {
+  const acme = { QUARTERDECK_ACME: 'you@example.com', QUARTERDECK_PUBLIC_URL: 'https://qd.example.com' };
+  const places = (env: Record<string, string>) => {
+    const { listen, http_listen } = config(env);
+    return [`${listen.host} ${listen.port}`, http_listen && `${http_listen.host} ${http_listen.port}`];
+  };
+  assert.deepEqual(places({}), ['127.0.0.1 8080', undefined]);
+  assert.deepEqual(places(acme), [':: 443', ':: 80']);
+  assert.deepEqual(places({ ...acme, QUARTERDECK_HTTP_LISTEN: '', QUARTERDECK_LISTEN: '10.0.0.1:8443' }), ['10.0.0.1 8443', undefined]);
+  assert.deepEqual(places({ ...acme, QUARTERDECK_TRUSTED_PROXIES: '10.0.0.2' }), ['127.0.0.1 8080', undefined]);
+  assert.deepEqual(places({ ...acme, QUARTERDECK_ROLES: 'worker, smtp' }), ['127.0.0.1 8080', ':: 80']);
+  checkEdge(config(acme));
+
+  const refused = (more: Record<string, string>, sentence: RegExp) =>
+    assert.throws(() => checkEdge(config({ ...acme, ...more })), isConfiguration(sentence));
+  refused({ QUARTERDECK_PUBLIC_URL: '' }, /set QUARTERDECK_PUBLIC_URL to https:\/\//);
+  refused({ QUARTERDECK_PUBLIC_URL: 'http://qd.example.com' }, /set QUARTERDECK_PUBLIC_URL to https:\/\//);
+  for (const host of ['localhost', 'qd', '192.0.2.1', '[2001:db8::1]', 'qd.invalid'])
+    refused({ QUARTERDECK_PUBLIC_URL: `https://${host}` }, /is no name in the DNS/);
+  refused({ QUARTERDECK_ACME_EAB_KID: 'k' }, /QUARTERDECK_ACME_EAB_KID and QUARTERDECK_ACME_EAB_HMAC go together/);
+  for (const [name, value, sentence] of [
+    ['ACME', 'nobody', /expected an email address such as you@example\.com, found "nobody"/],
+    ['ACME', 'a@b.example?bcc=c', /expected an email address/],
+    ['ACME_DIRECTORY', 'http://ca.example/directory', /expected an https URL/],
+    ['ACME_DIRECTORY', 'http://127.0.0.1.evil.example/', /expected an https URL/],
+    ['HTTP_LISTEN', '80x', /expected host:port/],
+  ] as const)
+    assert.throws(() => config({ [`QUARTERDECK_${name}`]: value }), isConfiguration(sentence), value);
 });
 
 test('addresses, lists and numbers are read as they are meant', () => {

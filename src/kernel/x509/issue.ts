@@ -1,4 +1,13 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
 import { isIP } from 'node:net';
 import { addressBytes, bits, integer, octets, oid, sequence, tagged, time, toPem, utf8, yes } from './der.ts';
 import { readNode, readParts, tags } from './read-der.ts';
@@ -26,6 +35,8 @@ export interface NewCertificate {
   usages?: readonly Usage[];
   /** Host names and addresses; or in DER, as requested. */
   hosts?: readonly string[] | Buffer;
+  /** SHA-256 of a key authorization, which proves the host to an authority: RFC 8737, 3. */
+  acmeIdentifier?: Buffer;
 }
 
 export type Usage = 'server' | 'client';
@@ -43,6 +54,31 @@ const usageIds = { server: '2b06010505070301', client: '2b06010505070302' };
 export function issueCertificate(made: NewCertificate): string {
   const signed = describe(made);
   return toPem('CERTIFICATE', sequence(signed, ecdsaWithSha256, bits(sign('sha256', signed, made.signingKey))));
+}
+
+/** A certificate that proves a host to an authority, which connects and looks at it. Its key is for this alone. */
+export function makeProofCertificate(host: string, acmeIdentifier: Buffer, at: Date): { cert: string; key: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const subject = { commonName: host };
+  const day = 86_400_000;
+  const [from, until] = [new Date(at.getTime() - day), new Date(at.getTime() + 7 * day)];
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    cert: issueCertificate({ subject, issuer: subject, publicKey, signingKey: privateKey, from, until, hosts: [host], acmeIdentifier }),
+  };
+}
+
+/** A signing request (PKCS #10, RFC 2986) in DER for one host, signed by its key. */
+export function makeSigningRequest(host: string, key: KeyObject): Buffer {
+  const extensions = sequence(extension('551d11', writeHosts([host])));
+  const requested = sequence(oid('2a864886f70d01090e'), tagged(0x31, extensions)); // extensionRequest: RFC 2985, 5.4.2
+  const info = sequence(
+    integer(Buffer.from([0])),
+    host.length <= maxCommonName ? writeName({ commonName: host }) : sequence(),
+    createPublicKey(key).export({ type: 'spki', format: 'der' }),
+    tagged(0xa0, requested),
+  );
+  return sequence(info, ecdsaWithSha256, bits(sign('sha256', info, key)));
 }
 
 /** The requested certificate, signed by this authority. */
@@ -64,10 +100,11 @@ function subjectOf(certificate: string): Buffer {
 }
 
 /** A common name has at most 64 characters: RFC 5280, appendix A. */
+const maxCommonName = 64;
 export const writeName = ({ commonName, organizations = [] }: Subject): Buffer =>
   sequence(
     ...organizations.map((each) => tagged(0x31, sequence(oid('55040a'), utf8(each)))),
-    tagged(0x31, sequence(oid('550403'), utf8(commonName.slice(0, 64)))),
+    tagged(0x31, sequence(oid('550403'), utf8(commonName.slice(0, maxCommonName)))),
   );
 
 const extension = (id: string, value: Buffer, isCritical = false) => sequence(oid(id), ...(isCritical ? [yes] : []), octets(value));
@@ -89,7 +126,7 @@ const keyUsage = (isAuthority: boolean, { asymmetricKeyType }: KeyObject): Buffe
 
 /** TBSCertificate of RFC 5280, 4.1. */
 function describe(made: NewCertificate): Buffer {
-  const { subject, issuer, publicKey, signingKey, from, until, isAuthority = false, usages = [], hosts = [] } = made;
+  const { subject, issuer, publicKey, signingKey, from, until, isAuthority = false, usages = [], hosts = [], acmeIdentifier } = made;
   const extensions = [
     extension('551d0e', octets(keyId(publicKey))), // subjectKeyIdentifier
     extension('551d23', sequence(tagged(0x80, keyId(createPublicKey(signingKey))))), // authorityKeyIdentifier
@@ -97,6 +134,7 @@ function describe(made: NewCertificate): Buffer {
     extension('551d13', isAuthority ? sequence(yes) : sequence(), true), // basicConstraints
     extension('551d0f', keyUsage(isAuthority, publicKey), true),
     ...(usages.length ? [extension('551d25', sequence(...usages.map((usage) => oid(usageIds[usage]))))] : []), // extendedKeyUsage
+    ...(acmeIdentifier ? [extension('2b0601050507011f', octets(acmeIdentifier), true)] : []),
   ];
   const nameOf = (name: Subject | Buffer) => (Buffer.isBuffer(name) ? name : writeName(name));
   return sequence(

@@ -1,4 +1,4 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker s3 kubernetes]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -28,6 +28,7 @@ const programs: Record<string, Program[]> = {
   containerd: [containerd, { ...containerd, name: 'ctr', package: './cmd/ctr' }],
   // Its command is taken as it is installed; the daemon starts a containerd of its own.
   docker: [containerd, { name: 'dockerd', module: 'github.com/moby/moby/v2', version: 'v2.0.0-beta.24', package: './cmd/dockerd' }],
+  pebble: [{ name: 'pebble', module: 'github.com/letsencrypt/pebble/v2', version: 'v2.10.1', package: './cmd/pebble' }],
   s3: [{ name: 'versitygw', module: 'github.com/versity/versitygw', version: 'v1.8.0', package: './cmd/versitygw' }],
 };
 

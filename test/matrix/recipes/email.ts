@@ -143,6 +143,7 @@ export const email: Recipes = {
       },
     },
   },
+  matchRoute: { make: route, body: () => ({ address: 'support@nowhere.example' }) },
   deleteRoute: { make: route },
   listSendKeys: { lists: key, cases: { 'of a domain': { lists: domainKey } } },
   createSendKey: {
@@ -158,6 +159,7 @@ export const email: Recipes = {
   getMessage: { make: message },
   getMessageContent: { make: message },
   getEmailSettings: {},
+  getEmailStats: {},
   listSuppressions: { lists: suppression },
   createSuppression: { body: address },
   deleteSuppression: { make: suppression },

@@ -7,6 +7,7 @@ const grant = async ({ at, qd }: Kitchen) => {
   const { userId } = await qd.member(at, 'member');
   return byId((await made201(at.post('/iam/grants', { subject: userId, role: 'uptime.viewer' }))).id);
 };
+const subject = async ({ at, qd }: Kitchen) => ({ params: { userId: (await qd.member(at, 'member')).userId } });
 const builtin = async () => byId('uptime.viewer');
 
 export const iam: Recipes = {
@@ -24,6 +25,14 @@ export const iam: Recipes = {
   },
   deleteRole: { make: role, cases: { 'built in': { make: builtin } } },
   listGrants: { lists: grant },
+  getEffectivePermissions: {
+    make: subject,
+    query: (member) => ({ userId: member!.params.userId! }),
+    cases: {
+      "other's member": { make: async ({ foreigner }) => ({ params: { userId: foreigner.userId } }) },
+      unknown: { make: async () => ({ params: { userId: 'usr_unknown' } }) },
+    },
+  },
   createGrant: {
     body: async ({ qd, at }) => ({ subject: (await qd.member(at, 'member')).userId, role: 'uptime.editor' }),
     cases: {

@@ -2,18 +2,34 @@ import { type Op, pathParams } from '../../../contract/common.ts';
 import type { AnyArea } from '../../../src/areas/area.ts';
 import { areas } from '../../../src/areas/index.ts';
 import type { Recipe, Recipes } from '../recipe.ts';
+import { account } from './account.ts';
 import { clusters } from './clusters.ts';
 import { email } from './email.ts';
 import { iam } from './iam.ts';
+import { live } from './live.ts';
 import { oncall } from './oncall.ts';
 import { organization } from './organization.ts';
+import { overview } from './overview.ts';
 import { registry } from './registry.ts';
 import { status } from './status.ts';
 import { tokens } from './tokens.ts';
 import { uptime } from './uptime.ts';
 
 /** One file for each area, one word here. */
-const recipes: Record<string, Recipes> = { tokens, iam, organization, registry, email, clusters, oncall, status, uptime };
+const recipes: Record<string, Recipes> = {
+  tokens,
+  iam,
+  organization,
+  account,
+  registry,
+  email,
+  clusters,
+  oncall,
+  status,
+  uptime,
+  overview,
+  live,
+};
 
 export interface Served {
   spec: Op;
@@ -25,6 +41,9 @@ export interface ServedArea {
   /** Its operations, each with its recipe. Complete by construction: one without a recipe stops the test that asks. */
   operations(): Served[];
 }
+
+/** Operations that take a token. The others are for people who are signed in; the authorization matrix asks them by session. */
+export const byToken = (area: ServedArea): Served[] => area.operations().filter(({ spec }) => !spec.session);
 
 /** Those that serve operations: the catalog of services is shown by uptime and on-call. */
 export const servedAreas = (): ServedArea[] =>

@@ -1,3 +1,4 @@
+import { run } from '../../../src/kernel/db/index.ts';
 import { byId, type Kitchen, type Maker, made201, type Recipes, type Thing, unique } from '../recipe.ts';
 import { newService, service } from './services.ts';
 
@@ -89,12 +90,21 @@ export const oncall: Recipes = {
   },
   removeScheduleOverride: { make: override },
   listScheduleShifts: { make: schedule },
+  listShifts: { lists: schedule },
   getScheduleCalendar: { make: schedule },
   listCalendarLinks: { make: schedule },
   createCalendarLink: { make: schedule, body: () => ({ name: unique('link') }) },
   revokeCalendarLink: { make: calendarLink },
   getPagingSettings: {},
   savePagingSettings: { body: () => ({ rules: [{ channel: 'email', delaySeconds: 0 }] }) },
+  testPaging: {
+    // A person may test once a minute, and is asked for in many rows.
+    body: async ({ qd, caller }) => {
+      await qd.app.db.write((tx) => run(tx)`delete from oncall.test_page where user_id = ${caller.userId}`);
+      return { channels: ['email'] };
+    },
+  },
+  getPagingTest: {},
   getProvider: {},
   setProvider: {
     body: ({ fakes: { twilio } }) => ({ accountSid: twilio.accountSid, authToken: twilio.authToken, fromNumber: twilio.fromNumber }),
@@ -111,6 +121,7 @@ export const oncall: Recipes = {
     cases: { "other's service": { body: foreignService({ title: 'x' }) } },
   },
   getIncident: { make: incident },
+  getIncidentStory: { make: incident },
   acknowledgeIncident: { make: incident },
   acknowledgeIncidentAlias: { make: incident },
   resolveIncident: { make: incident },

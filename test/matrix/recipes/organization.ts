@@ -53,4 +53,5 @@ export const organization: Recipes = {
   listAudit: { query: () => ({ limit: '5' }) },
   getInstallation: {},
   getMe: {},
+  getMyRights: {},
 };

@@ -56,6 +56,7 @@ export const registry: Recipes = {
   listRegistries: { lists: registryIn },
   createRegistry: { body: () => ({ slug: freeSlug() }) },
   getRegistry: { make: registryIn },
+  getRegistryUsage: { make: registryIn, query: () => ({ days: '7' }) },
   updateRegistry: { make: registryIn, body: () => ({ displayName: unique('images') }) },
   deleteRegistry: { make: registryIn, cases: { 'with images': { make: imageIn } } },
   createRegistryLogin: {
@@ -86,6 +87,7 @@ export const registry: Recipes = {
   deleteRegistryManifest: { make: imageIn, query: (image) => ({ ...repoOf(image), digest: image!.params.digest! }) },
   listRegistryOidcRules: { make: ruleIn },
   createRegistryOidcRule: { make: registryIn, body: ruleBody },
+  matchRegistryOidcSubject: { make: ruleIn, body: () => ({ subject: 'repo:acme/app:ref:refs/heads/main' }) },
   deleteRegistryOidcRule: { make: ruleIn },
   exchangeRegistryOidcToken: {
     body: async (kitchen) => ({

@@ -10,6 +10,17 @@ const page: Maker = async (kitchen) => {
   return { params: { slug: made.slug } };
 };
 
+/** Its domain is said to be set: the kitchen's server has no public name. */
+const pageWithDomain: Maker = async (kitchen) => {
+  const made = await page(kitchen);
+  await kitchen.qd.app.db.write(
+    (tx) => run(tx)`
+      insert into status.domain (org_id, page_id, name, state, state_at, is_contested, created_at)
+      select org_id, id, ${`${made.params.slug}.example.com`}, 'pending', kernel.now(), false, kernel.now() from status.page where slug = ${made.params.slug}`,
+  );
+  return made;
+};
+
 /** Somebody on the list. Readers put themselves there by mail; here it is said to have happened. */
 const subscriber: Maker = async (kitchen) => {
   const { params } = await page(kitchen);
@@ -38,6 +49,7 @@ export const status: Recipes = {
     cases: { "other's service": { body: async (kitchen) => ({ serviceIds: await foreignService(kitchen) }) } },
   },
   deleteStatusPage: { make: page },
+  checkStatusPageDomain: { make: pageWithDomain },
   listStatusPageSubscribers: { lists: subscriber },
   removeStatusPageSubscriber: { make: subscriber },
 };

@@ -56,6 +56,8 @@ const maintenance: Maker = async (kitchen) => {
 const tokenBody = () => ({ name: unique('token') });
 const token: Maker = async ({ at }) => byId((await made201(at.post('/uptime/export-tokens', tokenBody()))).id);
 
+const trial = { kind: 'tcp', tcp: { host: 'db.shop.example', port: 5432 }, timeoutMs: 500 };
+
 /** The key alone says whose metrics these are. So a stranger's is of an organization that has none: it must see nobody else's. */
 const scrapeKey = async ({ at, foreigner, qd }: Kitchen) => {
   const whose = at === foreigner ? await qd.organization(unique('scraped').replace(' ', '-')) : at;
@@ -65,10 +67,20 @@ const scrapeKey = async ({ at, foreigner, qd }: Kitchen) => {
 export const uptime: Recipes = {
   pingUptime: {},
   getUptimeCatalog: {},
+  getUptimeSummary: { lists: monitor, cases: { "a service's": { lists: monitorOfService } } },
   listMonitors: { lists: monitor, cases: { "a service's": { lists: monitorOfService } } },
   createMonitor: {
     body: (kitchen) => monitorBody(kitchen),
     cases: { "other's service": { body: async (kitchen) => monitorBody(kitchen, { serviceId: await foreignService(kitchen) }) } },
+  },
+  // Nothing is resolved here, so each finds an error, and says so with 200.
+  tryMonitor: {
+    body: () => trial,
+    cases: {
+      "of other's monitor": {
+        body: async (kitchen) => ({ ...trial, monitorId: (await monitor({ ...kitchen, at: kitchen.foreigner })).params.id }),
+      },
+    },
   },
   getMonitor: { make: monitor, cases: { "a service's": { make: monitorOfService } } },
   updateMonitor: {
@@ -82,6 +94,7 @@ export const uptime: Recipes = {
   },
   deleteMonitor: { make: monitor, cases: { "a service's": { make: monitorOfService } } },
   getMonitorMetrics: { make: monitor, query: () => ({ window: '1h' }) },
+  getMonitorMonth: { make: monitor },
   listMonitorFailures: { make: monitor },
   listMonitorTransitions: { make: monitor },
   listMaintenance: { lists: maintenance },

@@ -1,5 +1,5 @@
 import type { Access, Ask } from '../../../drivers/driver.ts';
-import { loadTokenById, rightsOf } from '../../../identity/rights.ts';
+import { loadMinter, rightsOf } from '../../../identity/rights.ts';
 import { lockRights } from '../../../identity/rights-lock.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
@@ -51,7 +51,7 @@ const permission = 'clusters.kubeconfig.admin';
 
 /** The topics that a Quarterdeck token's rights depend on. Undefined: it expired, or lost the right to this cluster's client configuration. */
 async function findRightsTopics(tx: Tx, org: string, cluster: string, token: string): Promise<readonly string[] | undefined> {
-  const found = await loadTokenById(tx, org, token);
+  const found = await loadMinter(tx, org, token);
   const held = found && found.ttlMs > 0 ? found.principal?.grants.get(permission) : undefined;
   return held === '*' || held?.has(cluster) ? found!.topics : undefined;
 }

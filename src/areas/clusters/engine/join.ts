@@ -4,6 +4,7 @@ import { mintKey } from '../../../identity/token-format.ts';
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../../kernel/errors.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import { type BootstrapToken, bootstrapTokenFrom } from '../rules/bootstrap-token.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
@@ -39,7 +40,9 @@ export async function recordJoinToken(tx: Tx, cluster: ClusterRow, registration?
       seconds: lifetimes.joinToken,
       registration,
     });
-    if (made) return { token, expiresAt: made.expires_at };
+    if (!made) continue;
+    hint(tx, cluster.org_id, 'clusters.token');
+    return { token, expiresAt: made.expires_at };
   }
   return conflict('no free join token was found; try again');
 }

@@ -3,7 +3,7 @@ import type { Ask } from '../../../drivers/driver.ts';
 import { lockSpace } from '../../../drivers/embedded/index.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound, Refusal } from '../../../kernel/errors.ts';
-import { wake } from '../../../kernel/jobs/index.ts';
+import { hint, wake } from '../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { drainNode, findNode, listNodes, type NodeSummary, removeNode } from '../clients/tenant/nodes.ts';
 import { listRequests, removeRequest, type SigningRequest } from '../clients/tenant/requests.ts';
@@ -41,6 +41,7 @@ export function certificateOf({ spec, status }: SigningRequest): NodeCertificate
 export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, certificates: readonly NodeCertificate[]): Promise<void> {
   const pki = certificates.length > 0 ? await pkiOf(tx, id) : undefined;
   if (!pki) return;
+  hint(tx, org_id, 'clusters.node');
   const { publicKey } = new X509Certificate(pki.ca_certificate);
   for (const each of certificates) if (each.certificate.verify(publicKey)) await store.insertCertificate(tx, org_id, id, each);
 }

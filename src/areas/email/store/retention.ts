@@ -49,6 +49,7 @@ export const deleteOldCounters = async (tx: Tx): Promise<void> => {
   await Promise.all([
     run(tx)`delete from email.submission where created_at < kernel.now() - interval '25 hours'`,
     run(tx)`delete from email.sending_hour where hour < kernel.now() - interval '8 days'`,
+    run(tx)`delete from email.outcome_day where day < (kernel.now() at time zone 'UTC')::date - 400`,
     run(tx)`delete from email.usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
     run(tx)`delete from email.received_usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
     run(tx)`delete from email.received_sender where day < (kernel.now() at time zone 'UTC')::date - 31`,

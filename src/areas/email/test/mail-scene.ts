@@ -54,6 +54,8 @@ export interface LoggedMessage {
 export interface Logged {
   message: LoggedMessage;
   events: { kind: string; recipient?: string; bounceType?: string; detail?: Record<string, unknown> }[];
+  deferrals: { recipient?: string; detail?: Record<string, unknown> }[];
+  recipients: { address: string; state: string; deferrals: number; lastError?: string; nextAttemptAt?: string }[];
 }
 
 /** The message once the log says so. */

@@ -51,6 +51,7 @@ export function madeUpKeys() {
       const principal: Principal = {
         kind: 'mail',
         id: `key_${keyId}`,
+        actsAs: 'key',
         org: { id: options.org ?? 'org_a', slug: 'a' },
         entitlements: new Set(options.entitled === false ? [] : ['email']),
         grants: new Map() as never,
@@ -61,6 +62,8 @@ export function madeUpKeys() {
         locks: [],
         isLikelyUnchanged: () => false,
         reload: async () => find(hash),
+        goodUntil: Number.POSITIVE_INFINITY,
+        lookAgain: async () => find(hash),
         signal: abort.signal,
       };
       known.set(hash.toString('hex'), { principal, abort });
@@ -102,7 +105,7 @@ export async function smtpDoor(t: TestContext, options: Options = {}) {
     used: () => {},
     mailHost: 'mail.example.com',
   });
-  t.after(() => door.stop());
+  t.after(() => door.stop(10_000));
   const [port, securePort] = door.ports as [number, number];
   return { server, keys, stored, hooks, port, securePort, door, speak: () => speakSmtp(t, port) };
 }

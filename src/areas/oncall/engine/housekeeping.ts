@@ -6,13 +6,15 @@ import { deleteOldEarlyEnds } from '../store/early-ends.ts';
 import { overdueEscalations } from '../store/incidents.ts';
 import { overduePages } from '../store/pages.ts';
 import { deleteOldResponses, type Lag, lag } from '../store/statistics.ts';
+import { deleteOldTests } from '../store/test-pages.ts';
 import { pageJob } from './page.ts';
 import { stepJob } from './step.ts';
 
-/** Deletes early ends and response days that are past their retention. */
+/** Deletes early ends, response days and tests that are past their retention. */
 export async function deleteExpired(tx: Tx): Promise<void> {
   await deleteOldEarlyEnds(tx);
   await deleteOldResponses(tx);
+  await deleteOldTests(tx);
 }
 
 const overdueSeconds = 30;

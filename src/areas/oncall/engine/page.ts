@@ -1,6 +1,6 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import type { RetryAdvice } from '../../../kernel/errors.ts';
-import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
+import { enqueue, hint, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
 import { PageFailed, type SendResult } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
@@ -21,7 +21,10 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
   { lane: 'page', beginsHere: true, maxAttempts: 1_000_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
   async (run, { channels }: { channels: Channels }) => {
     const org = run.org!;
-    const page = await run.db.read((tx) => pages.beginSending(tx, org, run.key, run.fenced));
+    const page = await run.db.read((tx) => {
+      hint(tx, org, 'oncall.incident');
+      return pages.beginSending(tx, org, run.key, run.fenced);
+    });
     if (!page) return;
     if (page.is_removed) return run.finishWith((tx) => addEntries(tx, org, page.incident_id, removedEntry(page)));
 
@@ -39,7 +42,11 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
       return endAttempt(run, org, page, error);
     }
     const line = sentEntry(page);
-    if (await run.finishBy((tx, ended) => pages.endSent(tx, org, page, sent, line, ended))) return;
+    const isEnded = await run.finishBy((tx, ended) => {
+      hint(tx, org, 'oncall.incident');
+      return pages.endSent(tx, org, page, sent, line, ended);
+    });
+    if (isEnded) return;
     await run.finishWith((tx) => Promise.all([pages.recordSent(tx, org, page.id, sent), addEntries(tx, org, page.incident_id, line)]));
   },
 );
@@ -84,6 +91,7 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   const failure = isOutcomeUnknown ? error.cause : error;
   const isPassedOver = failure instanceof PageFailed && failure.retryAdvice === 'until mended';
   const willRetry = await run.db.write(async (tx) => {
+    hint(tx, org, 'oncall.incident');
     await run.fence(tx);
     if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // the escalation then fires a rule that the limits held back
     const next = isPassedOver ? await skipPage(tx, org, page.id) : undefined;
@@ -155,6 +163,7 @@ export async function failPage(tx: Tx, org: string, pageId: string, sentence: st
 export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, retryAdvice: RetryAdvice): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
+  hint(tx, org, 'oncall.incident');
   const seconds = retryAfterSeconds(page.attempts);
   if (page.attempts === 1) await wakeEscalation(tx, org, page.incident_id); // as for a page that the provider did not accept
   if (page.attempts >= maxHandovers || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);

@@ -2,6 +2,7 @@ import type { OpenCtx } from '../../../identity/context.ts';
 import type { Principal } from '../../../identity/principal.ts';
 import type { App } from '../../../kernel/app.ts';
 import { invalid, Refusal, unavailable } from '../../../kernel/errors.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import type { Steps } from '../../../kernel/steps.ts';
 import { runYielding } from '../../../kernel/yielding.ts';
 import { shareService } from '../../services/index.ts';
@@ -21,7 +22,10 @@ const refuseUnknownSource = (): never => {
 /** Records an unreadable delivery at its source, because most senders do not show the answer they get. */
 export const recordUnreadable = async (app: App, { access, org }: Principal, why: string): Promise<void> => {
   const { sourceId } = access as SourceAccess;
-  await app.db.write((tx) => recordProblem(tx, org.id, sourceId, why, 1)); // unaudited: as a delivery
+  await app.db.write((tx) => {
+    hint(tx, org.id, 'oncall.source');
+    return recordProblem(tx, org.id, sourceId, why, 1); // unaudited: as a delivery
+  });
 };
 
 /** Parses a protocol's body: first each alert on its own, then the whole once the time is known. */

@@ -1,5 +1,6 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Db } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import { PageFailed, type PageToSend, type SendResult } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { failureOf, isKnownChannel, type Reachability } from '../rules/channels.ts';
@@ -8,7 +9,29 @@ import { markBroken } from '../store/provider.ts';
 import { ackUrl } from './ack-link.ts';
 import { findRoute } from './reachability.ts';
 
-const pageToSend = (app: App, org: string, page: SendingRow): PageToSend => ({
+/** A page with what its channel needs, of an incident or of a test. */
+export interface PageInFlight
+  extends Pick<
+    SendingRow,
+    | 'id'
+    | 'incident_id'
+    | 'user_id'
+    | 'label'
+    | 'channel'
+    | 'address'
+    | 'code'
+    | 'held_back'
+    | 'about'
+    | 'attempts'
+    | 'sending_at'
+    | 'title'
+    | 'service_name'
+    | 'description'
+  > {
+  is_test?: true;
+}
+
+const pageToSend = (app: App, org: string, page: PageInFlight): PageToSend => ({
   id: page.id,
   org,
   incident: {
@@ -26,10 +49,11 @@ const pageToSend = (app: App, org: string, page: SendingRow): PageToSend => ({
   attempt: page.attempts,
   sendingAt: page.sending_at,
   ackUrl: ackUrl(app, org, page.id),
+  ...(page.is_test ? { isTest: true } : {}),
 });
 
 /** A missing need is a failure in the timeline, never a page that silently stays unsent. */
-function checkRoute(page: SendingRow, reach: Reachability): void {
+function checkRoute(page: PageInFlight, reach: Reachability): void {
   const missing = failureOf(page.channel, reach, page.label);
   if (missing) throw new PageFailed(missing.sentence, missing.retryAdvice);
 }
@@ -47,7 +71,7 @@ export interface Sender {
   channels: Channels;
 }
 
-export async function sendPage(sender: Sender, org: string, page: SendingRow): Promise<SendResult> {
+export async function sendPage(sender: Sender, org: string, page: PageInFlight): Promise<SendResult> {
   const { app, db, channels } = sender;
   requireKnownChannel(page);
   const { reach, context } = await findRoute(db, app, org, page);
@@ -57,7 +81,13 @@ export async function sendPage(sender: Sender, org: string, page: SendingRow): P
   return sent;
 }
 
-const recordBroken = ({ db }: Sender, org: string, why: string | null) => db.write((tx) => markBroken(tx, org, why)).catch(() => {});
+const recordBroken = ({ db }: Sender, org: string, why: string | null) =>
+  db
+    .write((tx) => {
+      hint(tx, org, 'oncall.provider');
+      return markBroken(tx, org, why);
+    })
+    .catch(() => {});
 
 /** Records an account refusal, so that previews warn about it. */
 const recordAccountRefusal = <T>(sender: Sender, org: string, asked: Promise<T>): Promise<T> =>
@@ -70,7 +100,7 @@ const recordAccountRefusal = <T>(sender: Sender, org: string, asked: Promise<T>)
 export class SendOutcomeUnknown extends Error {}
 
 /** Looks up an earlier attempt. Throws PageFailed if the outcome will never be known, so that the next rule does not wait. */
-export async function findSent(sender: Sender, org: string, page: SendingRow): Promise<SendResult | undefined> {
+export async function findSent(sender: Sender, org: string, page: PageInFlight): Promise<SendResult | undefined> {
   const { app, db, channels } = sender;
   requireKnownChannel(page);
   const channel = channels[page.channel];

@@ -21,6 +21,8 @@ export interface PageContent {
   further: readonly string[];
   /** Whether the reader has acknowledged it already. */
   isAcknowledged: boolean;
+  /** The reader asked for it, and there is no incident. */
+  isTest?: true;
 }
 
 /** Limits of one page; the incident shows the rest. */
@@ -46,19 +48,23 @@ export function asLink(given: string | null): string | undefined {
 export const pageSubject = ({ incident }: Pick<PageContent, 'incident'>): string =>
   asLine(`[${asLine(incident.serviceName, 100)}] ${incident.title}`, 250);
 
-export function pageText({ incident, alerts, moreAlerts, ackUrl, further, isAcknowledged }: PageContent): string {
+export function pageText({ incident, alerts, moreAlerts, ackUrl, further, isAcknowledged, isTest }: PageContent): string {
   const { id, title, serviceName, description } = incident;
   return [
     asLine(`${serviceName}: ${title}`, 400),
     ...further.flatMap((words) => ['', cut(words, maxDescriptionLength)]),
     ...(description ? ['', cut(description, maxDescriptionLength)] : []),
     '',
-    isAcknowledged ? 'You acknowledged this incident. It is here:' : 'You are paged. Acknowledge, and nobody else is:',
+    isTest
+      ? 'Open this page to confirm that it reached you:'
+      : isAcknowledged
+        ? 'You acknowledged this incident. It is here:'
+        : 'You are paged. Acknowledge, and nobody else is:',
     ackUrl,
     ...alerts.flatMap((alert) => ['', ...alertLines(alert, alerts.length + moreAlerts > 1)]),
     ...(moreAlerts ? ['', `${moreAlerts} more ${moreAlerts === 1 ? 'alert fires' : 'alerts fire'}.`] : []),
     '',
-    `Incident ${id}`,
+    isTest ? `Test page ${id}` : `Incident ${id}`,
   ].join('\n');
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
+import { hasJob, hint, type NamedJob } from '../../../kernel/jobs/index.ts';
 import type { Pagination } from '../../../kernel/pagination.ts';
 import { type Sql, sql, type Visible } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
@@ -251,12 +251,15 @@ export const lockLiveIncident = (tx: Tx, org: string, serviceId: string) => row(
    order by id desc limit 1 for no key update`;
 
 /** Adds to the counts of incidents. It never counts alert rows, which may be very many. */
-export const changeCounts = (tx: Tx, org: string, changes: readonly (CountChange & { incidentId: string })[]) => rows(tx, IncidentRow)`
+export function changeCounts(tx: Tx, org: string, changes: readonly (CountChange & { incidentId: string })[]): Promise<IncidentRow[]> {
+  hint(tx, org, 'oncall.incident');
+  return rows(tx, IncidentRow)`
   update oncall.incident i
      set alert_count = i.alert_count + c.alerts, firing_alerts = greatest(0, i.firing_alerts + c.firing)
     from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as c("incidentId" text, alerts int, firing int)
    where i.org_id = ${org} and i.id = c."incidentId"
   returning ${columns}`;
+}
 
 const UnresolvedRow = Type.Object({ title: Type.String() });
 export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx, UnresolvedRow)`

@@ -39,12 +39,13 @@ export const clearProvider = (tx: Tx, org: string) => run(tx)`delete from oncall
 export const markBroken = (tx: Tx, org: string, why: string | null) =>
   run(tx)`update oncall.provider set broken = ${why} where org_id = ${org}`;
 
-/** The provider ids among these that belong to a page already. */
+/** The provider ids among these that belong to a page already, of an incident or of a test. */
 export const claimedProviderIds = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set(
     (
       await rows(tx, Type.Object({ provider_id: Type.String() }))`
-      select provider_id from oncall.page where org_id = ${org} and provider_id = any(${ids}::text[])`
+      select provider_id from oncall.page where org_id = ${org} and provider_id = any(${ids}::text[])
+      union select provider_id from oncall.test_page where org_id = ${org} and provider_id = any(${ids}::text[])`
     ).map((r) => r.provider_id),
   );
 

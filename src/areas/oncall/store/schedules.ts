@@ -60,7 +60,7 @@ const scheduleNamed = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
   select ${columns} from oncall.schedule where org_id = ${org} and id = ${id}`;
 
 /** At most 1,000 overrides are current or future; the rest of this limit is history. */
-const maxOverrides = 3_000;
+export const maxOverrides = 3_000;
 
 export const hasSchedule = async (tx: Tx, org: string, id: string): Promise<boolean> =>
   (await run(tx)`select 1 from oncall.schedule where org_id = ${org} and id = ${id}`) > 0;

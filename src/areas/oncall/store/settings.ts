@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { type GivenAddresses, noAddresses, readAddresses } from '../rules/addresses.ts';
 import { defaultRules, type Rule, readRules } from '../rules/paging-rules.ts';
@@ -57,7 +58,9 @@ export async function saveSettings(tx: Tx, org: string, userId: string, preferen
 }
 
 /** Records a STOP to this organization's number for people it pages on this phone. Their settings may be saved in another organization. */
-export const recordStop = (tx: Tx, org: string, phone: string) => run(tx)`
+export function recordStop(tx: Tx, org: string, phone: string) {
+  hint(tx, org, 'oncall.paging');
+  return run(tx)`
   insert into oncall.paging_settings (org_id, user_id, rules, updated_at, phone_stopped_at, ${addressColumns})
   select ${org}, s.user_id, s.rules, s.updated_at, kernel.now(), ${addressColumns}
     from (select distinct on (user_id) user_id, rules, updated_at, ${addressColumns} from oncall.paging_settings
@@ -66,11 +69,15 @@ export const recordStop = (tx: Tx, org: string, phone: string) => run(tx)`
       or exists (select from oncall.paging_settings o where o.org_id = ${org} and o.user_id = s.user_id))
    order by s.user_id
   on conflict (org_id, user_id) do update set phone_stopped_at = excluded.phone_stopped_at`;
+}
 
-export const liftStop = (tx: Tx, org: string, phone: string) => run(tx)`
+export function liftStop(tx: Tx, org: string, phone: string) {
+  hint(tx, org, 'oncall.paging');
+  return run(tx)`
   update oncall.paging_settings set phone_stopped_at = null
    where org_id = ${org} and phone_stopped_at is not null
      and user_id in (select user_id from oncall.paging_settings where phone = ${phone})`;
+}
 
 export const isStopped = async (tx: Tx, org: string, userId: string): Promise<boolean> =>
   (await run(tx)`select 1 from oncall.paging_settings where org_id = ${org} and user_id = ${userId} and phone_stopped_at is not null`) > 0;

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type Actor, ActorJson } from './incidents.ts';
@@ -24,7 +25,9 @@ export type IncidentEntry = TimelineEntry & { incidentId: string };
 
 /** `now`: a time read in this transaction, used for the entries and their ids. Without it the database reads the clock, which is slower. */
 export async function addAllEntries(tx: Tx, org: string, lines: readonly IncidentEntry[], now?: string): Promise<void> {
-  if (lines.length) await run(tx)`${insertEntriesSql(org, lines, now)}`;
+  if (!lines.length) return;
+  hint(tx, org, 'oncall.incident');
+  await run(tx)`${insertEntriesSql(org, lines, now)}`;
 }
 
 export function insertEntriesSql(org: string, lines: readonly IncidentEntry[], now: string | undefined): Sql {

@@ -19,6 +19,10 @@ export function ackView(incident: IncidentRow, paged: string, { alerts, moreAler
   ].join('');
 }
 
+/** The same of a page that its person asked for. */
+export const testView = (paged: string): string =>
+  `<form method="post"><button>It reached me</button></form><p class="faint">Paged: ${escaped(paged)}. This is a test that you asked for. Nothing is wrong.</p>`;
+
 function alertView({ title, labels, moreLabels, runbook, source }: AlertInPage): string {
   const link = (address: string | undefined, word: string) =>
     address ? [`<a href="${escaped(address)}" rel="noreferrer">${word}</a>`] : [];

@@ -3,13 +3,14 @@ import { audit } from '../../../identity/audit.ts';
 import type { Acting } from '../../../identity/engine/acting.ts';
 import { type Principal, topics } from '../../../identity/principal.ts';
 import type { Grants } from '../../../identity/rules/grants.ts';
-import { findOrg, lockOrg } from '../../../identity/store/organizations.ts';
+import { memberOf } from '../../../identity/store/members.ts';
+import { findOrg, lockOrg, type OrgRow } from '../../../identity/store/organizations.ts';
 import { hashKey, kindOf, mintKey } from '../../../identity/token-format.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../../kernel/errors.ts';
 import { mintFirstToken } from '../../tokens/index.ts';
 import { holdsRole } from '../rules/roles.ts';
-import { type Account, hasVouchedMember, takeUpAccount } from '../store/accounts.ts';
+import { type Account, findFormerMember, hasVouchedMember, takeUpAccount } from '../store/accounts.ts';
 import {
   deleteExpiredInvitations,
   deleteInvitation,
@@ -63,32 +64,79 @@ export async function withdrawInvitation(tx: Tx, by: Acting, invitation: Invitat
   await audit(tx, by, 'organization.invitation.delete', invitation, { email: invitation.email });
 }
 
-/** The person who accepts an invitation, with the token of an account if they have one. */
+/** The person who accepts an invitation, with the token of an account if they have one, or signed in to it. */
 export interface Invited {
   app: Acting['app'];
   principal: Principal | undefined;
+  /** Signed in, in a browser. */
+  account?: Account | undefined;
   requestId: string;
 }
 
-/**
- * Turns an invitation into a membership and a first token. The link proves that its holder was invited, not who the holder is, because the
- * inviter sees it too. So it makes a new account, or reuses that of a former member, and never acts for an account that is in use.
- */
+/** Turns an invitation into a membership and a first token. */
 export async function joinByInvitation(tx: Tx, by: Invited, secret: string, name?: string) {
+  const joined = await acceptInvitation(tx, by, secret, name);
+  const { key, token } = await mintFirstToken(tx, { org: joined.org.id, user: joined.account.id });
+  await recordJoin(tx, by, joined, { token: token.id });
+  return { userId: joined.account.id, orgSlug: joined.org.slug, key };
+}
+
+/** The same in a browser: the session of the new member is their first credential, so there is no token. */
+export async function joinInBrowser(tx: Tx, by: Omit<Invited, 'principal'>, secret: string, name?: string) {
+  const joined = await acceptInvitation(tx, { ...by, principal: undefined }, secret, name);
+  await recordJoin(tx, by, joined, {});
+  return { account: joined.account, orgSlug: joined.org.slug };
+}
+
+interface Joined {
+  account: Account;
+  org: OrgRow;
+  invitation: { id: string; role: OrganizationRole };
+}
+
+/**
+ * The link proves that its holder was invited, not who the holder is, because the inviter sees it too. So it makes a new account, or reuses
+ * that of a former member, and never acts for an account that is in use.
+ */
+async function acceptInvitation(tx: Tx, by: Invited, secret: string, name: string | undefined): Promise<Joined> {
   const invitation = await lockInvitation(tx, secret);
   const { org_id: orgId, email, role } = invitation;
   const org = await findOrg(tx, orgId);
-  const account = await findAccountFor(tx, by.principal, invitation, name);
+  const account = await findAccountFor(tx, by, invitation, name);
   if (await memberByEmail(tx, orgId, email)) conflict(`${email} already belongs to the organization`);
   await insertMember(tx, orgId, account.id, role);
   await deleteInvitation(tx, orgId, invitation.id);
-
-  const { key, token } = await mintFirstToken(tx, { org: orgId, user: account.id });
-  const joined = { org: orgId, user: account, requestId: by.requestId };
-  await audit(tx, joined, 'organization.member.join', account, { invitation: invitation.id, role, token: token.id });
-  await by.app.caches.drop(tx, topics.user(orgId, account.id));
-  return { userId: account.id, orgSlug: org.slug, key };
+  return { account, org, invitation };
 }
+
+async function recordJoin(
+  tx: Tx,
+  by: Pick<Invited, 'app' | 'requestId'>,
+  { account, org, invitation }: Joined,
+  detail: { token?: string },
+) {
+  const joined = { org: org.id, user: account, requestId: by.requestId };
+  await audit(tx, joined, 'organization.member.join', account, { invitation: invitation.id, role: invitation.role, ...detail });
+  await by.app.caches.drop(tx, topics.user(org.id, account.id));
+}
+
+/** What the holder of a link is invited to. Changes nothing: programs that scan mail follow links. */
+export async function lookAtInvitation(tx: Tx, secret: string) {
+  const hash = kindOf(secret) === 'inv' ? hashKey(secret) : undefined;
+  const seen = (hash && (await findPresentedInvitation(tx, hash))) || unknownInvitation();
+  const { org_id: org, email, role, invited_by } = seen;
+  return {
+    org: await findOrg(tx, org),
+    email,
+    role,
+    inviter: invited_by ? await memberOf(tx, org, invited_by) : undefined,
+    /** The operator made an account for the address, and it is in use: only that one joins. */
+    hasAccount: await hasVouchedMember(tx, email),
+    formerMember: await findFormerMember(tx, org, email),
+  };
+}
+
+const unknownInvitation = () => notFound('invitation, or one that was used or has expired; ask for a new one');
 
 /** The organization is locked first, as for every change of members: of two concurrent uses of a link, the second finds it used. */
 async function lockInvitation(tx: Tx, secret: string) {
@@ -96,13 +144,13 @@ async function lockInvitation(tx: Tx, secret: string) {
   const seen = hash && (await findPresentedInvitation(tx, hash));
   if (seen) await lockOrg(tx, seen.org_id);
   const invitation = seen && (await findPresentedInvitation(tx, hash));
-  return invitation || notFound('invitation, or one that was used or has expired; ask for a new one');
+  return invitation || unknownInvitation();
 }
 
-/** The joining account: that of the presented token, or the one that the link leads to. */
+/** The joining account: that of the presented token or session, or the one that the link leads to. */
 async function findAccountFor(
   tx: Tx,
-  principal: Principal | undefined,
+  { principal, account }: Pick<Invited, 'principal' | 'account'>,
   { email, org_id }: { email: string; org_id: string },
   name: string | undefined,
 ): Promise<Account> {
@@ -111,8 +159,12 @@ async function findAccountFor(
     if (user?.email.toLowerCase() === email.toLowerCase()) return user;
     forbidden('the invitation is for another account, or the token is narrowed; accept with an unnarrowed token of the invited account');
   }
+  if (account) {
+    if (account.email.toLowerCase() === email.toLowerCase()) return account;
+    forbidden(`the invitation is for ${email}, and you are signed in as ${account.email}; sign out, and open the link again`);
+  }
   if (await hasVouchedMember(tx, email))
-    conflict(`${email} already has an account here; accept with a token of that account, or ask the operator for one`);
+    conflict(`${email} already has an account here; sign in to it and open the link, or accept with a token of it`);
   return (await takeUpAccount(tx, org_id, email, name)) ?? makeAccount(tx, { email, name, vouched: false });
 }
 

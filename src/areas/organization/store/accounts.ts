@@ -36,6 +36,12 @@ export const takeUpAccount = (tx: Tx, org: string, email: string, name: string |
                     and not exists (select 1 from identity.member m where m.user_id = a.id) order by id desc limit 1)
     returning ${columns}`;
 
+/** The account that `takeUpAccount` would reuse. */
+export const findFormerMember = (tx: Tx, org: string, email: string): Promise<Account | undefined> =>
+  row(tx, AccountRow)`
+    select ${columns} from identity.account a where lower(email) = lower(${email}) and left_org = ${org}
+       and not exists (select 1 from identity.member m where m.user_id = a.id) order by id desc limit 1`;
+
 /** Two organizations may end the last memberships of an account at once: the second transaction sees that none is left. */
 export const lockAccount = (tx: Tx, id: string) => run(tx)`select 1 from identity.account where id = ${id} for no key update`;
 

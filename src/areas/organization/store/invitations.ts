@@ -62,11 +62,17 @@ export const findInvitationsFor = (tx: Tx, org: string, email: string) => rows(t
 export const deleteInvitationsFor = (tx: Tx, org: string, email: string) =>
   run(tx)`delete from identity.invitation where org_id = ${org} and lower(email) = lower(${email})`;
 
-const PresentedRow = Type.Object({ id: Type.String(), org_id: Type.String(), email: Type.String(), role: Role });
+const PresentedRow = Type.Object({
+  id: Type.String(),
+  org_id: Type.String(),
+  email: Type.String(),
+  role: Role,
+  invited_by: Type.Union([Type.String(), Type.Null()]),
+});
 
 /** The invitation of a link. Accepting or withdrawing one locks its organization first and then reads it again, so a link works once. */
 export const findPresentedInvitation = (tx: Tx, hash: Buffer) => row(tx, PresentedRow)`
-  select id, org_id, email, role from identity.invitation where hash = ${hash} and expires_at > kernel.now()`;
+  select id, org_id, email, role, invited_by from identity.invitation where hash = ${hash} and expires_at > kernel.now()`;
 
 /** Deletes a batch of expired invitations. */
 export const deleteExpiredInvitations = (tx: Tx, limit: number): Promise<number> => run(tx)`

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { OrganizationRole } from '../../../../contract/permissions.ts';
 import { lockForRemoval, type Member, MemberRow, memberColumns, Role } from '../../../identity/store/members.ts';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import type { Pagination } from '../../../kernel/pagination.ts';
 
 const MembershipRow = Type.Object({ slug: Type.String(), name: Type.String(), role: Role });
@@ -35,10 +36,12 @@ export const countOwners = (tx: Tx, org: string): Promise<number> =>
   run(tx)`select 1 from identity.member where org_id = ${org} and role = 'owner'`;
 
 /** False: a member already. */
-export const insertMember = async (tx: Tx, org: string, user: string, role: OrganizationRole): Promise<boolean> =>
-  (await run(tx)`
-    insert into identity.member (org_id, user_id, role, joined_at) values (${org}, ${user}, ${role}, kernel.now()) on conflict do nothing`) >
-  0;
+export async function insertMember(tx: Tx, org: string, user: string, role: OrganizationRole): Promise<boolean> {
+  hint(tx, org, 'organization.member');
+  const made = await run(tx)`
+    insert into identity.member (org_id, user_id, role, joined_at) values (${org}, ${user}, ${role}, kernel.now()) on conflict do nothing`;
+  return made > 0;
+}
 
 export const updateRoleOf = (tx: Tx, org: string, user: string, role: OrganizationRole) =>
   run(tx)`update identity.member set role = ${role} where org_id = ${org} and user_id = ${user}`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Answer, caller, type Quarterdeck, quarterdeck, type Someone } from '../../../../test/harness/index.ts';
+import { browserLike } from '../../../../test/harness/visitor.ts';
 import { actingOperator } from '../../../identity/engine/acting.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { run } from '../../../kernel/db/index.ts';
@@ -41,7 +42,9 @@ test('somebody who was removed can be invited again: as the same person, with no
 
   // Whoever left by themselves comes back the same way, also by the button of the link.
   assert.equal((await caller(qd.url, after.key).delete(`/organization/members/${after.userId}`)).status, 204);
-  assert.equal((await fetch(`${qd.url}/join/${await invite(qd.owner, 'bob@example.com')}`, { method: 'POST' })).status, 201);
+  const back = browserLike(qd.url);
+  assert.equal((await back.post(`/join/${await invite(qd.owner, 'bob@example.com')}`)).path, '/account');
+  assert.equal((await back.api('GET', '/me')).body.id, before.userId);
 });
 
 test('an inviter who accepts in another’s name keeps that person out of nothing', async (t) => {
@@ -78,7 +81,7 @@ test('the account that the operator made is the one of its address while it belo
   const carol = await add();
   const refused = await accept(await invite(ada, 'carol@example.com'));
   assert.equal(refused.status, 409);
-  assert.match(refused.body.error, /already has an account here; accept with a token of that account, or ask the operator for one/);
+  assert.match(refused.body.error, /already has an account here; sign in to it and open the link, or accept with a token of it/);
 
   assert.equal((await qd.owner.delete(`/organization/members/${carol.id}`)).status, 204);
   const there = await joined(accept(await invite(ada, 'carol@example.com')));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Answer, caller, quarterdeck, type Someone } from '../../../../test/harness/index.ts';
+import { browserLike } from '../../../../test/harness/visitor.ts';
 
 const invite = async (as: Someone, email: string, role?: string): Promise<{ id: string; link: string; secret: string }> => {
   const { status, body, headers } = await as.post('/organization/invitations', { email, ...(role ? { role } : {}) });
@@ -13,28 +14,34 @@ const members = async (as: Someone) => (await as.get('/organization/members')).b
 test('the link opens a page: looking at it changes nothing, pressing the button joins, once', async (t) => {
   const { owner, url } = await quarterdeck(t);
   const { link } = await invite(owner, 'bob@example.com');
-  assert.match(link, new RegExp(`^${url}/join/qd_inv_[0-9A-Za-z]{38}$`));
+  assert.match(link, new RegExp(`^${url.replace('127.0.0.1', 'localhost')}/join/qd_inv_[0-9A-Za-z]{38}$`));
 
   for (let n = 0; n < 3; n++) {
     const page = await fetch(link); // mail scanners follow links
     assert.equal(page.status, 200);
     assert.match(page.headers.get('content-type')!, /^text\/html/);
     assert.match(page.headers.get('content-security-policy')!, /default-src 'none'/);
-    assert.match(await page.text(), /<form method="post"><button>Join<\/button><\/form>/);
+    const text = await page.text();
+    for (const told of ['bob@example.com', 'owner@localhost', 'default', 'as member', '<button>Join</button>'])
+      assert.ok(text.includes(told), told);
   }
   assert.equal((await fetch(link, { method: 'HEAD' })).status, 200);
   assert.deepEqual(await members(owner), ['owner@localhost']);
 
-  const joined = await fetch(link, { method: 'POST' });
-  assert.equal(joined.status, 201);
-  const key = /qd_pat_[0-9A-Za-z]{38}/.exec(await joined.text())![0];
-  const me = (await caller(url, key).get('/me')).body;
+  assert.equal((await fetch(link, { method: 'POST' })).status, 403, 'only a page of this server joins');
+  const browser = browserLike(url);
+  const joined = await browser.post(new URL(link).pathname, { name: ' bob ' });
+  assert.deepEqual([joined.status, joined.path], [200, '/account']);
+  assert.match(joined.text, /add a passkey.*choose a password/);
+  const me = (await browser.api('GET', '/me')).body;
   assert.deepEqual([me.email, me.name, me.organizations[0].role], ['bob@example.com', 'bob', 'member']);
   assert.deepEqual(await members(owner), ['bob@example.com', 'owner@localhost']);
 
-  const again = await fetch(link, { method: 'POST' });
+  assert.deepEqual((await browser.api('GET', '/tokens')).body.tokens, [], 'a session needs no first token');
+
+  const again = await browserLike(url).post(new URL(link).pathname);
   assert.equal(again.status, 404);
-  assert.match(await again.text(), /unknown invitation, or one that was used or has expired; ask for a new one/);
+  assert.match(again.text, /Unknown invitation, or one that was used or has expired; ask for a new one/);
   assert.equal((await owner.get('/organization/invitations')).body.invitations.length, 0);
 });
 
@@ -91,8 +98,8 @@ test('an account that exists speaks for itself: the link alone does not, another
 
   const alone = await anonymous.post('/organization/invitations/accept', { secret });
   assert.equal(alone.status, 409);
-  assert.match(alone.body.error, /already has an account here; accept with a token of that account/);
-  assert.equal((await fetch(link, { method: 'POST' })).status, 409);
+  assert.match(alone.body.error, /already has an account here; sign in to it and open the link, or accept with a token of it/);
+  assert.equal((await browserLike(url).post(new URL(link).pathname)).status, 409);
 
   const other = await eve.post('/organization/invitations/accept', { secret });
   assert.equal(other.status, 403);

@@ -7,9 +7,10 @@ import { boundedTo } from '../../../kernel/bounded-map.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal, unreachable } from '../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../kernel/guard/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import { append } from '../../../kernel/steps.ts';
 import { BadToken, type Issuers, IssuerUnreachable, isClaimText, makeIssuers } from '../clients/issuers.ts';
-import { matchesSubject } from '../rules/subject-pattern.ts';
+import { bestOf, mismatchOf } from '../rules/oidc-match.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
 import { isJobKeyLimitReached, maxJobKeysPerRegistry } from '../store/limits.ts';
 import { type CandidateRow, candidates, candidatesPerRead, isTrusted, shareRule } from '../store/rules.ts';
@@ -31,7 +32,6 @@ export interface Oidc {
 }
 
 const lifetimeSeconds = 3600;
-const maxSubjectLength = 2048;
 /** GitHub's tokens have two kilobytes. A longer token than this is not parsed. */
 const maxTokenLength = 16_384;
 
@@ -129,9 +129,7 @@ async function matchRule(app: App, issuers: Issuers, token: string, slug: string
   for (; rules.length; rules = rules.length < candidatesPerRead ? [] : await sliceAfter(rules.at(-1)!.id))
     append(
       fits,
-      rules.filter(
-        (r) => audiences.includes(r.audience) && subject.length <= maxSubjectLength && matchesSubject(r.subject_pattern, subject),
-      ),
+      rules.filter((rule) => mismatchOf(rule, { issuer, subject, audiences }) === undefined),
     );
   const rule = bestOf(fits, mode);
   if (!rule) await auditRefused(app, first, slug, subject, audiences);
@@ -165,6 +163,7 @@ async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mod
   if (!(await shareRule(tx, rule))) throw noRule();
   if (await isJobKeyLimitReached(tx, rule.registry_id))
     throw tooMany(`jobs have minted ${maxJobKeysPerRegistry} keys for the registry ${slug} within an hour, which is the most`, 60);
+  hint(tx, rule.org_id, 'registry.key');
   const key = await insertKey(tx, rule.org_id, {
     registryId: rule.registry_id,
     name: rule.name,
@@ -185,16 +184,6 @@ async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mod
     { slug, via: 'oidc', rule: rule.id, mode, repoPrefixes: rule.prefixes },
   );
   return { key, expiresIn: lifetimeSeconds };
-}
-
-/** A rule with the requested mode, else one with the widest mode; among these the oldest. */
-function bestOf(rules: CandidateRow[], mode: Mode | undefined): CandidateRow | undefined {
-  const order: Mode[] = mode === 'pull' ? ['pull', 'readwrite'] : mode === 'readwrite' ? ['readwrite'] : ['readwrite', 'pull'];
-  for (const wanted of order) {
-    const fitting = rules.find((r) => r.mode === wanted);
-    if (fitting) return fitting;
-  }
-  return undefined;
 }
 
 async function issuerOf(token: string): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import { topics } from '../rules/topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from '../store/blobs.ts';
 import { forgetOnceTagged } from '../store/once-tagged.ts';
@@ -49,6 +50,7 @@ export async function dropManifest(
   const needed = await store.blobsNeededBy(tx, repository.id, digest);
   const gone = await store.deleteManifest(tx, repository.id, digest);
   if (!gone) return undefined;
+  hint(tx, repository.org_id, 'registry.image', 'registry.registry');
   await forgetOnceTagged(tx, repository.id, digest);
   const refs = needed.map((blobId) => linkRef(repository.id, blobId));
   await enqueueReview(tx, repository.registry_id, 'link', refs, delay.delaySeconds, delay.graceSeconds ?? null);
@@ -80,6 +82,8 @@ export async function removeTag(
   seen: { manifestId: number; updatedAt: string } | null = null,
 ): Promise<{ digest: string } | undefined> {
   const gone = await store.deleteTag(tx, repository.id, name, seen);
-  if (gone) await caches.drop(tx, topics.tag(repository.id, name));
+  if (!gone) return undefined;
+  hint(tx, repository.org_id, 'registry.image');
+  await caches.drop(tx, topics.tag(repository.id, name));
   return gone;
 }

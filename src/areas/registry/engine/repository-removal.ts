@@ -1,6 +1,6 @@
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Db, Tx } from '../../../kernel/db/index.ts';
-import { wake } from '../../../kernel/jobs/index.ts';
+import { hint, wake } from '../../../kernel/jobs/index.ts';
 import { topics } from '../rules/topics.ts';
 import { collectTask, enqueueReviewOf } from '../store/queue.ts';
 import { changeFigures, lockQuota } from '../store/quota.ts';
@@ -56,6 +56,7 @@ export async function removeNextBatch(
 
 /** True when the repository and its row are deleted. shareRepository keeps other transactions from adding to it. */
 async function removeBatch(tx: Tx, { id, org_id, removed_from: registryId }: store.RemovedRow): Promise<boolean> {
+  hint(tx, org_id, 'registry.image', 'registry.registry');
   let rowsLeft = removalBatch.rows;
   const removeUpTo = async <T extends { length: number }>(
     remove: (tx: Tx, id: number, limit: number) => Promise<T>,

@@ -10,7 +10,7 @@ import { dataPlaneHost } from '../views/registry.ts';
 
 export const createRegistryLogin = operation(registry.createRegistryLogin, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
-    const { endsAt } = await lockLineage(tx, ctx.org, ctx.principal.id);
+    const { endsAt } = await lockLineage(tx, ctx.org, ctx.principal);
     const reached =
       body.registry === undefined ? await shareRegistries(tx, ctx.org, ctx.visible) : [await shareRegistry(tx, ctx, body.registry)];
     if (!reached.length) forbidden('you reach no registry; create one, or ask an owner or admin of the organization for access to one');

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import type { Mode } from './keys.ts';
 
 const MintedRow = Type.Object({ key_id: Type.String(), expires_at: Type.String() });
@@ -16,6 +17,7 @@ export interface NewLogin {
 }
 
 export async function insertLogin(tx: Tx, org: string, login: NewLogin) {
+  hint(tx, org, 'registry.key');
   const made = (await row(tx, MintedRow)`
     insert into registry.registry_key (key_id, org_id, user_id, name, hash, mode, prefixes, minted_via, minted_by, created_at, expires_at)
     values (kernel.new_id('rl'), ${org}, ${login.userId}, 'login', ${login.hash}, 'pull', '{}', 'login', ${login.mintedBy}, kernel.now(),

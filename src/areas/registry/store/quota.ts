@@ -42,3 +42,33 @@ const UsageRow = Type.Object({ slug: Type.String(), ...QuotaRow.properties });
 
 /** The figures of all registries, for the metrics. */
 export const usageOfAll = (tx: Tx) => rows(tx, UsageRow)`select slug, used_bytes, quota_bytes, reserved_bytes from registry.registry`;
+
+/** Days that are kept, and that can be asked for. */
+export const usageDays = 400;
+
+const LastRow = Type.Object({ id: Type.Union([Type.String(), Type.Null()]), noted: Type.Integer() });
+
+/** Notes today's figures of the next registries by id; where to go on, and how many there were. A later note of the day replaces this one. */
+export const noteUsage = async (tx: Tx, after: string, limit: number): Promise<Static<typeof LastRow>> =>
+  (await row(tx, LastRow)`
+    with batch as materialized (
+      select org_id, id, used_bytes, quota_bytes from registry.registry where id > ${after} order by id limit ${limit}),
+    noted as (
+      insert into registry.usage_day (org_id, registry_id, day, used_bytes, quota_bytes)
+      select org_id, id, (kernel.now() at time zone 'UTC')::date, used_bytes, quota_bytes from batch
+      on conflict (registry_id, day) do update set used_bytes = excluded.used_bytes, quota_bytes = excluded.quota_bytes)
+    select max(id) as id, count(*)::int as noted from batch`)!;
+
+/** Some of the days that are past their retention; how many. */
+export const dropOldUsage = (tx: Tx, limit: number) => run(tx)`
+  delete from registry.usage_day where ctid in (
+    select ctid from registry.usage_day
+     where day < ((select kernel.now()) at time zone 'UTC')::date - ${usageDays}::int limit ${limit} for update skip locked)`;
+
+const DayRow = Type.Object({ day: Type.String(), used_bytes: Type.Integer(), quota_bytes: Type.Integer() });
+export type DayRow = Static<typeof DayRow>;
+
+/** Oldest first, today included. */
+export const usageByDay = (tx: Tx, registryId: string, days: number) => rows(tx, DayRow)`
+  select day::text, used_bytes, quota_bytes from registry.usage_day
+   where registry_id = ${registryId} and day > ((select kernel.now()) at time zone 'UTC')::date - ${days}::int order by day`;

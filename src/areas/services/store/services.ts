@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import type { Pagination } from '../../../kernel/pagination.ts';
 import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 
@@ -26,15 +27,31 @@ export const serviceById = (tx: Tx, org: string, id: string) => row(tx, ServiceR
 export const shareService = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
   select id, name, created_at from services.service where org_id = ${org} and id = ${id} for key share`;
 
-export const insertService = (tx: Tx, org: string, name: string) => row(tx, ServiceRow)`
+export function insertService(tx: Tx, org: string, name: string): Promise<ServiceRow | undefined> {
+  hintServices(tx, org);
+  return row(tx, ServiceRow)`
   insert into services.service (org_id, id, name, created_at) values (${org}, kernel.new_id('svc'), ${name}, kernel.now())
   on conflict do nothing returning id, name, created_at`;
+}
+
+/** Both areas show them. */
+const hintServices = (tx: Tx, org: string) => hint(tx, org, 'oncall.service', 'uptime.service');
 
 /** Undefined if the name is taken. The unique index decides, because two callers may want one name at once. */
-export const updateServiceName = (tx: Tx, org: string, id: string, name: string) =>
-  row(tx, ServiceRow)`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`.catch(
-    (error) => (isUniqueViolation(error) ? undefined : Promise.reject(error)),
+export function updateServiceName(tx: Tx, org: string, id: string, name: string): Promise<ServiceRow | undefined> {
+  hintServices(tx, org);
+  return row(
+    tx,
+    ServiceRow,
+  )`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`.catch((error) =>
+    isUniqueViolation(error) ? undefined : Promise.reject(error),
   );
+}
 
-export const removeService = (tx: Tx, org: string, id: string) =>
-  run(tx)`delete from services.service where org_id = ${org} and id = ${id}`;
+export function removeService(tx: Tx, org: string, id: string): Promise<number> {
+  hintServices(tx, org);
+  return run(tx)`delete from services.service where org_id = ${org} and id = ${id}`;
+}
+
+export const hasService = async (tx: Tx, org: string): Promise<boolean> =>
+  (await run(tx)`select 1 from services.service where org_id = ${org} limit 1`) > 0;

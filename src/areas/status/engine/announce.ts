@@ -4,6 +4,7 @@ import { now } from '../../../kernel/time.ts';
 import { incidentResolved, publicResolution, publicUpdate, updatePublished, updatesPublished } from '../../oncall/index.ts';
 import { deleteAnnounced, jobsSince, listAnnounced, lockAnnounced, markAnnounced, reserveMailSlots } from '../store/announced.ts';
 import { deleteAllowances, deleteHeldBack } from '../store/mail-allowances.ts';
+import { countQueued, deleteOldMailings } from '../store/mailings.ts';
 import { listStatusPagesShowing } from '../store/status-pages.ts';
 import { deleteUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
@@ -11,6 +12,8 @@ import { sendResolution, sendUpdate } from './mails.ts';
 /** Older events are not announced: yesterday's alarm is not news. */
 const recentHours = 24;
 const keepDays = 7;
+/** For the story of an incident. */
+const keepCountsDays = 400;
 /** Subscribers whose mails are queued in one transaction. */
 export const batchSize = 500;
 /** Limit of one organization over all its pages, because the mail lane is shared. */
@@ -87,6 +90,7 @@ async function announceBatch(tx: Tx, { org, id, find, queue }: Announcement): Pr
       tx,
       subscribers.map((s, i) => ({ subscriberId: s.id, delaySeconds: wait + i / mailsPerSecond })),
     );
+    await countQueued(tx, org, id, subscribers.length);
   }
   const isLast = subscribers.length < batchSize;
   await markAnnounced(tx, org, id, { done: isLast, after: subscribers.at(-1)?.id ?? after });
@@ -118,6 +122,7 @@ const heldBackDays = 30;
 /** Deletes old counts of held-back mails and old announcement records. */
 export async function deleteExpired(tx: Tx): Promise<void> {
   await deleteHeldBack(tx, heldBackDays);
+  await deleteOldMailings(tx, keepCountsDays);
   const { from, to } = await upgradeDays(tx);
   await deleteAnnounced(tx, keepDays, { from, to: daysAfter(to, 1) });
 }

@@ -4,11 +4,10 @@ import { now } from '../../../kernel/time.ts';
 import { olderPublicIncidents, publicIncidents } from '../../oncall/index.ts';
 import { namedServices } from '../../services/index.ts';
 import { liveAvailabilityOf, plannedMaintenance } from '../../uptime/index.ts';
-import { statusPageUrl } from '../rules/addresses.ts';
 import { type Board, type BoardIncident, boardOf, incidentOf } from '../rules/board.ts';
 import { cursorAt, formatCursor, type HistoryCursor, nextCursor } from '../rules/history-cursor.ts';
 import { findLogo, findPublicStatusPage, type StatusPageRow } from '../store/status-pages.ts';
-import { baseUrlOf } from './base-url.ts';
+import { pageUrl } from './base-url.ts';
 
 /**
  * Limits of the board, from which every public output is rendered for readers without a login. `short`: characters of the newest update of
@@ -29,7 +28,11 @@ export interface LoadedBoard {
 }
 
 /** Reads everything a page shows. Undefined: there is no such page. */
-export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publicUrl'>, slug: string): Promise<LoadedBoard | undefined> {
+export async function loadBoard(
+  tx: Tx,
+  app: Pick<App, 'config' | 'mail' | 'publicUrl' | 'presented'>,
+  slug: string,
+): Promise<LoadedBoard | undefined> {
   const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;
   const org = page.org_id;
@@ -53,7 +56,7 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publ
       updatedAt: page.updated_at,
     },
     ...(page.logo_version ? { logo: await logoFor(tx, page, page.logo_version) } : {}),
-    url: statusPageUrl(baseUrlOf(app), page.slug),
+    url: pageUrl(app, page),
     services: names,
     incidents: found.slice(0, boardLimits.incidents),
     ...(next ? { older: cursorAt(next.openedAt) } : {}),

@@ -1,7 +1,7 @@
 import type { Body } from '../../../../contract/common.ts';
 import type { statusPages } from '../../../../contract/status-pages.ts';
 import { type Actor, audit } from '../../../identity/audit.ts';
-import type { Caches } from '../../../kernel/cache.ts';
+import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { statusPageTopic } from '../rules/addresses.ts';
@@ -14,6 +14,7 @@ import {
   updateStatusPage,
 } from '../store/status-pages.ts';
 import { checkGroups, checkLogo, checkServices, checkSlug, checkTimezone } from './check-page.ts';
+import { removeDomain, setDomain } from './page-domain.ts';
 
 /** Pages per organization: a change may re-read each of them. */
 const maxPagesPerOrganization = 100;
@@ -21,7 +22,7 @@ const maxPagesPerOrganization = 100;
 export type NewStatusPage = Body<typeof statusPages.createStatusPage>;
 export type StatusPageChanges = Body<typeof statusPages.updateStatusPage>;
 
-export async function addStatusPage(tx: Tx, actor: Actor, caches: Caches, input: NewStatusPage): Promise<StatusPageRow> {
+export async function addStatusPage(tx: Tx, actor: Actor, app: App, input: NewStatusPage): Promise<StatusPageRow> {
   const { slug, title, serviceIds, groups = [], timezone = 'UTC' } = input;
   checkTimezone(timezone);
   checkGroups(groups, serviceIds);
@@ -40,13 +41,14 @@ export async function addStatusPage(tx: Tx, actor: Actor, caches: Caches, input:
     timezone,
   };
   const page = (await insertStatusPage(tx, actor.org, slug, fields, logo)) ?? conflict(`the slug ${slug} is taken; choose another one`);
-  await caches.drop(tx, statusPageTopic(slug));
+  if (input.customDomain !== undefined) await setDomain(tx, app, actor, page, input.customDomain);
+  await app.caches.drop(tx, statusPageTopic(slug));
   await audit(tx, actor, 'status.page.create', page, { slug, title, serviceIds });
   return page;
 }
 
 /** Changes the fields of a locked page that `changes` names; null removes a value. */
-export async function changeStatusPage(tx: Tx, actor: Actor, caches: Caches, page: StatusPageRow, changes: StatusPageChanges) {
+export async function changeStatusPage(tx: Tx, actor: Actor, app: App, page: StatusPageRow, changes: StatusPageChanges) {
   const fields = changedFields(page, changes);
   if (changes.timezone !== undefined) checkTimezone(changes.timezone);
   if (changes.groups || changes.serviceIds) checkGroups(fields.groups, fields.service_ids);
@@ -54,8 +56,9 @@ export async function changeStatusPage(tx: Tx, actor: Actor, caches: Caches, pag
   const logo = typeof image === 'string' ? checkLogo(image) : image;
   if (changes.serviceIds) await checkServices(tx, actor.org, changes.serviceIds, page.service_ids);
 
+  if (changes.customDomain !== undefined) await setDomain(tx, app, actor, page, changes.customDomain);
   const changed = await updateStatusPage(tx, actor.org, page.id, fields, logo);
-  await caches.drop(tx, statusPageTopic(page.slug));
+  await app.caches.drop(tx, statusPageTopic(page.slug));
   await audit(tx, actor, 'status.page.update', page, {
     ...told,
     ...(image === undefined ? {} : { logo: image === null ? 'removed' : 'set' }),
@@ -73,8 +76,9 @@ const changedFields = (page: StatusPageRow, changes: StatusPageChanges): StatusP
 });
 
 /** Deletes a locked page with its subscribers. */
-export async function takeDownStatusPage(tx: Tx, actor: Actor, caches: Caches, page: StatusPageRow): Promise<void> {
+export async function takeDownStatusPage(tx: Tx, actor: Actor, app: App, page: StatusPageRow): Promise<void> {
+  await removeDomain(tx, actor.org, page.id);
   await deleteStatusPage(tx, actor.org, page.id);
-  await caches.drop(tx, statusPageTopic(page.slug));
+  await app.caches.drop(tx, statusPageTopic(page.slug));
   await audit(tx, actor, 'status.page.delete', page, { slug: page.slug });
 }

@@ -7,7 +7,7 @@ import { lockStatusPage } from '../store/status-pages.ts';
 export const deleteStatusPage = operation(statusPages.deleteStatusPage, async ({ ctx, params }) =>
   ctx.write(async (tx) => {
     const page = (await lockStatusPage(tx, ctx.org, params.slug)) ?? notFound('status page');
-    await takeDownStatusPage(tx, ctx, ctx.app.caches, page);
+    await takeDownStatusPage(tx, ctx, ctx.app, page);
     return noContent();
   }),
 );

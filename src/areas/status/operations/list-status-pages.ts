@@ -1,18 +1,8 @@
 import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { baseUrlOf } from '../engine/base-url.ts';
+import { showPages } from '../engine/show-page.ts';
 import * as store from '../store/status-pages.ts';
-import { countSubscribers } from '../store/subscribers.ts';
-import { statusPageView } from '../views/status-page.ts';
 
 export const listStatusPages = operation(statusPages.listStatusPages, async ({ ctx }) =>
-  ctx.read(async (tx) => {
-    const pages = await store.listStatusPages(tx, ctx.org);
-    const counts = await countSubscribers(
-      tx,
-      ctx.org,
-      pages.map((p) => p.id),
-    );
-    return ok({ pages: pages.map((p) => statusPageView(p, baseUrlOf(ctx.app), counts.get(p.id) ?? 0)) });
-  }),
+  ctx.read(async (tx) => ok({ pages: await showPages(tx, ctx.app, ctx.org, await store.listStatusPages(tx, ctx.org)) })),
 );

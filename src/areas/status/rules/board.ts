@@ -66,6 +66,26 @@ export interface BoardMaintenance {
   endsAt: string;
 }
 
+/** Relative addresses, from the page itself and from what is below it. */
+export interface PageLinks {
+  /** In front of the name of an output, from the page. */
+  below: string;
+  /** The JSON, from the page. */
+  json: string;
+  /** The page, from an output below it, and from one below that. */
+  up: string;
+  twiceUp: string;
+}
+
+/** On a host of many pages a page is `{slug}`; on a domain of its own it is the root. */
+export const linksBySlug = (slug: string): PageLinks => ({
+  below: `${slug}/`,
+  json: `${slug}.json`,
+  up: `../${slug}`,
+  twiceUp: `../../${slug}`,
+});
+export const linksAtRoot: PageLinks = { below: '', json: 'index.json', up: './', twiceUp: '../' };
+
 export interface Board {
   id: string;
   slug: string;
@@ -73,6 +93,8 @@ export interface Board {
   description?: string;
   /** The public address, without a trailing slash. */
   url: string;
+  /** How its HTML leads to its other outputs. */
+  links: PageLinks;
   timezone: string;
   accent?: string;
   /** A version for the logo's address, or the embedded image. */
@@ -159,6 +181,7 @@ export function boardOf(facts: BoardInput): Board {
     title: page.title,
     ...(page.description ? { description: page.description } : {}),
     url: facts.url,
+    links: linksBySlug(page.slug),
     timezone: page.timezone,
     ...(page.accent ? { accent: page.accent } : {}),
     ...(facts.logo ? { logo: facts.logo } : {}),

@@ -17,6 +17,8 @@ const StatusPageRow = Type.Object({
   /** Changes with the logo; null without one. */
   logo_version: nullable(Type.String()),
   timezone: Type.String(),
+  /** The domain that leads here; null without one. */
+  own_host: nullable(Type.String()),
   created_at: Type.String(),
   updated_at: Type.String(),
 });
@@ -24,7 +26,8 @@ export type StatusPageRow = Static<typeof StatusPageRow>;
 
 // The logo's bytes are read only where they are shown.
 const columns = sql`org_id, id, slug, title, description, service_ids, groups, accent, timezone, created_at, updated_at,
-  case when logo is not null then left(encode(sha256(logo), 'hex'), 12) end as logo_version`;
+  case when logo is not null then left(encode(sha256(logo), 'hex'), 12) end as logo_version,
+  (select d.name from status.domain d where d.org_id = page.org_id and d.page_id = page.id and d.state = 'verified') as own_host`;
 
 export const listStatusPages = (tx: Tx, org: string) => rows(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} order by id desc`;

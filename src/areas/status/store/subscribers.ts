@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import type { Pagination } from '../../../kernel/pagination.ts';
 import { sql } from '../../../kernel/sql.ts';
 
@@ -49,13 +50,16 @@ export interface NewSubscriber {
 }
 
 /** The subscriber to send a link to. Undefined: the address is subscribed already, or was sent a link within the last minutes. */
-export const upsertPending = (tx: Tx, org: string, pageId: string, s: NewSubscriber) => row(tx, SubscriberRow)`
+export function upsertPending(tx: Tx, org: string, pageId: string, s: NewSubscriber) {
+  hint(tx, org, 'oncall.page');
+  return row(tx, SubscriberRow)`
   insert into status.subscriber as old (org_id, page_id, id, address, state, token, token_hash, asked_at, created_at)
   select ${org}, ${pageId}, ${s.id}, ${s.address}, 'pending', ${s.token}::bytea, ${s.tokenHash}::bytea, c.now, c.now
     from (select kernel.now() as now offset 0) c
   on conflict (org_id, page_id, lower(address)) do update set asked_at = excluded.asked_at
    where old.state = 'pending' and old.asked_at < excluded.asked_at - make_interval(mins => ${resendAfterMinutes}::int)
   returning ${columns}`;
+}
 
 export const findSubscriber = (tx: Tx, org: string, id: string) => row(tx, SubscriberRow)`
   select ${columns} from status.subscriber where org_id = ${org} and id = ${id}`;
@@ -66,11 +70,16 @@ export const findSubscriberByToken = (tx: Tx, pageId: string, tokenHash: Buffer)
    where token_hash = ${tokenHash}::bytea and page_id = ${pageId}
      and (state = 'active' or asked_at > kernel.now() - make_interval(hours => ${confirmWithin.hours}::int))`;
 
-export const confirmSubscriber = (tx: Tx, org: string, id: string) => run(tx)`
+export function confirmSubscriber(tx: Tx, org: string, id: string) {
+  hint(tx, org, 'oncall.page');
+  return run(tx)`
   update status.subscriber set state = 'active', confirmed_at = kernel.now() where org_id = ${org} and id = ${id} and state = 'pending'`;
+}
 
-export const deleteSubscriber = async (tx: Tx, org: string, pageId: string, id: string): Promise<boolean> =>
-  (await run(tx)`delete from status.subscriber where org_id = ${org} and page_id = ${pageId} and id = ${id}`) > 0;
+export async function deleteSubscriber(tx: Tx, org: string, pageId: string, id: string): Promise<boolean> {
+  hint(tx, org, 'oncall.page');
+  return (await run(tx)`delete from status.subscriber where org_id = ${org} and page_id = ${pageId} and id = ${id}`) > 0;
+}
 
 const IdRow = Type.Object({ id: Type.String() });
 /** A batch of subscribers who had confirmed by `at`, after the id `after`. */

@@ -1,9 +1,8 @@
-import { statusPageUrl } from '../rules/addresses.ts';
 import type { StatusPageRow } from '../store/status-pages.ts';
+import { type DomainFacts, domainView } from './domain.ts';
 
-/** `baseUrl`: the base address of all status pages. */
-export function statusPageView(p: StatusPageRow, baseUrl: string, subscribers: number) {
-  const url = statusPageUrl(baseUrl, p.slug);
+/** `url`: where the public reads it. */
+export function statusPageView(p: StatusPageRow, url: string, subscribers: number, domain: DomainFacts | undefined) {
   return {
     slug: p.slug,
     title: p.title,
@@ -15,6 +14,7 @@ export function statusPageView(p: StatusPageRow, baseUrl: string, subscribers: n
     timezone: p.timezone,
     subscribers,
     url,
+    ...(domain ? { customDomain: domain.domain.name, customDomainStatus: domainView(domain) } : {}),
     createdAt: p.created_at,
   };
 }

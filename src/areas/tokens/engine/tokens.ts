@@ -2,7 +2,7 @@ import { audit, auditEach } from '../../../identity/audit.ts';
 import type { Acting, ActingByToken } from '../../../identity/engine/acting.ts';
 import { lockLineage } from '../../../identity/engine/lineage.ts';
 import { checkRoleUses, requireFewIds, type WantedUse } from '../../../identity/engine/scopes.ts';
-import { topics } from '../../../identity/principal.ts';
+import { type Principal, topics } from '../../../identity/principal.ts';
 import type { ResourceSource } from '../../../identity/resources.ts';
 import { dropRights } from '../../../identity/rights-lock.ts';
 import { atomsOf } from '../../../identity/rules/grants.ts';
@@ -42,10 +42,15 @@ export interface WantedToken {
   expiresIn?: number;
 }
 
+/** Who mints: a caller of the API, or a person whose approval is claimed. */
+export interface Minting extends Acting {
+  principal: Pick<Principal, 'id' | 'session' | 'scopes' | 'grants'>;
+}
+
 /** Mints a token from the caller's token: it ends with that one and never exceeds it. `sources` list what a scope can name. */
-export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, sources: readonly ResourceSource[]) {
+export async function mintToken(tx: Tx, by: Minting, wanted: WantedToken, sources: readonly ResourceSource[]) {
   const { principal } = by;
-  const line = await lockLineage(tx, by.org, principal.id);
+  const line = await lockLineage(tx, by.org, principal);
   requireGenerationLeft(line);
   requireWithinLifetime(wanted.expiresIn, line);
   await requireTokenQuota(tx, by.org, by.user.id);
@@ -58,11 +63,11 @@ export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, 
     scope,
     ceilings: [], // the minters' scopes apply at every lookup, by reference
     expiresIn: wanted.expiresIn ?? defaultLifetimeSeconds,
-    line,
+    ...(principal.session ? {} : { line }),
   });
   await audit(tx, by, 'tokens.token.create', token, { name: token.name, scope });
   await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
-  return { id: token.id, key };
+  return { id: token.id, key, expiresAt: token.expires_at };
 }
 
 /** Refuses one more token of a member who is at the limit. The member is locked, so that concurrent mints are counted one by one. */

@@ -3,6 +3,7 @@ import type { RoleUse } from '../../../identity/rules/grants.ts';
 import type { Lineage } from '../../../identity/rules/lineage.ts';
 import { RoleUses } from '../../../identity/store/principals.ts';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hint } from '../../../kernel/jobs/index.ts';
 import { type Pagination, withinListBytes } from '../../../kernel/pagination.ts';
 import { sql } from '../../../kernel/sql.ts';
 
@@ -56,13 +57,15 @@ export interface NewToken {
   line?: Lineage;
 }
 
-export const insertToken = async (tx: Tx, t: NewToken) =>
-  (await row(tx, MadeRow)`
+export async function insertToken(tx: Tx, t: NewToken): Promise<Static<typeof MadeRow>> {
+  hint(tx, t.org, 'tokens.token');
+  return (await row(tx, MadeRow)`
     insert into identity.token (org_id, id, user_id, name, start, hash, scope, ceilings, minters, created_at, expires_at)
     select ${t.org}, kernel.new_id('tok'), ${t.user}, ${t.name}, ${t.start}, ${t.hash}, ${JSON.stringify(t.scope)}::jsonb, ${JSON.stringify(t.ceilings)}::jsonb,
            ${t.line?.minters ?? []}::text[], clock.now, least(clock.now + make_interval(secs => ${t.expiresIn}), ${t.line?.endsAt ?? null}::timestamptz)
       from (select kernel.now() as now offset 0) clock -- one look at the clock: else it may last a millisecond longer than asked
     returning id, name, expires_at`)!;
+}
 
 /** Gives a token a new key and expiry. Descendants keep their own expiry. */
 export const renewToken = async (tx: Tx, org: string, t: Pick<NewToken, 'start' | 'hash' | 'expiresIn'> & { id: string }) =>

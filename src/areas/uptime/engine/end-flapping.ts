@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { enqueueMany, job, rescheduleMany } from '../../../kernel/jobs/index.ts';
+import { enqueueMany, hint, job, rescheduleMany } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { stableSeconds } from '../rules/flap.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
@@ -18,6 +18,7 @@ export const endFlapping = job('uptime.calm-down', {}, ({ db, key }) =>
     if (!state?.flapping || !monitor) return;
     const left = stableSeconds(monitor.interval_seconds) - (Date.parse(await now(tx)) - Date.parse(state.since)) / 1000;
     if (left > 0) return scheduleFlapEnd(tx, [monitor], left);
+    hint(tx, monitor.org_id, 'uptime.monitor');
     await writeStates(tx, [
       { id: key, state: state.state, since: state.since, beganAt: state.began_at, failingSince: state.failing_since, flapping: false },
     ]);

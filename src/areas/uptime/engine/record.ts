@@ -1,4 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
+import { hintEach } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import type { Transition } from '../rules/down.ts';
 import { flapTransitions, flapWindowSeconds } from '../rules/flap.ts';
@@ -14,6 +15,12 @@ export interface StateMove extends LockedMonitor {
 
 /** Writes the new states and transitions of monitors, updates their alerts, and publishes the change. One transaction. */
 export async function recordTransitions(tx: Tx, moved: readonly StateMove[], because?: string): Promise<void> {
+  hintEach(
+    tx,
+    moved.map(({ monitor }) => monitor.org_id),
+    'uptime.monitor',
+    'uptime.service',
+  );
   const changed = moved.filter((m) => m.transitions.length);
   if (changed.length)
     await insertTransitions(

@@ -3,7 +3,7 @@ import type { Db } from '../../../kernel/db/index.ts';
 import { job } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { slicesOf } from '../rules/maintenance.ts';
-import { faultsKnownSince, includeChecks, rebuildSteps, type Stretch } from '../store/results.ts';
+import { faultsKnownSince, includeChecks, rebuildHalfHours, rebuildSteps, type Stretch } from '../store/results.ts';
 import { lockStates, monitorIdsOfService, monitorsOf } from '../store/states.ts';
 
 const Window = Type.Object({ serviceId: Type.String(), startsAt: Type.String(), endsAt: Type.String() });
@@ -32,5 +32,7 @@ export const recountMaintenance = job(
 const recountSlice = (db: Db, monitorId: string, stretch: Stretch) =>
   db.write(async (tx) => {
     await lockStates(tx, [monitorId]);
-    if (await includeChecks(tx, stretch)) await rebuildSteps(tx, stretch);
+    if (!(await includeChecks(tx, stretch))) return;
+    await rebuildSteps(tx, stretch);
+    await rebuildHalfHours(tx, stretch);
   });

@@ -1,4 +1,4 @@
-export type Window = '1h' | '24h' | '7d';
+export type Window = '1h' | '24h' | '7d' | '30d';
 
 /** A window in steps: the newest one is under way. */
 export interface Span {
@@ -12,6 +12,7 @@ const windows: Record<Window, { seconds: number; step: number }> = {
   '1h': { seconds: 3_600, step: 60 },
   '24h': { seconds: 86_400, step: 300 },
   '7d': { seconds: 604_800, step: 1_800 },
+  '30d': { seconds: 2_592_000, step: 7_200 },
 };
 
 /**

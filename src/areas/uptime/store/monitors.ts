@@ -29,7 +29,7 @@ const watched = sql`${monitorColumns}, m.sealed, s.state, s.since,
   from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id`;
 
 /** By its own id or by its service's: a caller who reaches a service reaches its monitors. */
-const reached = (visible: Visible) => sql`(${isVisible(visible, sql`m.id`)} or ${isVisible(visible, sql`m.service_id`)})`;
+export const reached = (visible: Visible) => sql`(${isVisible(visible, sql`m.id`)} or ${isVisible(visible, sql`m.service_id`)})`;
 
 export const monitorsOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Pagination) => rows(tx, WatchedRow)`
   select ${watched} where m.org_id = ${org} and m.deleted_at is null and ${reached(visible)} and (${after}::text is null or m.id < ${after})

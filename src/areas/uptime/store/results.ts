@@ -1,6 +1,6 @@
 import { run, type Tx } from '../../../kernel/db/index.ts';
 import { migratedAt } from '../../../kernel/migrate.ts';
-import { sql } from '../../../kernel/sql.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
 
 export interface StoredResult {
   at: string;
@@ -27,7 +27,14 @@ const rolledUp = sql`
   coalesce(sum(latency::float8) filter (where outcome = 0 and not excluded), 0),
   coalesce(sum(latency::float8) filter (where outcome in (1, 2) and not excluded), 0)`;
 
-/** Checks and their five-minute buckets in one statement: neither is stored without the other. */
+/** The half hour of a check, counted from 1970. Every half hour is a whole number of buckets. */
+const halfHourOf = (time: Sql) => sql`floor(extract(epoch from ${time}) / 1800)::int`;
+const countedChecks = sql`
+  count(*) filter (where outcome < 3 and not excluded), count(*) filter (where outcome = 0 and not excluded),
+  coalesce(sum(latency::float8) filter (where outcome = 0 and not excluded), 0),
+  coalesce(sum(latency::float8) filter (where outcome in (1, 2) and not excluded), 0)`;
+
+/** Checks, their five-minute buckets and their half hours in one statement: none is stored without the others. */
 export const insertResults = (tx: Tx, vantageNo: number, results: readonly StoredResult[]) => {
   const column = <K extends keyof StoredResult>(key: K) => results.map((r) => r[key]);
   return run(tx)`
@@ -38,7 +45,12 @@ export const insertResults = (tx: Tx, vantageNo: number, results: readonly Store
                       as r(at, monitor_no, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status, degraded)),
     stored as (
       insert into uptime.check_result (at, monitor_no, vantage_no, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status, degraded)
-      select at, monitor_no, ${vantageNo}, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status, degraded from r)
+      select at, monitor_no, ${vantageNo}, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status, degraded from r),
+    halved as (
+      insert into uptime.check_half_hour as h (monitor_no, half_hour, n, ok, ok_ms, bad_ms)
+      select monitor_no, ${halfHourOf(sql`at`)}, ${countedChecks} from r group by 1, 2 order by 1, 2
+      on conflict (monitor_no, half_hour) do update
+         set n = h.n + excluded.n, ok = h.ok + excluded.ok, ok_ms = h.ok_ms + excluded.ok_ms, bad_ms = h.bad_ms + excluded.bad_ms)
     insert into uptime.check_rollup as u (bucket, monitor_no, vantage_no, n, ok, missed, excluded, ok_ms, bad_ms)
     select ${bucketOf}, monitor_no, ${vantageNo}, ${rolledUp}
       from r group by 1, 2 order by 2, 1
@@ -74,6 +86,21 @@ export const rebuildSteps = (tx: Tx, { monitorNo, from, to }: Stretch) => run(tx
              and at < date_bin('5 minutes', ${to}::timestamptz, timestamptz '2000-01-01 00:00:00+00') + interval '5 minutes'
            group by 1, 2) as c(bucket, vantage_no, n, ok, missed, excluded, ok_ms, bad_ms)
    where u.monitor_no = ${monitorNo} and u.bucket = c.bucket and u.vantage_no = c.vantage_no`;
+
+/** Rebuilds the half hours of all vantages from the buckets that `rebuildSteps` left. Called with the monitor's state locked. */
+export const rebuildHalfHours = (tx: Tx, { monitorNo, from, to }: Stretch) => run(tx)`
+  update uptime.check_half_hour h set n = c.n, ok = c.ok, ok_ms = c.ok_ms, bad_ms = c.bad_ms
+    from (select ${halfHourOf(sql`bucket`)}, sum(n), sum(ok), sum(ok_ms), sum(bad_ms) from uptime.check_rollup
+           where monitor_no = ${monitorNo} and bucket >= date_bin('30 minutes', ${from}::timestamptz, timestamptz 'epoch')
+             and bucket < date_bin('30 minutes', ${to}::timestamptz, timestamptz 'epoch') + interval '30 minutes'
+           group by 1) as c(half_hour, n, ok, ok_ms, bad_ms)
+   where h.monitor_no = ${monitorNo} and h.half_hour = c.half_hour`;
+
+/** Some of the half hours that no summary shows any more; how many. */
+export const dropOldHalfHours = (tx: Tx, days: number, limit: number) => run(tx)`
+  delete from uptime.check_half_hour where ctid in (
+    select ctid from uptime.check_half_hour
+     where half_hour < ${halfHourOf(sql`((select kernel.now()) - make_interval(days => ${days}))`)} limit ${limit} for update skip locked)`;
 
 export interface StoredFailure {
   org: string;

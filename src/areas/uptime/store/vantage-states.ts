@@ -77,6 +77,21 @@ export const resetVantageStates = async (tx: Tx, org: string, monitorId: string,
     select ${org}, ${monitorId}, v, ${emptyHistogram()}::bigint[] from unnest(${vantages}::text[]) v on conflict do nothing`;
 };
 
+const SeenRow = Type.Object({
+  vantage: Type.String(),
+  verdict: OpinionRow.properties.verdict,
+  failing_since: nullable(Type.String()),
+  checked_at: nullable(Type.String()),
+  latency: nullable(Type.Number()),
+});
+export type SeenRow = Static<typeof SeenRow>;
+
+/** What each vantage sees of one monitor; a check that was missed is none. */
+export const seenBy = (tx: Tx, monitorId: string) => rows(tx, SeenRow)`
+  select vantage, verdict, failing_since, last_at as checked_at,
+         case when last_at is not null then (latest ->> 'latencyMs')::float8 end as latency
+    from uptime.vantage_state where monitor_id = ${monitorId}`;
+
 const WordsRow = Type.Object({ monitor_id: Type.String(), vantage: Type.String(), detail: nullable(Type.String()) });
 export type FailureDetailRow = Static<typeof WordsRow>;
 

@@ -4,6 +4,7 @@ import { maskedTarget, publicTarget } from '../rules/masked-target.ts';
 import { reachesMonitor } from '../rules/reach.ts';
 import { openedTarget } from '../rules/sealed-target.ts';
 import type { WatchedRow } from '../store/monitors.ts';
+import type { SeenRow } from '../store/vantage-states.ts';
 
 /** The public part where the target cannot be unsealed: the monitor can still be found, renamed, edited and deleted. */
 function targetView(ctx: Ctx, m: WatchedRow) {
@@ -36,3 +37,16 @@ export const monitorView = (ctx: Ctx, m: WatchedRow) => ({
   updatedAt: m.updated_at,
   [m.kind]: targetView(ctx, m),
 });
+
+/** In the order of the monitor's vantages; rows of vantages that it had before are left out. */
+export const vantageStatesView = ({ vantages }: WatchedRow, seen: readonly SeenRow[]) =>
+  vantages.map((vantage) => {
+    const row = seen.find((s) => s.vantage === vantage);
+    return {
+      vantage,
+      verdict: row?.verdict ?? ('unknown' as const),
+      ...(row?.failing_since ? { failingSince: row.failing_since } : {}),
+      ...(row?.checked_at ? { checkedAt: row.checked_at } : {}),
+      ...(row?.latency == null ? {} : { latencyMs: row.latency }),
+    };
+  });

@@ -140,8 +140,11 @@ interface WatchOptions {
 async function* runWatch(cluster: Cluster, feed: ChangeFeed, watch: Watch, options: WatchOptions): AsyncGenerator<string> {
   const stop = () => endWatch(watch);
   const timer = setTimeout(stop, options.timeoutSeconds * 1000).unref();
-  options.signal.addEventListener('abort', stop, { once: true });
-  if (options.signal.aborted) stop();
+  const { ending } = cluster.app;
+  for (const signal of [options.signal, ending]) {
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  }
   const bookmark = (version: number) => push(watch, lineOf('BOOKMARK', writeBookmark(watch.listQuery, version)));
   try {
     yield ''; // sends the headers before the first event
@@ -164,7 +167,7 @@ async function* runWatch(cluster: Cluster, feed: ChangeFeed, watch: Watch, optio
     feed.unsubscribe(watch);
     forgetCredential(cluster, options.caller, stop);
     clearTimeout(timer);
-    options.signal.removeEventListener('abort', stop);
+    for (const signal of [options.signal, ending]) signal.removeEventListener('abort', stop);
     cluster.watches--;
   }
 }

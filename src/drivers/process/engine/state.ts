@@ -32,6 +32,8 @@ export interface ForwardContext {
   maxInflight: () => number;
   isRefused: (fingerprint: string) => boolean;
   figures: { requests: number; errors: number; inflightPeak: number };
+  /** Aborted when the server ends. */
+  ending: AbortSignal;
   /** What the cluster's store may still take. */
   capacity: Capacity;
   /** Requests in flight that count against the tier. */

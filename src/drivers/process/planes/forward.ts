@@ -147,13 +147,28 @@ function attemptTarget(exchange: Exchange, attempt: number): void {
 const isRetryable = ({ onwardRequest: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
 
 /** Streams the response, no faster than the caller reads it. */
-function sendResponse({ forwarding, response }: Exchange, answer: IncomingMessage): void {
+function sendResponse({ forwarding, response, onwardRequest: { method, path } }: Exchange, answer: IncomingMessage): void {
   const status = answer.statusCode ?? 502;
   if (status >= 500) forwarding.figures.errors++;
   if (response.destroyed) return void answer.destroy();
   response.writeHead(status, responseHeaders(answer.rawHeaders));
   response.flushHeaders();
   pipeResponse(answer, response);
+  if (isLongRunning(method, path)) endWithServer(forwarding.ending, answer, response);
+}
+
+/** A watch ends as if its time was over when this server ends: its caller goes on with the next one. */
+function endWithServer(ending: AbortSignal, answer: IncomingMessage, response: ServerResponse): void {
+  const end = () => {
+    answer.removeAllListeners().on('error', () => {});
+    response.end();
+  };
+  if (ending.aborted) return void end();
+  ending.addEventListener('abort', end, { once: true });
+  response.once(
+    'close',
+    guarded('clusters.process.forward.close', response, () => ending.removeEventListener('abort', end)),
+  );
 }
 
 /** Pipes with backpressure, and aborts when the caller reads nothing for 30 s. */

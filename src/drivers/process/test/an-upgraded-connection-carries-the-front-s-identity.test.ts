@@ -63,6 +63,7 @@ test('a terminal carries bytes both ways with the front’s identity, and closes
     pool: targets,
     maxInflight: () => 10,
     isRefused: (print) => refused.has(print),
+    ending: new AbortController().signal,
     capacity: capacityOf(0),
     inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },

@@ -49,6 +49,7 @@ async function rig(t: TestContext) {
     pool: targets,
     maxInflight: () => 10,
     isRefused: () => false,
+    ending: new AbortController().signal,
     capacity: capacityOf(0),
     inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },

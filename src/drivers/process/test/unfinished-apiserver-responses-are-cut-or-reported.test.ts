@@ -66,6 +66,7 @@ async function rig(t: TestContext): Promise<Rig> {
     pool: targets,
     maxInflight: () => 1,
     isRefused: () => false,
+    ending: new AbortController().signal,
     capacity: capacityOf(0),
     inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },

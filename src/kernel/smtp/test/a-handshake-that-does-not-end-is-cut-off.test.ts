@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { Logger } from '../../log.ts';
+import { alwaysPresent } from '../../tls/index.ts';
 import { makeCertificate } from '../../x509/certificate.ts';
 
 import { makeConnectionSlots } from '../connection-slots.ts';
@@ -13,7 +14,7 @@ test('a handshake that does not end is cut off, though bytes of it come', async 
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const room = makeConnectionSlots({ each: 10, all: 10 });
   const server = makeSmtpServer({
-    certificate: makeCertificate('mx.example.com'),
+    tls: alwaysPresent(makeCertificate('mx.example.com')),
     isSecure: true,
     door: 'test',
     name: 'mx.example.com',
@@ -22,7 +23,6 @@ test('a handshake that does not end is cut off, though bytes of it come', async 
     mostCommands: 100,
     greetAfterMs: 0,
     idleMs: 300_000,
-    stopMs: 1_000,
     log: { debug: () => {} } as unknown as Logger,
     placeOf: () => 'here',
     open: () => ({
@@ -35,7 +35,7 @@ test('a handshake that does not end is cut off, though bytes of it come', async 
     }),
   });
   const port = await server.listen({ host: '127.0.0.1', port: 0 }, 'a port');
-  t.after(() => server.stop());
+  t.after(() => server.stop(1_000));
 
   const slow = connect(port, '127.0.0.1');
   slow.on('error', () => {});

@@ -84,7 +84,7 @@ export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<S
     idleMs: 60_000,
     mostCommands: 1_000,
     open: () => visit,
-    secureContext: () => ({}) as SecureContext,
+    tls: { context: () => ({}) as SecureContext, chooseByName: (_name, done) => done(null) },
     isStopping: () => false,
     onKnown: () => {},
     onClosed: () => counts.left++,

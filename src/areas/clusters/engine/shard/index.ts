@@ -5,12 +5,14 @@ import { drivers } from '../../../../drivers/index.ts';
 import { knownSharedUserReason, whyWithoutCgroups } from '../../../../drivers/process/index.ts';
 import { isUnavailable } from '../../../../kernel/db/index.ts';
 import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
-import { clockMoved } from '../../../../kernel/jobs/index.ts';
+import { clockMoved, hint } from '../../../../kernel/jobs/index.ts';
 import { makeInterruptibleSleep } from '../../../../kernel/jobs/interruptible-sleep.ts';
+import type { Ending } from '../../../../kernel/lifecycle/ending.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
+import { leaveLeases, takeLeases } from './handed-over.ts';
 import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
 import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
 import { checkHeartbeats, runUpkeep } from './upkeep.ts';
@@ -28,8 +30,17 @@ const maxConcurrentWork = 8;
 /** Per organization, whose clusters may be slow on purpose. */
 const maxConcurrentPerOrg = 3;
 
-/** For drivers, which find out on the machine whose leases are over. */
-const leases: ClusterLeases = { find: store.leasesOf, release: store.releaseClusters };
+/** For drivers, which find out on the machine whose leases are over. Those that this server has taken over stay. */
+const leasesBut = (own: ReadonlyMap<string, HeldCluster>): ClusterLeases => ({
+  find: store.leasesOf,
+  release: (tx, leases) => {
+    const taken = new Set([...own.values()].map(({ lease }) => lease));
+    return store.releaseClusters(
+      tx,
+      leases.filter((lease) => !taken.has(lease)),
+    );
+  },
+});
 
 /** A cluster whose lease this server has. */
 interface HeldCluster extends store.HeldLease {
@@ -60,7 +71,9 @@ export interface RunningShard {
   count(): number;
   /** Programs of the clusters that are served here. */
   programs(): Promise<(ProgramFigures & { cluster: string })[]>;
-  stop(): Promise<void>;
+  /** Accepts no more connections and changes no more clusters. */
+  drain(ending: Ending): Promise<void>;
+  stop(ending: Ending): Promise<void>;
 }
 
 /**
@@ -82,7 +95,7 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
     versions: [],
     stopping: stopping.signal,
     id: randomUUID(),
-    held: new Map(),
+    held: new Map(takeLeases(app).map((lease) => [lease.id, heldCluster(lease)])),
     renewedAt: Number.NEGATIVE_INFINITY,
     sweptAt: Number.NEGATIVE_INFINITY,
     sweeping: undefined,
@@ -97,7 +110,7 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
   );
   for (const driver of Object.values(drivers))
     await driver
-      .recover(app, leases)
+      .recover(app, leasesBut(shard.held))
       .catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
   const loop = (async () => {
     while (!shard.stopped) {
@@ -110,13 +123,16 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
   return {
     count: () => shard.held.size,
     programs: () => listPrograms(shard),
-    async stop() {
+    async drain({ requestMs }) {
       shard.stopped = true;
       stopping.abort();
       for (const end of endHearing) end();
       nudge.wake();
+      await shard.front.drain(requestMs);
+    },
+    async stop(ending) {
       await loop;
-      await stopShard(shard);
+      await stopShard(shard, ending);
     },
   };
 }
@@ -218,7 +234,7 @@ async function sweepLeftovers(shard: Shard): Promise<void> {
   const isHeld = (cluster: string) => shard.held.has(cluster);
   for (const driver of Object.values(drivers))
     await driver
-      .sweep(shard.app, leases, isHeld)
+      .sweep(shard.app, leasesBut(shard.held), isHeld)
       .catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
   shard.sweptAt = performance.now();
   shard.sweeping = undefined;
@@ -230,8 +246,18 @@ async function claimMore({ app, held, versions }: Shard): Promise<void> {
   const claimed = await app.db.write((tx) =>
     store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers), versions }),
   );
-  for (const { id, lease } of claimed) held.set(id, { id, lease, org: '', running: undefined, work: undefined, failures: 0, retryAt: 0 });
+  for (const lease of claimed) held.set(lease.id, heldCluster(lease));
 }
+
+const heldCluster = ({ id, lease }: store.HeldLease): HeldCluster => ({
+  id,
+  lease,
+  org: '',
+  running: undefined,
+  work: undefined,
+  failures: 0,
+  retryAt: 0,
+});
 
 /** A cluster whose lease was lost is stopped at once, so that its new holder gets the port. */
 async function renewLeases(shard: Shard): Promise<void> {
@@ -250,13 +276,13 @@ async function renewLeases(shard: Shard): Promise<void> {
   await Promise.all(all.map((each, n) => (verdicts[n] === 'lost' ? dropCluster(shard, each) : undefined)));
 }
 
-async function dropCluster(shard: Shard, held: HeldCluster): Promise<void> {
+async function dropCluster(shard: Shard, held: HeldCluster, ending?: Ending): Promise<void> {
   if (shard.held.get(held.id) !== held) return;
   shard.held.delete(held.id);
   shard.refused.forget(held.id);
   const { running } = held;
   held.running = undefined;
-  if (running) await stopCluster(shard, running);
+  if (running) await stopCluster(shard, running, ending);
 }
 
 type RecordFailure = (shard: Shard, held: HeldCluster, error: unknown) => Promise<void>;
@@ -280,13 +306,20 @@ async function recordProblem({ app }: Shard, held: HeldCluster, error: unknown):
   const reason = error instanceof ClusterError ? error.message : 'its control plane could not be made ready; the server’s log says why';
   await app.db.write(async (tx) => {
     const row = await clusterById(tx, held.id);
-    if (row) await store.recordFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
+    if (!row) return;
+    hint(tx, held.org, 'clusters.cluster');
+    await store.recordFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
   });
 }
 
 /** The cluster keeps serving, and is ready again once there is room. */
-const recordFullStore = async ({ app }: Shard, held: HeldCluster, why: string): Promise<void> =>
-  void (await app.db.write((tx) => store.recordFailure(tx, held, 'degraded', why)));
+const recordFullStore = (shard: Shard, held: HeldCluster, why: string): Promise<void> => recordDegraded(shard, held, why);
+
+const recordDegraded = ({ app }: Shard, held: HeldCluster, why: string): Promise<void> =>
+  app.db.write(async (tx) => {
+    hint(tx, held.org, 'clusters.cluster');
+    await store.recordFailure(tx, held, 'degraded', why);
+  });
 
 /** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step checks the present state. */
 async function converge(shard: Shard, held: HeldCluster): Promise<void> {
@@ -294,9 +327,13 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   const row = await app.db.read((tx) => clusterById(tx, held.id));
   if (!row || row.lease !== held.lease) return dropCluster(shard, held);
   if (row.phase === 'deleting') return tearDown(shard, held, row);
-  if (row.phase === 'pending') await app.db.write((tx) => store.markProvisioning(tx, held));
+  if (row.phase === 'pending')
+    await app.db.write((tx) => {
+      hint(tx, held.org, 'clusters.cluster');
+      return store.markProvisioning(tx, held);
+    });
   const problem = held.running?.plane.problem();
-  if (problem?.isAway && row.phase === 'ready') await app.db.write((tx) => store.recordFailure(tx, held, 'degraded', problem.why));
+  if (problem?.isAway && row.phase === 'ready') await recordDegraded(shard, held, problem.why);
   if (held.running) await applyChange(shard, held.running, row);
   else {
     await shard.refused.load(app, held.id);
@@ -305,7 +342,10 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
     if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
     held.running = started;
   }
-  await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
+  await app.db.write((tx) => {
+    hint(tx, held.org, 'clusters.cluster');
+    return store.settleReady(tx, held, row.generation, held.running!.endpoint);
+  });
 }
 
 /** Stops the listener and programs first, then deletes all rows in one transaction: a half-deleted cluster is still listed. */
@@ -317,6 +357,7 @@ async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promi
   const driver = drivers[row.driver]!;
   await driver.stopPrograms(app, row.id);
   const gone = await app.db.write(async (tx) => {
+    hint(tx, held.org, 'clusters.cluster');
     const removed = await store.removeCluster(tx, held);
     if (removed) await driver.dropObjects(tx, row.id);
     return removed;
@@ -326,13 +367,15 @@ async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promi
   await dropCluster(shard, held);
 }
 
-/** Releases the leases, so that the next server need not wait for them to expire. */
-async function stopShard(shard: Shard): Promise<void> {
+/** Gives the leases to the next server of this data directory. Without one it releases them, so that no server waits for their expiry. */
+async function stopShard(shard: Shard, ending: Ending): Promise<void> {
   const all = [...shard.held.values()];
   await Promise.all([...all.map(({ work }) => work), shard.sweeping]);
-  const leases = [...new Set(all.map(({ lease }) => lease))];
-  await Promise.all(all.map((held) => dropCluster(shard, held)));
+  const held = all.filter((each) => shard.held.get(each.id) === each).map(({ id, lease }) => ({ id, lease }));
+  const leases = ending.isHandOver ? [] : [...new Set(all.map(({ lease }) => lease))];
+  await Promise.all(all.map((each) => dropCluster(shard, each, ending)));
   await shard.front.stop();
+  if (ending.isHandOver) leaveLeases(ending, held);
   await shard.app.db
     .write(async (tx) => {
       await store.removeShard(tx, shard.id);

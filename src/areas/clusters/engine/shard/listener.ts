@@ -39,5 +39,7 @@ export interface ClusterListener {
 /** Opens listeners; implemented by planes/front. */
 export interface Front {
   open(served: ServedCluster): Promise<ClusterListener>;
+  /** Accepts no more; requests in flight have this long to finish. */
+  drain(limitMs: number): Promise<void>;
   stop(): Promise<void>;
 }

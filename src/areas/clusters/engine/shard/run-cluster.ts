@@ -27,6 +27,8 @@ export interface RunningCluster {
   revision: number;
   /** Counts that are already in its meter. */
   metered: { requests: number; errors: number };
+  /** Which nodes there were and which of them were ready, when that was last looked at. */
+  nodeStates?: string;
   /** The peak of concurrent requests that is not in its meter yet. */
   inflightPeak: number;
   /** Whether it may have nodes, when their heartbeats were last checked (monotonic clock), and the last heartbeats. */
@@ -108,11 +110,15 @@ export async function applyChange(services: ShardServices, running: RunningClust
   running.revision = pki.revision;
 }
 
-export async function stopCluster({ tenants }: ShardServices, running: RunningCluster): Promise<void> {
-  tenants.forget(running.row.id);
-  await running.approver.stop();
-  await running.listener.close();
-  await running.plane.stop();
+export async function stopCluster(
+  { tenants }: ShardServices,
+  { row, approver, listener, plane }: RunningCluster,
+  { isHandOver = false } = {},
+): Promise<void> {
+  tenants.forget(row.id);
+  await approver.stop();
+  await listener.close();
+  await (isHandOver && plane.leave ? plane.leave() : plane.stop());
 }
 
 const keysOf = (pki: Pki) => ({

@@ -1,4 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
 import { listNodes } from '../../clients/tenant/nodes.ts';
 import { removeJoinTokens } from '../../clients/tenant/prepare.ts';
 import type { HeldLease } from '../../store/shards.ts';
@@ -26,7 +27,15 @@ export async function runUpkeep(app: App, held: HeldLease, running: RunningClust
     requests: Math.max(0, requests - running.metered.requests),
     errors: Math.max(0, errors - running.metered.errors),
   };
-  await app.db.write((tx) => meter(tx, held, measured));
+  const nodeStates = nodes
+    .map(({ name, ready }) => `${name} ${ready}`)
+    .sort()
+    .join(' ');
+  await app.db.write((tx) => {
+    if (nodeStates !== running.nodeStates) hint(tx, running.row.org_id, 'clusters.node');
+    return meter(tx, held, measured);
+  });
+  running.nodeStates = nodeStates;
   running.metered = { requests, errors };
   running.inflightPeak = 0;
   await sweepTokens(app, running);

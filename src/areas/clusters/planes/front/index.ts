@@ -11,11 +11,13 @@ import { type ConnectionLimits, Connections, connectionLimits, skipUnreadCheck }
 import { asCaller, type Peers } from '../../../../kernel/http/peer.ts';
 import { onePerConnection } from '../../../../kernel/http/pipelining.ts';
 import { refuseMalformed } from '../../../../kernel/http/server.ts';
+import { type ListeningSockets, ownSockets } from '../../../../kernel/lifecycle/listening-sockets.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
 import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
+import { refuse, refuseAtEnd } from './refuse.ts';
 import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
 
@@ -134,7 +136,7 @@ async function listen(
   at: ListenerOptions['listen'],
   keys: ListenerKeys | undefined,
   clusterOf: FindCluster,
-  { log, addressOf, connections, isBusy }: FrontParts,
+  { log, addressOf, open, connectionsOf, isBusy, sockets, name }: FrontParts & { name: string },
 ): Promise<Server> {
   const paced = onePerConnection(
     guarded('clusters.front.request', ([{ socket }]) => socket, answerIn(clusterOf)),
@@ -151,7 +153,8 @@ async function listen(
     'clientError',
     guarded('clusters.front.client-error', ([, socket]) => socket, refuseMalformed),
   );
-  connections().watch(server);
+  const connections = connectionsOf(server);
+  connections.watch(server);
   server.headersTimeout = limits.headersTimeoutMs;
   server.requestTimeout = 0; // watches stay open; bodies have their own timeout
   server.keepAliveTimeout = limits.keepAliveMs;
@@ -166,18 +169,12 @@ async function listen(
     'error',
     guarded('clusters.front.error', undefined, (error) => log.warn({ err: error }, 'a listener of clusters failed')),
   );
-  server.listen(at.port, at.host);
-  await untilListening(server);
+  await sockets.listen(server, name, at).catch((error) => {
+    open.delete(server);
+    throw error;
+  });
   return server;
 }
-
-const untilListening = (server: Server) =>
-  Promise.race([
-    once(server, 'listening'),
-    once(server, 'error').then(([error]) => {
-      throw error;
-    }),
-  ]);
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
 
@@ -272,13 +269,6 @@ function trackAuthentication(
 const isUsable = (presented: PresentedCertificate): boolean =>
   presented.state === 'none' || (presented.state === 'valid' && presented.expiresAt >= wallClock());
 
-/** Answers with a Kubernetes Status. */
-function refuse(response: ServerResponse, code: number, reason: string, message: string): void {
-  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code });
-  const retry = code === 429 ? { 'retry-after': '1' } : {};
-  response.writeHead(code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...retry }).end(body);
-}
-
 function cutSockets({ sockets }: ServedCluster, fingerprints: ReadonlySet<string>): void {
   for (const [socket, presented] of sockets)
     if (presented.state === 'valid' && fingerprints.has(presented.identity.fingerprint)) socket.destroy();
@@ -288,12 +278,19 @@ function closeSockets({ sockets }: ServedCluster): void {
   for (const socket of sockets.keys()) socket.destroy();
 }
 
-async function closeServer(server: Server): Promise<void> {
-  if (!server.listening) return;
+async function closeServer(server: Server, { open, sockets }: FrontParts): Promise<void> {
+  open.delete(server);
+  if (!server.listening) return void server.closeAllConnections();
   const closed = once(server, 'close');
-  server.close();
+  sockets.close(server);
   server.closeAllConnections();
   await closed;
+}
+
+/** Accepts no more; requests in flight have this long to finish. */
+async function drainServers({ open, sockets }: FrontParts, limitMs: number): Promise<void> {
+  for (const server of open.keys()) sockets.close(server);
+  await Promise.all([...open.values()].map((connections) => connections.end(limitMs, refuseAtEnd)));
 }
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
@@ -301,8 +298,10 @@ const portOf = (server: Server) => (server.address() as AddressInfo).port;
 interface FrontParts {
   log: Logger;
   addressOf: AddressOf;
-  /** Closes connections whose callers do not read. */
-  connections: () => Connections;
+  /** Open servers, and their connections; those whose callers do not read are closed. */
+  open: Map<Server, Connections>;
+  connectionsOf: (server: Server) => Connections;
+  sockets: ListeningSockets;
   /** Whether the event loop is overloaded. */
   isBusy: () => boolean;
 }
@@ -316,25 +315,33 @@ const unbounded = {
 
 interface FrontOptions extends Partial<ConnectionLimits> {
   isBusy?: () => boolean;
+  sockets?: ListeningSockets;
 }
 
 export function makeFront(
   log: Logger,
   peers: Peers,
-  { unreadMs = connectionLimits.unreadMs, isBusy = () => false }: FrontOptions = {},
+  { unreadMs = connectionLimits.unreadMs, isBusy = () => false, sockets = ownSockets }: FrontOptions = {},
 ): HttpFront {
   const addressOf: AddressOf = (socket) => (peers.isProxied(asCaller(socket)) ? undefined : peers.of(asCaller(socket)));
-  const parts = { log, addressOf, connections: () => new Connections(peers, { unreadMs, ...unbounded }), isBusy };
+  const open: FrontParts['open'] = new Map();
+  const connectionsOf = (server: Server) => {
+    const connections = new Connections(peers, { unreadMs, ...unbounded });
+    open.set(server, connections);
+    return connections;
+  };
+  const parts: FrontParts = { log, addressOf, open, connectionsOf, isBusy, sockets };
   const shared = makeSharedPort(parts);
   return {
     open: (served) => (served.serverName === undefined ? openOwnPort(served, parts) : shared.open(served, served.serverName)),
+    drain: (limitMs) => drainServers(parts, limitMs),
     stop: shared.stop,
   };
 }
 
 async function openOwnPort(served: ListenerOptions, parts: FrontParts): Promise<ClusterListener> {
   const cluster = makeServedCluster(served, parts.addressOf);
-  const server = await listen(served.listen, served.keys, () => cluster, parts);
+  const server = await listen(served.listen, served.keys, () => cluster, { ...parts, name: `cluster ${served.id}` });
   return {
     port: portOf(server),
     renew(keys) {
@@ -344,7 +351,7 @@ async function openOwnPort(served: ListenerOptions, parts: FrontParts): Promise<
     cut: (fingerprints) => cutSockets(cluster, fingerprints),
     async close() {
       closeSockets(cluster);
-      await closeServer(server);
+      await closeServer(server, parts);
     },
   };
 }
@@ -357,7 +364,7 @@ function makeSharedPort(parts: FrontParts) {
     async open(served: ListenerOptions, serverName: string): Promise<ClusterListener> {
       const cluster = makeServedCluster(served, parts.addressOf);
       clusters.set(serverName, cluster);
-      opening ??= listen(served.listen, undefined, (name) => clusters.get(name.toLowerCase()), parts);
+      opening ??= listen(served.listen, undefined, (name) => clusters.get(name.toLowerCase()), { ...parts, name: 'clusters' });
       const server = await opening.catch((error) => {
         opening = undefined;
         clusters.delete(serverName);
@@ -376,7 +383,7 @@ function makeSharedPort(parts: FrontParts) {
     async stop(): Promise<void> {
       const server = await opening?.catch(() => undefined);
       opening = undefined;
-      if (server) await closeServer(server);
+      if (server) await closeServer(server, parts);
     },
   };
 }

@@ -9,6 +9,7 @@ import type { HttpFront, ListenerOptions } from './types.ts';
 export const servePlanes = (app: App, front: HttpFront): Front => ({
   open: ({ org, plane, takesUpgrades, ...listener }) =>
     front.open({ ...listener, ...handlersOf(app, org, plane), ...(takesUpgrades ? upgradeHandlerOf(app, org, plane) : {}) }),
+  drain: front.drain,
   stop: front.stop,
 });
 

@@ -26,5 +26,7 @@ export interface ListenerOptions {
 /** Opens HTTPS listeners. */
 export interface HttpFront {
   open(served: ListenerOptions): Promise<ClusterListener>;
+  /** Accepts no more; requests in flight have this long to finish. */
+  drain(limitMs: number): Promise<void>;
   stop(): Promise<void>;
 }

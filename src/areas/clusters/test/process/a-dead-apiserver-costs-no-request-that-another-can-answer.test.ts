@@ -74,6 +74,7 @@ test('reads and unsent requests of a dead apiserver go to the next one', async (
     pool: targets,
     maxInflight: () => 100,
     isRefused: () => false,
+    ending: new AbortController().signal,
     capacity: capacityOf(0),
     inflight: 0,
     figures: { requests: 0, errors: 0, inflightPeak: 0 },

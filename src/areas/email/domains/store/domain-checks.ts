@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../../kernel/db/index.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import type { CheckedStatus, VerificationStatus } from '../rules/domain-state.ts';
 
@@ -55,8 +56,9 @@ const setReceive = (standing: VerificationStatus | undefined) =>
     : sql``;
 
 /** False: the domain changed since it was read. If a check was requested meanwhile, the next one comes soon, since records may have been published. */
-export const settleCheck = async (tx: Tx, read: DueRow, { send, receive, nextIn }: CheckResult): Promise<boolean> =>
-  (await run(tx)`
+export async function settleCheck(tx: Tx, read: DueRow, { send, receive, nextIn }: CheckResult): Promise<boolean> {
+  hint(tx, read.org_id, 'email.domain');
+  const settled = await run(tx)`
     update email.domain
        set send_state = ${send.state}, state_at = ${timeOf(send.stateAt)}, misses = ${send.misses}, missing_since = ${timeOf(send.missingSince)},
            checks = checks + 1, checked_at = c.now,
@@ -65,7 +67,9 @@ export const settleCheck = async (tx: Tx, read: DueRow, { send, receive, nextIn 
                                 else c.now + make_interval(secs => ${minSecondsBetweenChecks}) end ${setReceive(receive)}
       from (select kernel.now() as now offset 0) c
      where org_id = ${read.org_id} and id = ${read.id} and checks = ${read.checks}
-       and send_state = ${read.send_state} and receive_state = ${read.receive_state}`) > 0;
+       and send_state = ${read.send_state} and receive_state = ${read.receive_state}`;
+  return settled > 0;
+}
 
 /** Time of a requested check: ten seconds after the last one at the earliest. An earlier scheduled check stays; one in flight does not count. */
 const earliestCheck = sql`least(case when next_check_at > c.now then next_check_at end, greatest(c.now, checked_at + make_interval(secs => ${minSecondsBetweenChecks})))`;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseUnavailable, isUnavailable, type Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { wake } from '../../../../kernel/jobs/index.ts';
+import { hintEach, wake } from '../../../../kernel/jobs/index.ts';
 import type { Spool, SpoolPosition } from '../../../../kernel/spool/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { arrivalsChannel } from '../../engine/channels.ts';
@@ -91,6 +91,11 @@ async function writeOnce(options: InboundBatchOptions, messages: readonly Inboun
       });
       if (rows.arrivals.length === 0) return { refusals, rows, beginning: '', leased: [], segment };
       if (rows.arrivals.some(({ lease }) => lease === null)) wake(tx, arrivalsChannel);
+      hintEach(
+        tx,
+        rows.arrivals.map(({ org_id }) => org_id),
+        'email.message',
+      );
       const shares = isJudged ? undefined : inboundShares(app.config.email_inbound_quota_bytes);
       const counted = { orgs: countOrgs(rows.arrivals, shares), senders: countSenders(rows.arrivals) };
       const batch = { arrivals: rows.arrivals, leaseSeconds, counted, mostOfSender: shares?.sender ?? null, segment };

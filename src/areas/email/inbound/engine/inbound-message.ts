@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
+import type { Destination } from '../rules/destination.ts';
 import type { Envelope } from '../rules/receiving.ts';
-import type { Destination } from './destinations.ts';
 import type { LeasedArrival } from './in-flight.ts';
 
 /** A message that the MX listener received. Its destinations were decided at RCPT. */

@@ -1,5 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { hintEach } from '../../../../kernel/jobs/index.ts';
 import { applyReport, type ReportResult } from '../../outbound/engine/feedback/index.ts';
 import { emitEvents, type WebhookEvent } from '../../webhooks/engine/emit-events.ts';
 import type { ReadMail, ReadResult } from '../clients/reader/index.ts';
@@ -26,6 +27,11 @@ const routeGone = 'its route was deleted before it was told';
  * So each arrival yields one event under one id, whichever process is killed. A process that lost the lease changes nothing.
  */
 export async function recordArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<RecordedBatch> {
+  hintEach(
+    tx,
+    read.map(({ arrival }) => arrival.org_id),
+    'email.message',
+  );
   const [, owned] = await Promise.all([store.disableSeqScan(tx), store.deleteReadArrivals(tx, read.map(toReadRow), routeGone)]);
   const isRouted = new Map(owned.map(({ id, is_routed }) => [id, is_routed]));
   await emitEvents(

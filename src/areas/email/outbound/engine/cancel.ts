@@ -2,6 +2,7 @@ import { audit } from '../../../../identity/audit.ts';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../../kernel/errors.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
 import { failMessages, failRecipients } from '../../domains/store/domain-mail.ts';
 import { emitEvents } from '../../webhooks/engine/emit-events.ts';
 import { failedEventsOf } from '../../webhooks/engine/failed-events.ts';
@@ -16,6 +17,7 @@ export async function cancelMessage(tx: Tx, principal: Principal, id: string, re
   if (message.last_error === canceled) return message;
   if (message.state !== 'queued' || !message.is_ahead)
     conflict('the message does not wait for its time any more; only one that is scheduled can be canceled');
+  hint(tx, org, 'email.message');
   const failed = await failRecipients(tx, org, [id], canceled);
   await failMessages(tx, org, [id], canceled);
   await emitEvents(tx, failedEventsOf(org, failed, canceled));

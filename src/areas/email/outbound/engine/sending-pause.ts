@@ -1,6 +1,6 @@
 import { type Actor, audit, operator } from '../../../../identity/audit.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { wake } from '../../../../kernel/jobs/index.ts';
+import { hint, wake } from '../../../../kernel/jobs/index.ts';
 import { queueChannel } from '../../engine/channels.ts';
 import { emitEvents } from '../../webhooks/engine/emit-events.ts';
 import { judgeRates } from '../rules/sending-pause.ts';
@@ -15,6 +15,7 @@ export async function setDailyQuota(tx: Tx, actor: Actor, quota: number | null):
 /** No new mail is accepted, and queued mail waits. False: sending was paused already, and the first reason stays. */
 export async function pauseSending(tx: Tx, actor: Actor, reason: string): Promise<boolean> {
   if ((await store.pauseSending(tx, actor.org, reason)) === 0) return false;
+  hint(tx, actor.org, 'email.message');
   await audit(tx, actor, 'email.sending.pause', { id: actor.org }, { reason });
   await emitEvents(tx, [{ org: actor.org, type: 'sending.paused', data: { reason } }]);
   wake(tx, queueChannel);
@@ -24,6 +25,7 @@ export async function pauseSending(tx: Tx, actor: Actor, reason: string): Promis
 /** Queued mail is sent again. False: sending was not paused. */
 export async function resumeSending(tx: Tx, actor: Actor): Promise<boolean> {
   if ((await store.resumeSending(tx, actor.org)) === 0) return false;
+  hint(tx, actor.org, 'email.message');
   await audit(tx, actor, 'email.sending.resume', { id: actor.org });
   await emitEvents(tx, [{ org: actor.org, type: 'sending.resumed', data: {} }]);
   wake(tx, queueChannel);

@@ -1,7 +1,7 @@
 import { email } from '../../../../../contract/email.ts';
 import { ok, operation } from '../../../../identity/operation.ts';
 import { invalid } from '../../../../kernel/errors.ts';
-import { readCursor, writeCursor } from '../../rules/cursor.ts';
+import { readCursor, writeCursor } from '../../../../kernel/lists/filtered-cursor.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { listMessageRows } from '../store/messages.ts';
 import { messageView } from '../views/message.ts';

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../../kernel/db/index.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
 import { updateMessageStates } from './queue.ts';
 
 // Effects of a report: one recipient, its message, and a suppression.
@@ -59,6 +60,7 @@ const SuppressedRow = Type.Object({
 
 /** Also removes a lease, so the process that holds it discards its outcome. Returns the suppression if it is new. */
 export async function writeReportedOutcome(tx: Tx, f: ReportedOutcome): Promise<Static<typeof SuppressedRow> | undefined> {
+  hint(tx, f.org, 'email.message', ...(f.suppress ? (['email.suppression'] as const) : []));
   const kinds = f.isFirst ? ['sent', f.state] : [f.state];
   const [, , suppressed] = await Promise.all([
     run(tx)`

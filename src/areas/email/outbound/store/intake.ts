@@ -131,11 +131,26 @@ export interface NewBatch {
   segment: string | undefined;
 }
 
+/** Recipients that are on a suppression list already, by domain: nothing of them is ever sent. */
+function countSuppressed(messages: readonly NewMessage[], recipients: readonly NewRecipient[]) {
+  const domainOf = new Map(messages.map((message) => [message.id, message.domain_id]));
+  const counts = new Map<string, { org: string; domain: string; count: number }>();
+  for (const { org_id: org, message_id, state } of recipients) {
+    if (state !== 'suppressed') continue;
+    const domain = domainOf.get(message_id)!;
+    const counted = counts.get(domain);
+    if (counted) counted.count++;
+    else counts.set(domain, { org, domain, count: 1 });
+  }
+  return [...counts.values()];
+}
+
 /**
  * Inserts a batch in one statement. Recipients with a lease belong to its holder, which sends them at once. `is_open` is false if the segment was
  * sealed meanwhile; then the bytes just appended do not count.
  */
 export function insertBatch(tx: Tx, at: string, { messages, recipients, leaseSeconds, segment = '' }: NewBatch) {
+  const suppressed = countSuppressed(messages, recipients);
   const accepted = new Map<string, number>();
   for (const { org_id } of recipients) accepted.set(org_id, (accepted.get(org_id) ?? 0) + 1);
   return rows(tx, InsertedRecipientRow)`
@@ -151,6 +166,10 @@ export function insertBatch(tx: Tx, at: string, { messages, recipients, leaseSec
            update email.usage u set accepted = u.accepted + a.n
              from unnest(${[...accepted.keys()]}::text[], ${[...accepted.values()]}::int[]) as a(org, n)
             where u.org_id = a.org and u.day = (${at}::timestamptz at time zone 'UTC')::date),
+         summed as (
+           insert into email.outcome_change (org_id, domain_id, day, sent, delivered, bounced, hard, complained, suppressed)
+           select org, domain, (${at}::timestamptz at time zone 'UTC')::date, 0, 0, 0, 0, 0, n
+             from unnest(${suppressed.map((s) => s.org)}::text[], ${suppressed.map((s) => s.domain)}::text[], ${suppressed.map((s) => s.count)}::int[]) as s(org, domain, n)),
          open as (select key from email.segment where key = ${segment} and sealed_at is null for share)
     insert into email.recipient (org_id, message_id, address, folded, state, state_at, node, run_at, attempts, lease, lease_until, done_at)
     select org_id, message_id, address, folded, state, ${at}::timestamptz, node, coalesce(run_at, ${at}::timestamptz), case when lease is null then 0 else 1 end, lease,

@@ -43,9 +43,13 @@ interface Page {
 }
 
 /** Newest first, starting before `before`. Every filter uses an index; `to` together with another filter reads all messages to that address. */
-export const listMessageRows = (tx: Tx, org: string, visible: Visible, filters: MessageFilters, slice: Page): Promise<MessageRow[]> => {
+export const listMessageRows = (tx: Tx, org: string, visible: Visible, filters: MessageFilters, slice: Page): Promise<MessageRow[]> =>
+  rows(tx, MessageRow)`${loggedMessages(org, visible, filters, slice)}`;
+
+/** The same as a piece of SQL. */
+export const loggedMessages = (org: string, visible: Visible, filters: MessageFilters, slice: Page): Sql => {
   const { direction, state, domainId, to, since } = filters;
-  return rows(tx, MessageRow)`
+  return sql`
     select ${columns}
       from (${to === undefined ? idsByFilters(org, visible, filters, slice) : idsByAddress(org, visible, { ...filters, to }, slice)}) i
       join email.message m on m.id = i.id
@@ -97,7 +101,7 @@ export const findMessage = (tx: Tx, org: string, id: string): Promise<MessageRow
   row(tx, MessageRow)`select ${columns} from email.message m where m.org_id = ${org} and m.id = ${id} and ${isLogged}`;
 
 const EventRow = Type.Object({
-  kind: Type.Enum(['sent', 'delivered', 'bounced', 'complained'] as const),
+  kind: Type.Enum(['sent', 'delivered', 'bounced', 'complained', 'deferred'] as const),
   bounce_type: orNull(Type.String()),
   recipient: orNull(Type.String()),
   detail: Type.Unsafe<Record<string, unknown> | null>({}),
@@ -107,6 +111,22 @@ export type EventRow = Static<typeof EventRow>;
 
 export const listEvents = (tx: Tx, message: string): Promise<EventRow[]> => rows(tx, EventRow)`
   select kind, bounce_type, recipient, detail, occurred_at from email.event where message_id = ${message} order by id limit 1000`;
+
+const RecipientRow = Type.Object({
+  address: Type.String(),
+  state: Type.String(),
+  state_at: Type.String(),
+  tries: Type.Integer(),
+  last_error: orNull(Type.String()),
+  /** Null while it is sent, and once it is done. */
+  next_at: orNull(Type.String()),
+});
+export type RecipientRow = Static<typeof RecipientRow>;
+
+/** The first thousand. */
+export const listRecipients = (tx: Tx, message: string): Promise<RecipientRow[]> => rows(tx, RecipientRow)`
+  select address, state, state_at, tries, last_error, case when state in ('queued', 'deferred') then run_at end as next_at
+    from email.recipient where message_id = ${message} order by id limit 1000`;
 
 const BodyRow = Type.Object({ body_key: Type.String(), body_offset: Type.Integer(), body_bytes: Type.Integer(), domain_id: Type.String() });
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../../kernel/db/index.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
 
 const OwnDomainRow = Type.Object({ id: Type.String(), name: Type.String() });
 export type OwnDomainRow = Static<typeof OwnDomainRow>;
@@ -41,6 +42,7 @@ export interface OwnAttempt {
 
 /** Records one attempt. The first creates a message, which later attempts update. Its recipients are done, so the queue never claims them. */
 export async function recordAttempt(tx: Tx, a: OwnAttempt): Promise<void> {
+  hint(tx, a.org, 'email.message');
   const known = await findAttempted(tx, a.org, a.key);
   const id = known ?? a.messageId;
   if (known === undefined) {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../../kernel/db/index.ts';
-import { claimFairly, type FairClaim, type Leased, orgsAfter, type Queue, renew } from '../../../../kernel/jobs/index.ts';
+import { claimFairly, type FairClaim, hintEach, type Leased, orgsAfter, type Queue, renew } from '../../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../../kernel/sql.ts';
 
 // The queue of recipients: claimed under leases with organizations in turn, and settled in batches.
@@ -126,6 +126,16 @@ const giveUpAfterSeconds = 72 * 3_600;
 /** At most this much lateness of an attempt counts; the rest is our own delay (a pause, no server, a long queue). */
 const maxCountedLateSeconds = 600;
 
+/** What became of the recipients of a batch, by domain: a row each, which a task adds up. Appended, so that no two batches wait for each other. */
+const outcomesOfDay = sql`
+  insert into email.outcome_change (org_id, domain_id, day, sent, delivered, bounced, hard, complained, suppressed)
+  select org_id, domain_id, (clock.now at time zone 'UTC')::date, count(*) filter (where fate in ('delivered', 'sent') or is_bounce),
+         count(*) filter (where fate = 'delivered'), count(*) filter (where is_bounce),
+         count(*) filter (where fate = 'bounced' and bounce_type = 'hard'), 0, count(*) filter (where fate = 'suppressed')
+    from (select *, fate = 'bounced' or fate = 'failed' and bounce_type is not null as is_bounce from fate) f, clock
+   where (fate in ('delivered', 'sent', 'suppressed') or is_bounce) and not ${isSimulated(sql`folded`)}
+   group by org_id, domain_id, clock.now`;
+
 /**
  * Records outcomes whose leases are still valid, with events, suppressions and message states. Messages are locked first and in order, so that
  * two recipients of one message, settled concurrently, cannot each see the other as unfinished.
@@ -145,10 +155,11 @@ export async function settleRecipients(tx: Tx, fates: readonly RecipientOutcome[
            mine as materialized (
              select id, lease, done_at, org_id, message_id, address, folded, delay_told_at, last_error, run_at, tried_seconds from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
            fate as materialized (
-             select t.id, t.after_seconds, t.counts, t.detail, r.org_id, r.message_id, r.address, r.folded,
+             select t.id, t.after_seconds, t.counts, t.detail, r.org_id, m.domain_id, r.message_id, r.address, r.folded,
                     case when t.state in ('delivered', 'sent') then null else coalesce(t.error, r.last_error) end as last_error,
                     not exists (select from email.recipient o where o.message_id = r.message_id and o.id <> r.id) as is_alone,
                     t.handed and m.sent_at is null as is_first,
+                    t.state = 'deferred' and not g.up and t.detail is not null and (t.counts or t.error is distinct from r.last_error) as is_put_off,
                     t.state = 'deferred' and not g.up and (t.counts or t.after_seconds >= ${minDelayNoticeSeconds})
                       and coalesce(r.delay_told_at <= clock.now - ${delayNoticeInterval}, true) as is_late,
                     case when e.counts then e.seconds + t.after_seconds else r.tried_seconds end as tried_seconds,
@@ -181,7 +192,9 @@ export async function settleRecipients(tx: Tx, fates: readonly RecipientOutcome[
                select distinct on (message_id) message_id, org_id, 'sent' as kind, null as bounce_type, null as recipient, detail, 0 as n from fate where is_first
                union all
                select message_id, org_id, case when fate = 'delivered' then 'delivered' else 'bounced' end, bounce_type, address, detail, 1
-                 from fate where fate in ('delivered', 'bounced') or fate = 'failed' and bounce_type is not null) e, clock
+                 from fate where fate in ('delivered', 'bounced') or fate = 'failed' and bounce_type is not null
+               union all
+               select message_id, org_id, 'deferred', null, address, detail, 1 from fate where is_put_off) e, clock
               order by n),
            counted as (
              insert into email.sending_hour as h (org_id, hour, recipients, hard, complaints)
@@ -189,6 +202,7 @@ export async function settleRecipients(tx: Tx, fates: readonly RecipientOutcome[
                from fate, clock where (fate in ('delivered', 'sent', 'bounced') or fate = 'failed' and bounce_type is not null) and not ${isSimulated(sql`folded`)}
               group by org_id, clock.now order by org_id
                  on conflict (org_id, hour) do update set recipients = h.recipients + excluded.recipients, hard = h.hard + excluded.hard),
+           summed as (${outcomesOfDay}),
            suppressed as (
              insert into email.suppression (org_id, id, address, reason, created_at)
              select distinct on (org_id, folded) org_id, kernel.new_id('sup'), folded, 'bounce', clock.now
@@ -198,9 +212,23 @@ export async function settleRecipients(tx: Tx, fates: readonly RecipientOutcome[
              clock.now as at, clock.now + make_interval(secs => f.after_seconds) as next_at, s.id as suppression_id, f.is_alone
         from fate f cross join clock left join suppressed s on s.org_id = f.org_id and s.address = f.folded`,
   ]);
+  hintSettled(tx, found);
   const shared = [...new Set(found.flatMap((f) => (f.is_alone ? [] : [f.message_id])))];
   if (shared.length > 0) await updateMessageStates(tx, shared);
   return found;
+}
+
+function hintSettled(tx: Tx, settled: readonly SettledRow[]): void {
+  hintEach(
+    tx,
+    settled.map(({ org_id }) => org_id),
+    'email.message',
+  );
+  hintEach(
+    tx,
+    settled.flatMap(({ org_id, suppression_id }) => (suppression_id === null ? [] : [org_id])),
+    'email.suppression',
+  );
 }
 
 /** Derives message states from recipients: progress while one is unfinished, then the worst outcome. */

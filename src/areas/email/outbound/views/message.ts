@@ -1,4 +1,4 @@
-import type { EventRow, MessageRow } from '../store/messages.ts';
+import type { EventRow, MessageRow, RecipientRow } from '../store/messages.ts';
 
 export const messageView = (m: MessageRow) => ({
   id: m.id,
@@ -17,9 +17,24 @@ export const messageView = (m: MessageRow) => ({
   stateAt: m.state_at,
 });
 
-export const eventView = (e: EventRow) => ({
-  kind: e.kind,
-  ...(e.bounce_type === null ? {} : { bounceType: e.bounce_type }),
+export const recipientView = (r: RecipientRow) => ({
+  address: r.address,
+  state: r.state,
+  stateAt: r.state_at,
+  deferrals: r.tries,
+  ...(r.last_error === null ? {} : { lastError: r.last_error }),
+  ...(r.next_at === null ? {} : { nextAttemptAt: r.next_at }),
+});
+
+/** Undefined: an attempt that decided nothing, which is shown apart. */
+export function eventView(e: EventRow) {
+  if (e.kind === 'deferred') return undefined;
+  return { kind: e.kind, ...(e.bounce_type === null ? {} : { bounceType: e.bounce_type }), ...attemptView(e) };
+}
+
+export const deferralView = (e: EventRow) => (e.kind === 'deferred' ? attemptView(e) : undefined);
+
+const attemptView = (e: EventRow) => ({
   ...(e.recipient === null ? {} : { recipient: e.recipient }),
   ...(e.detail === null ? {} : { detail: e.detail }),
   occurredAt: e.occurred_at,

@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { job, postponeMany, RetryIn } from '../../../../kernel/jobs/index.ts';
+import { hintEach, job, postponeMany, RetryIn } from '../../../../kernel/jobs/index.ts';
 import { batchCalls } from '../../engine/batch-calls.ts';
 import { postEvent, type WebhookReply } from '../clients/webhook.ts';
 import { delayAfterAttempt, maxFailingDays, readRetryAfter } from '../rules/webhook-retry.ts';
@@ -107,9 +107,15 @@ function makePostponer(db: App['db'], limiter: EndpointLimiter, onOutcome: Deliv
 /** Begins attempts in one statement. Deliveries that can no longer be made fail in a transaction. */
 async function beginAttempts(db: App['db'], requests: readonly { id: number; run: string }[]): Promise<store.StartedAttemptRow[]> {
   const started = await db.read((tx) => store.beginDeliveries(tx, requests));
-  const impossible = started.flatMap(({ id, why_not: why, event_type }) => (why === null ? [] : [{ id, why, event_type }]));
+  const impossible = started.flatMap(({ id, org_id, why_not: why, event_type }) => (why === null ? [] : [{ id, org_id, why, event_type }]));
   if (impossible.length === 0) return started;
   await db.write(async (tx) => {
+    hintEach(
+      tx,
+      impossible.map(({ org_id }) => org_id),
+      'email.webhook',
+      'email.message',
+    );
     await store.failDeliveries(tx, impossible);
     const ours = impossible.filter(({ event_type }) => event_type === store.receivedEventType);
     if (ours.length) await store.settleReceived(tx, ours.map(({ id }) => id)); // biome-ignore format: one thought
@@ -120,7 +126,7 @@ async function beginAttempts(db: App['db'], requests: readonly { id: number; run
 /** Settles attempts: plain successes in one statement, the rest in a transaction. */
 async function settleAttempts(db: App['db'], results: AttemptResult[]): Promise<store.SettledDelivery[]> {
   const hasPlain = results.some(({ error }) => error === null);
-  const plain = hasPlain ? await db.read((tx) => store.settleSimpleSuccesses(tx, results)) : [];
+  const plain = hasPlain ? await db.read(async (tx) => hintSettled(tx, await store.settleSimpleSuccesses(tx, results))) : [];
   const done = new Set(plain.map(({ id }) => id));
   const rest = results.filter(({ id }) => !done.has(id));
   if (rest.length === 0) return plain;
@@ -128,9 +134,24 @@ async function settleAttempts(db: App['db'], results: AttemptResult[]): Promise<
   return [...plain, ...(await db.write((tx) => settleWithFollowUps(tx, rest, works)))];
 }
 
+function hintSettled(tx: Tx, settled: store.SettledDelivery[]): store.SettledDelivery[] {
+  hintEach(
+    tx,
+    settled.map(({ org_id }) => org_id),
+    'email.webhook',
+  );
+  // A received message takes the outcome of its delivery.
+  hintEach(
+    tx,
+    settled.flatMap(({ org_id, event_type }) => (event_type === store.receivedEventType ? [org_id] : [])),
+    'email.message',
+  );
+  return settled;
+}
+
 /** Settles attempts together with their messages and endpoints. An endpoint that just answered another delivery counts as working. */
 async function settleWithFollowUps(tx: Tx, results: AttemptResult[], working: ReadonlySet<string>): Promise<store.SettledDelivery[]> {
-  const settled = await store.settleDeliveries(tx, results);
+  const settled = hintSettled(tx, await store.settleDeliveries(tx, results));
   const done = settled.filter((s) => s.state !== 'pending' && s.event_type === store.receivedEventType);
   if (done.length) await store.settleReceived(tx, done.map(({ id }) => id)); // biome-ignore format: one thought
   const works = new Set([...working, ...settled.filter((s) => s.state === 'delivered').map((s) => s.endpoint_id)]);

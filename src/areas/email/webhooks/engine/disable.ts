@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { audit, operator } from '../../../../identity/audit.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { enqueue, job, RetryIn } from '../../../../kernel/jobs/index.ts';
+import { enqueue, hint, job, RetryIn } from '../../../../kernel/jobs/index.ts';
 import * as deliveries from '../store/deliveries.ts';
 import { disableWebhook } from '../store/webhooks.ts';
 
@@ -17,6 +17,7 @@ export const failDeliveries = job(
     for (let failed = batchSize; failed === batchSize; ) {
       signal.throwIfAborted();
       failed = await db.write(async (tx) => {
+        hint(tx, org, 'email.webhook', 'email.message');
         const over = await deliveries.failWaiting(tx, org, endpointId, upTo, why, batchSize);
         await deliveries.settleReceived(tx, over);
         return over.length;

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { enqueueMany } from '../../../../kernel/jobs/index.ts';
+import { enqueueMany, hintEach } from '../../../../kernel/jobs/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import * as store from '../store/webhook-events.ts';
 import { type EventType, eventPayload } from '../views/webhook-event.ts';
@@ -34,6 +34,11 @@ export async function emitEvents(tx: Tx, happenings: readonly WebhookEvent[]): P
     endpoint_id: endpointId ?? null,
     payload: eventPayload(type, at, messages.get(messageId ?? ''), data),
   }));
+  hintEach(
+    tx,
+    events.map(({ org_id }) => org_id),
+    'email.webhook',
+  );
   await enqueueDeliveries(tx, await store.insertEvents(tx, at, events));
 }
 

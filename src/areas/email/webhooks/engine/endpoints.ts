@@ -9,7 +9,7 @@ import { failWaiting } from './disable.ts';
 import { enqueueDeliveries } from './emit-events.ts';
 
 const maxEndpoints = 50;
-const byHand = 'by hand';
+export const byHand = 'by hand';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const sealSecret = ({ secrets }: App, id: string, secret: string) => secrets.seal(secret, `email.webhook.secret.${id}`);

@@ -42,6 +42,7 @@ export const hasDelivery = async (tx: Tx, org: string, id: number): Promise<bool
 
 const StartedAttemptRow = Type.Object({
   id: Type.Integer(),
+  org_id: Type.String(),
   run: Type.String(),
   attempts: Type.Integer(),
   event_id: Type.String(),
@@ -79,7 +80,7 @@ export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: strin
   with clock as materialized (select kernel.now() as now),
        locked as materialized (${lockDeliveries(asked.map((a) => a.id))}),
        found as materialized (
-         select d.id, a.run, d.event_id, d.event_type, d.endpoint_id, w.url, w.secret, e.payload, d.attempts + case when d.state = 'pending' then 1 else 0 end as attempts,
+         select d.id, d.org_id, a.run, d.event_id, d.event_type, d.endpoint_id, w.url, w.secret, e.payload, d.attempts + case when d.state = 'pending' then 1 else 0 end as attempts,
                 case when w.id is null then 'the endpoint was deleted'
                      when w.disabled_at is not null then 'the endpoint is disabled: ' || coalesce(w.disabled_reason, 'by hand')
                      when e.id is null then 'what it was to tell is past its time' end as why_not

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../../kernel/db/index.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 
 const WebhookRow = Type.Object({
@@ -65,8 +66,11 @@ export const updateWebhook = async (tx: Tx, org: string, id: string, to: Webhook
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
 /** 0: already disabled (the first reason stays) or deleted. */
-export const disableWebhook = (tx: Tx, org: string, id: string, reason: string) => run(tx)`
+export function disableWebhook(tx: Tx, org: string, id: string, reason: string) {
+  hint(tx, org, 'email.webhook');
+  return run(tx)`
   update email.webhook set disabled_at = kernel.now(), disabled_reason = ${reason} where org_id = ${org} and id = ${id} and disabled_at is null`;
+}
 
 export const replaceSecret = (tx: Tx, org: string, id: string, secret: Buffer) => run(tx)`
   update email.webhook set secret = ${secret} where org_id = ${org} and id = ${id}`;

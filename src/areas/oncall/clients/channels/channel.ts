@@ -24,6 +24,8 @@ export interface PageToSend {
   sendingAt: string;
   /** The link that acknowledges with one press. */
   ackUrl: string;
+  /** Its person asked for it, and there is no incident. */
+  isTest?: true;
 }
 
 export interface ProviderAccount extends Account {

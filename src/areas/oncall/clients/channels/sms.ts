@@ -3,7 +3,8 @@ import { type Channel, extraSentences, type PageToSend } from './channel.ts';
 import { lookUp, requireAccount, sendWithCallback } from './phone.ts';
 
 /** Every message contains its reply code. The code names the incident in a reply, and identifies the message at the provider. */
-const replyInstructions = (page: PageToSend) => `Reply ${page.code}a to acknowledge, ${page.code}r to resolve.`;
+const replyInstructions = ({ code, isTest }: PageToSend) =>
+  isTest ? `Reply ${code}a to confirm that it arrived.` : `Reply ${code}a to acknowledge, ${code}r to resolve.`;
 
 const body = (page: PageToSend) => {
   const what = `[${page.incident.serviceName}] ${page.incident.title}`;

@@ -1,5 +1,5 @@
 import { callbackUrl } from '../../rules/callback-url.ts';
-import { announce } from '../../rules/twiml.ts';
+import { announce, testKeys } from '../../rules/twiml.ts';
 import { callsTo, startCall } from '../twilio/client.ts';
 import { type Channel, extraSentences } from './channel.ts';
 import { lookUp, requireAccount, sendWithCallback } from './phone.ts';
@@ -10,7 +10,12 @@ const skewMs = 10_000;
 export const makeVoice = (publicUrl: () => string): Channel => ({
   send: async (page, context) => {
     const account = requireAccount(context);
-    const twiml = announce(page.incident, callbackUrl(publicUrl(), page, 'gather'), extraSentences(page).join(' '));
+    const twiml = announce(
+      page.incident,
+      callbackUrl(publicUrl(), page, 'gather'),
+      extraSentences(page).join(' '),
+      page.isTest ? testKeys : undefined,
+    );
     const providerId = await sendWithCallback(publicUrl(), page, (statusCallback) =>
       startCall(account, { to: page.address, from: account.fromNumber, twiml, ...(statusCallback ? { statusCallback } : {}) }),
     );

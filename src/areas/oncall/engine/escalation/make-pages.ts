@@ -168,7 +168,7 @@ export function heldBackEntries(held: readonly HeldBack[]): TimelineEntry[] {
 }
 
 /** A four-digit reply code for each rule. Codes of the person's recent pages are avoided, with a few spare guesses. */
-async function pickReplyCodes(tx: Tx, org: string, userId: string, rules: readonly { channel: ChannelName }[]): Promise<string[]> {
+export async function pickReplyCodes(tx: Tx, org: string, userId: string, rules: readonly { channel: ChannelName }[]): Promise<string[]> {
   const guesses = new Set<string>();
   while (guesses.size < rules.length + 8) guesses.add(String(randomInt(10_000)).padStart(4, '0'));
   if (!rules.some((r) => channels[r.channel].coded)) return [...guesses];

@@ -7,6 +7,7 @@ import { runFor } from '../../../../kernel/fairness/index.ts';
 import { type AnswerResult, answerPage } from '../../engine/answer-page.ts';
 import { endUndelivered, markDelivered } from '../../engine/page-reports.ts';
 import type { ReplyRunner } from '../../engine/pages/reply-runner.ts';
+import { confirmTestPage, recordTestReport } from '../../engine/pages/test-pages.ts';
 import type { AuthTokenOf } from '../../engine/provider.ts';
 import { setStopped } from '../../engine/settings.ts';
 import { callbackUrl } from '../../rules/callback-url.ts';
@@ -16,6 +17,7 @@ import { announce, reply, sayAndEnd } from '../../rules/twiml.ts';
 import { incidentById } from '../../store/incidents.ts';
 import { pageById } from '../../store/pages.ts';
 import { type PagedRow, pagesTo } from '../../store/provider.ts';
+import { testPageTo } from '../../store/test-pages.ts';
 import { isSigned } from './signature.ts';
 
 type Route = { Params: { org: string; page: string } };
@@ -68,6 +70,7 @@ async function readSigned(app: App, authTokenOf: AuthTokenOf, request: FastifyRe
 async function handleReport(tx: Tx, { org, page }: Route['Params'], fields: Fields): Promise<void> {
   const code = Number(fields.ErrorCode) || undefined;
   const outcome = fields.CallStatus ? callReport(fields.CallStatus) : messageReport(fields.MessageStatus ?? '', code);
+  await recordTestReport(tx, org, page, outcome);
   if (outcome.is === 'delivered') await markDelivered(tx, org, page);
   if (outcome.is !== 'failed') return;
   // A call that was answered with a key succeeded, whatever the final report says.
@@ -78,7 +81,7 @@ async function handleReport(tx: Tx, { org, page }: Route['Params'], fields: Fiel
 async function handleKey(tx: Tx, app: App, { org, page: id }: Route['Params'], digits: string): Promise<string> {
   const page = await pageById(tx, org, id);
   const incident = page && (await incidentById(tx, org, page.incident_id));
-  if (!page || !incident) return sayAndEnd('This alert is not known any more.');
+  if (!page || !incident) return sayAndEnd((await confirmTestPage(tx, org, id)) ? testAnswered : 'This alert is not known any more.');
   if (digits !== '1' && digits !== '2')
     return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app.publicUrl(), { org, id }, 'gather'));
   return sayAndEnd(`${answerSentence(await answerPage(tx, org, page, digits === '1' ? 'acknowledge' : 'resolve'))} Goodbye.`);
@@ -93,6 +96,14 @@ const answerSentence = (settled: AnswerResult): string => {
     ? `Already resolved by ${resolved_by?.label ?? 'somebody'}.`
     : `Already acknowledged by ${acknowledged_by?.label ?? 'somebody'}.`;
 };
+
+const testAnswered = 'Your answer has arrived. It was a test. Goodbye.';
+
+/** The person answered a test page by text. False: there is none for this phone. */
+async function answerTest(tx: Tx, org: string, from: string, code: string | undefined): Promise<boolean> {
+  const page = await testPageTo(tx, org, from, code);
+  return page !== undefined && (await confirmTestPage(tx, org, page.id)) !== undefined;
+}
 
 /** Drops pages to former members: a phone may have changed its owner. */
 async function pagesOfMembers(tx: Tx, org: string, paged: readonly PagedRow[]): Promise<PagedRow[]> {
@@ -111,6 +122,7 @@ async function handleText(tx: Tx, org: string, from: string, text: string): Prom
   const code = 'code' in said ? said.code : undefined;
   const waiting = await pagesOfMembers(tx, org, await pagesTo(tx, org, from, code));
   const codes = [...new Map(waiting.map((p) => [p.incident_id, p.code])).values()];
+  if (!waiting.length && said.act !== 'unclear' && (await answerTest(tx, org, from, code))) return testAnswered;
   if (!waiting.length) return code ? `There is no open incident with the code ${code}.` : 'There is no open incident for this phone.';
   if (said.act === 'unclear') return `Not understood. Reply ${codes[0]}a to acknowledge or ${codes[0]}r to resolve.`;
   if (!code && codes.length > 1)

@@ -1,5 +1,5 @@
 import { type Loader, topics } from '../../../../identity/principal.ts';
-import { loadTokenById, rightsOf } from '../../../../identity/rights.ts';
+import { loadMinter, rightsOf } from '../../../../identity/rights.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access, Reach } from '../../rules/access.ts';
 import { topics as contentTopics } from '../../rules/topics.ts';
@@ -55,7 +55,7 @@ interface RightsSource {
 const keyRights: RightsSource = { rights: () => true, ttlMs: Number.POSITIVE_INFINITY, topics: [] };
 
 async function loginRights(tx: Tx, { org_id, user_id, minted_by }: LoadedKey): Promise<RightsSource> {
-  const minter = minted_by === null ? undefined : await loadTokenById(tx, org_id, minted_by);
+  const minter = minted_by === null ? undefined : await loadMinter(tx, org_id, minted_by);
   // Logins of an older release do not name their token; the person's rights apply.
   const grants = minted_by !== null ? minter?.principal?.grants : user_id !== null ? await rightsOf(tx, org_id, user_id) : undefined;
   return {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { App } from '../../../../kernel/app.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
 import { RegistryError } from '../../rules/errors.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { indexLimits, type Manifest } from '../../rules/manifest.ts';
@@ -57,6 +58,7 @@ export const pushManifest = (
 /** Stores a manifest and moves its tags. Lock order: repository, links, manifest, children, tags by name, the registry's row. */
 export async function storeManifest(tx: Tx, caches: Caches, pushed: PushedManifest): Promise<{ id: number }> {
   const { repository, digest, body, parsed, by, cached = false } = pushed;
+  hint(tx, repository.org_id, 'registry.image', 'registry.registry');
   const [, linked] = await Promise.all([shareRepository(tx, repository.id), cached ? [] : requireBlobs(tx, repository, parsed)]);
   const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed, cached };
   const { id, fresh, mediaType, weight } = await putManifest(tx, put);

@@ -13,7 +13,7 @@ import { noticeOf } from '../../views/render/document.ts';
 import { sendNotice } from './notices.ts';
 import type { ShownStatusPage } from './page-cache.ts';
 
-type Link = { to: 'subscribe'; slug: string } | { to: 'confirm' | 'unsubscribe'; slug: string; token: string };
+type Link = ({ to: 'subscribe'; slug: string } | { to: 'confirm' | 'unsubscribe'; slug: string; token: string }) & { isAtRoot: boolean };
 
 export type Forms = (request: IncomingMessage, response: ServerResponse, route: Link, page: ShownStatusPage) => Promise<void>;
 
@@ -49,7 +49,7 @@ export function makeForms(app: App): Forms {
         request,
         response,
         status,
-        noticeOf(heading, `${body}<p><a href="${up(route)}">${escaped(title)}</a></p>`, accent),
+        noticeOf(heading, `${body}<p><a href="${up(route, page)}">${escaped(title)}</a></p>`, accent),
         headers,
       );
     const slowDown = (headers: Record<string, string>) =>
@@ -128,7 +128,10 @@ async function answerUnsubscribe({ app, request, sendFormNotice }: FormRequest, 
 }
 
 const button = (label: string) => `<form method="post"><button type="submit">${label}</button></form>`;
-const up = (route: Link) => (route.to === 'subscribe' ? `../${route.slug}` : `../../${route.slug}`);
+const up = ({ to, isAtRoot }: Link, { renderings }: ShownStatusPage) => {
+  const { links } = (isAtRoot ? renderings.atRoot() : renderings).board;
+  return to === 'subscribe' ? links.up : links.twiceUp;
+};
 
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { App } from '../../../../kernel/app.ts';
+import { makeOutput, type Output } from '../../../../kernel/http/output.ts';
 import { publicTopic } from '../../../services/index.ts';
 import { loadHistoryPage } from '../../engine/load-board.ts';
 import { statusPageTopic } from '../../rules/addresses.ts';
@@ -8,13 +9,12 @@ import { formatCursor, type HistoryCursor } from '../../rules/history-cursor.ts'
 import { noticeOf } from '../../views/render/document.ts';
 import { renderOlder } from '../../views/render/history.ts';
 import { sendNotFound, sendNotice } from './notices.ts';
-import { makeOutput, type Output } from './output.ts';
 import type { ShownStatusPage } from './page-cache.ts';
 import { cacheControl } from './renderings.ts';
 
 export type HistoryPageSender = (
   page: ShownStatusPage,
-  cursor: HistoryCursor,
+  asked: { cursor: HistoryCursor; isAtRoot: boolean },
   request: IncomingMessage,
   response: ServerResponse,
 ) => Promise<void>;
@@ -37,9 +37,9 @@ export function makeHistoryPageSender(app: App): HistoryPageSender {
     bytes: { of: (p) => p.bytes, most: cacheLimits.bytes },
   });
 
-  return async (page, cursor, request, response) => {
+  return async (page, asked, request, response) => {
     const { slug } = page.renderings.board;
-    const key = `${slug} ${formatCursor(cursor)}`;
+    const key = `${slug} ${formatCursor(asked.cursor)}${asked.isAtRoot ? ' at root' : ''}`;
     const known = pages.peek(key);
     if (known) return known.output.send(request, response);
     const verdict = reads.take(app.peers.of(request));
@@ -48,15 +48,19 @@ export function makeHistoryPageSender(app: App): HistoryPageSender {
         'Retry-After': String(verdict.resetSeconds),
       });
     const cached = await pages.get(key, async () => {
-      const value = await renderPage(app, page, cursor);
+      const value = await renderPage(app, page, asked);
       return value && { value, topics: [statusPageTopic(slug), publicTopic(page.org)], tenant: page.org };
     });
     return cached ? cached.output.send(request, response) : sendNotFound(request, response);
   };
 }
 
-async function renderPage(app: App, page: ShownStatusPage, cursor: HistoryCursor): Promise<CachedHistoryPage | undefined> {
-  const { board } = page.renderings;
+async function renderPage(
+  app: App,
+  page: ShownStatusPage,
+  { cursor, isAtRoot }: { cursor: HistoryCursor; isAtRoot: boolean },
+): Promise<CachedHistoryPage | undefined> {
+  const { board } = isAtRoot ? page.renderings.atRoot() : page.renderings;
   const found = await app.db.read((tx) => loadHistoryPage(tx, board.slug, cursor));
   if (!found) return undefined;
   const { html, policy } = renderOlder(board, found.incidents, found.next);

@@ -1,8 +1,8 @@
 /**
  * The public plane: answers readers without a login, from memory where possible.
  *
- * `route.ts` parses the path; `handler.ts` dispatches. `page-cache.ts` holds current pages and, in `last-read.ts`, the last read state of
- * each. `renderings.ts` renders each output of a page once, and `output.ts` encodes it once per coding. `history-pages.ts` reads older
+ * `route.ts` parses the path; `page-hosts.ts` knows the domains of pages; `handler.ts` dispatches. `page-cache.ts` holds current pages and, in `last-read.ts`, the last read state of
+ * each. `renderings.ts` renders each output of a page once, and `kernel/http/output.ts` encodes it once per coding. `history-pages.ts` reads older
  * incidents on request. `forms.ts` handles subscribe, confirm and unsubscribe; `logo.ts` and `notices.ts` send the rest.
  *
  * A page is current (sent without a statement), refreshing (a change was heard, or 30 s have passed), or stale (the database does not
@@ -18,18 +18,22 @@ import { makeLogoSender } from './logo.ts';
 import { sendRefusal } from './notices.ts';
 import { ownHost } from './own-host.ts';
 import type { PageCache } from './page-cache.ts';
+import type { PageHosts } from './page-hosts.ts';
 import { prefix } from './route.ts';
 
-/** Public pages on the main port, and alone on their own host. */
-export function publicPlane(app: App, pageCache: PageCache): Plane {
+/** Public pages on the main port, and alone on their own host, or on the domain of one of them. */
+export function publicPlane(app: App, pageCache: PageCache, hosts: PageHosts): Plane {
   const own = ownHost(app.config);
   return {
     name: 'status',
     role: 'api',
-    owns: ({ url, headers }) => Boolean(url?.startsWith(prefix)) || (own !== undefined && headers.host?.toLowerCase() === own),
+    owns: ({ url, headers }) =>
+      Boolean(url?.startsWith(prefix)) ||
+      (own !== undefined && headers.host?.toLowerCase() === own) ||
+      hosts.slugOf(headers.host) !== undefined,
     open: () =>
-      makeHandler({ pageCache, forms: makeForms(app), sendLogo: makeLogoSender(app), sendHistoryPage: makeHistoryPageSender(app) }),
-    sendReady: (request, response) => sendCached(pageCache, request, response),
+      makeHandler({ pageCache, hosts, forms: makeForms(app), sendLogo: makeLogoSender(app), sendHistoryPage: makeHistoryPageSender(app) }),
+    sendReady: (request, response) => sendCached({ pageCache, hosts }, request, response),
     refuse: sendRefusal,
     writesFrameHeaders: true,
   };

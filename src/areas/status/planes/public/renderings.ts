@@ -1,14 +1,16 @@
-import type { Board } from '../../rules/board.ts';
+import { makeOutput, type Output } from '../../../../kernel/http/output.ts';
+import { type Board, linksAtRoot } from '../../rules/board.ts';
 import { renderAtom, renderRss } from '../../views/render/feed.ts';
 import { renderHistory } from '../../views/render/history.ts';
 import { renderJson } from '../../views/render/json.ts';
 import { type RenderedStatusPage, renderStatusPage, staleNotice } from '../../views/render/status-page.ts';
 import { statuspageFiles } from '../../views/render/statuspage-api.ts';
-import { makeOutput, type Output } from './output.ts';
 
 /** All outputs of one state of a page, each rendered on first request. */
 export interface Renderings {
   board: Board;
+  /** The same on a domain of its own. */
+  atRoot(): Renderings;
   /** Undefined: there is no such output. */
   get(name: string): Output | undefined;
   /** The same with its age. Only HTML pages change; programs get headers. */
@@ -53,10 +55,12 @@ const renderers: Record<string, Render> = {
 export const isRendering = (name: string): boolean => Object.hasOwn(renderers, name);
 
 export function renderingsOf(board: Board): Renderings {
+  let atRoot: Renderings | undefined;
   const made = new Map<string, Output>();
   const late = new Map<string, { key: string; output: Output }>();
   return {
     board,
+    atRoot: () => (atRoot ??= renderingsOf({ ...board, links: linksAtRoot })),
     get: (name) => {
       const known = made.get(name);
       if (known) return known;

@@ -10,6 +10,14 @@ export function pathBelow(url: string): string {
   return path.startsWith(prefix) ? path.slice(prefix.length) : path.slice(1);
 }
 
+/** The same on the domain of one page, where the page is the root. */
+export function pathAtRoot(slug: string, url: string): string {
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  if (path === '/') return slug;
+  return path === '/index.json' ? `${slug}.json` : `${slug}${path}`;
+}
+
 /** The target of a path below a page's address. */
 export type Route =
   | { to: 'rendering'; slug: string; name: string }

@@ -79,7 +79,7 @@ test('history pages are cached for their organization', async (t) => {
     onDrop: () => {},
   });
   const send = makeHistoryPageSender({ ...app, caches: { ...app.caches, make }, peers: { of: () => 'reader' } } as unknown as typeof app);
-  const place = { openedAt: new Date(0).toISOString(), incidents: 0, updates: 0 };
-  await assert.rejects(send(shown, place, {} as never, {} as never), seen);
+  const cursor = { openedAt: new Date(0).toISOString(), incidents: 0, updates: 0 };
+  await assert.rejects(send(shown, { cursor, isAtRoot: false }, {} as never, {} as never), seen);
   assert.equal(tenant, owner.orgId);
 });

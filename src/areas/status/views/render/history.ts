@@ -18,14 +18,14 @@ export function renderHistory(board: Board): RenderedStatusPage {
         : '',
     );
   const older = board.older ? `<p><a href="history/${board.older}">Older incidents</a></p>` : '';
-  return pageOf(board, `../${board.slug}`, `${daysOf([...board.open, ...board.past], clock, incident)}${older}`);
+  return pageOf(board, board.links.up, `${daysOf([...board.open, ...board.past], clock, incident)}${older}`);
 }
 
 /** One history page. `next`: the cursor of the next one. */
 export function renderOlder(board: Board, incidents: readonly BoardIncident[], next: string | undefined): RenderedStatusPage {
   const clock = clockOf(board.timezone);
   const links = `<p><a href="../history">The newest incidents</a>${next ? ` · <a href="${next}">Older incidents</a>` : ''}</p>`;
-  return pageOf(board, `../../${board.slug}`, `${daysOf(incidents, clock, (i) => wholeIncident(i, clock))}${links}`);
+  return pageOf(board, board.links.twiceUp, `${daysOf(incidents, clock, (i) => wholeIncident(i, clock))}${links}`);
 }
 
 function daysOf(incidents: readonly BoardIncident[], clock: Clock, render: (i: BoardIncident) => string): string {

@@ -35,11 +35,11 @@ const withoutHalfWord = (text: string) =>
   ) || text;
 
 /** The newest update, truncated if long, with a link to the rest. */
-export function shortIncident(i: BoardIncident, clock: Clock, slug: string): string {
+export function shortIncident(i: BoardIncident, clock: Clock, below: string): string {
   const [newest] = i.updates;
   const body = newest!.body.length > shortBody ? `${withoutHalfWord(newest!.body.slice(0, shortBody).toWellFormed())} …` : newest!.body;
   const more = i.updateCount > 1 ? `All ${i.updateCount} updates` : 'The whole update';
-  return `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${ended(i, clock)}${update({ ...newest!, body }, clock)}</ol><p><a href="${slug}/history#${i.id}">${more}<span class="hid"> on ${escaped(i.title)}</span></a></p></article>`;
+  return `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${ended(i, clock)}${update({ ...newest!, body }, clock)}</ol><p><a href="${below}history#${i.id}">${more}<span class="hid"> on ${escaped(i.title)}</span></a></p></article>`;
 }
 
 export const maintenanceCard = (m: BoardMaintenance, clock: Clock): string =>

@@ -47,7 +47,7 @@ export function renderStatusPage(board: Board): RenderedStatusPage {
     accent: board.accent,
     mark: marks[board.indicator],
     image: board.logo !== undefined && !board.logo.data,
-    head: `<link rel="alternate" type="application/atom+xml" title="Updates" href="${board.slug}/feed.atom"><link rel="canonical" href="${escaped(board.url)}">`,
+    head: `<link rel="alternate" type="application/atom+xml" title="Updates" href="${board.links.below}feed.atom"><link rel="canonical" href="${escaped(board.url)}">`,
     header: headerOf(board),
     main: main.join(''),
     footer: footerOf(board),
@@ -56,7 +56,7 @@ export function renderStatusPage(board: Board): RenderedStatusPage {
 }
 
 export const headerOf = (board: Board, title = escaped(board.title)): string => {
-  const source = board.logo && (board.logo.data ?? `${board.slug}/logo?v=${board.logo.version}`);
+  const source = board.logo && (board.logo.data ?? `${board.links.below}logo?v=${board.logo.version}`);
   // The title is beside the logo, so its alt text is empty.
   const logo = source ? `<img src="${source}" alt="">` : '';
   return `<header>${logo}<h1>${title}</h1>${board.description ? `<p class="about">${escaped(board.description)}</p>` : ''}</header>`;
@@ -67,7 +67,7 @@ function openSection(board: Board, clock: Clock): string {
   const { text, shown } = takeFitting(
     board.open,
     (i) => wholeIncident(i, clock),
-    (i) => shortIncident(i, clock, board.slug),
+    (i) => shortIncident(i, clock, board.links.below),
     sectionBytes.open,
   );
   return `<section><h2>Now</h2>${text}${moreLink(board, board.open.length - shown)}</section>`;
@@ -98,7 +98,7 @@ function pastSection(board: Board, clock: Clock): string {
   const { text, shown } = takeFitting(
     recent,
     (i) => wholeIncident(i, clock),
-    (i) => shortIncident(i, clock, board.slug),
+    (i) => shortIncident(i, clock, board.links.below),
     sectionBytes.past,
   );
   const completed = done.map(
@@ -109,15 +109,15 @@ function pastSection(board: Board, clock: Clock): string {
 }
 
 const moreLink = (board: Board, left: number) =>
-  left > 0 ? `<p><a href="${board.slug}/history">${left === 1 ? 'One more' : `${left} more`} in the history</a></p>` : '';
+  left > 0 ? `<p><a href="${board.links.below}history">${left === 1 ? 'One more' : `${left} more`} in the history</a></p>` : '';
 
 const subscribeSection = (board: Board) =>
   board.subscribable
-    ? `<section class="sub"><h2>Get updates by mail</h2><form method="post" action="${board.slug}/subscribe"><label>Email address<input type="email" name="address" required maxlength="254" autocomplete="email"></label><button type="submit">Subscribe</button></form><p class="dim">One mail for each update; every mail has a link to leave.</p></section>`
+    ? `<section class="sub"><h2>Get updates by mail</h2><form method="post" action="${board.links.below}subscribe"><label>Email address<input type="email" name="address" required maxlength="254" autocomplete="email"></label><button type="submit">Subscribe</button></form><p class="dim">One mail for each update; every mail has a link to leave.</p></section>`
     : '';
 
 const footerOf = (board: Board) =>
-  `<footer><nav aria-label="Other forms of this page"><ul><li><a href="${board.slug}/history">History</a></li><li><a href="${board.slug}/feed.atom">Atom</a></li><li><a href="${board.slug}/feed.rss">RSS</a></li><li><a href="${board.slug}.json">JSON</a></li></ul></nav><p>Times are those of ${escaped(board.timezone.replaceAll('_', ' '))}; days on the bars are UTC.</p></footer>`;
+  `<footer><nav aria-label="Other forms of this page"><ul><li><a href="${board.links.below}history">History</a></li><li><a href="${board.links.below}feed.atom">Atom</a></li><li><a href="${board.links.below}feed.rss">RSS</a></li><li><a href="${board.links.json}">JSON</a></li></ul></nav><p>Times are those of ${escaped(board.timezone.replaceAll('_', ' '))}; days on the bars are UTC.</p></footer>`;
 
 /** The notice above a page that could not be refreshed for `age`. */
 export const staleNotice = (board: Board, age: string): string =>

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Server, Socket } from 'node:net';
 import type { Static } from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid } from '../../../../kernel/errors.ts';
@@ -11,6 +10,7 @@ import { isAgentLive } from '../../engine/agent-registry.ts';
 import { ingestBatch } from '../../engine/ingest-batch.ts';
 import { makePartitionCache, type Partitions } from '../../engine/partitions.ts';
 import { clampClock, noSession, openSession, refreshSession } from '../../engine/sessions.ts';
+import { checkUserAgent } from '../../engine/trials.ts';
 import { type Counters, countBatch } from '../../metrics.ts';
 import { newsFor } from './assign.ts';
 import { type Changes, followChanges } from './changes.ts';
@@ -59,11 +59,11 @@ export async function answerSession({ app }: AgentContext, { request, response, 
     label: opened.label,
     now: opened.now,
     seq: opened.seq,
-    userAgent: `Quarterdeck-uptime/1 (+${app.publicUrl()})`,
+    userAgent: checkUserAgent(app),
   };
 }
 
-/** Long poll: waits until there is a change for this instance. */
+/** Long poll: waits until there is a change for this instance, or the server ends. */
 export async function answerAssignments({ app, changes, opener }: AgentContext, { request, response, by, identify, query }: Call) {
   const instance = query.get('instance') ?? '';
   if (!isInstance.test(instance)) invalid('instance must be the id that the session was opened with');
@@ -71,20 +71,24 @@ export async function answerAssignments({ app, changes, opener }: AgentContext, 
   const since = query.get('since');
   const until = performance.now() + pollSeconds * 1000;
   const gone = abortWhenCallerLeaves(response); // not when the socket closes: it carries many requests
-  let over = AbortSignal.any([by.signal, gone]);
+  const ended = AbortSignal.any([gone, app.ending]);
+  let over = AbortSignal.any([by.signal, ended]);
   for (;;) {
     const seen = changes.count();
     const news = await app.db.read((tx) => newsFor(tx, opener, by.vantage, instance, since ?? undefined));
     if (news) return news;
     while (changes.count() === seen && !over.aborted) {
       const left = until - performance.now();
-      if (left <= 0 || isClosing(request)) return { cursor: since, full: false, assignments: [], removed: [] };
-      await changes.after(seen, Math.min(left, closingPollMs), over);
+      if (left <= 0) return noNews(since);
+      await changes.after(seen, left, over);
     }
     gone.throwIfAborted();
-    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone]); // the principal may only have been dropped from the cache
+    if (app.ending.aborted) return noNews(since);
+    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, ended]); // the principal may only have been dropped from the cache
   }
 }
+
+const noNews = (since: string | null) => ({ cursor: since, full: false, assignments: [], removed: [] });
 
 export async function answerResults(
   { app, partitions, counters }: AgentContext,
@@ -106,6 +110,3 @@ export async function answerResults(
 
 const isInstance = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const noPartition = '23514';
-/** A stopping server does not signal its pending requests, so a long poll checks for it and does not delay the stop. */
-const closingPollMs = 250;
-export const isClosing = ({ socket }: IncomingMessage): boolean => (socket as Socket & { server?: Server }).server?.listening === false;

@@ -6,7 +6,7 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
 import type { Plane, PlaneHandler } from '../../../../kernel/http/plane.ts';
 import { paths } from '../../../../protocols/agent.ts';
-import { type AgentContext, answerAssignments, answerResults, answerSession, type Call, isClosing } from './answers.ts';
+import { type AgentContext, answerAssignments, answerResults, answerSession, type Call } from './answers.ts';
 import type { Identify } from './identify.ts';
 
 interface Route {
@@ -79,8 +79,6 @@ function send(response: ServerResponse, status: number, bytes: Buffer, headers: 
     'content-type': 'application/json',
     'content-length': bytes.length,
     'cache-control': 'no-store',
-    // A stopping server waits for connections that were busy when it began to stop.
-    ...(isClosing(response.req) ? { connection: 'close' } : {}),
     ...headers,
   });
   response.end(bytes);

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { failuresOf, history, stateOf, transitionsOf, watched } from '../support.ts';
+import { type Caller, quarterdeck } from '../../../../../test/harness/index.ts';
+import { failuresOf, history, made, stateOf, transitionsOf, watched } from '../support.ts';
+
+interface Seen {
+  vantage: string;
+  verdict: string;
+  failingSince?: string;
+  checkedAt?: string;
+  latencyMs?: number;
+}
+
+const vantageStates = async (by: Caller, { id }: { id: string }): Promise<Seen[]> =>
+  (await made(by.get(`/uptime/monitors/${id}`))).vantageStates;
 
 test('a monitor goes down when as many vantages as it asks for have confirmed it, and up the same way', async (t) => {
   const qd = await quarterdeck(t);
@@ -12,6 +23,19 @@ test('a monitor goes down when as many vantages as it asks for have confirmed it
 
   await tokyo.pass(monitor);
   assert.equal(await stateOf(owner, monitor), 'pending', 'two others have not had their turn');
+  assert.deepEqual(
+    (await vantageStates(owner, monitor)).map(({ vantage, verdict, latencyMs, checkedAt }) => [
+      vantage,
+      verdict,
+      latencyMs,
+      typeof checkedAt,
+    ]),
+    [
+      ['tokyo', 'passing', 12, 'string'],
+      ['paris', 'unknown', undefined, 'undefined'],
+      ['lima', 'unknown', undefined, 'undefined'],
+    ],
+  );
   await paris.pass(monitor);
   assert.equal(await stateOf(owner, monitor), 'up', 'whatever the third says, it is no quorum');
 
@@ -24,6 +48,15 @@ test('a monitor goes down when as many vantages as it asks for have confirmed it
   await lima.pass(monitor);
   await paris.fail(monitor);
   assert.equal(await stateOf(owner, monitor), 'down');
+  assert.deepEqual(
+    (await vantageStates(owner, monitor)).map(({ verdict, latencyMs, failingSince }) => [verdict, latencyMs, typeof failingSince]),
+    [
+      ['failing', 30, 'string'],
+      ['failing', 30, 'string'],
+      ['passing', 12, 'undefined'],
+    ],
+  );
+  assert.equal('vantageStates' in (await made(owner.get('/uptime/monitors'))).monitors[0], false, 'a list leaves it out');
   assert.deepEqual(
     (await failuresOf(owner, monitor)).map((f) => [f.vantage, f.attempt]),
     [

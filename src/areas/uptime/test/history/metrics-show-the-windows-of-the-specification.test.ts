@@ -45,7 +45,7 @@ const sqlNumbers = (id: string) => sql`
     from uptime.monitor m where m.id = ${id}`;
 
 test('each window has its step, a point where something was checked, and uptime by vantage', async (t) => {
-  const { seen, metrics, start } = await outside(t);
+  const { owner, id, seen, metrics, start } = await outside(t);
   assert.deepEqual(await metrics(), { window: '24h', stepSeconds: 300, uptimePct: {}, series: [] });
 
   const old = 3 * 86_400;
@@ -87,6 +87,11 @@ test('each window has its step, a point where something was checked, and uptime 
   assert.deepEqual(week.uptimePct, { local: 50, fra: 100 });
   assert.equal(week.series[0].points[0].t, floor(old, 1_800));
   assert.equal(week.series[0].points[0].latencyMs, 1_000);
+
+  await seen('fra', [{ ago: 20 * 86_400, outcome: 1, latency: 9 }]);
+  const month = await made(owner.get(`/uptime/monitors/${id}/month`));
+  assert.deepEqual([month.stepSeconds, month.uptimePct], [7_200, { local: 50, fra: 50 }]);
+  assert.deepEqual(month.series[1].points[0], { t: floor(20 * 86_400, 7_200), latencyMs: 9, up: 0 });
 });
 
 test('an interval longer than the step is the step', async (t) => {
@@ -101,6 +106,7 @@ test('an interval longer than the step is the step', async (t) => {
   assert.deepEqual(spanOf('1h', 30), { step: 60, steps: 60, raw: true });
   assert.deepEqual(spanOf('24h', 30), { step: 300, steps: 288, raw: false });
   assert.deepEqual(spanOf('7d', 30), { step: 1_800, steps: 336, raw: false });
+  assert.deepEqual(spanOf('30d', 30), { step: 7_200, steps: 360, raw: false });
   // One more than the window has, for the newest has only begun: right after the hour, the hour before is what there is to see.
   assert.deepEqual(spanOf('1h', 3_600), { step: 3_600, steps: 2, raw: true });
   assert.deepEqual(spanOf('1h', 1_800), { step: 1_800, steps: 3, raw: true });
@@ -117,10 +123,12 @@ test('while the database is away metrics are 503, everything else of uptime 502,
   await road.close();
   // Whether who asks is still known, or cannot even be looked up any more.
   for (let n = 0; n < 3; n++) {
-    const metrics = await key.get(`/uptime/monitors/${id}/metrics`);
-    assert.equal(metrics.status, 503);
-    assert.match(metrics.body.error, /^metrics temporarily unavailable; the monitor is unaffected, try|^the database is away; try again/);
-    assert.ok(Number(metrics.headers.get('retry-after')) > 0);
+    for (const path of ['metrics', 'month']) {
+      const metrics = await key.get(`/uptime/monitors/${id}/${path}`);
+      assert.equal(metrics.status, 503);
+      assert.match(metrics.body.error, /^metrics temporarily unavailable; the monitor is unaffected, try|^the database is away; try again/);
+      assert.ok(Number(metrics.headers.get('retry-after')) > 0);
+    }
     for (const path of [`monitors/${id}`, 'monitors', 'ping', 'catalog', `monitors/${id}/failures`]) {
       const answer = await key.get(`/uptime/${path}`);
       assert.deepEqual([answer.status, answer.body.error], [502, 'the backend is unreachable; try again in a moment'], path);

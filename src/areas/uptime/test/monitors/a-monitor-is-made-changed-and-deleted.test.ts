@@ -42,7 +42,8 @@ test('a monitor is made with its defaults written out, found, listed and deleted
   assert.deepEqual([first.monitors.length, first.monitors[0].id], [1, tcp.id]);
   const second = await made(owner.get(`/uptime/monitors?limit=1&cursor=${first.cursor}`));
   assert.deepEqual([second.monitors[0].id, second.cursor], [id, undefined]);
-  assert.deepEqual(await made(owner.get(`/uptime/monitors/${id}`)), answer.body);
+  const { vantageStates: _, ...looked } = await made(owner.get(`/uptime/monitors/${id}`));
+  assert.deepEqual(looked, answer.body);
   assert.equal((await made(owner.get('/uptime/services'))).services[0].monitors, 1);
 
   const used = await owner.delete(`/uptime/services/${service.id}`);

@@ -1,5 +1,6 @@
 // The program of a reader thread, started by ./worker.ts. It parses untrusted mail: a hostile message can only stall this thread, which the
 // process terminates when it takes too long or too much memory.
+import './without-bimi.ts';
 import { parentPort } from 'node:worker_threads';
 import { type AuthenticateResult, authenticate } from 'mailauth';
 import PostalMime, { type Address, type Email } from 'postal-mime';

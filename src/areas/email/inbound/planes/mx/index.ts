@@ -4,7 +4,7 @@ import type { App } from '../../../../../kernel/app.ts';
 import { makeByteBudget, makeFairSemaphore, makeKeyedLimit } from '../../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../../kernel/smtp/index.ts';
-import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/x509/certificate.ts';
+import { loadOrCreateCertificate } from '../../../../../kernel/x509/certificate.ts';
 import type { DestinationLookup } from '../../engine/destinations.ts';
 import type { InboundIntake } from '../../engine/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
@@ -22,7 +22,8 @@ export interface MxServerOptions {
 
 export interface MxServer {
   port: number;
-  stop(): Promise<void>;
+  /** Messages in flight have this long. */
+  stop(limitMs: number): Promise<void>;
 }
 
 const limits = {
@@ -42,15 +43,13 @@ const timeouts = {
   idleMs: 5 * 60_000,
   /** A client that talks before the greeting does not wait for answers, and is disconnected. */
   greetAfterMs: 100,
-  /** Messages in flight at a stop have this long. */
-  stopMs: 10_000,
 };
 
 /** Accepts mail from other mail servers on the MX port. */
 export async function startMxServer(options: MxServerOptions): Promise<MxServer> {
   const { app, mailHost } = options;
   const { config, log } = app;
-  const certificate = config.tls_cert ? readConfigured(config) : await loadOrCreateCertificate(config.data, mailHost);
+  const tls = await app.presented.open(mailHost, () => loadOrCreateCertificate(config.data, mailHost));
   const placeOf = (socket: Socket) => app.peers.of(asCaller(socket));
   const open = openMxSession({
     ...options,
@@ -67,8 +66,9 @@ export async function startMxServer(options: MxServerOptions): Promise<MxServer>
     times: { ...defaultTimeouts, ...options.timeouts },
   });
   const server = makeSmtpServer({
-    certificate,
+    tls,
     log,
+    sockets: app.sockets,
     door: 'mx',
     name: mailHost,
     mostBytes: arrivalLimits.bytes,
@@ -79,15 +79,14 @@ export async function startMxServer(options: MxServerOptions): Promise<MxServer>
     room: makeConnectionSlots({ each: limits.connectionsPerAddress, all: limits.connections }),
     open,
   });
-  const unfollow = watchConfigured(config, log, (renewed) => server.renew(renewed));
-  const stop = async () => {
-    unfollow();
-    await server.stop();
+  const stop = async (limitMs: number) => {
+    tls.stop();
+    await server.stop(limitMs);
   };
   try {
     return { port: await server.listen(config.smtp_inbound, 'QUARTERDECK_SMTP_INBOUND'), stop };
   } catch (error) {
-    await stop();
+    await stop(0);
     throw error;
   }
 }

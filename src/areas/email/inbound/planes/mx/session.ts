@@ -6,7 +6,8 @@ import { type Message, type MessageLimits, Reply, type Session, type SessionHand
 import { InvalidAddress, readAddress } from '../../../rules/address.ts';
 import { foldAddress } from '../../../rules/envelope.ts';
 import { showable } from '../../../rules/header.ts';
-import type { Destination, DestinationLookup } from '../../engine/destinations.ts';
+import type { DestinationLookup } from '../../engine/destinations.ts';
+import type { Destination } from '../../rules/destination.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
 import { type MxContext, maxInMemoryBytes, receiveMessage } from './receive.ts';
 

@@ -26,7 +26,7 @@ test('however the bytes are cut on their way, the message is the same', { timeou
   };
   const book = makeDestinationLookup(qd.app, { read: () => undefined });
   const door = await startMxServer({ app: qd.app, book, reception, mailHost: 'mx.host.example' });
-  t.after(() => door.stop());
+  t.after(() => door.stop(10_000));
 
   /** Several messages in one conversation: the door takes a tenth of a second to greet. */
   const send = async (texts: string[], cuts: number[]): Promise<string> => {

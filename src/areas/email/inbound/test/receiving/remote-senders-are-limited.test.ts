@@ -127,12 +127,12 @@ async function cutWhoDrips(t: TestContext, { qd }: MxScene): Promise<void> {
   const drip = setInterval(() => speaker.socket.write('x'), 20);
   t.after(() => clearInterval(drip));
   assert.match(await speaker.hear(), /^421 4\.4\.2 the message did not arrive in time/);
-  await door.stop();
+  await door.stop(10_000);
 
   const brief = await open({ visitMs: 100 });
   const idle = await speakSmtp(t, brief.port);
   await eventually(async () => (await idle.say('NOOP')).startsWith('421 4.4.2 this has taken long enough'));
-  await brief.stop();
+  await brief.stop(10_000);
 }
 
 async function forgetWhoLeaves(t: TestContext, { qd }: MxScene): Promise<void> {
@@ -158,5 +158,5 @@ async function forgetWhoLeaves(t: TestContext, { qd }: MxScene): Promise<void> {
   await setTimeout(900);
   const cut = mock.calls.filter(({ arguments: [code] }) => code === 421);
   assert.equal(cut.length, 0, 'no timer is left that would send it away, and hold all of it until then');
-  await door.stop();
+  await door.stop(10_000);
 }

@@ -22,6 +22,7 @@ import type { Report } from '../../rules/report/index.ts';
 import type { Reporter } from '../../rules/report/reporter.ts';
 import { isSimulated } from '../../rules/simulator.ts';
 import * as store from '../../store/feedback.ts';
+import { addReportedOutcome } from '../../store/outcome-days.ts';
 import { addReportedCounts } from '../../store/sending-pause.ts';
 import { bouncePayload, type ComplaintCounting, complaintPayload } from '../../views/feedback.ts';
 import { suppressionView } from '../../views/suppression.ts';
@@ -69,6 +70,12 @@ export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed,
     suppress: isJudged && (isHard || isComplaint) ? { folded, reason: isHard ? 'bounce' : 'complaint' } : null,
   });
   if (known.door !== 'relay') await emitEvents(tx, reportEventsOf(known, change, isFirst, suppression));
+  if (isJudged)
+    await addReportedOutcome(tx, org, messageId, {
+      sent: known.is_done ? 0 : 1,
+      [change.to]: 1,
+      hard: isHard ? 1 : 0,
+    });
   if (isJudged && (isCounted || !known.is_done)) {
     const complaints = isComplaint && isCounted ? 1 : 0;
     await addReportedCounts(tx, org, { recipients: known.is_done ? 0 : 1, hard: isHard ? 1 : 0, complaints, since: known.since });

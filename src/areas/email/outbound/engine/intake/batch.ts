@@ -1,6 +1,6 @@
 import type { App } from '../../../../../kernel/app.ts';
 import type { Tx } from '../../../../../kernel/db/index.ts';
-import { wake } from '../../../../../kernel/jobs/index.ts';
+import { hintEach, wake } from '../../../../../kernel/jobs/index.ts';
 import type { Spool, SpoolPosition } from '../../../../../kernel/spool/index.ts';
 import { append } from '../../../../../kernel/steps.ts';
 import { queueChannel } from '../../../engine/channels.ts';
@@ -268,6 +268,11 @@ async function insertRows(tx: Tx, at: string, { batch, verdicts, rows: { message
     },
   );
   if (recipients.some(({ state, lease }) => state === 'queued' && lease === null)) wake(tx, queueChannel);
+  hintEach(
+    tx,
+    messages.map(({ org_id }) => org_id),
+    'email.message',
+  );
   const [leased] = await Promise.all([
     recipients.length ? store.insertBatch(tx, at, { messages, recipients, leaseSeconds, segment }) : [],
     made.length ? store.saveSubmissions(tx, made) : 0,

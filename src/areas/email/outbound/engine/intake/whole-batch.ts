@@ -1,4 +1,4 @@
-import { wake } from '../../../../../kernel/jobs/index.ts';
+import { hintEach, wake } from '../../../../../kernel/jobs/index.ts';
 import { makeIds } from '../../../../../kernel/time.ts';
 import { queueChannel } from '../../../engine/channels.ts';
 import { foldAddress } from '../../../rules/envelope.ts';
@@ -47,6 +47,11 @@ export async function acceptWholeBatch(options: BatchOptions, batch: PendingSubm
       const rows = makeRows({ ...options, queue }, batch, verdicts, appended.positionOf, { reserved, askedAt: performance.now() });
       if (rows.recipients.some(({ lease }) => lease === null)) wake(tx, queueChannel);
       const { messages, recipients } = rows;
+      hintEach(
+        tx,
+        messages.map(({ org_id }) => org_id),
+        'email.message',
+      );
       const input = { ...statementInputOf(batch), dailyQuota: app.config.email_daily_quota, messages, recipients, leaseSeconds, segment };
       const [, accepted] = await Promise.all([registerSegment(tx, options, segment), acceptBatch(tx, input)]);
       if (!accepted.is_accepted) throw new NeedsJudging();

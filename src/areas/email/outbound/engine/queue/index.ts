@@ -20,7 +20,7 @@
  *   never read is sent again;
  * - an absent database: outcomes wait in memory and, if final, in the journal; no attempt begins after its deadline;
  * - a power cut: the journal is not synced, so up to a batch of messages may be sent again;
- * - a stop: recipients in flight have 8 s to finish; the others are queued again.
+ * - a stop: recipients in flight have 8 s to finish (4 s before the next server goes on); the others are queued again.
  */
 
 import type { App } from '../../../../../kernel/app.ts';
@@ -53,10 +53,9 @@ export interface Queue {
   readonly inFlight: Pick<InFlight<LeasedRecipient>, 'count' | 'byOrg'>;
   /** Outcomes that the database refused because another process held the lease by then. */
   readonly lost: number;
-  stop(): Promise<void>;
+  /** Recipients in flight have this long to finish. */
+  stop(graceMs: number): Promise<void>;
 }
-
-const stopGraceMs = 8_000;
 
 /** Stands in where this process does not have the `worker` role. */
 export const noQueue: Pick<Queue, 'reserve' | 'release' | 'start' | 'isSending'> = {
@@ -129,11 +128,11 @@ class SendingQueue implements Queue {
     }
   }
 
-  async stop(): Promise<void> {
+  async stop(graceMs: number): Promise<void> {
     this.inFlight.close();
     for (const forget of this.#unsubscribe) forget();
     await this.#claimLoop.stop();
-    await this.#options.sender.stop(stopGraceMs);
+    await this.#options.sender.stop(graceMs);
     await this.#settler.stop();
     this.#renewal.stop();
     this.#journal.close();

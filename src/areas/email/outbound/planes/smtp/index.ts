@@ -3,7 +3,7 @@ import type { Principals } from '../../../../../identity/principal.ts';
 import { makeByteBudget, makeFairSemaphore } from '../../../../../kernel/fairness/index.ts';
 import { asCaller } from '../../../../../kernel/http/peer.ts';
 import { makeConnectionSlots, makeSmtpServer } from '../../../../../kernel/smtp/index.ts';
-import { loadOrCreateCertificate, readConfigured, watchConfigured } from '../../../../../kernel/x509/certificate.ts';
+import { loadOrCreateCertificate } from '../../../../../kernel/x509/certificate.ts';
 import { limits } from '../../../rules/limits.ts';
 import { makeLogins } from './logins.ts';
 import { largeMessageLimits, type SubmissionContext } from './receive.ts';
@@ -18,7 +18,8 @@ export interface SubmissionServerOptions extends Omit<SubmissionContext, 'largeM
 export interface SubmissionServer {
   /** In the order of `smtp_submission` and `smtps`. */
   ports: number[];
-  stop(): Promise<void>;
+  /** Messages in flight have this long. */
+  stop(limitMs: number): Promise<void>;
 }
 
 /** Both ports share these limits. */
@@ -26,8 +27,6 @@ const connectionLimits = { connectionsPerAddress: 100, connections: 1_000 };
 const timeouts = {
   /** Without a byte from the client. */
   idleMs: 5 * 60_000,
-  /** Messages in flight at a stop have this long. */
-  stopMs: 10_000,
 };
 
 /**
@@ -43,7 +42,7 @@ function memoryLimits(mebibytes: number) {
 export async function startSubmissionServer(options: SubmissionServerOptions): Promise<SubmissionServer> {
   const { app, principals, mailHost } = options;
   const { config, log } = app;
-  const certificate = config.tls_cert ? readConfigured(config) : await loadOrCreateCertificate(config.data, mailHost);
+  const tls = await app.presented.open(mailHost, () => loadOrCreateCertificate(config.data, mailHost));
   const logins = makeLogins(app, principals);
   const receiving = {
     ...options,
@@ -51,8 +50,9 @@ export async function startSubmissionServer(options: SubmissionServerOptions): P
     memoryBudget: makeByteBudget(memoryLimits(config.body_memory)),
   };
   const shared = {
-    certificate,
+    tls,
     log,
+    sockets: app.sockets,
     door: 'submission',
     name: mailHost,
     mostBytes: limits.bytes,
@@ -64,17 +64,16 @@ export async function startSubmissionServer(options: SubmissionServerOptions): P
     open: openSubmissionSession(receiving, logins),
   };
   const servers = [false, true].map((isSecure) => makeSmtpServer({ ...shared, isSecure }));
-  const unfollow = watchConfigured(config, log, (renewed) => servers.forEach((server) => void server.renew(renewed)));
-  const stop = async () => {
-    unfollow();
-    await Promise.all(servers.map((server) => server.stop()));
+  const stop = async (limitMs: number) => {
+    tls.stop();
+    await Promise.all(servers.map((server) => server.stop(limitMs)));
   };
   try {
     const addresses = [config.smtp_submission, config.smtps];
     const settings = 'QUARTERDECK_SMTP_SUBMISSION or QUARTERDECK_SMTPS';
     return { ports: await Promise.all(servers.map((server, i) => server.listen(addresses[i]!, settings))), stop };
   } catch (error) {
-    await stop();
+    await stop(0);
     throw error;
   }
 }

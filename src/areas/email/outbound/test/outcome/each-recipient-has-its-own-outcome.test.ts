@@ -32,9 +32,23 @@ test('each recipient has its own outcome', async (t) => {
     [['gone@far.example', 'bounce']],
   );
 
+  // Each has its state, and each attempt that was put off the words of the other server.
+  const { recipients } = (await qd.owner.get(`/email/messages/${id}`)).body as typeof waiting;
+  assert.deepEqual(
+    recipients.map(({ address, state, deferrals, nextAttemptAt }) => [address, state, deferrals, nextAttemptAt !== undefined]),
+    [
+      ['good@far.example', 'delivered', 0, false],
+      ['gone@far.example', 'bounced', 0, false],
+      ['spam@far.example', 'bounced', 0, false],
+      ['grey@far.example', 'deferred', 1, true],
+    ],
+  );
+  assert.match(recipients[1]!.lastError!, /^mx\.far\.example: 550 5\.1\.1 no such user/);
+  assert.match(recipients[3]!.lastError!, /greylisted/);
+
   isGrey = false;
   await qd.clock.advance('5m');
-  const { events } = await untilState(qd, id, 'bounced');
+  const { events, deferrals } = await untilState(qd, id, 'bounced');
   const fates = new Map(events.filter((e) => e.recipient).map((e) => [e.recipient, `${e.kind} ${e.bounceType ?? ''}`.trim()]));
   assert.deepEqual(Object.fromEntries(fates), {
     'good@far.example': 'delivered',
@@ -42,6 +56,17 @@ test('each recipient has its own outcome', async (t) => {
     'spam@far.example': 'bounced block',
     'grey@far.example': 'delivered',
   });
+
+  const isGreys = (e: { recipient?: string }) => e.recipient === 'grey@far.example';
+  const grey = [...deferrals.filter(isGreys), ...events.filter(isGreys)];
+  assert.deepEqual(
+    grey.map(({ detail }) => [detail!['attempt'], detail!['mx']]),
+    [
+      [1, 'mx.far.example'],
+      [2, 'mx.far.example'],
+    ],
+  );
+  assert.match(String(grey[0]!.detail!['response']), /451 4\.7\.1 greylisted, try again later/);
 
   // Suppressed: not tried again, and the log says so; once removed, delivered again, until it bounces once more.
   const again = async () => ((await key.post('/email/send', letter({ to: ['Gone@far.example'] }))).body as { id: string }).id;

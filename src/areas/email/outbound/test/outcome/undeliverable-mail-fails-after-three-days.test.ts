@@ -24,11 +24,12 @@ test('mail that no server accepts fails after three days, and suppresses no reci
     await eventually(async () => (await next()).state !== 'sending');
   }
   assert.ok(seconds >= 72 * 3_600 && seconds < 77 * 3_600, `${seconds / 3_600} hours`);
-  const { message, events } = await untilState(qd, id, 'failed');
+  const { message, events, deferrals } = await untilState(qd, id, 'failed');
   assert.match(message.lastError ?? '', /mailbox full/);
   assert.deepEqual(
     events.map((e) => [e.kind, e.bounceType]),
     [['bounced', 'soft']],
   );
+  assert.ok(deferrals.length > 15, `${deferrals.length} deferrals`);
   assert.deepEqual((await qd.owner.get('/email/suppressions')).body, { suppressions: [] });
 });

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import type { Bundle } from '../rules/bundle.ts';
+
+/** Joins `console/` below the root. esbuild is loaded here alone: most processes never need it. */
+export async function makeBundle(root: string): Promise<Bundle> {
+  const { build, stop } = await import('esbuild');
+  try {
+    const { outputFiles, metafile } = await build({
+      absWorkingDir: root,
+      entryPoints: { console: join(root, 'console/main.tsx') },
+      outdir: join(root, 'assets'),
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'browser',
+      target: ['chrome120', 'firefox121', 'safari17'],
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      minify: true,
+      legalComments: 'none',
+      entryNames: '[name]-[hash]',
+      chunkNames: 'part-[hash]',
+      assetNames: '[name]-[hash]',
+      loader: { '.json': 'json' },
+      write: false,
+      metafile: true,
+      logLevel: 'silent',
+    });
+    const nameOf = (path: string) => path.replaceAll('\\', '/').split('/').at(-1)!;
+    const [path, entry] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === 'console/main.tsx')!;
+    return {
+      files: new Map(outputFiles.map((file) => [nameOf(file.path), file.contents])),
+      script: nameOf(path),
+      style: nameOf(entry.cssBundle!),
+      preloads: entry.imports.filter(({ kind }) => kind === 'import-statement').map((part) => nameOf(part.path)),
+    };
+  } finally {
+    await stop();
+  }
+}

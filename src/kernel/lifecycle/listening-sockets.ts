@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { Server } from 'node:net';
+
+/** Opens the listening sockets of a server. */
+export interface ListeningSockets {
+  /**
+   * Accepts connections at this address: on the socket that the server before this one left there, else on a new one. `name` says whose
+   * socket it is. Rejects as `listen` of node fails.
+   */
+  listen(server: Server, name: string, at: { host: string; port: number }): Promise<void>;
+  /** Accepts no more. Open connections go on. */
+  close(server: Server): void;
+}
+
+/** Connections that the kernel keeps while none is accepted, as at a reload. It has a limit of its own, 4,096 by default. */
+export const acceptBacklog = 4_096;
+
+/** Without a parent process: sockets end with this process. */
+export const ownSockets: ListeningSockets = {
+  listen: (server, _name, at) =>
+    withoutIpv6(at, async ({ host, port }) => {
+      server.listen(port, host, acceptBacklog);
+      await untilListening(server);
+    }),
+  close: stopAccepting,
+};
+
+/** `::` takes IPv4 too; on a machine without IPv6 it means all of IPv4. */
+export async function withoutIpv6(
+  at: { host: string; port: number },
+  listen: (at: { host: string; port: number }) => Promise<void>,
+): Promise<void> {
+  try {
+    await listen(at);
+  } catch (error) {
+    if (at.host !== '::' || !lacksIpv6(error)) throw error;
+    await listen({ ...at, host: '0.0.0.0' });
+  }
+}
+
+const lacksIpv6 = (error: unknown): boolean => ['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** Rejects if the server cannot listen. */
+export const untilListening = async (server: Server): Promise<void> => void (await once(server, 'listening'));
+
+/** `close` of an HTTP server also cuts connections on which no request has arrived yet. */
+export function stopAccepting(server: Server): void {
+  if (server.listening) Server.prototype.close.call(server);
+}
