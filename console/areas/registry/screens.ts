@@ -1,0 +1,62 @@
+import type { Screen } from '../../shell/screen.ts';
+
+export const screens: readonly Screen[] = [
+  {
+    path: '/registry',
+    title: 'Registries',
+    area: 'registry',
+    main: 'listRegistries',
+    operations: ['listRegistries', 'createRegistry'],
+    listed: true,
+    words: 'images docker oci containers',
+    load: () => import('./registries.tsx'),
+  },
+  {
+    path: '/registry/:slug',
+    title: 'Registry',
+    area: 'registry',
+    main: 'getRegistry',
+    operations: ['getRegistry', 'updateRegistry', 'createRegistryLogin', 'deleteRegistry'],
+    load: () => import('./registry.tsx'),
+  },
+  {
+    path: '/registry/:slug/repositories',
+    title: 'Repositories',
+    area: 'registry',
+    main: 'listRegistryRepositories',
+    operations: ['listRegistryRepositories', 'deleteRegistryRepository'],
+    load: () => import('./repositories.tsx'),
+  },
+  {
+    path: '/registry/:slug/keys',
+    title: 'Registry keys',
+    area: 'registry',
+    main: 'listRegistryKeys',
+    operations: ['listRegistryKeys', 'createRegistryKey', 'revokeRegistryKey'],
+    load: () => import('./keys.tsx'),
+  },
+  {
+    path: '/registry/:slug/oidc',
+    title: 'OIDC rules',
+    area: 'registry',
+    main: 'listRegistryOidcRules',
+    operations: ['listRegistryOidcRules', 'createRegistryOidcRule', 'deleteRegistryOidcRule'],
+    load: () => import('./oidc-rules.tsx'),
+  },
+  {
+    path: '/registry/:slug/upstreams',
+    title: 'Upstream credentials',
+    area: 'registry',
+    main: 'listRegistryUpstreamCredentials',
+    operations: ['listRegistryUpstreamCredentials', 'setRegistryUpstreamCredential', 'deleteRegistryUpstreamCredential'],
+    load: () => import('./upstream-credentials.tsx'),
+  },
+  {
+    path: '/registry/:slug/repository',
+    title: 'Repository',
+    area: 'registry',
+    main: 'listRegistryTags',
+    operations: ['listRegistryTags', 'deleteRegistryTag'],
+    load: () => import('./repository.tsx'),
+  },
+];

@@ -1,0 +1,25 @@
+import { signal } from '@preact/signals';
+
+// Ages are counted by the server's clock: that of a browser may be wrong by hours.
+
+let aheadMs = 0;
+
+/** Notes the `Date` of an answer. It is in whole seconds, so a small difference says nothing. */
+export function noteServerTime(date: string | null): void {
+  const at = date ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(at)) return;
+  const ahead = at - Date.now();
+  aheadMs = Math.abs(ahead) < 2_000 ? 0 : ahead;
+}
+
+export const serverNow = (): number => Date.now() + aheadMs;
+
+/** Ticks every 10 s while the page is seen, so that ages on it stay true. */
+export const now = signal(Date.now());
+
+setInterval(() => {
+  if (!document.hidden) now.value = serverNow();
+}, 10_000);
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) now.value = serverNow();
+});

@@ -1,0 +1,14 @@
+/** What a screen asks for at most: beyond it, the command line is the better place. */
+const maxPages = 5;
+
+/** The first answers of a list that comes in portions. */
+export async function firstPages<Answer extends { cursor?: string }>(
+  pages: AsyncGenerator<Answer, void>,
+): Promise<{ answers: Answer[]; isCut: boolean }> {
+  const answers: Answer[] = [];
+  for await (const answer of pages) {
+    answers.push(answer);
+    if (answers.length === maxPages) break;
+  }
+  return { answers, isCut: answers.at(-1)?.cursor !== undefined };
+}

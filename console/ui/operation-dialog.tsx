@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks';
+import type { Json } from '../../sdk/browser.ts';
+import { attempt, callOperation } from '../data/act.ts';
+import type { Line } from '../data/as-code.ts';
+import { operationOf, useCommands } from '../data/commands.ts';
+import type { TypedObject } from '../data/form-values.ts';
+import { kindsOf, useWhy } from '../data/rights.ts';
+import { Answer } from './answer.tsx';
+import { OneLine } from './as-code.tsx';
+import { CommandForm } from './command-form.tsx';
+import { Dialog } from './dialog.tsx';
+import { Words } from './words.tsx';
+
+interface OperationDialogProps {
+  operation: string;
+  params: string[] | undefined;
+  input: Json;
+  onClose(): void;
+}
+
+/** An operation on what a screen shows: its form, what will be lost, its answer, and the same as code. */
+export function OperationDialog({ operation: id, params, input, onClose }: OperationDialogProps) {
+  const table = useCommands();
+  const why = useWhy();
+  const command = table?.byOperation.get(id);
+  const [answer, setAnswer] = useState<{ of: unknown }>();
+  const [line, setLine] = useState<Line>({ operation: id, ...(params ? { params } : {}) });
+  if (!table || !command) return null;
+  const loss = table.losses[id];
+  const isDelete = operationOf(id)?.method === 'DELETE';
+  const run = async (given: string[], fields: Json) => {
+    const what = command.summary.slice(0, 1).toLowerCase() + command.summary.slice(1);
+    const of = await attempt({ what, done: `Done: ${what}`, kinds: kindsOf(id), work: () => callOperation(id, given, fields) });
+    if (of === undefined) return onClose();
+    setAnswer({ of });
+  };
+  return (
+    <Dialog title={command.summary} onClose={onClose} wide>
+      {command.description && (
+        <p class="about">
+          <Words text={command.description} />
+        </p>
+      )}
+      {loss && (
+        <p class="note attention">
+          You lose {loss.loses}.{loss.forGood ? ' It cannot come back.' : ''}
+        </p>
+      )}
+      {answer ? (
+        <Answer command={command} answer={answer.of} />
+      ) : (
+        <CommandForm
+          command={command}
+          params={params}
+          start={typedOf(input)}
+          action={command.summary}
+          why={why(id)}
+          kind={isDelete || loss ? 'danger' : 'primary'}
+          onCancel={onClose}
+          onSubmit={run}
+          onChange={setLine}
+        />
+      )}
+      <details class="below">
+        <summary>As code</summary>
+        <OneLine line={line} />
+      </details>
+    </Dialog>
+  );
+}
+
+/** Values of the API as a form holds them. */
+function typedOf(input: Json): TypedObject {
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [
+      name,
+      Array.isArray(value) && value.every((item) => typeof item !== 'object')
+        ? value.join(', ')
+        : Array.isArray(value)
+          ? value.map((item) => typedOf(item as Json))
+          : typeof value === 'object' && value !== null
+            ? typedOf(value as Json)
+            : value === undefined || value === null
+              ? undefined
+              : String(value),
+    ]),
+  );
+}

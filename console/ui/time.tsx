@@ -1,0 +1,37 @@
+import { age, ago } from '../../sdk/browser.ts';
+import { now } from '../data/clock.ts';
+
+/** A moment, in the words of the person's own zone and language. An odd locale of the browser falls back to UTC. */
+export function written(at: string | number, options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' }): string {
+  const moment = new Date(at);
+  try {
+    return new Intl.DateTimeFormat(navigator.languages?.length ? [...navigator.languages] : undefined, options).format(moment);
+  } catch {
+    return moment.toISOString().replace('T', ' ').slice(0, 16);
+  }
+}
+
+const utc = (at: string | number) =>
+  new Date(at)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC');
+
+/** `3h`, or with `long` `3h ago`; the title tells the moment in UTC. */
+export function Age({ at, long }: { at: string; long?: boolean }) {
+  // What the server just wrote is not in the future: its `Date` has whole seconds.
+  const moment = Date.parse(at);
+  const isJustNow = moment > now.value && moment - now.value < 5_000;
+  const text = isJustNow ? 'now' : (long ? ago : age)(moment, now.value);
+  return (
+    <time dateTime={at} title={`${written(at)} · ${utc(at)}`}>
+      {text}
+    </time>
+  );
+}
+
+export const Moment = ({ at, options }: { at: string; options?: Intl.DateTimeFormatOptions }) => (
+  <time dateTime={at} title={utc(at)}>
+    {written(at, options)}
+  </time>
+);
