@@ -53,7 +53,7 @@ export function FirstSteps({ steps: list }: { steps: Overview['firstSteps'] }) {
               <Sign of={done ? 'good' : 'waiting'} />{' '}
               {done ? (
                 <span>
-                  {known.title} <span class="faint">done</span>
+                  {known.title} <span class="faint">· done</span>
                 </span>
               ) : (
                 <Link to={known.to}>{known.title}</Link>

@@ -131,7 +131,8 @@ function Down({ overview: { down, totals } }: Part) {
           <State word={state} />
           <Link to={kind === 'cluster' ? `/clusters/${encodeURIComponent(id)}` : `/uptime/monitors/${id}`}>{name}</Link>
           <span class="faint">
-            <bdi>{[kind === 'cluster' ? 'cluster' : serviceName, reason].filter(Boolean).join(' · ')}</bdi>{' '}
+            <bdi>{[kind === 'cluster' ? 'cluster' : serviceName, reason].filter(Boolean).join(' · ')}</bdi>
+            {since && ' · '}
             {since && <Age at={since} long />}
           </span>
         </li>
@@ -154,7 +155,9 @@ function Failing({ overview: { failing, totals } }: Part) {
           <Sign of="attention" />
           <Link to={placeOfFailing(one)}>{one.name}</Link>
           <span class="faint">
-            <bdi>{one.reason}</bdi> {one.since && <Age at={one.since} long />}
+            <bdi>{one.reason}</bdi>
+            {one.since && ' · '}
+            {one.since && <Age at={one.since} long />}
           </span>
         </li>
       ))}
