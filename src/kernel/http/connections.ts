@@ -49,6 +49,7 @@ class TrackedConnection {
   readonly address: string;
   readonly openedAt = performance.now();
   isAnonymous = true;
+  hadRequest = false;
   bytesSent = 0;
   stalledSince: number | undefined;
 
@@ -152,6 +153,17 @@ export class Connections {
       'secureConnection',
       guarded('http.connections.secure', ([socket]) => socket, admitSecure),
     );
+    server.on(
+      'request',
+      guarded(
+        'http.connections.request',
+        ([{ socket }]) => socket,
+        ({ socket }: IncomingMessage) => {
+          const found = tracked.get(socket);
+          if (found) found.connection.hadRequest = true;
+        },
+      ),
+    );
     const timer = setInterval(() => this.#closeUnread(performance.now()), Math.min(5_000, this.#limits.unreadMs / 4)).unref();
     server.once('close', () => clearInterval(timer));
   }
@@ -200,8 +212,8 @@ export class Connections {
       // After a turn of the event loop: a request that has arrived is parsed by then.
       await new Promise(setImmediate);
       const now = performance.now();
-      for (const { response, openedAt, httpSocket, socket } of this.#all) {
-        if (response || now - openedAt < firstRequestMs) continue;
+      for (const { response, hadRequest, openedAt, httpSocket, socket } of this.#all) {
+        if (response || (!hadRequest && now - openedAt < firstRequestMs)) continue;
         httpSocket.destroy();
         socket.destroy();
       }
