@@ -6,9 +6,12 @@ function glyphs(text: string): Intl.Segments {
   return segmenter.segment(text);
 }
 
+/** Characters of one column each that join with none beside them: nearly every text is made of them alone. */
+const plain = /^[\x20-\x7e\xa0-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u2193\u2500-\u257f\u2713\u2717]*$/;
+
 /** Columns of a terminal that a printable text takes: two for East Asian wide glyphs and emoji, none for combining marks. */
 export function displayWidth(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  if (plain.test(text)) return text.length;
   let width = 0;
   for (const { segment } of glyphs(text)) width += glyphWidth(segment);
   return width;

@@ -24,6 +24,32 @@ const tablesInside: Plugin = {
   },
 };
 
+/**
+ * What few commands need, and what takes long to load: a module of node is loaded when its function is first called. A function that is
+ * not listed here ends the build.
+ */
+const calledLater: Record<string, string[]> = {
+  'node:child_process': ['spawn', 'spawnSync'],
+  'node:readline': ['createInterface'],
+  'node:stream/consumers': ['text'],
+  'node:stream/promises': ['pipeline'],
+};
+
+const loadedWhenCalled: Plugin = {
+  name: 'loaded-when-called',
+  setup: (it) => {
+    const namespace = 'called-later';
+    it.onResolve({ filter: new RegExp(`^(?:${Object.keys(calledLater).join('|')})$`) }, ({ path, importer }) =>
+      importer.startsWith('node:') ? { path, external: true } : { path, namespace },
+    );
+    it.onLoad({ filter: /.*/, namespace }, ({ path }) => {
+      const names = calledLater[path]!;
+      const functions = names.map((name) => `export const ${name} = (...given) => require('${path}').${name}(...given);`);
+      return { contents: [...functions, `export default { ${names.join(', ')} };`].join('\n') };
+    });
+  },
+};
+
 const programs = { quarterdeck: 'alone.ts', 'docker-credential-quarterdeck': 'docker-credential-alone.ts' };
 
 async function bundle(entry: string, outfile: string, banner: string): Promise<void> {
@@ -40,7 +66,7 @@ async function bundle(entry: string, outfile: string, banner: string): Promise<v
     loader: { '.json': 'text' },
     define: { buildVersion: JSON.stringify(buildId()), 'import.meta.main': 'false' },
     banner: { js: banner },
-    plugins: [tablesInside],
+    plugins: [tablesInside, loadedWhenCalled],
     logLevel: 'error',
   });
 }

@@ -38,6 +38,9 @@ test('the package of the command line runs in an empty directory, without npm, d
   const help = await run('quarterdeck', '--help');
   assert.match(help.stdout, /^ {2}registry /m);
   assert.doesNotMatch(help.stdout, /^ {2}(serve|admin) /m);
+  const loaded = await loadedBy(env, join(folder, 'cli/bin/quarterdeck.cjs'), '--help');
+  for (const slow of ['child_process', 'readline', 'https', 'zlib', 'internal/deps/undici/undici'])
+    assert.ok(!loaded.includes(`NativeModule ${slow}`), `--help loads ${slow}, which takes longer than the help itself`);
   const absent = await run('quarterdeck', 'admin', 'backup', './x');
   assert.equal(absent.code, 2);
   assert.match(absent.stderr, /admin is a command of the server/);
@@ -46,3 +49,10 @@ test('the package of the command line runs in an empty directory, without npm, d
   assert.ok(statSync(join(folder, 'cli/bin/quarterdeck.cjs')).mode & 0o100, 'it can be executed');
   assert.deepEqual(readdirSync(folder).sort(), ['.cache', 'cli'], 'nothing else is left where it ran');
 });
+
+/** What of node itself a command loads. */
+async function loadedBy(env: NodeJS.ProcessEnv, program: string, ...args: string[]): Promise<string[]> {
+  const told = 'data:text/javascript,process.on("exit",()=>console.error(JSON.stringify(process.moduleLoadList)))';
+  const { stderr } = await promisify(execFile)(process.execPath, ['--import', told, program, ...args], { env });
+  return JSON.parse(stderr.trim().split('\n').at(-1)!);
+}
