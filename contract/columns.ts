@@ -212,7 +212,11 @@ export const columns: Record<string, Record<string, Columns>> = {
     ],
   },
   listRegistryRepositories: { repositories: [id('name'), titled('tagCount', 'TAGS'), 'sizeBytes', 'createdAt'] },
-  listRegistryTags: { tags: [id('name'), 'digest', titled('manifestSize', 'MANIFEST', 'bytes'), 'updatedAt'] },
+  getRegistryImage: {
+    platforms: [id('digest'), 'platform', 'sizeBytes', titled('isHere', 'HERE', 'state'), { key: 'layers', as: 'count' }],
+    attachments: [id('digest'), 'kind', 'type', 'sizeBytes', 'createdAt', wide('tag')],
+  },
+  listRegistryTags: { tags: [id('name'), 'digest', 'sizeBytes', 'updatedAt', wide('manifestSize', { head: 'MANIFEST', as: 'bytes' })] },
   listRegistryUpstreamCredentials: { upstreamCredentials: [id('upstream'), 'username', 'createdAt'] },
   listRegistryUpstreams: { upstreams: [id('host'), 'endpoint'] },
 

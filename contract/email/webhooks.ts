@@ -118,6 +118,26 @@ export const webhookOps = {
     }),
     responses: { 200: Type.Object({ deliveries: Type.Array(EmailDelivery), cursor: nextCursor }) },
   }),
+  getWebhookDelivery: op({
+    method: 'GET',
+    path: '/email/webhook-deliveries/{id}',
+    summary: 'One delivery with its payload',
+    description: 'The payload is what every attempt sends, byte by byte.',
+    permission: 'email.webhook.read',
+    entitlement: 'email',
+    params: Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) }),
+    responses: {
+      200: Type.Object({
+        delivery: EmailDelivery,
+        webhookId: Type.String({ description: 'The header `webhook-id`, the same in every attempt' }),
+        payload: Type.Optional(
+          Type.String({ description: 'Absent where it tells of a message that the caller may not read, or is past its time' }),
+        ),
+      }),
+    },
+    errors: { 404: 'unknown, older than 30 days, or not of this organization' },
+    extension: true,
+  }),
   redeliverWebhook: op({
     method: 'POST',
     path: '/email/webhook-deliveries/{id}/redeliver',

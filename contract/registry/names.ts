@@ -20,6 +20,24 @@ export const digest = Type.String({
   pattern: '^(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$',
   description: '`sha256:` and 64 hex digits in lower case, or `sha512:` and 128 of them',
 });
+export const tagPrefix = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$',
+  description: 'Only tags that begin so; upper and lower case differ',
+});
+export const repoPrefix = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[a-z0-9][a-z0-9._/-]{0,254}$',
+  description: 'Only repositories whose name begins so',
+});
+export const reference = Type.String({
+  minLength: 1,
+  maxLength: 135,
+  pattern: '^([A-Za-z0-9_][A-Za-z0-9._-]{0,127}|sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$',
+  description: 'A tag, or a digest',
+});
 export const mode = oneOf(['pull', 'readwrite']);
 
 const glob = (description: string, pattern: string) => Type.String({ minLength: 1, maxLength: 255, pattern, description });

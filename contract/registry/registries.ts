@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { DateTime, input, Name, named, nextCursor, op, page } from '../common.ts';
-import { immutableTags, Retention, repo } from './names.ts';
+import { immutableTags, Retention, repo, repoPrefix } from './names.ts';
 
 const bytes = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -138,7 +138,7 @@ export const registryOps = {
     description: 'By name.',
     permission: 'registry.image.read',
     scoped: true,
-    query: input(page),
+    query: input({ prefix: Type.Optional(repoPrefix), ...page }),
     responses: { 200: Type.Object({ repositories: Type.Array(RegistryRepository), cursor: nextCursor }) },
   }),
   deleteRegistryRepository: op({

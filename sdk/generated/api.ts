@@ -101,6 +101,14 @@ export interface RegistryApi {
   /** Delete an empty registry */
   deleteRegistry: (slug: string, options?: CallOptions) => Promise<void>;
 
+  /** One image: platforms, layers and what is attached. By a tag or a digest. Manifests of at most 256 KiB are read for their layers, 4 MiB in all; the platform of a single image is read from its configuration, if that has at most 1 MiB. */
+  getRegistryImage: (slug: string, input: {
+    /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
+    repo: string;
+    /** A tag, or a digest */
+    reference: string;
+  }, options?: CallOptions) => Promise<RegistryImage>;
+
   /** List registry keys. Revoked and expired ones stay listed for 90 days; of these and of those that jobs have minted, the newest 1,000 are. Secrets are never shown again. */
   listRegistryKeys: (slug: string, options?: CallOptions) => Promise<{
     keys: RegistryKey[];
@@ -195,6 +203,8 @@ export interface RegistryApi {
 
   /** List repositories. By name. */
   listRegistryRepositories: Paged<(slug: string, input?: {
+    /** Only repositories whose name begins so */
+    prefix?: string;
     /** At most this many; 1,000 by default */
     limit?: number;
     /** From the previous answer; opaque */
@@ -215,6 +225,8 @@ export interface RegistryApi {
   listRegistryTags: Paged<(slug: string, input: {
     /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
     repo: string;
+    /** Only tags that begin so; upper and lower case differ */
+    prefix?: string;
     /** At most this many; 1,000 by default */
     limit?: number;
     /** From the previous answer; opaque */
@@ -449,6 +461,15 @@ export interface EmailApi {
     /** Present when more follow: pass it back as the query parameter */
     cursor?: string;
   }>>;
+
+  /** One delivery with its payload. The payload is what every attempt sends, byte by byte. */
+  getWebhookDelivery: (id: number, options?: CallOptions) => Promise<{
+    delivery: EmailDelivery;
+    /** The header `webhook-id`, the same in every attempt */
+    webhookId: string;
+    /** Absent where it tells of a message that the caller may not read, or is past its time */
+    payload?: string;
+  }>;
 
   /** Deliver again. Queues a new delivery of the same payload, to the endpoint’s present address and signed with its present secret. */
   redeliverWebhook: (id: number, options?: CallOptions) => Promise<{
@@ -2723,6 +2744,60 @@ export type RegistryDetail = {
   };
 };
 
+export type RegistryImage = {
+  digest: string;
+  mediaType: string;
+  /** What it is, where it is no image that runs */
+  artifactType?: string;
+  /** Manifest, configuration and layers; of an index its distinct children */
+  sizeBytes: number;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  pulledAt?: string;
+  /** By name; the first 1,000 */
+  tags: string[];
+  /** The digest of the image that it is attached to */
+  subject?: string;
+  /** Of an index the images that it lists, the first 100; of an image itself */
+  platforms: {
+    /** Pull by it to get this platform alone */
+    digest: string;
+    /** Such as linux/arm64/v8; absent where the image does not tell */
+    platform?: string;
+    /** Whether the registry holds it; an index may name more than was pushed */
+    isHere: boolean;
+    sizeBytes?: number;
+    /** In their order, the lowest first */
+    layers: RegistryLayer[];
+  }[];
+  /** Signatures, SBOMs and whatever else refers to it, the first 100; whether they are good is for a client to verify */
+  attachments: {
+    digest: string;
+    kind: 'signature' | 'sbom' | 'attestation' | 'other';
+    /** Its type or predicate, as the client that attached it wrote it */
+    type: string;
+    /** The tag that attaches it, where no subject does */
+    tag?: string;
+    sizeBytes: number;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+  }[];
+  /** What deleting the image would take along, and what is in the way */
+  purge: {
+    /** With what it lists and what is attached to it, as far as nothing else keeps that */
+    manifests: number;
+    /** Layers that nothing else in the repository needs */
+    freedBytes: number;
+    /** There is more than was counted */
+    isCut: boolean;
+    /** The digest of an index that lists it and has to go first */
+    listedBy?: string;
+    /** A tag that the rules of the registry keep */
+    immutableTag?: string;
+  };
+};
+
 export type RegistryKey = {
   /** The user name for docker login */
   keyId: string;
@@ -2739,6 +2814,12 @@ export type RegistryKey = {
   lastUsedAt?: string;
   /** ISO 8601, UTC, with milliseconds */
   revokedAt?: string;
+};
+
+export type RegistryLayer = {
+  digest: string;
+  mediaType: string;
+  sizeBytes: number;
 };
 
 export type RegistryLogin = {
@@ -2798,6 +2879,8 @@ export type RegistryTag = {
   digest: string;
   /** Bytes of the manifest document itself */
   manifestSize: number;
+  /** With configuration and layers; of an index with its distinct children; always present */
+  sizeBytes?: number;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
 };

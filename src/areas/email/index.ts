@@ -62,6 +62,7 @@ import { webhooksOverview } from './webhooks/engine/ports/overview.ts';
 import { webhooksSearch } from './webhooks/engine/ports/search.ts';
 import { createWebhook } from './webhooks/operations/create-webhook.ts';
 import { deleteWebhook } from './webhooks/operations/delete-webhook.ts';
+import { getWebhookDelivery } from './webhooks/operations/get-webhook-delivery.ts';
 import { listWebhookDeliveries } from './webhooks/operations/list-webhook-deliveries.ts';
 import { listWebhooks } from './webhooks/operations/list-webhooks.ts';
 import { redeliverWebhook } from './webhooks/operations/redeliver-webhook.ts';
@@ -112,6 +113,7 @@ export const email = defineArea({
     deleteWebhook,
     rotateWebhookSecret,
     listWebhookDeliveries,
+    getWebhookDelivery,
     redeliverWebhook,
   ],
   migrations: { schema: 'email', folder: new URL('./migrations/', import.meta.url) },

@@ -40,6 +40,7 @@ import { deleteRegistryTag } from './operations/delete-registry-tag.ts';
 import { deleteRegistryUpstreamCredential } from './operations/delete-registry-upstream-credential.ts';
 import { exchangeRegistryOidcToken } from './operations/exchange-registry-oidc-token.ts';
 import { getRegistry } from './operations/get-registry.ts';
+import { getRegistryImage } from './operations/get-registry-image.ts';
 import { getRegistryUsage } from './operations/get-registry-usage.ts';
 import { listRegistries } from './operations/list-registries.ts';
 import { listRegistryKeys } from './operations/list-registry-keys.ts';
@@ -77,6 +78,7 @@ export const registry = defineArea({
     deleteRegistryRepository,
     listRegistryTags,
     listRegistryManifests,
+    getRegistryImage,
     listRegistryRepositories,
     listRegistryOidcRules,
     createRegistryOidcRule,

@@ -172,5 +172,6 @@ export const email: Recipes = {
   deleteWebhook: { make: webhook },
   rotateWebhookSecret: { make: webhook },
   listWebhookDeliveries: { lists: delivery },
+  getWebhookDelivery: { make: delivery },
   redeliverWebhook: { make: delivery },
 };

@@ -83,6 +83,11 @@ export const registry: Recipes = {
       'unknown tag': { query: (image) => ({ ...repoOf(image), tag: 'never-was' }) },
     },
   },
+  getRegistryImage: {
+    make: imageIn,
+    query: (image) => ({ ...repoOf(image), reference: image!.params.tag! }),
+    cases: { 'unknown tag': { query: (image) => ({ ...repoOf(image), reference: 'never-was' }) } },
+  },
   listRegistryManifests: { make: imageIn, query: repoOf, cases: { 'unknown repo': { query: () => ({ repo: 'never/was' }) } } },
   deleteRegistryManifest: { make: imageIn, query: (image) => ({ ...repoOf(image), digest: image!.params.digest! }) },
   listRegistryOidcRules: { make: ruleIn },

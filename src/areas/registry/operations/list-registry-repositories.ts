@@ -9,7 +9,11 @@ export const listRegistryRepositories = operation(registry.listRegistryRepositor
   ctx.read(async (tx) => {
     const slice = paginationOf(query);
     const found = await findRegistry(tx, ctx, params.slug);
-    const { items, cursor } = paginate(await images.repositoriesOf(tx, ctx.org, found.id, slice), slice, (r) => r.name);
+    const { items, cursor } = paginate(
+      await images.repositoriesOf(tx, ctx.org, found.id, { ...slice, prefix: query.prefix }),
+      slice,
+      (r) => r.name,
+    );
     return ok({ repositories: items.map(repositoryView), ...(cursor ? { cursor } : {}) });
   }),
 );

@@ -9,7 +9,7 @@ export const listRegistryTags = operation(registry.listRegistryTags, async ({ ct
   ctx.read(async (tx) => {
     const slice = paginationOf(query);
     const repository = await findRepository(tx, ctx, params.slug, query.repo);
-    const { items, cursor } = paginate(await images.tagsOf(tx, repository.id, slice), slice, (t) => t.name);
+    const { items, cursor } = paginate(await images.tagsOf(tx, repository.id, { ...slice, prefix: query.prefix }), slice, (t) => t.name);
     return ok({ tags: items.map(tagView), ...(cursor ? { cursor } : {}) });
   }),
 );

@@ -10,6 +10,17 @@ export interface Attachments {
 const signature = /cosign\.artifact\.sig|cosign\.simplesigning|notary\.signature|sigstore\.bundle|sigstore\.dev\/cosign\/sign/;
 const sbom = /spdx|cyclonedx|syft|artifact\.sbom/;
 
+const attestation = /in-toto|slsa|attest|provenance/;
+
+export type AttachmentKind = 'signature' | 'sbom' | 'attestation' | 'other';
+
+/** What a referrer is, by its type or predicate. */
+export function kindOfAttachment(type: string): AttachmentKind {
+  if (signature.test(type)) return 'signature';
+  if (sbom.test(type)) return 'sbom';
+  return attestation.test(type) ? 'attestation' : 'other';
+}
+
 export function attachmentsOf(referrerTypes: readonly string[], attachedTags: readonly string[]): Attachments {
   return {
     signatures: referrerTypes.filter((t) => signature.test(t)).length + attachedTags.filter((t) => t.endsWith('.sig')).length,

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Pagination } from '../../../kernel/pagination.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
 import { maxContentBytes } from '../rules/manifest.ts';
 import { sizeOfRepository, tagsOfRepository } from './figures.ts';
 
@@ -14,21 +15,39 @@ const RepositoryListRow = Type.Object({
 });
 export type RepositoryListRow = Static<typeof RepositoryListRow>;
 
+/** Names that begin so, by their index. Every character of a name sorts below `~`. */
+const beginning = (column: Sql, prefix: string | undefined): Sql =>
+  prefix === undefined ? sql`true` : sql`${column} >= ${prefix} and ${column} < ${`${prefix}~`}`;
+
 /** Reads the figures that pushes and deletions maintain. */
-export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Pagination) => rows(tx, RepositoryListRow)`
+export const repositoriesOf = (
+  tx: Tx,
+  org: string,
+  registryId: string,
+  { limit, after, prefix }: Pagination & { prefix?: string | undefined },
+) => rows(tx, RepositoryListRow)`
   select r.name, r.created_at,
          ${tagsOfRepository} as tag_count, ${sizeOfRepository} as size_bytes
     from registry.repository r
-   where r.org_id = ${org} and r.registry_id = ${registryId} and (${after}::text is null or r.name > ${after})
+   where r.org_id = ${org} and r.registry_id = ${registryId} and (${after}::text is null or r.name > ${after}) and ${beginning(sql`r.name`, prefix)}
    order by r.name limit ${limit + 1}`;
 
-const TagListRow = Type.Object({ name: Type.String(), digest: Type.String(), manifest_size: Type.Integer(), updated_at: Type.String() });
+const TagListRow = Type.Object({
+  name: Type.String(),
+  digest: Type.String(),
+  manifest_size: Type.Integer(),
+  size_bytes: Type.Integer(),
+  updated_at: Type.String(),
+});
 export type TagListRow = Static<typeof TagListRow>;
 
-export const tagsOf = (tx: Tx, repositoryId: number, { limit, after }: Pagination) => rows(tx, TagListRow)`
-  select t.name, m.digest, m.size as manifest_size, t.updated_at
+export const tagsOf = (tx: Tx, repositoryId: number, { limit, after, prefix }: Pagination & { prefix?: string | undefined }) => rows(
+  tx,
+  TagListRow,
+)`
+  select t.name, m.digest, m.size as manifest_size, least(coalesce(m.content_bytes, m.size), ${maxContentBytes}::bigint) as size_bytes, t.updated_at
     from registry.tag t join registry.manifest m on m.id = t.manifest_id
-   where t.repository_id = ${repositoryId} and (${after}::text is null or t.name > ${after})
+   where t.repository_id = ${repositoryId} and (${after}::text is null or t.name > ${after}) and ${beginning(sql`t.name`, prefix)}
    order by t.name limit ${limit + 1}`;
 
 const ManifestListRow = Type.Object({

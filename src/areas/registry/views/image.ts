@@ -8,7 +8,13 @@ export const repositoryView = (r: RepositoryListRow) => ({
   createdAt: r.created_at,
 });
 
-export const tagView = (t: TagListRow) => ({ name: t.name, digest: t.digest, manifestSize: t.manifest_size, updatedAt: t.updated_at });
+export const tagView = (t: TagListRow) => ({
+  name: t.name,
+  digest: t.digest,
+  manifestSize: t.manifest_size,
+  sizeBytes: t.size_bytes,
+  updatedAt: t.updated_at,
+});
 
 export const manifestView = (m: ManifestListRow) => ({
   digest: m.digest,

@@ -40,6 +40,24 @@ export const hasDelivery = async (tx: Tx, org: string, id: number): Promise<bool
     select exists (select from email.delivery where org_id = ${org} and id = ${id} and created_at > kernel.now() - interval '30 days') as known`)!
     .known;
 
+const DeliveryDetailRow = Type.Object({
+  ...DeliveryRow.properties,
+  event_id: Type.String(),
+  /** Null: past its time. */
+  payload: Type.Union([Type.String(), Type.Null()]),
+  /** Of the message that it tells of. */
+  domain_id: Type.Union([Type.String(), Type.Null()]),
+});
+export type DeliveryDetailRow = Static<typeof DeliveryDetailRow>;
+
+export const findDelivery = (tx: Tx, org: string, id: number): Promise<DeliveryDetailRow | undefined> => row(tx, DeliveryDetailRow)`
+  select d.id, d.endpoint_id, d.event_type, d.message_id, d.state, d.attempts, d.last_status, d.last_error, d.created_at, d.done_at, d.event_id,
+         e.payload, m.domain_id
+    from email.delivery d
+    left join email.webhook_event e on e.id = d.event_id
+    left join email.message m on m.org_id = d.org_id and m.id = d.message_id
+   where d.org_id = ${org} and d.id = ${id} and d.created_at > kernel.now() - interval '30 days'`;
+
 const StartedAttemptRow = Type.Object({
   id: Type.Integer(),
   org_id: Type.String(),

@@ -69,4 +69,14 @@ test('outcomes reach subscribed endpoints, signed and once', async (t) => {
   assert.deepEqual([last!.attempts, last!.lastStatus, last!.eventType], [1, 204, 'email.suppressed']);
   assert.ok(last!.deliveredAt);
   assert.equal(other.told.length, 0);
+
+  const { body: detail } = await qd.owner.get(`/email/webhook-deliveries/${last!.id}`);
+  const sameEvent = endpoint.told.find(({ id }) => id === detail.webhookId)!;
+  assert.deepEqual([detail.payload, detail.delivery], [sameEvent.body, last], 'the bytes of every attempt');
+  const role = (await qd.owner.post('/iam/roles', { name: 'hooks', permissions: ['email.webhook.read'] })).body;
+  const watcher = await qd.member(qd.owner, 'member');
+  await qd.owner.post('/iam/grants', { subject: watcher.userId, role: role.id });
+  const told2 = (await watcher.get(`/email/webhook-deliveries/${last!.id}`)).body;
+  assert.deepEqual([told2.delivery.id, 'payload' in told2], [last!.id, false], 'who may not read the message reads none of it here');
+  assert.equal((await qd.owner.get('/email/webhook-deliveries/999999')).status, 404);
 });
