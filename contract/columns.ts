@@ -185,7 +185,16 @@ export const columns: Record<string, Record<string, Columns>> = {
     unavailable: ['area', text('reason')],
   },
 
-  listRegistries: { registries: [id('slug'), titled('displayName', 'NAME'), 'region', titled('storageQuotaBytes', 'QUOTA'), 'createdAt'] },
+  listRegistries: {
+    registries: [
+      id('slug'),
+      titled('displayName', 'NAME'),
+      'region',
+      titled('usedBytes', 'USED'),
+      titled('storageQuotaBytes', 'QUOTA'),
+      'createdAt',
+    ],
+  },
   createRegistryLogin: { scope: ['registry', 'mode'] },
   listRegistryKeys: {
     keys: [id('keyId'), 'name', 'mode', 'lastUsedAt', 'expiresAt', 'revokedAt', wide('repoPrefixes'), wide('mintedVia'), wide('createdAt')],

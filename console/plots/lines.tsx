@@ -21,6 +21,10 @@ interface LinesProps {
   stepSeconds: number;
   steps: number;
   format(value: number): string;
+  /** The end of the scale, where a round number in tens does not suit. */
+  max?: number | undefined;
+  /** What is said of a step without a value. */
+  none?: string;
 }
 
 /** Lines differ in colour and in strokes. */
@@ -29,7 +33,7 @@ const colours = 5;
 const heightPx = 100;
 
 /** Values over time, a line a series, and under it a strip a series that shows when checks failed. Read by pointer, by keys, or as a table. */
-export function Lines({ label, series, from, stepSeconds, steps, format }: LinesProps) {
+export function Lines({ label, series, from, stepSeconds, steps, format, max: end, none = 'no check' }: LinesProps) {
   const { at, handlers } = useCursor(steps);
   const byStep = series.map(
     ({ points }) =>
@@ -37,11 +41,11 @@ export function Lines({ label, series, from, stepSeconds, steps, format }: Lines
         points.map((point) => [Math.round((point.t - from) / stepSeconds), point] as const).filter(([step]) => step >= 0 && step < steps),
       ),
   );
-  const max = roundMax(Math.max(0, ...byStep.flatMap((known) => Array.from(known.values(), ({ value }) => value))));
-  const timeOf = (step: number) => written((from + step * stepSeconds) * 1000, timeFormat(stepSeconds * steps));
+  const max = end ?? roundMax(Math.max(0, ...byStep.flatMap((known) => Array.from(known.values(), ({ value }) => value))));
+  const timeOf = (step: number) => written((from + step * stepSeconds) * 1000, timeFormat(stepSeconds, steps));
   const read = (index: number, step: number) => {
     const point = byStep[index]!.get(step);
-    return point ? `${format(point.value)}${point.up < 1 ? `, ${percent(1 - point.up)} failed` : ''}` : 'no check';
+    return point ? `${format(point.value)}${point.up < 1 ? `, ${percent(1 - point.up)} failed` : ''}` : none;
   };
   const newest = Math.max(0, ...byStep.flatMap((known) => [...known.keys()]));
   const shown = at ?? newest;
@@ -148,10 +152,13 @@ function Behind({ label, steps, series, timeOf, read }: BehindProps) {
 
 const percent = (share: number) => `${Math.max(1, Math.round(share * 100))} %`;
 
-const timeFormat = (spanSeconds: number): Intl.DateTimeFormatOptions =>
-  spanSeconds > 2 * 86_400
-    ? { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }
-    : { weekday: 'short', hour: '2-digit', minute: '2-digit' };
+/** Days are those of UTC, as the API counts them. */
+const timeFormat = (stepSeconds: number, steps: number): Intl.DateTimeFormatOptions =>
+  stepSeconds >= 86_400
+    ? { day: 'numeric', month: 'short', timeZone: 'UTC' }
+    : stepSeconds * steps > 2 * 86_400
+      ? { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }
+      : { weekday: 'short', hour: '2-digit', minute: '2-digit' };
 
 /** The line breaks where a step has no value; a value between two gaps is a dot. */
 function pathsOf(byStep: ReadonlyMap<number, { value: number }>, max: number): { line: string; dots: string } {

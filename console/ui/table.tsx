@@ -24,18 +24,35 @@ interface TableProps<Row> {
   isCurrentFocused?: boolean;
   /** A class of its own, for a table whose columns have fixed widths. */
   look?: string;
+  /** The last row is near: a list that comes in portions asks for the next one. */
+  onEnd?: (() => void) | undefined;
 }
 
 /** Longer lists are windowed: a thousand rows in the document cost half a second, fifty cost a twentieth of it. */
 const windowedFrom = 80;
 const overscan = 12;
 
-export function Table<Row>({ label, rows, keyOf, columns, to, selection, current, isCurrentFocused = false, look }: TableProps<Row>) {
+export function Table<Row>({
+  label,
+  rows,
+  keyOf,
+  columns,
+  to,
+  selection,
+  current,
+  isCurrentFocused = false,
+  look,
+  onEnd,
+}: TableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const section = useRef<HTMLElement>(null);
   const isWide = useIsWide(section);
   const { first, count, rowPx } = useWindow(body, rows.length);
   const shown = rows.slice(first, first + count);
+  const isAtEnd = first + count >= rows.length;
+  useEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, rows]);
   const width = columns.length + (selection ? 1 : 0);
   const chosen = isCurrentFocused ? current : undefined;
   useFocusOn(chosen, body, {

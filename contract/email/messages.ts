@@ -91,6 +91,16 @@ const EmailSettings = named(
     complaintPausePct: Type.Optional(Type.Number({ description: 'Share of complaints, in percent over 7 days, that pauses sending' })),
     acceptedToday: Type.Optional(Type.Integer({ minimum: 0, description: 'Recipients accepted since midnight UTC' })),
     warning: Type.Optional(Type.String({ description: 'Why sending comes near to being paused; absent while it does not' })),
+    submission: Type.Optional(
+      Type.Object(
+        {
+          host: Type.String({ description: 'The name in the certificate, or a loopback address where the server listens on nothing else' }),
+          port: Type.Integer({ description: 'With STARTTLS' }),
+          tlsPort: Type.Integer({ description: 'With TLS from the first byte' }),
+        },
+        { description: 'Where programs hand in mail by SMTP; always present' },
+      ),
+    ),
   }),
 );
 

@@ -11,6 +11,7 @@ const Registry = named(
     displayName: Type.String(),
     region: Type.String(),
     storageQuotaBytes: bytes('What the registry may hold'),
+    usedBytes: Type.Optional(bytes('What the quota counts; always present')),
     createdAt: DateTime,
   }),
 );

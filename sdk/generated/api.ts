@@ -1971,6 +1971,15 @@ export type EmailSettings = {
   acceptedToday?: number;
   /** Why sending comes near to being paused; absent while it does not */
   warning?: string;
+  /** Where programs hand in mail by SMTP; always present */
+  submission?: {
+    /** The name in the certificate, or a loopback address where the server listens on nothing else */
+    host: string;
+    /** With STARTTLS */
+    port: number;
+    /** With TLS from the first byte */
+    tlsPort: number;
+  };
 };
 
 export type EmailStats = {
@@ -2709,6 +2718,8 @@ export type Registry = {
   region: string;
   /** What the registry may hold */
   storageQuotaBytes: number;
+  /** What the quota counts; always present */
+  usedBytes?: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 };

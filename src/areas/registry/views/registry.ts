@@ -9,6 +9,7 @@ export const registryView = (r: RegistryRow) => ({
   displayName: r.display_name,
   region: r.region,
   storageQuotaBytes: r.quota_bytes,
+  usedBytes: r.used_bytes,
   createdAt: r.created_at,
 });
 
