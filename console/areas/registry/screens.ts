@@ -9,7 +9,7 @@ export const screens: readonly Screen[] = [
     operations: ['listRegistries', 'createRegistry', 'createRegistryLogin'],
     listed: true,
     words: 'images docker oci containers',
-    load: () => import('./registries.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Registries }),
   },
   {
     path: '/registry/:slug',
@@ -17,7 +17,7 @@ export const screens: readonly Screen[] = [
     area: 'registry',
     main: 'getRegistry',
     operations: ['getRegistry', 'getRegistryUsage', 'listRegistryRepositories', 'updateRegistry', 'createRegistryLogin', 'deleteRegistry'],
-    load: () => import('./registry.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Registry }),
   },
   {
     path: '/registry/:slug/keys',
@@ -25,7 +25,7 @@ export const screens: readonly Screen[] = [
     area: 'registry',
     main: 'listRegistryKeys',
     operations: ['listRegistryKeys', 'createRegistryKey', 'revokeRegistryKey'],
-    load: () => import('./keys.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Keys }),
   },
   {
     path: '/registry/:slug/oidc',
@@ -33,7 +33,7 @@ export const screens: readonly Screen[] = [
     area: 'registry',
     main: 'listRegistryOidcRules',
     operations: ['listRegistryOidcRules', 'matchRegistryOidcSubject', 'createRegistryOidcRule', 'deleteRegistryOidcRule'],
-    load: () => import('./oidc-rules.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).OidcRules }),
   },
   {
     path: '/registry/:slug/upstreams',
@@ -46,7 +46,7 @@ export const screens: readonly Screen[] = [
       'setRegistryUpstreamCredential',
       'deleteRegistryUpstreamCredential',
     ],
-    load: () => import('./upstreams.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Upstreams }),
   },
   {
     path: '/registry/:slug/repository',
@@ -54,7 +54,7 @@ export const screens: readonly Screen[] = [
     area: 'registry',
     main: 'listRegistryTags',
     operations: ['listRegistryTags', 'listRegistryManifests', 'deleteRegistryTag', 'deleteRegistryRepository'],
-    load: () => import('./repository.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Repository }),
   },
   {
     path: '/registry/:slug/image',
@@ -62,6 +62,6 @@ export const screens: readonly Screen[] = [
     area: 'registry',
     main: 'getRegistryImage',
     operations: ['getRegistryImage', 'deleteRegistryTag', 'deleteRegistryManifest'],
-    load: () => import('./image.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Image }),
   },
 ];

@@ -9,7 +9,7 @@ export const screens: readonly Screen[] = [
     operations: ['listStatusPages'],
     listed: true,
     words: 'public customers subscribers',
-    load: () => import('./pages.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Pages }),
   },
   {
     path: '/status/new',
@@ -18,7 +18,7 @@ export const screens: readonly Screen[] = [
     main: 'createStatusPage',
     operations: ['createStatusPage', 'listOncallServices', 'getUptimeSummary'],
     words: 'create public',
-    load: () => import('./new-page.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).NewPage }),
   },
   {
     path: '/status/:slug',
@@ -34,6 +34,6 @@ export const screens: readonly Screen[] = [
       'listOncallServices',
       'getUptimeSummary',
     ],
-    load: () => import('./page.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Page }),
   },
 ];

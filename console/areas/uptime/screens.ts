@@ -9,7 +9,7 @@ export const screens: readonly Screen[] = [
     operations: ['getUptimeSummary', 'listUptimeServices', 'listMonitors'],
     listed: true,
     words: 'uptime checks http tcp up down latency',
-    load: () => import('./monitors.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Monitors }),
   },
   {
     path: '/uptime/monitors/new',
@@ -18,7 +18,7 @@ export const screens: readonly Screen[] = [
     main: 'createMonitor',
     operations: ['createMonitor', 'tryMonitor', 'getUptimeCatalog', 'listUptimeServices', 'createUptimeService'],
     words: 'create uptime check',
-    load: () => import('./new-monitor.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).NewMonitor }),
   },
   {
     path: '/uptime/monitors/:id',
@@ -36,7 +36,7 @@ export const screens: readonly Screen[] = [
       'getUptimeCatalog',
       'listUptimeServices',
     ],
-    load: () => import('./monitor.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Monitor }),
   },
   {
     path: '/uptime/monitors/:id/edit',
@@ -44,7 +44,7 @@ export const screens: readonly Screen[] = [
     area: 'uptime',
     main: 'updateMonitor',
     operations: ['getMonitor', 'updateMonitor', 'tryMonitor', 'getUptimeCatalog', 'listUptimeServices', 'createUptimeService'],
-    load: () => import('./edit-monitor.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).EditMonitor }),
   },
   {
     path: '/uptime/services',
@@ -54,7 +54,7 @@ export const screens: readonly Screen[] = [
     operations: ['listUptimeServices', 'getUptimeSummary', 'createUptimeService'],
     listed: true,
     words: 'catalog availability',
-    load: () => import('./services.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Services }),
   },
   {
     path: '/services/:id',
@@ -69,7 +69,7 @@ export const screens: readonly Screen[] = [
       'renameUptimeService',
       'deleteUptimeService',
     ],
-    load: () => import('./service.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Service }),
   },
   {
     path: '/uptime/maintenance',
@@ -79,7 +79,7 @@ export const screens: readonly Screen[] = [
     operations: ['listMaintenance', 'listUptimeServices', 'deleteMaintenance'],
     listed: true,
     words: 'planned work downtime silence window',
-    load: () => import('./maintenance.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Maintenance }),
   },
   {
     path: '/uptime/maintenance/new',
@@ -88,7 +88,7 @@ export const screens: readonly Screen[] = [
     main: 'createMaintenance',
     operations: ['createMaintenance', 'listUptimeServices'],
     words: 'planned work downtime silence window',
-    load: () => import('./plan-maintenance.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).PlanMaintenance }),
   },
   {
     path: '/uptime/vantages',
@@ -98,7 +98,7 @@ export const screens: readonly Screen[] = [
     operations: ['getUptimeCatalog'],
     listed: true,
     words: 'locations places agents probes regions',
-    load: () => import('./vantages.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Vantages }),
   },
   {
     path: '/uptime/export',
@@ -108,6 +108,6 @@ export const screens: readonly Screen[] = [
     operations: ['listExportTokens', 'createExportToken', 'revokeExportToken'],
     listed: true,
     words: 'prometheus grafana scrape tokens',
-    load: () => import('./export.tsx'),
+    load: async () => ({ default: (await import('./all.ts')).Export }),
   },
 ];
