@@ -44,6 +44,11 @@ export const columns: Record<string, Record<string, Columns>> = {
     ],
   },
   listClusterUpgrades: { upgrades: [id('version'), 'state', 'blockedBy'] },
+  getClusterHistory: {
+    phases: [{ key: 'at', as: 'time' }, 'phase', text('what'), text('reason')],
+    months: [text('month'), 'hours', 'nodeHours', 'requests', wide('errors5xx'), wide('inflightPeak')],
+    minutes: [{ key: 'at', as: 'time' }, 'nodes', 'inflight', 'storedBytes', wide('cpuMilli'), wide('memoryBytes')],
+  },
   listClusterNodes: { nodes: [id('name'), { key: 'ready', as: 'state' }, 'agentVersion'] },
   listRegistrationTokens: { tokens: [id('id'), 'name', 'disabled', 'lastUsed', 'expiresAt', wide('createdAt')] },
 

@@ -55,7 +55,57 @@ const ClusterUsage = named(
   }),
 );
 
+const ClusterPhase = named(
+  'ClusterPhase',
+  Type.Object({
+    at: DateTime,
+    phase: Type.String({ description: 'As in the cluster' }),
+    what: Type.Optional(Type.String({ description: 'The change that was under way' })),
+    reason: Type.Optional(Type.String({ description: 'Why it was degraded or failed' })),
+  }),
+);
+
+const ClusterMonth = named(
+  'ClusterMonth',
+  Type.Object({
+    month: Type.String({ description: 'Such as 2026-11, in UTC' }),
+    hours: Type.Number({ minimum: 0, description: 'Of the control plane' }),
+    nodeHours: Type.Number({ minimum: 0 }),
+    requests: count(),
+    errors5xx: count(),
+    inflightPeak: count(),
+  }),
+);
+
+const ClusterMinute = named(
+  'ClusterMinute',
+  Type.Object({
+    at: DateTime,
+    nodes: count(),
+    inflight: count('Requests under way'),
+    storedBytes: count(),
+    cpuMilli: count('Thousandths of a core, of all programs of the control plane; 0 for an embedded one'),
+    memoryBytes: count('Of all programs of the control plane; 0 for an embedded one'),
+  }),
+);
+
 export const usageOps = {
+  getClusterHistory: op({
+    method: 'GET',
+    path: '/clusters/{name}/history',
+    summary: 'The phases of a cluster, and its use by month and minute',
+    description: 'What it went through and used so far; answered also while no shard serves it.',
+    permission: 'clusters.cluster.read',
+    scoped: true,
+    responses: {
+      200: Type.Object({
+        phases: Type.Array(ClusterPhase, { description: 'Oldest first; the newest 200' }),
+        months: Type.Array(ClusterMonth, { description: 'The newest first, as far as it is counted; at most 36' }),
+        minutes: Type.Array(ClusterMinute, { description: 'Oldest first; the last 15 minutes' }),
+      }),
+    },
+    extension: true,
+  }),
   getClusterUsage: op({
     method: 'GET',
     path: '/clusters/{name}/usage',

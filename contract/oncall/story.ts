@@ -10,7 +10,7 @@ const StoryEntry = named(
     area: Type.String({ description: 'Which area tells it' }),
     kind: Type.String({
       description:
-        'What on-call tells has the kinds of the incident’s timeline. Beside them: probe_failed, probe_passed, monitor_down, monitor_up, monitor_pending, mails, image_pushed, changed, maintenance, cluster_degraded, cluster_failed, cluster_changing',
+        'What on-call tells has the kinds of the incident’s timeline. Beside them: probe_failed, probe_passed, monitor_down, monitor_up, monitor_pending, mails, image_pushed, changed, maintenance, cluster_provisioning, cluster_updating, cluster_ready, cluster_degraded, cluster_failed, cluster_deleting, cluster_changing (of servers of an older release)',
     }),
     title: Type.String({ description: 'One sentence' }),
     detail: Type.Optional(Type.String({ description: 'More of it, at most 500 characters' })),

@@ -1160,6 +1160,16 @@ export interface ClustersApi {
   /** Tear a cluster down. Goes on by itself; the cluster is listed as deleting until it is gone. Asking again meanwhile changes nothing. */
   deleteCluster: (name: string, options?: CallOptions) => Promise<void>;
 
+  /** The phases of a cluster, and its use by month and minute. What it went through and used so far; answered also while no shard serves it. */
+  getClusterHistory: (name: string, options?: CallOptions) => Promise<{
+    /** Oldest first; the newest 200 */
+    phases: ClusterPhase[];
+    /** The newest first, as far as it is counted; at most 36 */
+    months: ClusterMonth[];
+    /** Oldest first; the last 15 minutes */
+    minutes: ClusterMinute[];
+  }>;
+
   /** Mint a join token for one node. Works once, for 15 minutes. Run the command on the node. */
   createJoinToken: (name: string, options?: CallOptions) => Promise<{
     joinToken: string;
@@ -1667,10 +1677,45 @@ export type ClusterLoadBalancers = {
   enabled: boolean;
 };
 
+export type ClusterMinute = {
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  nodes: number;
+  /** Requests under way */
+  inflight: number;
+  storedBytes: number;
+  /** Thousandths of a core, of all programs of the control plane; 0 for an embedded one */
+  cpuMilli: number;
+  /** Of all programs of the control plane; 0 for an embedded one */
+  memoryBytes: number;
+};
+
+export type ClusterMonth = {
+  /** Such as 2026-11, in UTC */
+  month: string;
+  /** Of the control plane */
+  hours: number;
+  nodeHours: number;
+  requests: number;
+  errors5xx: number;
+  inflightPeak: number;
+};
+
 export type ClusterNode = {
   name: string;
   ready: boolean;
   agentVersion: string;
+};
+
+export type ClusterPhase = {
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  /** As in the cluster */
+  phase: string;
+  /** The change that was under way */
+  what?: string;
+  /** Why it was degraded or failed */
+  reason?: string;
 };
 
 export type ClusterRegistrationToken = {
@@ -2503,7 +2548,7 @@ export type OncallStoryEntry = {
   at: string;
   /** Which area tells it */
   area: string;
-  /** What on-call tells has the kinds of the incident’s timeline. Beside them: probe_failed, probe_passed, monitor_down, monitor_up, monitor_pending, mails, image_pushed, changed, maintenance, cluster_degraded, cluster_failed, cluster_changing */
+  /** What on-call tells has the kinds of the incident’s timeline. Beside them: probe_failed, probe_passed, monitor_down, monitor_up, monitor_pending, mails, image_pushed, changed, maintenance, cluster_provisioning, cluster_updating, cluster_ready, cluster_degraded, cluster_failed, cluster_deleting, cluster_changing (of servers of an older release) */
   kind: string;
   /** One sentence */
   title: string;

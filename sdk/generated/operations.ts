@@ -9,6 +9,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     getCluster: { method: 'GET', path: '/clusters/{name}' },
     updateCluster: { method: 'PATCH', path: '/clusters/{name}', body: 'object' },
     deleteCluster: { method: 'DELETE', path: '/clusters/{name}' },
+    getClusterHistory: { method: 'GET', path: '/clusters/{name}/history' },
     createJoinToken: { method: 'POST', path: '/clusters/{name}/join-tokens', idempotent: true },
     getClusterKubeconfig: { method: 'GET', path: '/clusters/{name}/kubeconfig' },
     listClusterNodes: { method: 'GET', path: '/clusters/{name}/nodes' },

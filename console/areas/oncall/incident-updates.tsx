@@ -12,27 +12,10 @@ import { Moment } from '../../ui/time.tsx';
 import { incidentKinds } from './incident-acts.ts';
 
 /** What the public reads on status pages. */
-export function Updates({ incident: { id, title, status, updates } }: { incident: OncallIncidentDetail }) {
+export function Updates({ incident }: { incident: OncallIncidentDetail }) {
+  const { id, updates } = incident;
   const why = useWhy();
-  const key = `update ${id}`;
-  const [body, setBody] = useState(draftOf<string>(key) ?? '');
-  const [isPostmortem, setPostmortem] = useState(false);
   const [asked, setAsked] = useState<OncallUpdate>();
-  const type = (text: string) => {
-    setBody(text);
-    keepDraft(key, text);
-  };
-  const publish = async () => {
-    if (!body.trim()) throw new Error('Write what customers should know first');
-    await attempt({
-      what: `publish an update of “${title}”`,
-      done: 'Published: status pages of the service show it',
-      kinds: incidentKinds,
-      work: () => api().oncall.publishIncidentUpdate(id, { body, ...(isPostmortem ? { kind: 'postmortem' as const } : {}) }),
-    });
-    dropDraft(key);
-    setBody('');
-  };
   return (
     <section>
       <h2>Told to the public</h2>
@@ -52,16 +35,7 @@ export function Updates({ incident: { id, title, status, updates } }: { incident
       ) : (
         <p class="faint">Nothing: the incident is on no status page. The first update puts it there.</p>
       )}
-      <Form action="Publish" why={why('publishIncidentUpdate')} onSubmit={publish}>
-        <TextField
-          label="What customers should know"
-          value={body}
-          onChange={type}
-          lines={3}
-          hint="Plain text, shown to the public and mailed to subscribers"
-        />
-        {status === 'resolved' && <CheckField label="It is the post-mortem" value={isPostmortem} onChange={setPostmortem} />}
-      </Form>
+      <PublishUpdate incident={incident} />
       {asked && (
         <Confirm
           title="Retract this update?"
@@ -81,5 +55,46 @@ export function Updates({ incident: { id, title, status, updates } }: { incident
         </Confirm>
       )}
     </section>
+  );
+}
+
+interface PublishUpdateProps {
+  incident: Pick<OncallIncidentDetail, 'id' | 'title' | 'status'>;
+  onDone?: () => void;
+}
+
+/** What is typed outlives a reload, and is the same on the incident and on its story. */
+export function PublishUpdate({ incident: { id, title, status }, onDone }: PublishUpdateProps) {
+  const why = useWhy();
+  const key = `update ${id}`;
+  const [body, setBody] = useState(draftOf<string>(key) ?? '');
+  const [isPostmortem, setPostmortem] = useState(false);
+  const type = (text: string) => {
+    setBody(text);
+    keepDraft(key, text);
+  };
+  const publish = async () => {
+    if (!body.trim()) throw new Error('Write what customers should know first');
+    await attempt({
+      what: `publish an update of “${title}”`,
+      done: 'Published: status pages of the service show it',
+      kinds: incidentKinds,
+      work: () => api().oncall.publishIncidentUpdate(id, { body, ...(isPostmortem ? { kind: 'postmortem' as const } : {}) }),
+    });
+    dropDraft(key);
+    setBody('');
+    onDone?.();
+  };
+  return (
+    <Form action="Publish" why={why('publishIncidentUpdate')} onSubmit={publish}>
+      <TextField
+        label="What customers should know"
+        value={body}
+        onChange={type}
+        lines={3}
+        hint="Plain text, shown to the public and mailed to subscribers"
+      />
+      {status === 'resolved' && <CheckField label="It is the post-mortem" value={isPostmortem} onChange={setPostmortem} />}
+    </Form>
   );
 }

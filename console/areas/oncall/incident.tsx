@@ -1,10 +1,5 @@
-import { useMemo, useState } from 'preact/hooks';
 import type { OncallIncidentDetail } from '../../../sdk/browser.ts';
 import { useQuery } from '../../data/query.ts';
-import { useWhy } from '../../data/rights.ts';
-import { type Key, useScreenKeys } from '../../shell/keys.ts';
-import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -12,26 +7,14 @@ import { State } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Age, Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
-import { acknowledge, incidentKinds, resolve } from './incident-acts.ts';
+import { IncidentActions } from './incident-actions.tsx';
+import { incidentKinds } from './incident-acts.ts';
 import { Updates } from './incident-updates.tsx';
 
 /** One incident: what to do about it, who is paged and with which fate, what was published, and everything that happened. */
 export default function Incident({ params: { id = '' } }: { params: Record<string, string> }) {
-  const why = useWhy();
   const reading = useQuery({ key: ['incident', id], kinds: incidentKinds, ask: (api, signal) => api.oncall.getIncident(id, { signal }) });
-  const [isAsked, setAsked] = useState(false);
   const { data } = reading;
-  const keys = useMemo<Key[]>(
-    () =>
-      data
-        ? [
-            { keys: 'a', what: 'Acknowledge', act: () => data.status === 'open' && void acknowledge([data]) },
-            { keys: 'r', what: 'Resolve', act: () => data.status !== 'resolved' && setAsked(true) },
-          ]
-        : [],
-    [data],
-  );
-  useScreenKeys(keys);
   const crumbs = [{ to: '/oncall/incidents', label: 'Incidents' }];
   if (!data)
     return (
@@ -47,17 +30,10 @@ export default function Incident({ params: { id = '' } }: { params: Record<strin
       aside={<State word={status} />}
       actions={
         <>
-          <Button
-            kind={status === 'open' ? 'primary' : 'plain'}
-            why={status === 'open' ? why('acknowledgeIncident') : `It is ${status}`}
-            onPress={() => acknowledge([data])}
-            shortcut="a"
-          >
-            Acknowledge
-          </Button>
-          <Button why={status === 'resolved' ? 'It is resolved' : why('resolveIncident')} onPress={() => setAsked(true)} shortcut="r">
-            Resolve
-          </Button>
+          <IncidentActions incident={data} />
+          <Link class="button plain" to={`/oncall/incidents/${id}/story`}>
+            Story
+          </Link>
         </>
       }
       code={[
@@ -71,16 +47,6 @@ export default function Incident({ params: { id = '' } }: { params: Record<strin
       <Updates incident={data} />
       <Timeline incident={data} />
       <Alerts incident={data} />
-      {isAsked && (
-        <Confirm
-          title={`Resolve “${title}”?`}
-          action="Resolve"
-          onClose={() => setAsked(false)}
-          onConfirm={() => resolve([data]).then(() => setAsked(false))}
-        >
-          <p>It is final: what fires afterwards opens a new incident. Pages that are not on their way yet are canceled.</p>
-        </Confirm>
-      )}
     </Page>
   );
 }

@@ -28,6 +28,22 @@ export const screens: readonly Screen[] = [
     load: () => import('./incident.tsx'),
   },
   {
+    path: '/oncall/incidents/:id/story',
+    title: 'Story of an incident',
+    area: 'oncall',
+    main: 'getIncidentStory',
+    operations: [
+      'getIncidentStory',
+      'acknowledgeIncident',
+      'resolveIncident',
+      'publishIncidentUpdate',
+      'addScheduleOverride',
+      'listSchedules',
+      'listMembers',
+    ],
+    load: () => import('./story.tsx'),
+  },
+  {
     path: '/oncall/schedules',
     title: 'Schedules',
     area: 'oncall',

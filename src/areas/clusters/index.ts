@@ -35,6 +35,7 @@ import { createRegistrationToken } from './operations/create-registration-token.
 import { deleteCluster } from './operations/delete-cluster.ts';
 import { deregisterClusterNode } from './operations/deregister-cluster-node.ts';
 import { getCluster } from './operations/get-cluster.ts';
+import { getClusterHistory } from './operations/get-cluster-history.ts';
 import { getClusterKubeconfig } from './operations/get-cluster-kubeconfig.ts';
 import { getClusterUsage } from './operations/get-cluster-usage.ts';
 import { listClusterNodes } from './operations/list-cluster-nodes.ts';
@@ -62,6 +63,7 @@ export const clusters = defineArea({
     updateCluster,
     deleteCluster,
     getClusterUsage,
+    getClusterHistory,
     listClusterNodes,
     deregisterClusterNode,
     getClusterKubeconfig,

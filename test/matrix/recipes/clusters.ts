@@ -67,6 +67,7 @@ export const clusters: Recipes = {
   updateCluster: { make: ready, body: () => ({}) },
   deleteCluster: { make: cluster },
   getClusterUsage: { make: ready },
+  getClusterHistory: { make: ready },
   listClusterNodes: { make: ready },
   deregisterClusterNode: { make: node },
   getClusterKubeconfig: { make: ready },

@@ -178,6 +178,7 @@ export async function removeCluster(tx: Tx, { id, lease }: HeldLease): Promise<b
     run(tx)`delete from clusters.access_token where cluster_id = ${id}`,
     run(tx)`delete from clusters.meter where cluster_id = ${id}`,
     run(tx)`delete from clusters.sample where cluster_id = ${id}`,
+    run(tx)`delete from clusters.phase where cluster_id = ${id}`,
   ]);
   return true;
 }

@@ -1,31 +1,33 @@
-import type { StorySource, Told } from '../../../ports.ts';
-import { clustersChanged } from '../../store/ports/story.ts';
+import { maxTold, type StorySource, type Told, tellSome } from '../../../ports.ts';
+import { phasesBetween } from '../../store/ports/story.ts';
 
-/** Of a cluster only its present phase and its last change are known; earlier changes are in the audit log. */
+const words: Record<string, string> = {
+  provisioning: 'is being provisioned',
+  ready: 'is ready',
+  updating: 'is being changed',
+  deleting: 'is being torn down',
+};
+
+/** Of a cluster that is gone the audit log alone tells. */
 export const clustersStory: StorySource = {
   async read(tx, { org, reach }, _own, { from, openedAt, until }) {
     const visible = reach('clusters.cluster.read');
     const withheld =
       visible === '*' ? [] : [{ what: visible ? 'other clusters' : 'clusters', permission: 'clusters.cluster.read' as const }];
     if (visible === undefined) return { withheld };
-    const told = (await clustersChanged(tx, org, visible, from, until)).flatMap(({ name, phase, phase_at, reason, change }): Told[] => {
-      const ref = { kind: 'cluster', id: name, parents: [] };
-      return [
-        ...(change ? [{ at: change.since, kind: 'cluster_changing', title: `cluster ${name}: ${change.what}`, ref }] : []),
-        ...(phase === 'degraded' || phase === 'failed'
-          ? [
-              {
-                at: phase_at,
-                kind: `cluster_${phase}`,
-                title: `cluster ${name} is ${phase}`,
-                ...(reason === null ? {} : { detail: reason.slice(0, 500) }),
-                ref,
-              },
-            ]
-          : []),
-      ];
-    });
-    const inTime = told.filter(({ at }) => at >= from && at <= until);
-    return { before: inTime.filter(({ at }) => at < openedAt), entries: inTime.filter(({ at }) => at >= openedAt), withheld };
+    const { told, isCut } = tellSome(
+      await phasesBetween(tx, org, visible, { from, until, limit: maxTold + 1 }),
+      ({ name, at, phase, what, reason }): Told => {
+        const detail = phase === 'updating' ? what : reason;
+        return {
+          at,
+          kind: `cluster_${phase}`,
+          title: `cluster ${name} ${words[phase] ?? `is ${phase}`}`,
+          ...(detail === null ? {} : { detail: detail.slice(0, 500).toWellFormed() }),
+          ref: { kind: 'cluster', id: name, parents: [] },
+        };
+      },
+    );
+    return { before: told.filter(({ at }) => at < openedAt), entries: told.filter(({ at }) => at >= openedAt), withheld, isCut };
   },
 };

@@ -2,18 +2,15 @@ import Type from 'typebox';
 import { rows, type Tx } from '../../../../kernel/db/index.ts';
 import { isVisible, sql, type Visible } from '../../../../kernel/sql.ts';
 
-const ChangedRow = Type.Object({
-  name: Type.String(),
-  phase: Type.String(),
-  phase_at: Type.String(),
-  reason: Type.Union([Type.String(), Type.Null()]),
-  change: Type.Union([Type.Object({ what: Type.String(), since: Type.String() }), Type.Null()]),
-});
+const OrNull = Type.Union([Type.String(), Type.Null()]);
+const PhaseRow = Type.Object({ name: Type.String(), at: Type.String(), phase: Type.String(), what: OrNull, reason: OrNull });
 
-/** Clusters that came into their present phase between two times, or whose last change began then. */
-export const clustersChanged = (tx: Tx, org: string, visible: Visible, from: string, until: string) => rows(tx, ChangedRow)`
-  select name, phase, phase_at, reason, change from clusters.cluster
-   where org_id = ${org} and ${isVisible(visible, sql`id`)}
-     and ((phase_at >= ${from} and phase_at <= ${until})
-       or ((change ->> 'since')::timestamptz >= ${from} and (change ->> 'since')::timestamptz <= ${until}))
-   order by name limit 200`;
+/** The phases that clusters came into between two times, the newest first. */
+export const phasesBetween = (tx: Tx, org: string, visible: Visible, span: { from: string; until: string; limit: number }) => rows(
+  tx,
+  PhaseRow,
+)`
+  select c.name, p.at, p.phase, p.what, p.reason from clusters.phase p join clusters.cluster c on c.id = p.cluster_id
+   where p.org_id = ${org} and c.org_id = ${org} and ${isVisible(visible, sql`c.id`)}
+     and p.at >= ${span.from} and p.at <= ${span.until} and p.phase <> 'pending'
+   order by p.at desc, p.id desc limit ${span.limit}`;

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Caller, Someone } from '../../../../../test/harness/index.ts';
-import { pushedImage } from '../../../../../test/matrix/recipes/image.ts';
+import type { Caller } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
-import { agent, monitor } from '../../../uptime/test/support.ts';
-import { covered, eventually, made, mails, once, unresolved, type Ward, ward } from '../support.ts';
+import { eventually, made, ward } from '../support.ts';
+import { beforeTheIncident } from './story-scene.ts';
 
 interface Entry {
   at: string;
@@ -20,64 +19,16 @@ const entry = (entries: Entry[], kind: string) => entries.find((e) => e.kind ===
 const withheld = (story: { withheld: { area: string; permission: string }[] }) =>
   story.withheld.map(({ area, permission }) => `${area} ${permission}`).sort();
 
-/** A schedule of two people, the first of whom can only be reached by SMS, which fails without a provider. */
-async function rotation(qd: Ward, first: Someone, second: Someone) {
-  await qd.app.db.write(
-    (tx) => run(tx)`
-      insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at)
-      values (${qd.owner.orgId}, ${first.userId}, '+33612345678', '[{"channel":"sms","delaySeconds":0}]', kernel.now())`,
-  );
-  const schedule = await made(
-    qd.owner.post('/oncall/schedules', {
-      name: 'night',
-      timezone: 'UTC',
-      handoff: { interval: 'weekly', time: '00:00' },
-      participants: [
-        { userId: first.userId, label: 'Ada' },
-        { userId: second.userId, label: 'Bo' },
-      ],
-    }),
-  );
-  return covered(qd.owner, { steps: [[{ kind: 'schedule', id: schedule.id, label: '' }, 3600]] });
-}
-
-async function subscribed(qd: Ward, slug: string, address: string) {
-  await fetch(`${qd.url}/status/${slug}/subscribe`, { method: 'POST', body: new URLSearchParams({ address }) });
-  const [mail] = await mails(qd.smtp, address, 1);
-  const link = /http:\S+\/confirm\/[\w-]+/.exec(mail!.data.replaceAll('=\r\n', ''))![0];
-  assert.equal((await fetch(link, { method: 'POST' })).status, 200);
-}
-
 test('a story is told from the first failing probe to the last mail, and to each reader what they may read', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;
-  const [ada, bo] = [await qd.member(owner, 'member', 'ada@example.com'), await qd.member(owner, 'member', 'bo@example.com')];
-  const { service } = await rotation(qd, ada, bo);
-  await made(owner.post('/status-pages', { slug: 'acme', title: 'Acme', serviceIds: [service.id] }));
-  await subscribed(qd, 'acme', 'reader@example.com');
-
-  // The hour before.
-  const registry = await made(owner.post('/registry/registries', { slug: 'shop', displayName: 'Shop' }));
-  const { repo, tag } = await pushedImage({ qd, at: owner } as never, { params: { slug: registry.slug } });
-  const [berlin, oslo] = [await agent(qd, 'berlin'), await agent(qd, 'oslo')];
-  const watched = await monitor(owner, ['berlin', 'oslo'], { serviceId: service.id });
-  await made(owner.patch(`/uptime/monitors/${watched.id}`, { name: 'checkout' }));
-  await qd.app.db.write(
-    (tx) => run(tx)`
-      insert into uptime.maintenance (org_id, id, service_id, title, starts_at, ends_at, created_at)
-      values (${owner.orgId}, kernel.new_id('mnt'), ${service.id}, 'new cables', kernel.now() - interval '50 minutes', kernel.now() - interval '20 minutes', kernel.now())`,
-  );
-
-  // What happens.
-  for (const vantage of [berlin, oslo, berlin, oslo]) await vantage.fail(watched, { errorDetail: 'the connection was refused' });
-  const { id } = await eventually(async () => (await unresolved(owner))[0]);
-  await mails(qd.smtp, 'bo@example.com', 1);
+  const scene = await beforeTheIncident(qd);
+  const { ada, service, watched, pushed } = scene;
+  const id = await scene.break();
   await made(owner.post(`/oncall/incidents/${id}/ack`));
   await made(owner.post(`/oncall/incidents/${id}/updates`, { body: 'We are looking into it.' }));
-  await mails(qd.smtp, 'reader@example.com', 2);
-  for (const vantage of [berlin, oslo, berlin, oslo]) await vantage.pass(watched);
-  await once(owner, id, (incident) => incident.status === 'resolved');
-  await mails(qd.smtp, 'reader@example.com', 3);
+  await scene.mailed(2);
+  await scene.mend(id);
   const story = await eventually(async () => {
     const now = await storyOf(owner, id);
     return now.entries.filter((e: Entry) => e.kind === 'mails' && e.title.startsWith('1 mail ')).length === 2 ? now : undefined;
@@ -133,7 +84,7 @@ test('a story is told from the first failing probe to the last mail, and to each
   const before = story.before.map(({ area, title }: Entry) => `${area}: ${title}`);
   for (const expected of [
     'uptime: maintenance: new cables',
-    `registry: shop/${repo}:${tag} was pushed`,
+    `registry: shop/${pushed.repo}:${pushed.tag} was pushed`,
     `organization: ${owner.email}: uptime.monitor.update`,
     `organization: ${owner.email}: oncall.service.attach`,
   ])
