@@ -8,7 +8,7 @@ export type Story = Awaited<ReturnType<Api['oncall']['getIncidentStory']>>;
 /** Other people's words: neither markup nor a change of direction, on one line. */
 const plain = (text: string): string =>
   text
-    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .replaceAll(/[\\`*_{}[\]<>#|~!&]/g, '\\$&')
     .trim();
 

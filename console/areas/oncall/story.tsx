@@ -154,7 +154,7 @@ function Facts({ story }: Part) {
             {serviceName}
           </Link>,
         ],
-        began !== openedAt && [
+        Date.parse(openedAt) - Date.parse(began) >= 1_000 && [
           'First sign',
           <>
             <Moment at={began} />, {spanOf(Math.round((Date.parse(openedAt) - Date.parse(began)) / 1_000))} before it opened
