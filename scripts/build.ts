@@ -1,4 +1,5 @@
 // `npm run build [-- <folder>]`: the server's package in dist/. `npm run build -- cli [--single] [<folder>]`: the command line alone.
+// `node scripts/image.mjs <folder> <machine>`: the files of the image.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -12,6 +13,10 @@ if (positionals[0] === 'cli') {
   await buildCommandLine(folder);
   console.log(`the package @quarterdeck/cli is in ${folder}; npm pack ${folder} makes the file to hand out`);
   if (values.single) console.log(`the single file is ${await buildSingleFile(folder)}`);
+} else if (positionals[0] === 'image') {
+  const [, folder = join(dist, 'image'), machine, base] = positionals;
+  const { buildImage } = await import('./build/image.ts');
+  await buildImage(resolve(folder), machine, base);
 } else {
   const { buildServer } = await import('./build/server.ts');
   await buildServer(resolve(positionals[0] ?? dist));

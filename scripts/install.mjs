@@ -53,21 +53,23 @@ function readJson(path) {
   }
 }
 
+/**
+ * Of `npm install`, and not of `npm ci`: where a registry lacks an optional package for some other kind of machine, the lock file lacks it too,
+ * and ci then refuses everything. This installs the same versions, held to the same hashes, and leaves the lock file as it is.
+ */
+export const npmFlags = ({ dev }) => [
+  ...['--no-save', dev ? '--include=dev' : '--omit=dev', '--include=optional'],
+  // npm 12 runs no install scripts and earlier ones should behave the same: nothing of ours relies on one.
+  ...['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-update-notifier'],
+];
+
 /** Returns the signal that interrupted it, if one did. */
 async function install(dev, alsoWrites) {
   // If we are killed half-way, the record of what was there before must not vouch for the mixture.
   rmSync(join(root, record), { force: true });
   const progress = showProgress(`installing ${what(dev)}`);
   const { code, signal, output } = await runNpm(
-    [
-      // Not `npm ci`: where a registry lacks an optional package for some other kind of machine, the lock file lacks it too, and ci
-      // then refuses everything. This installs the same versions, held to the same hashes, and leaves the lock file as it is.
-      ...['install', '--no-save', dev ? '--include=dev' : '--omit=dev', '--include=optional'],
-      // npm 12 runs no install scripts and earlier ones should behave the same: nothing of ours relies on one.
-      ...['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-update-notifier'],
-    ],
-    alsoWrites,
-  );
+    ['install', ...npmFlags({ dev })], alsoWrites);
   progress.end(code === 0);
   if (signal || code === 0) return signal;
   // The reason comes first, then stack traces and usage.

@@ -1,12 +1,14 @@
 import { makeProgram, runProgram } from '../cli/program.ts';
+import { registerHealth } from './commands/health.ts';
 import { registerServe } from './commands/serve.ts';
 import { build } from './kernel/version.ts';
 
 const program = makeProgram(build).commandsGroup('Server:');
 
 registerServe(program);
-// A server needs none of the four hundred commands beside it.
-if (process.argv[2] !== 'serve') await registerOthers();
+registerHealth(program);
+// A server needs none of the four hundred commands beside it, and a container engine asks for its health all the time.
+if (!['serve', 'health'].includes(process.argv[2] ?? '')) await registerOthers();
 
 async function registerOthers(): Promise<void> {
   const [{ registerProbe }, { registerConfig }, { registerAdmin }] = await Promise.all([

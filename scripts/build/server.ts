@@ -4,40 +4,45 @@ import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+import type ts from 'typescript';
 import { writeBundle } from '../../src/areas/console/engine/keep-bundle.ts';
 import { makeBundle } from '../../src/areas/console/engine/make-bundle.ts';
 import { buildId } from './build-id.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const sources = ['contract', 'src', 'cli', 'sdk'];
-const compilerOptions: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ESNext,
-  module: ts.ModuleKind.ESNext,
-  verbatimModuleSyntax: true,
-  rewriteRelativeImportExtensions: true,
-  isolatedDeclarations: true,
-  declaration: true,
-};
-
 type Write = (file: string, text: string) => void;
 
 /** `from './x.ts'` and `import('./x.ts')`: what is compiled is called .js. */
 const relativeImport = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])(\.\.?\/[^'"\n]+)\.ts\2/g;
 
-function compile(fileName: string, write: Write) {
+function compile(fileName: string, write: Write, declare: Declare | undefined) {
   const text = readFileSync(join(root, fileName), 'utf8');
   const name = fileName.slice(0, -'.ts'.length);
   write(`${name}.js`, stripTypeScriptTypes(text).replace(relativeImport, '$1$2$3.js$2'));
-  if (fileName.startsWith('sdk/'))
-    write(`${name}.d.ts`, checked(ts.transpileDeclaration(text, { fileName, compilerOptions, reportDiagnostics: true })));
+  if (declare && fileName.startsWith('sdk/')) write(`${name}.d.ts`, declare(fileName, text));
 }
 
-function checked({ outputText, diagnostics = [] }: ts.TranspileOutput): string {
-  if (!diagnostics.length) return outputText;
-  throw new Error(
-    ts.formatDiagnostics(diagnostics, { getCanonicalFileName: (f) => f, getCurrentDirectory: () => root, getNewLine: () => '\n' }),
-  );
+type Declare = (fileName: string, text: string) => string;
+
+/** Loaded only for packages: the compiler is a tool, and an image is built without tools. */
+async function loadDeclare(): Promise<Declare> {
+  const { default: ts } = await import('typescript');
+  const compilerOptions: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ESNext,
+    module: ts.ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+    rewriteRelativeImportExtensions: true,
+    isolatedDeclarations: true,
+    declaration: true,
+  };
+  return (fileName, text) => {
+    const { outputText, diagnostics = [] } = ts.transpileDeclaration(text, { fileName, compilerOptions, reportDiagnostics: true });
+    if (!diagnostics.length) return outputText;
+    throw new Error(
+      ts.formatDiagnostics(diagnostics, { getCanonicalFileName: (f) => f, getCurrentDirectory: () => root, getNewLine: () => '\n' }),
+    );
+  };
 }
 
 const isForUsers = (file: string) => !/(^|\/)test\//.test(file) && !file.startsWith('sdk/generate/');
@@ -45,7 +50,8 @@ const isForUsers = (file: string) => !/(^|\/)test\//.test(file) && !file.startsW
 /** `alone.ts` are entries of the bundle, which the build completes. */
 const isBundled = (file: string) => /^cli\/(docker-credential-)?alone\.ts$/.test(file);
 
-export async function buildServer(out: string): Promise<void> {
+export async function buildServer(out: string, { hasTypes = true } = {}): Promise<void> {
+  const declare = hasTypes ? await loadDeclare() : undefined;
   const write: Write = (file, text) => {
     mkdirSync(dirname(join(out, file)), { recursive: true });
     writeFileSync(join(out, file), text);
@@ -57,7 +63,7 @@ export async function buildServer(out: string): Promise<void> {
   )) {
     const path = join(file.parentPath, file.name).slice(root.length + 1);
     if (!file.isFile() || !isForUsers(path) || isBundled(path)) continue;
-    if (path.endsWith('.ts')) compile(path, write);
+    if (path.endsWith('.ts')) compile(path, write, declare);
     else cpSync(join(root, path), join(out, path)); // migrations and other data, read from beside the code
   }
   // The console comes joined: esbuild and its libraries are for clones.
