@@ -64,6 +64,8 @@ export interface ProcessOptions {
   env?: Record<string, string>;
   args?: string[];
   nodeFlags?: string[];
+  /** Loaded before the program. It imports nothing of ours: the program may be one that has been joined into a few files. */
+  preload?: string;
   /** A program of a test instead of the whole server. It prints its URL first, and ends with its input. */
   program?: string;
   /** A checkout of another version, installed; this one by default. */
@@ -79,24 +81,28 @@ export function serverProcess(t: TestContext, options: ProcessOptions): ServerPr
 
 /** For programs that are no tests: whoever starts it ends it. */
 export function startServer(options: ProcessOptions): { server: ServerProcess; end(): Promise<void> } {
-  const { dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [], checkout, program } = options;
+  const { dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [], preload, checkout, program } = options;
   // What hooks imports needs the sources; so does another version.
   const main = checkout ? join(checkout, 'src', 'main.ts') : nodeFlags.length ? sourceProgram : mainProgram();
   const began = performance.now();
   let readyAt = 0;
-  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, program ?? main, ...args], {
-    cwd: dir, // no quarterdeck.toml of anybody's
-    stdio: [program ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-    env: {
-      ...ordinary(),
-      QUARTERDECK_DATA: dataDir,
-      ...ownPorts,
-      QUARTERDECK_DNS_SERVERS: '127.0.0.1:1',
-      QUARTERDECK_RATE_LIMIT: '0',
-      QUARTERDECK_STOP_NOTICE_SECONDS: '0',
-      ...env,
+  const child = spawn(
+    process.execPath,
+    [...quickFlags, ...nodeFlags, ...(preload ? [`--import=${preload}`] : []), program ?? main, ...args],
+    {
+      cwd: dir, // no quarterdeck.toml of anybody's
+      stdio: [program ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      env: {
+        ...ordinary(),
+        QUARTERDECK_DATA: dataDir,
+        ...ownPorts,
+        QUARTERDECK_DNS_SERVERS: '127.0.0.1:1',
+        QUARTERDECK_RATE_LIMIT: '0',
+        QUARTERDECK_STOP_NOTICE_SECONDS: '0',
+        ...env,
+      },
     },
-  });
+  );
   const said = { stdout: '', stderr: '' };
   child.stdout!.setEncoding('utf8').on('data', (text) => (said.stdout += text));
   child.stderr!.setEncoding('utf8').on('data', (text) => (said.stderr += text));

@@ -3,22 +3,28 @@
  * QD_DIE_AT=<schema>:<before|after>:<n>, where `after` means: the database has answered, and the program has not heard it.
  * A commit counts when its transaction touched the schema.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
-import { currentContext } from '../../../src/kernel/fairness/index.ts';
 
-const [schema = '', moment, nth] = (process.env.QD_DIE_AT ?? '').split(':');
+const [schema, moment, nth] = (process.env.QD_DIE_AT ?? '').split(':');
 
-/** Periodic tasks run whatever a test does, so counting their statements would move the Nth one. */
-async function tasksOf(area: string): Promise<Set<string>> {
-  const declared: Record<string, unknown> = await import(`../../../src/areas/${area}/tasks.ts`);
-  const tasks = Object.values(declared).flat() as { name?: string; everySeconds?: number }[];
-  return new Set(tasks.flatMap(({ name, everySeconds }) => (name && everySeconds ? [name] : [])));
+/** Periodic tasks run whatever a test does, so counting their statements would move the Nth one. Their names are their work contexts. */
+const tasks = new Set((process.env.QD_TASKS ?? '').split(' '));
+interface Working {
+  context?: { operation?: string };
 }
-const tasks = schema ? await tasksOf(schema.split(' ').at(-1)!) : new Set();
+/** Where the program keeps its work contexts: nothing of it is imported here. */
+let contexts: AsyncLocalStorage<Working> | undefined;
+const runFor = AsyncLocalStorage.prototype.run;
+AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<Working>, store: Working, ...rest: unknown[]) {
+  if (store?.context?.operation) contexts = this;
+  return (runFor as (...given: unknown[]) => unknown).call(this, store, ...rest);
+} as typeof runFor;
+const isOfTask = () => tasks.has(contexts?.getStore()?.context?.operation ?? '');
 
 /** Run by timers of their own. */
 const heartbeats = /email\.(?:holder|held_away|queue_change|queue_figure)\b/;
-const isByTheClock = (text: string) => tasks.has(currentContext().operation) || heartbeats.test(text);
+const isByTheClock = (text: string) => isOfTask() || heartbeats.test(text);
 
 let seen = 0;
 const die = () => process.kill(process.pid, 'SIGKILL');

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../../src/kernel/db/index.ts';
 import { type Quarterdeck, quarterdeck } from '../index.ts';
-import { urlOf } from '../postgres.ts';
+import { allTasks, urlOf } from '../postgres.ts';
 import { eventually, type ProcessOptions, postgresOf, type ServerProcess, serverProcess } from '../process.ts';
 import type { Chance } from './chance.ts';
 
@@ -15,13 +15,13 @@ export { type Chance, makeChance } from './chance.ts';
 /** Where a server kills itself: the environment that names the point, and what understands it. */
 export interface FaultPoint {
   env: Record<string, string>;
-  nodeFlags?: string[];
+  preload?: string;
 }
 
 /** Before or after the nth statement that touches a schema: `before:14`. See die-at.ts. */
 export const atStatement = (schema: string, point: string): FaultPoint => ({
-  env: { QD_DIE_AT: `${schema}:${point}` },
-  nodeFlags: [`--import=${import.meta.resolve('./die-at.ts')}`],
+  env: { QD_DIE_AT: `${schema}:${point}`, QD_TASKS: allTasks.map(({ name }) => name).join(' ') },
+  preload: import.meta.resolve('./die-at.ts'),
 });
 
 export interface KillOptions extends Pick<ProcessOptions, 'dir' | 'nodeFlags' | 'program'> {
@@ -51,7 +51,8 @@ export class KillableServers {
       dir,
       dataDir,
       ...(program ? { program } : {}),
-      nodeFlags: [...nodeFlags, ...(point?.nodeFlags ?? [])],
+      nodeFlags,
+      ...(point?.preload ? { preload: point.preload } : {}),
       env: {
         QUARTERDECK_LOG_LEVEL: process.env['QUARTERDECK_TEST_LOG'] ?? 'silent',
         ...(connection ? { QUARTERDECK_DATABASE_URL: urlOf(connection) } : {}),
