@@ -39,7 +39,7 @@ export const account = area(
   {
     name: 'account',
     label: 'Your account',
-    description: 'How a person signs in, and where they are signed in.',
+    description: 'How a person signs in, and where they are signed in',
     unauthenticated: 'unauthenticated',
     away: 503,
   },

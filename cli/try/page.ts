@@ -23,8 +23,10 @@ export async function tryPage(trial: Trial, shouldAcknowledge: boolean): Promise
   });
   for (const { channel, label, state } of pages) say(`✓ ${label} was paged by ${channel}: ${state}`);
   await showPhone(trial);
-  if (!shouldAcknowledge)
-    return say(`Acknowledge: ${commandName} oncall incidents acknowledge ${incident.id}, or ${commandName} try page --ack`);
+  if (!shouldAcknowledge) {
+    say(`Acknowledge: ${commandName} try page --ack`);
+    return say(`or by its id: ${commandName} oncall incidents acknowledge ${incident.id}`);
+  }
   const { status } = await api.oncall.getIncident(incident.id);
   if (status === 'open') await api.oncall.acknowledgeIncident(incident.id);
   say(`✓ incident ${incident.id} is acknowledged; the server ${new URL(url).host} pages no further`);

@@ -1483,7 +1483,7 @@ export interface OrganizationApi {
   removeMember: (userId: string, options?: CallOptions) => Promise<void>;
 }
 
-/** How a person signs in, and where they are signed in. */
+/** How a person signs in, and where they are signed in */
 export interface AccountApi {
   /** Ask a person to let a program act for them. Needs no token. Show the person `verificationUrl` and `userCode`; they open the one and type the other. Meanwhile claim the token every `intervalSeconds`. `quarterdeck login` does all this. */
   createDeviceCode: (input?: {
