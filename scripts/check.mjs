@@ -22,6 +22,7 @@ const checks = {
   'house rules': ['scripts/check-house.ts'],
   patterns: ['scripts/patterns.ts', '--check'],
   migrations: ['scripts/migrations.ts', '--check'],
+  settings: ['scripts/settings.ts', '--check'],
   openapi: ['scripts/openapi.ts', '--check'],
   sdk: ['scripts/sdk.ts', '--check'],
 };

@@ -18,6 +18,7 @@ const matrix = [
 const steps = {
   style: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '--error-on-warnings', '--log-level=error', '.'],
   'scripts/patterns/verdicts.json': ['scripts/patterns.ts'],
+  'docs/operating.md': ['scripts/settings.ts'],
   'openapi/v1.json': ['scripts/openapi.ts'],
   'sdk/generated': ['scripts/sdk.ts'],
   'test/console/screens.txt': ['test/run.ts', screens],

@@ -5,4 +5,8 @@ import { handOver } from '../bin/hand-over.mjs';
 import { ensureInstalled } from './install.mjs';
 
 await ensureInstalled({ dev: false });
-handOver({ root: join(dirname(fileURLToPath(import.meta.url)), '..'), entry: 'scripts/build.ts', args: ['image', ...process.argv.slice(2)] });
+handOver({
+  root: join(dirname(fileURLToPath(import.meta.url)), '..'),
+  entry: 'scripts/build.ts',
+  args: ['image', ...process.argv.slice(2)],
+});

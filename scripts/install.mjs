@@ -68,8 +68,7 @@ async function install(dev, alsoWrites) {
   // If we are killed half-way, the record of what was there before must not vouch for the mixture.
   rmSync(join(root, record), { force: true });
   const progress = showProgress(`installing ${what(dev)}`);
-  const { code, signal, output } = await runNpm(
-    ['install', ...npmFlags({ dev })], alsoWrites);
+  const { code, signal, output } = await runNpm(['install', ...npmFlags({ dev })], alsoWrites);
   progress.end(code === 0);
   if (signal || code === 0) return signal;
   // The reason comes first, then stack traces and usage.

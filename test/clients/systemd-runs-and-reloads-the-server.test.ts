@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -22,7 +22,7 @@ test('the units are right, and closed', { skip: !hasSystemd && 'systemd is not i
   const folder = await mkdtemp(join(tmpdir(), 'qd-units-'));
   t.after(() => rm(folder, { recursive: true }));
   // Only what the unit names must be there for `verify`: the program, and the user.
-  for (const name of ['quarterdeck.service', 'quarterdeck@.service']) {
+  for (const name of ['quarterdeck.service', 'quarterdeck@.service', 'quarterdeck-backup.service']) {
     const unit = (await readFile(join(deploy, name), 'utf8'))
       .replaceAll('/opt/quarterdeck/current/quarterdeck', '/bin/true')
       .replace('User=quarterdeck', 'User=daemon');
@@ -33,6 +33,10 @@ test('the units are right, and closed', { skip: !hasSystemd && 'systemd is not i
     const { stdout: judged } = await run('systemd-analyze', ['security', '--offline=yes', '--threshold=30', join(folder, instance)]);
     assert.match(judged, /Overall exposure level for \S+: [012]\.\d /);
   }
+  const timer = join(folder, 'quarterdeck-backup.timer');
+  await copyFile(join(deploy, 'quarterdeck-backup.timer'), timer);
+  const { stdout, stderr } = await run('systemd-analyze', ['verify', timer]);
+  assert.equal(stdout + stderr, '');
 });
 
 /** Targets that units lean on, without what they start on a real machine. */
@@ -92,13 +96,16 @@ test('systemd starts the server in its sandbox, reloads and stops it', { skip: a
 
   // As the command prints it, for a program behind a link.
   await symlink('/opt/quarterdeck/current', join(units, 'program'));
-  const unit = (await readFile(join(deploy, 'quarterdeck.service'), 'utf8'))
-    .replace('User=quarterdeck', 'User=daemon')
-    .replaceAll('/etc/quarterdeck', settings)
-    .replaceAll('/opt/quarterdeck/current/quarterdeck', `${join(units, 'program')}/quarterdeck`)
-    .replace('PrivateTmp=yes', `PrivateTmp=yes\nBindReadOnlyPaths=${units}`)
-    .replace('[Service]', `[Service]\nStandardOutput=append:/run/said\nStandardError=append:/run/said`);
-  await writeFile(join(units, 'quarterdeck.service'), unit);
+  for (const name of ['quarterdeck.service', 'quarterdeck-backup.service']) {
+    const unit = (await readFile(join(deploy, name), 'utf8'))
+      .replace('User=quarterdeck', 'User=daemon')
+      .replaceAll('/etc/quarterdeck', settings)
+      .replaceAll('/var/backups/quarterdeck', '/run/backups')
+      .replaceAll('/opt/quarterdeck/current/quarterdeck', `${join(units, 'program')}/quarterdeck`)
+      .replace('PrivateTmp=yes', `PrivateTmp=yes\nBindReadOnlyPaths=${units}`)
+      .replace('[Service]', `[Service]\nStandardOutput=append:/run/said\nStandardError=append:/run/said`);
+    await writeFile(join(units, name), unit);
+  }
   for (const name of targets) await writeFile(join(units, `${name}.target`), `[Unit]\nDescription=${name}\nDefaultDependencies=no\n`);
 
   const { systemctl, within } = await startSystemd(t, units);
@@ -120,6 +127,15 @@ test('systemd starts the server in its sandbox, reloads and stops it', { skip: a
   assert.match(await said(), /was replaced by/);
   assert.equal(await show('MainPID'), main);
   assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+
+  // A backup beside it; what is older than two weeks goes.
+  await within('install', '-d', '-o', 'daemon', '/run/backups', '/run/backups/old', '/run/backups/recent');
+  await within('touch', '-d', '15 days ago', '/run/backups/old');
+  await systemctl('start', 'quarterdeck-backup').catch(async (error) => assert.fail(`${error.message}: ${await said()}`));
+  const backups = (await within('ls', '/run/backups')).stdout.trim().split('\n');
+  assert.deepEqual([backups.length, backups[1]], [2, 'recent']);
+  assert.match(backups[0]!, /^\d{4}-\d\d-\d\dT\d{6}Z$/);
+  await within('test', '-s', `/run/backups/${backups[0]}/manifest.json`);
 
   // Settings that do not hold.
   await writeFile(join(settings, 'quarterdeck.toml'), 'listen = "nowhere"\n');

@@ -64,10 +64,10 @@ export async function childrenOf(pid: number): Promise<number[]> {
 }
 
 /** The command line beside it. */
-export const quarterdeckCommand = (dir: string, args: string[]) =>
+export const quarterdeckCommand = (dir: string, args: string[], env: Record<string, string> = {}) =>
   promisify(execFile)(process.execPath, [bin, ...args], {
     cwd: dir,
-    env: { ...ordinaryEnv(), ...quick, QUARTERDECK_DATA: join(dir, 'data') },
+    env: { ...ordinaryEnv(), ...quick, QUARTERDECK_DATA: join(dir, 'data'), ...env },
   }).then(
     ({ stdout, stderr }) => ({ code: 0, said: stdout + stderr }),
     ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, said: stdout + stderr }),

@@ -27,6 +27,8 @@ export interface SmtpServer {
 
 /** The limit of a handshake, however many bytes of it come: a client silent in TLS must not stay longer than one that does not log in. */
 const handshakeTimeoutMs = 30_000;
+/** A handshake under way has this long when the server stops. */
+const lastHandshakeMs = 1_000;
 
 export const makeSmtpServer = (options: ServerOptions): SmtpServer => new Endpoint(options);
 
@@ -67,19 +69,29 @@ class Endpoint implements SmtpServer {
   async stop(limitMs: number): Promise<void> {
     this.#isStopping = true;
     this.#sockets.close(this.#listener);
-    for (const socket of this.#pending) socket.destroy();
     for (const session of this.#sessions) if (!session.isAtWork) session.sayStopping();
+    // Before its handshake is complete a client cannot be told anything.
+    const cutPending = () => {
+      for (const socket of this.#pending) socket.destroy();
+    };
+    const late = setTimeout(cutPending, Math.min(limitMs, lastHandshakeMs)).unref();
     await this.#allClosedWithin(limitMs);
+    clearTimeout(late);
+    cutPending();
     for (const session of this.#sessions) session.sayStopping();
   }
 
   async #allClosedWithin(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onAllClosed = resolve;
-    if (this.#sessions.size === 0) resolve();
+    this.#checkAllClosed();
     const timer = setTimeout(resolve, ms).unref();
     await promise;
     clearTimeout(timer);
+  }
+
+  #checkAllClosed(): void {
+    if (this.#sessions.size === 0 && this.#pending.size === 0) this.#onAllClosed();
   }
 
   #accept(socket: Socket): void {
@@ -95,7 +107,11 @@ class Endpoint implements SmtpServer {
     const begin = (readySocket: Socket) => {
       session = this.#startSession(readySocket, slot);
     };
-    if (isSecure) startHandshake(wrapInTls(socket, this.#options.tls), { raw: socket, pending: this.#pending, leave: slot.release, begin });
+    const leave = () => {
+      slot.release();
+      this.#checkAllClosed();
+    };
+    if (isSecure) startHandshake(wrapInTls(socket, this.#options.tls), { raw: socket, pending: this.#pending, leave, begin });
     else begin(socket);
   }
 
@@ -107,10 +123,11 @@ class Endpoint implements SmtpServer {
       onClosed: (left) => {
         slot.release();
         this.#sessions.delete(left);
-        if (this.#sessions.size === 0) this.#onAllClosed();
+        this.#checkAllClosed();
       },
     });
     this.#sessions.add(session);
+    if (this.#isStopping) session.sayStopping();
     return session;
   }
 }

@@ -114,7 +114,10 @@ async function work(run: KeepRun, account: OpenAccount, row: store.CertificateRo
       await unpauseAuthority(tx, settings.directory);
     });
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal.aborted) {
+      await handBack(app, obtaining.row);
+      throw error;
+    }
     if (error instanceof Superseded) return;
     log.warn({ event: 'certificates.failed', name: row.name, err: error }, 'a certificate could not be obtained; it is tried again');
     if (isGone(error)) await forgetAccount(app, settings, account.url);
@@ -123,6 +126,10 @@ async function work(run: KeepRun, account: OpenAccount, row: store.CertificateRo
     else await fail(run, obtaining.row, error);
   }
 }
+
+/** This process stops: the next one need not wait for the claim to lapse. If it cannot be written, it lapses. */
+const handBack = (app: App, row: store.CertificateRow): Promise<unknown> =>
+  app.db.write((tx) => store.claimName(tx, row, 0)).catch(() => undefined);
 
 /** In [0, 1). */
 const randomPart = (): number => randomInt(1_000) / 1_000;
