@@ -1,5 +1,6 @@
 import type { AnyArea } from '../areas/area.ts';
 import type { Config } from '../kernel/config.ts';
+import { readDisk } from '../kernel/data/disk-space.ts';
 import { type Connection, openDb } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import { tryBind } from '../kernel/lifecycle/try-bind.ts';
@@ -21,6 +22,7 @@ export async function checkNext(config: Config, log: Logger, areas: readonly Any
   const doing = (what: string) => parent.doing(what);
   if (!before) return;
   refuseOtherPlace(config, before);
+  await refuseFullDisk(config);
   await refuseBeforeStart(config, log);
   await refuseTakenAddresses(config, before);
   doing('looking at the database');
@@ -49,6 +51,12 @@ function refuseOtherPlace(config: Config, before: ServerBefore) {
     refuse(`QUARTERDECK_DATA was ${before.data} and is ${config.data} now; stop the server and start it for that`);
   if (before.isEmbedded !== (config.database_url === ''))
     refuse('a reload does not change between the embedded PostgreSQL and another one; stop the server and start it for that');
+}
+
+/** The server before still answers what it can from a full disk; a start there fails, and would leave none. */
+async function refuseFullDisk({ data }: Config): Promise<void> {
+  if ((await readDisk(data)) === 'full')
+    throw new Stop(exitCodes.dataDirectory, `the disk at ${data} is full; free some space there, then reload`);
 }
 
 /** Addresses that the server before does not have: it would be too late to find out when it has left. */

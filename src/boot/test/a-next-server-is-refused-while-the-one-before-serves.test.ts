@@ -57,6 +57,11 @@ test('what a next server refuses is found out while the one before serves', asyn
     check({}, { isEmbedded: true }),
     refused(configuration, /does not change between the embedded PostgreSQL and another one/),
   );
+  if (process.platform === 'linux') {
+    // A file system without a free block.
+    const full = check({ QUARTERDECK_DATA: '/proc' }, { data: '/proc' });
+    await assert.rejects(full, refused(exitCodes.dataDirectory, /the disk at \/proc is full; free some space there, then reload/));
+  }
   await assert.rejects(check({ QUARTERDECK_LISTEN: '0.0.0.0:0' }), refused(configuration, /without TLS would send tokens in the clear/));
 
   const client = new pg.Client(qd.connection);
