@@ -150,7 +150,13 @@ function Records({ domain: { id, dnsRecords } }: { domain: EmailDomain }) {
         return (
           <article key={`${record.type} ${record.name} ${record.value}`} class="card record">
             <h3>
-              {observed && <State word={observed.outcome} label={outcomeWords(observed)} />} {record.type}
+              {observed && (
+                <State
+                  word={observed.outcome === 'missing' && !observed.required ? 'mismatch' : observed.outcome}
+                  label={outcomeWords(observed)}
+                />
+              )}{' '}
+              {record.type}
               {record.capability === 'receive' ? ', for receiving' : ''}
               {observed && !observed.required && <span class="faint"> (advised)</span>}
             </h3>
@@ -179,7 +185,7 @@ const Found = ({ observed: { outcome, reason, observed, ttl, resolver, checkedAt
     )}
     <p class="hint">
       {resolver} said so <Age at={checkedAt} long />
-      {ttl !== undefined && `; others may still see an older answer for ${duration(ttl)}`}
+      {ttl !== undefined && ttl > 0 && `; others may still see an older answer for ${duration(ttl)}`}
     </p>
   </>
 );

@@ -4,6 +4,7 @@ import { useQuery } from '../../data/query.ts';
 import { useMay } from '../../data/rights.ts';
 import { bytes } from '../../ui/cell.tsx';
 import { Value } from '../../ui/copy.tsx';
+import { counted } from '../../ui/counted.ts';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -96,7 +97,7 @@ const Recipients = ({ recipients }: { recipients: readonly EmailRecipient[] }) =
             </>
           ),
         },
-        { head: 'Put off', kind: 'number', cell: ({ deferrals }) => (deferrals ? `${deferrals} times` : 'never') },
+        { head: 'Put off', kind: 'number', cell: ({ deferrals }) => (deferrals ? counted(deferrals, 'time') : 'never') },
         { head: 'Next attempt', cell: ({ nextAttemptAt }) => (nextAttemptAt ? <Age at={nextAttemptAt} /> : <span class="faint">–</span>) },
         { head: 'The other server said', cell: ({ lastError }) => <bdi>{lastError ?? '–'}</bdi> },
       ]}

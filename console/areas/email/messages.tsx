@@ -1,6 +1,7 @@
 import type { EmailMessage } from '../../../sdk/browser.ts';
 import { useEndless } from '../../data/endless.ts';
-import { query, setQuery } from '../../data/place.ts';
+import { open, query, setQuery } from '../../data/place.ts';
+import { useWhy } from '../../data/rights.ts';
 import { useTyped } from '../../data/typed.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -19,6 +20,7 @@ type Direction = keyof typeof directions;
 
 /** The log of the last 90 days, filtered on the server. */
 export default function Messages() {
+  const why = useWhy();
   const domains = useDomains();
   const [to, setTo] = useTyped('to');
   const given = (name: string) => query.value.get(name) ?? '';
@@ -53,7 +55,15 @@ export default function Messages() {
     for (const name of ['to', 'direction', 'state', 'domain', 'since']) setQuery(name, undefined);
   };
   return (
-    <Page title="Messages" code={[{ operation: 'listMessages', input: filters }]}>
+    <Page
+      title="Messages"
+      actions={
+        <Button kind="primary" why={why('listSendKeys')} onPress={() => open('/email/keys')}>
+          Send from a program
+        </Button>
+      }
+      code={[{ operation: 'listMessages', input: filters }]}
+    >
       <search class="toolbar">
         <input
           type="search"
