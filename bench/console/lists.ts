@@ -32,7 +32,9 @@ export async function measureLists(): Promise<void> {
   const database = { connection: postgres.connection, direct: postgres.connection, embedded: true, stop: () => postgres.stop() };
   const running = await serve({ config, log: makeLog('silent'), areas, database });
   const closers: (() => unknown)[] = [];
-  console.log(`${availableParallelism()} cores, shared by server, database and browser; load average before: ${loadavg()[0]!.toFixed(1)}\n`);
+  console.log(
+    `${availableParallelism()} cores, shared by server, database and browser; load average before: ${loadavg()[0]!.toFixed(1)}\n`,
+  );
   try {
     const { app } = running;
     const owner = caller(running.url, (await readFile(join(dataDir, 'owner.token'), 'utf8')).trim());
