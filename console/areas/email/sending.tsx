@@ -1,4 +1,5 @@
 import type { EmailStats } from '../../../sdk/browser.ts';
+import { serverNow } from '../../data/clock.ts';
 import { open, query, setQuery } from '../../data/place.ts';
 import { useQuery } from '../../data/query.ts';
 import { useMay, useWhy } from '../../data/rights.ts';
@@ -26,7 +27,7 @@ export default function Sending() {
     refreshSeconds: 60,
     ask: (client, signal) =>
       client.email.getEmailStats(
-        { from: new Date(Date.now() - (days - 1) * dayMs).toISOString(), ...(domainId ? { domainId } : {}) },
+        { from: new Date(serverNow() - (days - 1) * dayMs).toISOString(), ...(domainId ? { domainId } : {}) },
         { signal },
       ),
   });

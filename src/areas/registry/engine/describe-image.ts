@@ -2,21 +2,12 @@ import type { App } from '../../../kernel/app.ts';
 import { gather } from '../../../kernel/buffers/growing-buffer.ts';
 import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { attachingTags } from '../rules/attachments.ts';
-import { contentsOf, platformOf, readLimits } from '../rules/image-contents.ts';
+import { contentsOf, type PurgePreview, platformOf, readLimits } from '../rules/image-contents.ts';
 import { immutableIn } from '../rules/immutable.ts';
 import { linkedBlob } from '../store/blobs.ts';
-import * as store from '../store/image-detail.ts';
+import * as store from '../store/images.ts';
 import { parentOf } from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
-
-/** What a purge of the image would take along, and what is in its way. */
-export interface PurgePreview {
-  manifests: number;
-  freedBytes: number;
-  isCut: boolean;
-  listedBy: string | undefined;
-  immutableTag: string | undefined;
-}
 
 const previewLimits = { manifests: 500, rounds: 8 };
 

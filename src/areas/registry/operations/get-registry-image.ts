@@ -4,7 +4,7 @@ import { notFound } from '../../../kernel/errors.ts';
 import { previewPurge, readPlatform } from '../engine/describe-image.ts';
 import { findRepository } from '../engine/find-registry.ts';
 import { isIndex } from '../rules/manifest.ts';
-import { attachmentsShown, childrenShown, imageByReference } from '../store/image-detail.ts';
+import { attachmentsShown, childrenShown, imageByReference } from '../store/images.ts';
 import { imageView } from '../views/image-detail.ts';
 
 export const getRegistryImage = operation(registry.getRegistryImage, async ({ ctx, params, query }) => {

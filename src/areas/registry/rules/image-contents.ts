@@ -85,3 +85,12 @@ function platformIn(value: unknown): string | undefined {
   if (!os || !architecture || os === 'unknown') return undefined;
   return parts.filter((part) => /^[\w.-]{1,64}$/.test(part)).join('/') || undefined;
 }
+
+/** What a purge of the image would take along, and what is in its way. */
+export interface PurgePreview {
+  manifests: number;
+  freedBytes: number;
+  isCut: boolean;
+  listedBy: string | undefined;
+  immutableTag: string | undefined;
+}

@@ -1,7 +1,6 @@
-import type { PurgePreview } from '../engine/describe-image.ts';
 import { type AttachmentKind, kindOfAttachment } from '../rules/attachments.ts';
-import { contentsOf, type Layer, listedIn } from '../rules/image-contents.ts';
-import type { AttachmentRow, ChildRow, ImageRow } from '../store/image-detail.ts';
+import { contentsOf, type Layer, listedIn, type PurgePreview } from '../rules/image-contents.ts';
+import type { AttachmentRow, ChildRow, ImageRow } from '../store/images.ts';
 
 interface Described {
   image: ImageRow;
