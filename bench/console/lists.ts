@@ -140,28 +140,37 @@ function tell(what: string, took: readonly number[], most?: number) {
   else figure(`${what}: p95`, p95, 'ms', `≤ ${most}`, p95 <= most);
 }
 
+/** Messages in one transaction: more would meet the time that a statement has. */
+const portion = 10_000;
+
 async function fill(db: Db) {
   await db.write(async (tx) => {
     await run(tx)`
       insert into registry.repository (org_id, registry_id, name, created_at, size_bytes, tag_count)
       select org_id, id, 'team/app', kernel.now(), 1000000, ${tags} from registry.registry`;
     await run(tx)`
+      with clock as materialized (select kernel.now() as now)
       insert into registry.manifest (org_id, repository_id, digest, media_type, body, size, weight, content_bytes, created_at)
-      select r.org_id, r.id, 'sha256:' || lpad(to_hex(n), 64, '0'), 'application/vnd.oci.image.manifest.v1+json', '{}', 2, 2, 5000000 + n, kernel.now()
-        from registry.repository r, generate_series(1, ${tags / 10}) n`;
+      select r.org_id, r.id, 'sha256:' || lpad(to_hex(n), 64, '0'), 'application/vnd.oci.image.manifest.v1+json', '{}', 2, 2, 5000000 + n, clock.now
+        from clock, registry.repository r, generate_series(1, ${tags / 10}) n`;
     await run(tx)`
+      with clock as materialized (select kernel.now() as now)
       insert into registry.tag (repository_id, name, manifest_id, updated_at)
-      select m.repository_id, format('v%s.%s.%s', n / 1000, n / 10 % 100, n % 10), m.id, kernel.now() - n * interval '1 hour'
-        from generate_series(0, ${tags - 1}) n join registry.manifest m on m.digest = 'sha256:' || lpad(to_hex(1 + n % ${tags / 10}), 64, '0')`;
-    await run(tx)`
-      insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, sender, recipients, copies, subject,
-                                 message_id, body_key, body_offset, body_bytes, header_bytes, body_hash)
-      select o.id, 'msg_' || lpad(n::text, 26, '0'), 'send', case when n % 50 = 1 then 'bounced' else 'delivered' end, kernel.now(), kernel.now(), 'http', 'dom_1',
-             'a@example.com', array['b' || n || '@example.com'], '{}', 'your order ' || n, '<1@example.com>', 'mail/x', 0, 5, 0, ''
-        from identity.org o, generate_series(1, ${messages}) n`;
-    await run(tx)`
-      insert into email.recipient (message_id, org_id, address, folded, state, state_at, run_at, done_at)
-      select id, org_id, recipients[1], recipients[1], state, state_at, state_at, state_at from email.message`;
+      select m.repository_id, format('v%s.%s.%s', n / 1000, n / 10 % 100, n % 10), m.id, clock.now - n * interval '1 hour'
+        from clock, generate_series(0, ${tags - 1}) n join registry.manifest m on m.digest = 'sha256:' || lpad(to_hex(1 + n % ${tags / 10}), 64, '0')`;
   });
+  for (let from = 1; from <= messages; from += portion)
+    await db.write(
+      (tx) => run(tx)`
+      with clock as materialized (select kernel.now() as now), made as (
+        insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, sender, recipients, copies, subject,
+                                   message_id, body_key, body_offset, body_bytes, header_bytes, body_hash)
+        select o.id, 'msg_' || lpad(n::text, 26, '0'), 'send', case when n % 50 = 1 then 'bounced' else 'delivered' end, clock.now, clock.now, 'http',
+               'dom_1', 'a@example.com', array['b' || n || '@example.com'], '{}', 'your order ' || n, '<1@example.com>', 'mail/x', 0, 5, 0, ''
+          from clock, identity.org o, generate_series(${from}::int, ${from + portion - 1}::int) n
+        returning id, org_id, recipients, state, state_at)
+      insert into email.recipient (message_id, org_id, address, folded, state, state_at, run_at, done_at)
+      select id, org_id, recipients[1], recipients[1], state, state_at, state_at, state_at from made`,
+    );
   await db.read((tx) => run(tx)`vacuum analyze`);
 }

@@ -160,7 +160,7 @@ test('a domain is mended record by record, a program sends, and each recipient, 
   );
   await open('/email', 'Sending');
   await page.getByRole('slider', { name: /Recipients by day/ }).waitFor();
-  await page.getByText(/Hard bounces: .* of the 5 % that pause sending/).waitFor();
+  await page.getByText(/Hard bounces: .* sending pauses at 5 %/).waitFor();
   await page.getByLabel('Domain').selectOption('shop.example');
   await page.waitForURL(/domain=dom_/);
   await fits('email');

@@ -58,29 +58,25 @@ export default function Routes() {
       {!routes ? (
         <Waiting reading={reading} what="list" />
       ) : routes.length ? (
-        <>
-          <Table
-            look="stacked"
-            label="Inbound routes"
-            rows={routes}
-            keyOf={({ id }) => id}
-            columns={[
-              { head: 'Mail to', cell: (route) => <bdi>{addressOf(route)}</bdi> },
-              { head: 'Goes to', cell: ({ endpointId }) => <bdi>{nameOf(webhooks.data, endpointId)}</bdi> },
-              { head: 'Made', kind: 'wide', cell: ({ createdAt }) => <Age at={createdAt} long /> },
-              {
-                head: 'Act',
-                cell: (route) => (
-                  <Button small why={why('deleteRoute')} onPress={() => setAsked(route)} label={`Delete ${addressOf(route)}`}>
-                    Delete
-                  </Button>
-                ),
-              },
-            ]}
-          />
-          <h2>Where would this address go?</h2>
-          <MatchForm />
-        </>
+        <Table
+          look="stacked"
+          label="Inbound routes"
+          rows={routes}
+          keyOf={({ id }) => id}
+          columns={[
+            { head: 'Mail to', cell: (route) => <bdi>{addressOf(route)}</bdi> },
+            { head: 'Goes to', cell: ({ endpointId }) => <bdi>{nameOf(webhooks.data, endpointId)}</bdi> },
+            { head: 'Made', kind: 'wide', cell: ({ createdAt }) => <Age at={createdAt} long /> },
+            {
+              head: 'Act',
+              cell: (route) => (
+                <Button small why={why('deleteRoute')} onPress={() => setAsked(route)} label={`Delete ${addressOf(route)}`}>
+                  Delete
+                </Button>
+              ),
+            },
+          ]}
+        />
       ) : (
         <Empty
           title="No route yet"
@@ -89,6 +85,12 @@ export default function Routes() {
         >
           A route sends mail for an address to a webhook. Its domain is armed for receiving first, on the screen of the domain.
         </Empty>
+      )}
+      {routes && (
+        <>
+          <h2>Where would this address go?</h2>
+          <MatchForm />
+        </>
       )}
       {isNew && <NewRoute onClose={() => setNew(false)} />}
       {asked && (

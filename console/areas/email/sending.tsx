@@ -5,6 +5,7 @@ import { useQuery } from '../../data/query.ts';
 import { useMay, useWhy } from '../../data/rights.ts';
 import { Lines } from '../../plots/lines.tsx';
 import { Button } from '../../ui/button.tsx';
+import { counted } from '../../ui/counted.ts';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -14,6 +15,9 @@ import { useDomains, useSettings } from './readings.ts';
 
 const spans = [30, 90];
 const dayMs = 86_400_000;
+/** As the server judges: docs/areas/email.md, “Quota and pause”. */
+const judgedFrom = 200;
+const warnFrom = 0.4;
 
 /** How mail fares: outcomes by day, against the limits at which sending is paused. */
 export default function Sending() {
@@ -96,8 +100,20 @@ function Outcomes({ stats: { days, pause, from } }: { stats: EmailStats }) {
       <h2>Against the limits</h2>
       {pause ? (
         <>
-          <Limit what="Hard bounces" count={pause.hardBounces} pct={pause.bouncePct} end={pause.bouncePausePct} />
-          <Limit what="Complaints" count={pause.complaints} pct={pause.complaintPct} end={pause.complaintPausePct} />
+          <Limit
+            what="Hard bounces"
+            count={pause.hardBounces}
+            pct={pause.bouncePct}
+            end={pause.bouncePausePct}
+            isJudged={pause.recipients >= judgedFrom}
+          />
+          <Limit
+            what="Complaints"
+            count={pause.complaints}
+            pct={pause.complaintPct}
+            end={pause.complaintPausePct}
+            isJudged={pause.recipients >= judgedFrom}
+          />
           <p class="hint">
             Of {pause.recipients.toLocaleString('en')} recipients in the last 7 days, over all domains. At a limit sending pauses by itself,
             and the operator of this server resumes it.
@@ -110,11 +126,27 @@ function Outcomes({ stats: { days, pause, from } }: { stats: EmailStats }) {
   );
 }
 
-const Limit = ({ what, count, pct, end }: { what: string; count: number; pct: number; end: number }) => (
+interface LimitProps {
+  what: string;
+  count: number;
+  pct: number;
+  end: number;
+  /** So few recipients are not judged: one of five would be 20 %. */
+  isJudged: boolean;
+}
+
+const Limit = ({ what, count, pct, end, isJudged }: LimitProps) => (
   <p class="quota">
-    <meter min={0} max={end} high={end * 0.4} optimum={0} value={Math.min(pct, end)} aria-label={`${what} against the limit`} />{' '}
-    <span class={pct >= end * 0.4 ? 'attention' : undefined}>
-      {what}: {Number(pct.toFixed(2))} % of the {end} % that pause sending ({count.toLocaleString('en')})
+    <meter
+      min={0}
+      max={end}
+      high={end * warnFrom}
+      optimum={0}
+      value={isJudged ? Math.min(pct, end) : 0}
+      aria-label={`${what} against the limit`}
+    />{' '}
+    <span class={isJudged && pct >= end * warnFrom ? 'attention' : undefined}>
+      {what}: {Number(pct.toFixed(2))} % ({count.toLocaleString('en')}); sending pauses at {end} %
     </span>
   </p>
 );

@@ -28,7 +28,7 @@ if (!answer.ok) throw new Error((await answer.json()).error);
 console.log(await answer.json()); // { id, messageId }`;
 
 /** Standard Webhooks 1.0: a repeat within five minutes is told by webhook-id. */
-export const verifySnippet = `import { createHmac, timingSafeEqual } from 'node:crypto';
+export const verifySnippet = `import { createHmac, timingSafeEqual } from 'crypto';
 
 /** body: the bytes of the request as text, before JSON.parse. */
 export function isFromQuarterdeck(headers, body, secret) {

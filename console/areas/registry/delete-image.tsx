@@ -53,7 +53,8 @@ export function DeleteTag({ slug, repo, tag, onClose, onDeleted }: DeleteTagProp
     const done = await act({
       what: `delete the tag ${tag}`,
       done: ({ purged }) => (purged ? `${tag} is deleted with its image` : `The tag ${tag} is deleted; its image stays`),
-      kinds: imageKinds,
+      // The screen that shows it asks again once it has let go of what is gone.
+      kinds: [],
       work: () => api().registry.deleteRegistryTag(slug, { repo, tag, ...(isPurging ? { purge: 'true' as const } : {}) }),
     });
     if (done) onDeleted();

@@ -13,12 +13,12 @@ import { Moment } from '../../ui/time.tsx';
 import { loginLine } from './commands.ts';
 
 /** A docker login for an hour, as a line to paste. */
-export function LoginButton({ slug }: { slug?: string }) {
+export function LoginButton({ slug, kind = 'plain' }: { slug?: string; kind?: 'primary' | 'plain' }) {
   const why = useWhy();
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button why={why('createRegistryLogin')} onPress={() => setOpen(true)}>
+      <Button kind={kind} why={why('createRegistryLogin')} onPress={() => setOpen(true)}>
         Docker login for an hour
       </Button>
       {isOpen && <Login slug={slug} onClose={() => setOpen(false)} />}

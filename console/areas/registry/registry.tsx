@@ -34,6 +34,7 @@ export default function Registry({ params: { slug = '' } }: { params: Record<str
     ask: (client, signal) => client.registry.getRegistry(slug, { signal }),
   });
   const mayList = useMay('listRegistryRepositories');
+  const refusal = useWhy()('listRegistryRepositories');
   const registry = reading.data;
   if (!registry)
     return (
@@ -53,11 +54,8 @@ export default function Registry({ params: { slug = '' } }: { params: Record<str
       ]}
     >
       <Parts slug={slug} />
-      {mayList ? (
-        <Repositories slug={slug} total={registry.repositoryCount} />
-      ) : (
-        <p class="note">Its images need the permission registry.image.read. An owner or admin grants it.</p>
-      )}
+      {mayList && <Repositories slug={slug} total={registry.repositoryCount} />}
+      {refusal && <p class="note">{refusal}</p>}
       <h2>Storage</h2>
       <p>
         <Quota name={slug} used={registry.usedBytes} quota={registry.storageQuotaBytes} />
@@ -89,7 +87,7 @@ function Actions({ registry: { slug, displayName, immutableTags, retention, repo
       : undefined;
   return (
     <>
-      <LoginButton slug={slug} />
+      <LoginButton slug={slug} kind="primary" />
       <Button why={why('updateRegistry')} onPress={() => setAsked('change')}>
         Change
       </Button>

@@ -4,7 +4,7 @@ import { act, leave } from '../../data/act.ts';
 import { api } from '../../data/api.ts';
 import { useEndless } from '../../data/endless.ts';
 import { query } from '../../data/place.ts';
-import { useQuery } from '../../data/query.ts';
+import { refresh, useQuery } from '../../data/query.ts';
 import { useWhy } from '../../data/rights.ts';
 import { useTyped } from '../../data/typed.ts';
 import { Button } from '../../ui/button.tsx';
@@ -148,6 +148,7 @@ function Tags({ slug, repo }: RepositoryProps) {
           onDeleted={() => {
             list.drop(({ name }) => name === going.name);
             setGoing(undefined);
+            setTimeout(() => void refresh(imageKinds));
           }}
         />
       )}
