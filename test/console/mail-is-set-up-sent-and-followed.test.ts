@@ -108,7 +108,11 @@ test('a domain is mended record by record, a program sends, and each recipient, 
   await page.getByText('No message matches').waitFor();
   await press('Show all messages');
   await page.getByText('2 messages', { exact: true }).waitFor();
-  await page.getByRole('link', { name: hostile }).click();
+  await page.getByRole('heading', { level: 1 }).focus();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.locator('tr.current').getByText('deferred').waitFor();
+  await page.keyboard.press('Enter');
 
   await page.getByRole('heading', { level: 1, name: hostile }).waitFor();
   await page

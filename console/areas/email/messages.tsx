@@ -1,13 +1,16 @@
+import { useMemo } from 'preact/hooks';
 import type { EmailMessage } from '../../../sdk/browser.ts';
 import { useEndless } from '../../data/endless.ts';
 import { open, query, setQuery } from '../../data/place.ts';
 import { useWhy } from '../../data/rights.ts';
 import { useTyped } from '../../data/typed.ts';
+import { useScreenKeys } from '../../shell/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { EndlessNote } from '../../ui/endless-note.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
+import { useRowKeys } from '../../ui/row-keys.ts';
 import { State } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -50,6 +53,11 @@ export default function Messages() {
     },
   });
   const { rows } = list;
+  const { current, keys } = useRowKeys(
+    useMemo(() => rows?.map(({ id }) => id) ?? [], [rows]),
+    'message',
+  );
+  useScreenKeys(keys);
   const clear = () => {
     setTo('');
     for (const name of ['to', 'direction', 'state', 'domain', 'since']) setQuery(name, undefined);
@@ -94,6 +102,8 @@ export default function Messages() {
             keyOf={({ id }) => id}
             to={({ id }) => `/email/messages/${id}`}
             onEnd={list.more}
+            current={current}
+            isCurrentFocused
             columns={[
               {
                 head: 'Message',

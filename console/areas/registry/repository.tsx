@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { RegistryManifest, RegistryTag } from '../../../sdk/browser.ts';
 import { act, leave } from '../../data/act.ts';
 import { api } from '../../data/api.ts';
@@ -7,6 +7,7 @@ import { query } from '../../data/place.ts';
 import { refresh, useQuery } from '../../data/query.ts';
 import { useWhy } from '../../data/rights.ts';
 import { useTyped } from '../../data/typed.ts';
+import { useScreenKeys } from '../../shell/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { bytes } from '../../ui/cell.tsx';
 import { ConfirmLoss } from '../../ui/confirm-loss.tsx';
@@ -16,6 +17,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { EndlessNote } from '../../ui/endless-note.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
+import { useRowKeys } from '../../ui/row-keys.ts';
 import { Table } from '../../ui/table.tsx';
 import { Tabs, tabOf } from '../../ui/tabs.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -82,6 +84,11 @@ function Tags({ slug, repo }: RepositoryProps) {
     },
   });
   const { rows } = list;
+  const { current, keys } = useRowKeys(
+    useMemo(() => rows?.map(({ name }) => name) ?? [], [rows]),
+    'tag',
+  );
+  useScreenKeys(keys);
   return (
     <>
       <search class="toolbar">
@@ -106,6 +113,8 @@ function Tags({ slug, repo }: RepositoryProps) {
             keyOf={({ name }) => name}
             to={({ name }) => imagePath(slug, repo, name)}
             onEnd={list.more}
+            current={current}
+            isCurrentFocused
             columns={[
               { head: 'Tag', cell: ({ name }) => <span title={name}>{name}</span> },
               {
