@@ -47,7 +47,8 @@ function takeOne(field: Field, given: Typed | undefined): One {
   if (field.nullable && text === 'null') return { value: null };
   if (field.type === 'record') return takeRecord(text);
   if (field.list) {
-    const parts = text.split(/[\n,]/).map((part) => part.trim());
+    // Words of a fixed list stand in one line; other values may hold a comma.
+    const parts = text.split(field.choices ? /[\n,]/ : '\n').map((part) => part.trim());
     const made = parts.filter(Boolean).map((part) => scalar(field, part));
     const wrong = made.find(({ problem }) => problem);
     return wrong ?? { value: made.map(({ value }) => value) };

@@ -26,6 +26,8 @@ interface CommandFormProps {
   onSubmit(params: string[], input: Record<string, unknown>): Promise<unknown>;
   /** Told while it is typed in, for “as code”. */
   onChange?: (line: Line) => void;
+  /** Shown above the button. */
+  children?: ComponentChildren;
 }
 
 /** Fields that a page never asks for: lists come whole, in portions that the screen asks for. */
@@ -45,6 +47,7 @@ export function CommandForm({
   onCancel,
   onSubmit,
   onChange,
+  children,
 }: CommandFormProps) {
   const [typed, setTyped] = useState<TypedObject>(() => ({ ...start, ...(draft ? draftOf<TypedObject>(draft) : undefined) }));
   const [wrong, setWrong] = useState<{ field: string; problem: string }>();
@@ -104,6 +107,7 @@ export function CommandForm({
         further.map(shown)
       )}
       {!askedParams.length && !fields.length && <p class="faint">It takes nothing more.</p>}
+      {children}
     </Form>
   );
 }
@@ -159,6 +163,11 @@ function AnyField({ field, value, onChange, error, isFirst }: AnyFieldProps) {
     );
   if (field.thing && !list && typeof field.thing === 'string')
     return <ThingField {...common} thing={field.thing} value={text} onChange={onChange} isFirst={isFirst ?? false} />;
+  // A value may hold a comma: each has a line of its own.
+  if (list) {
+    const placeholder = choices ? `one a line, of ${choices.join(', ')}` : 'one a line';
+    return <TextField {...common} value={text} onChange={onChange} lines={3} placeholder={placeholder} />;
+  }
   if (type === 'record') return <TextField {...common} value={text} onChange={onChange} lines={3} placeholder="name: value" />;
   return (
     <TextField
@@ -167,8 +176,6 @@ function AnyField({ field, value, onChange, error, isFirst }: AnyFieldProps) {
       onChange={onChange}
       isFirst={isFirst ?? false}
       type={isSecret(name) ? 'password' : type === 'integer' || type === 'number' ? 'number' : 'text'}
-      {...(list ? { placeholder: 'one, another' } : {})}
-      {...(choices ? { list: choices } : {})}
     />
   );
 }

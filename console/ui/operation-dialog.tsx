@@ -9,6 +9,7 @@ import { Answer } from './answer.tsx';
 import { OneLine } from './as-code.tsx';
 import { CommandForm } from './command-form.tsx';
 import { Dialog } from './dialog.tsx';
+import { TextField } from './fields.tsx';
 import { Words } from './words.tsx';
 
 interface OperationDialogProps {
@@ -24,9 +25,14 @@ export function OperationDialog({ operation: id, params, input, onClose }: Opera
   const why = useWhy();
   const command = table?.byOperation.get(id);
   const [answer, setAnswer] = useState<{ of: unknown }>();
+  const [typedName, setTypedName] = useState('');
   const [line, setLine] = useState<Line>({ operation: id, ...(params ? { params } : {}) });
   if (!table || !command) return null;
   const loss = table.losses[id];
+  const lastField = loss?.fields?.at(-1);
+  // The confirmation on the command line asks for the same name.
+  const name = loss?.forGood ? String((lastField === undefined ? params?.at(-1) : line.input?.[lastField]) ?? '') : '';
+  const notTyped = name && typedName.trim() !== name ? `Type ${name} first` : undefined;
   const isDelete = operationOf(id)?.method === 'DELETE';
   const run = async (given: string[], fields: Json) => {
     const what = command.summary.slice(0, 1).toLowerCase() + command.summary.slice(1);
@@ -54,12 +60,14 @@ export function OperationDialog({ operation: id, params, input, onClose }: Opera
           params={params}
           start={typedOf(input)}
           action={command.summary}
-          why={why(id)}
+          why={why(id) ?? notTyped}
           kind={isDelete || loss ? 'danger' : 'primary'}
           onCancel={onClose}
           onSubmit={run}
           onChange={setLine}
-        />
+        >
+          {name && <TextField label={`Type ${name} to confirm`} value={typedName} onChange={setTypedName} />}
+        </CommandForm>
       )}
       <details class="below">
         <summary>As code</summary>
@@ -75,7 +83,7 @@ function typedOf(input: Json): TypedObject {
     Object.entries(input).map(([name, value]) => [
       name,
       Array.isArray(value) && value.every((item) => typeof item !== 'object')
-        ? value.join(', ')
+        ? value.join('\n')
         : Array.isArray(value)
           ? value.map((item) => typedOf(item as Json))
           : typeof value === 'object' && value !== null

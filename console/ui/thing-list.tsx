@@ -4,7 +4,7 @@ import { fieldAt, isObject, type Json } from '../../sdk/browser.ts';
 import { callOperation } from '../data/act.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { label } from '../data/form-values.ts';
-import { query, setQuery } from '../data/place.ts';
+import { open, query, setQuery } from '../data/place.ts';
 import { useQuery } from '../data/query.ts';
 import { kindsOf, useWhy } from '../data/rights.ts';
 import { Button } from './button.tsx';
@@ -25,6 +25,8 @@ export interface ThingListProps {
   crumbs?: readonly { to: string; label: string }[];
   /** What makes one, as the main button. */
   create?: string;
+  /** The screen that makes one, where it has a screen of its own. */
+  createTo?: string;
   /** Where the name of a row leads. */
   to?: (row: Json) => string | undefined;
   /** What can be done to a row: the operation, its words, and its parameters from the row. */
@@ -50,7 +52,19 @@ interface Chosen {
 }
 
 /** A list of things, with the columns of the command line, a filter, and what can be done to each. */
-export function ThingList({ title, operation, params = [], input = {}, crumbs, create, to, acts = [], about, children }: ThingListProps) {
+export function ThingList({
+  title,
+  operation,
+  params = [],
+  input = {},
+  crumbs,
+  create,
+  createTo,
+  to,
+  acts = [],
+  about,
+  children,
+}: ThingListProps) {
   const table = useCommands();
   const why = useWhy();
   const command = table?.byOperation.get(operation);
@@ -73,7 +87,11 @@ export function ThingList({ title, operation, params = [], input = {}, crumbs, c
       {...(crumbs ? { crumbs } : {})}
       actions={
         create && (
-          <Button kind="primary" why={why(create)} onPress={() => setChosen({ operation: create, params: [...params], input: {} })}>
+          <Button
+            kind="primary"
+            why={why(create)}
+            onPress={() => (createTo ? open(createTo) : setChosen({ operation: create, params: [...params], input: {} }))}
+          >
             {made?.summary ?? 'Add'}
           </Button>
         )

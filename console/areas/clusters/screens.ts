@@ -16,7 +16,7 @@ export const screens: readonly Screen[] = [
     title: 'Cluster',
     area: 'clusters',
     main: 'getCluster',
-    operations: ['getCluster', 'getClusterKubeconfig', 'createJoinToken', 'updateCluster', 'deleteCluster'],
+    operations: ['getCluster', 'getClusterHistory', 'getClusterKubeconfig', 'createJoinToken', 'updateCluster', 'deleteCluster'],
     load: () => import('./cluster.tsx'),
   },
   {
@@ -32,7 +32,7 @@ export const screens: readonly Screen[] = [
     title: 'Upgrades',
     area: 'clusters',
     main: 'listClusterUpgrades',
-    operations: ['listClusterUpgrades'],
+    operations: ['listClusterUpgrades', 'getCluster', 'updateCluster'],
     load: () => import('./upgrades.tsx'),
   },
   {
@@ -48,7 +48,7 @@ export const screens: readonly Screen[] = [
     title: 'Usage',
     area: 'clusters',
     main: 'getClusterUsage',
-    operations: ['getClusterUsage'],
+    operations: ['getClusterUsage', 'getClusterHistory'],
     load: () => import('./usage.tsx'),
   },
 ];

@@ -1,22 +1,25 @@
 import { ThingList } from '../../ui/thing-list.tsx';
+import { crumbsOf } from './readings.ts';
 
 /** A registration token lets many nodes join until it ends. */
-export default function Tokens({ params }: { params: Record<string, string> }) {
+export default function Tokens({ params: { name = '' } }: { params: Record<string, string> }) {
   return (
     <ThingList
       title="Registration tokens"
       operation="listRegistrationTokens"
-      params={[params['name']!]}
-      crumbs={[
-        { to: '/clusters', label: 'Clusters' },
-        { to: `/clusters/${encodeURIComponent(params['name']!)}`, label: params['name']! },
-      ]}
+      params={[name]}
+      crumbs={crumbsOf(name)}
       create="createRegistrationToken"
       acts={[
-        { operation: 'updateRegistrationToken', label: 'Change', params: (row) => [params['name']!, String(row['id'])] },
-        { operation: 'revokeRegistrationToken', label: 'Revoke', params: (row) => [params['name']!, String(row['id'])] },
+        {
+          operation: 'updateRegistrationToken',
+          label: 'Switch',
+          params: (row) => [name, String(row['id'])],
+          input: ({ disabled }) => ({ disabled: !disabled }),
+        },
+        { operation: 'revokeRegistrationToken', label: 'Revoke', params: (row) => [name, String(row['id'])] },
       ]}
-      about="A registration token lets many nodes join until it ends."
+      about="A registration token lets many nodes join by one command or cloud config, until it ends."
     />
   );
 }

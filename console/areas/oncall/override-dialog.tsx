@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
 import { attempt } from '../../data/act.ts';
 import { api } from '../../data/api.ts';
+import { useMembers } from '../../data/members.ts';
+import { localInput, momentOf } from '../../data/moments.ts';
 import { useWhy } from '../../data/rights.ts';
 import { OneLine } from '../../ui/as-code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Form } from '../../ui/form.tsx';
-import { useMembers } from './members.ts';
-import { localInput, momentOf, shiftKinds } from './shifts.ts';
+import { shiftKinds } from './shifts.ts';
 
 export interface OverrideStart {
   scheduleId: string;

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { OncallEscalationStepInput } from '../../../sdk/browser.ts';
+import { useMembers } from '../../data/members.ts';
 import { useQuery } from '../../data/query.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Form } from '../../ui/form.tsx';
-import { useMembers } from './members.ts';
 import { shiftKinds } from './shifts.ts';
 
 export const policyKinds = ['oncall.policy', 'oncall.schedule', 'uptime.service'];

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Line } from '../../data/as-code.ts';
+import { useMembers } from '../../data/members.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field, SelectField, TextField } from '../../ui/fields.tsx';
 import { Form } from '../../ui/form.tsx';
-import { useMembers } from './members.ts';
 
 export interface ScheduleInput {
   name: string;

@@ -1,21 +1,14 @@
 import { ThingList } from '../../ui/thing-list.tsx';
 
-/** A role of your own holds the permissions that you choose. */
+/** Roles that are built in, and those of the organization; each opens as a grid of permissions. */
 export default function Roles() {
   return (
     <ThingList
       title="Roles"
       operation="listRoles"
       create="createRole"
-      acts={[
-        {
-          operation: 'updateRole',
-          label: 'Change',
-          params: (row) => [String(row['id'])],
-          input: ({ name, permissions }) => ({ name, permissions }),
-        },
-        { operation: 'deleteRole', label: 'Delete', params: (row) => [String(row['id'])] },
-      ]}
+      createTo="/organization/roles/new"
+      to={({ id }) => `/organization/roles/${encodeURIComponent(String(id))}`}
       about="A role of your own holds the permissions that you choose."
     />
   );

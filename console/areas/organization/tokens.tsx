@@ -7,6 +7,7 @@ export default function Tokens() {
       title="My tokens"
       operation="listTokens"
       create="createToken"
+      createTo="/organization/tokens/new"
       acts={[
         {
           operation: 'updateToken',

@@ -1,5 +1,18 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Plugin } from 'esbuild';
 import type { Bundle } from '../rules/bundle.ts';
+
+/** What a screen reaches is for the committed table of screens and roles; a browser never asks for it, and it would be in the first part. */
+const screensWithoutOperations: Plugin = {
+  name: 'screens without operations',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]areas[\\/]\w+[\\/]screens\.ts$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replaceAll(/^ {4}operations: \[[^\]]*\],$/gm, ''),
+      loader: 'ts',
+    }));
+  },
+};
 
 /** Joins `console/` below the root. esbuild is loaded here alone: most processes never need it. */
 export async function makeBundle(root: string): Promise<Bundle> {
@@ -25,6 +38,7 @@ export async function makeBundle(root: string): Promise<Bundle> {
       write: false,
       metafile: true,
       logLevel: 'silent',
+      plugins: [screensWithoutOperations],
     });
     const nameOf = (path: string) => path.replaceAll('\\', '/').split('/').at(-1)!;
     const [path, entry] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === 'console/main.tsx')!;

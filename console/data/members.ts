@@ -1,4 +1,4 @@
-import { useQuery } from '../../data/query.ts';
+import { useQuery } from './query.ts';
 
 /** The members of the organization to choose from, by name. */
 export function useMembers(): { value: string; label: string }[] {
