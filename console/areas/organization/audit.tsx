@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Api } from '../../../sdk/browser.ts';
 import { useMembers } from '../../data/members.ts';
 import { localInput, momentOf } from '../../data/moments.ts';
@@ -53,15 +53,7 @@ export default function Audit() {
     <Page title="Audit log" code={[{ operation: 'listAudit', input }]}>
       <search class="toolbar">
         {words.map((name) => (
-          <input
-            key={name}
-            type="search"
-            aria-label={labels[name]}
-            placeholder={labels[name]}
-            value={input[name] ?? ''}
-            list={name === 'actor' ? 'actors' : undefined}
-            onChange={(event) => change(name, event.currentTarget.value.trim())}
-          />
+          <FilterField key={name} name={name} value={input[name] ?? ''} onChange={(text) => change(name, text.trim())} />
         ))}
         <datalist id="actors">
           {members.map(({ value, label }) => (
@@ -71,14 +63,15 @@ export default function Audit() {
           ))}
         </datalist>
         {times.map((name) => (
-          <label key={name} class="row">
+          <span key={name} class="row">
             {labels[name]}
-            <input
-              type="datetime-local"
+            <FilterField
+              name={name}
+              isTime
               value={input[name] && !Number.isNaN(Date.parse(input[name])) ? localInput(Date.parse(input[name])) : ''}
-              onChange={(event) => change(name, momentOf(event.currentTarget.value))}
+              onChange={(text) => change(name, momentOf(text))}
             />
-          </label>
+          </span>
         ))}
         {isFiltered && (
           <Button small onPress={clear}>
@@ -125,14 +118,35 @@ export default function Audit() {
           {data.isMore && pages === maxPages && <p class="note">There is more: narrow the times, or read on with the command line.</p>}
         </>
       ) : (
-        <Empty
-          title={isFiltered ? 'Nothing matches' : 'Nothing yet'}
-          {...(isFiltered ? { action: <Button onPress={clear}>Show all</Button> } : {})}
-        >
+        <Empty title={isFiltered ? 'Nothing matches' : 'Nothing yet'}>
           Every change of the organization appears here, with who made it.{' '}
           {isFiltered && 'Actions are lower-case words with dots, such as uptime.monitor.'}
         </Empty>
       )}
     </Page>
+  );
+}
+
+interface FilterFieldProps {
+  name: keyof typeof labels;
+  value: string;
+  onChange(text: string): void;
+  isTime?: boolean;
+}
+
+/** What is typed stays while the log is read again; it filters on Enter, or when the field is left. */
+function FilterField({ name, value, onChange, isTime = false }: FilterFieldProps) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  return (
+    <input
+      type={isTime ? 'datetime-local' : 'search'}
+      aria-label={labels[name]}
+      placeholder={labels[name]}
+      value={text}
+      list={name === 'actor' ? 'actors' : undefined}
+      onInput={(event) => setText(event.currentTarget.value)}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
   );
 }

@@ -7,12 +7,15 @@ import type { Bundle } from '../rules/bundle.ts';
 const screensWithoutOperations: Plugin = {
   name: 'screens without operations',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]areas[\\/]\w+[\\/]screens\.ts$/ }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8')).replaceAll(/^ {4}operations: \[[^\]]*\],$/gm, ''),
-      loader: 'ts',
-    }));
+    onLoad({ filter: /screens\.ts$/ }, async ({ path }) => ({ contents: withoutOperations(await readFile(path, 'utf8')), loader: 'ts' }));
   },
 };
+
+/** As the formatter writes the list: from its name to the bracket that ends it. */
+function withoutOperations(text: string): string {
+  const [head, ...parts] = text.split('\n    operations: [');
+  return [head, ...parts.map((part) => part.slice(part.indexOf('],\n') + 2))].join('');
+}
 
 /** Joins `console/` below the root. esbuild is loaded here alone: most processes never need it. */
 export async function makeBundle(root: string): Promise<Bundle> {
