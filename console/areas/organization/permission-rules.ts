@@ -11,6 +11,12 @@ export function broughtBy(permission: string, chosen: ReadonlySet<string>): stri
 export const isHeld = (permission: string, chosen: ReadonlySet<string>): boolean =>
   chosen.has(permission) || broughtBy(permission, chosen) !== undefined;
 
+/** With the lower tiers of its resource, of which not every resource has all. */
+function withLower(permission: string): string[] {
+  const [resource, tier] = split(permission);
+  return tiers.slice(0, tiers.indexOf(tier) + 1).map((lower) => `${resource}.${lower}`);
+}
+
 export const serviceOf = (permission: string): string => permission.split('.')[0]!;
 
 function split(permission: string): [resource: string, tier: string] {
@@ -47,7 +53,7 @@ export function reachOfToken(
   if (!entries.length) return own;
   const named = new Map<string, Reach>();
   for (const { role, resourceIds } of entries)
-    for (const permission of roles.find(({ id }) => id === role)?.permissions ?? []) {
+    for (const permission of (roles.find(({ id }) => id === role)?.permissions ?? []).flatMap(withLower)) {
       const before = named.get(permission);
       const where: Reach = resourceIds.length ? new Set([...(before instanceof Set ? before : []), ...resourceIds]) : '*';
       named.set(permission, before === '*' ? '*' : where);
