@@ -5,7 +5,7 @@ import { maxChanges } from '../store/summary.ts';
 /** A monitor as a row of a screen that shows a thousand. `changes`: of the last day, newest first. */
 export function summaryView(m: SummaryRow, changes: readonly ChangeRow[], now: number) {
   const firstCell = firstCellAt(now);
-  const halfHours = halfHoursOf(m.half_hours, firstCell);
+  const halfHours = halfHoursOf(m.half_hours);
   const day = {
     firstCell,
     now,
