@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { keepPostgres } from '../../src/kernel/postgres/index.ts';
 import { at, figure } from '../clusters/figure.ts';
 import { processorOf } from '../clusters/memory.ts';
+import { asked } from './measured-console.ts';
 import type { Heard } from './readers.ts';
 import type { Memory, Organization } from './server.ts';
 
@@ -81,13 +81,4 @@ function tell(what: string, times: readonly number[], most?: number) {
   const p95 = at(times, 0.95);
   if (most === undefined) figure(`${what}: p95`, p95, 'ms');
   else figure(`${what}: p95`, p95, 'ms', `≤ ${most}`, p95 <= most);
-}
-
-/** A message to a child, and its answer. */
-async function asked<T>(child: ChildProcess, message: object): Promise<T> {
-  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`a process ended with ${code}`)));
-  ended.catch(() => {});
-  child.send(message);
-  const [answer] = await Promise.race([once(child, 'message'), ended]);
-  return answer as T;
 }

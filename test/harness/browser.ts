@@ -31,14 +31,19 @@ async function unpacked(): Promise<string> {
 }
 
 /** A browser from npm alone, with flags of our own: the package's would switch web security off, and these tests lean on it. */
-export async function browser(t: TestContext): Promise<Browser> {
+export async function launchBrowser(): Promise<Browser> {
   const home = await unpacked();
-  const launched = await driver.launch({
+  return driver.launch({
     executablePath: join(home, 'chromium'),
     env: { ...(process.env as Record<string, string>), LD_LIBRARY_PATH: join(home, 'al2023', 'lib'), FONTCONFIG_PATH: join(home, 'fonts') },
     // No sandbox, since it may run as root; no zygote goes with that.
     args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--font-render-hinting=none', '--hide-scrollbars'],
   });
+}
+
+/** Closed at the end of the test. */
+export async function browser(t: TestContext): Promise<Browser> {
+  const launched = await launchBrowser();
   t.after(() => launched.close());
   return launched;
 }
