@@ -90,7 +90,8 @@ export class Audience {
     this.#follow(found);
     if (isSameRights(before, found)) return;
     this.#kinds = kindsHeardBy(found);
-    this.#send(rights(this.#kinds));
+    const text = rights(this.#kinds);
+    for (const stream of this.streams) stream.sendRights(text);
   }
 
   /** Its principal is the cached one, and no change of its rights is known: the next one will abort it. */
@@ -107,7 +108,7 @@ export class Audience {
     if (this.#isDeaf) return;
     this.#isDeaf = true;
     this.#lookAt = Math.min(this.#lookAt, performance.now() + deafRecheckMs);
-    this.#send(deaf);
+    for (const stream of this.streams) stream.sendDeaf();
   }
 
   /**
@@ -176,10 +177,6 @@ export class Audience {
     };
     if (signal.aborted) queueMicrotask(look);
     else signal.addEventListener('abort', () => queueMicrotask(look), { once: true });
-  }
-
-  #send(text: string): void {
-    for (const stream of this.streams) stream.send(text);
   }
 }
 

@@ -128,7 +128,7 @@ export class Hub {
     this.#isStopping = true;
     const clients = this.#count;
     for (const { streams } of [...this.#audiences.values()]) {
-      for (const stream of [...streams]) stream.end('stopped', bye(comeBackMs(clients, randomShare())));
+      for (const stream of [...streams]) stream.end('stopped', bye(comeBackMs(clients, randomShare())), this.#limits.unreadMs);
     }
   }
 
@@ -183,7 +183,7 @@ export class Hub {
 
   #endAll(audience: Audience, text: string): void {
     this.#dismiss(audience);
-    for (const stream of [...audience.streams]) stream.end('refused', text);
+    for (const stream of [...audience.streams]) stream.end('refused', text, this.#limits.unreadMs);
   }
 
   #dismiss(audience: Audience): void {
