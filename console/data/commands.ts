@@ -1,14 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Command, type Commands, loadCommands, loadThings, type Operation, operations, type Things } from '../../sdk/browser.ts';
+import { loadCommands, loadThings } from '../../sdk/browser.ts';
+import type { CommandTable } from './operations.ts';
 
 export type { Column, Command, Field } from '../../sdk/browser.ts';
+export { areaOf, type CommandTable, operationOf } from './operations.ts';
 
 // The command table: each operation with its words, fields and columns. It makes the command line, and here the action menu, the forms of
 // operations that have no screen, and the lines "as code". It is loaded when first asked for.
-
-export interface CommandTable extends Commands, Things {
-  byOperation: Map<string, Command>;
-}
 
 let loading: Promise<CommandTable> | undefined;
 let loaded: CommandTable | undefined;
@@ -35,9 +33,3 @@ export function useCommands(): CommandTable | undefined {
   }, [table]);
   return table;
 }
-
-const byId = new Map(Object.values(operations).flatMap((area) => Object.entries(area)));
-const areaById = new Map(Object.entries(operations).flatMap(([area, table]) => Object.keys(table).map((id) => [id, area])));
-
-export const operationOf = (id: string): Operation | undefined => byId.get(id);
-export const areaOf = (id: string): string | undefined => areaById.get(id);
