@@ -1,4 +1,4 @@
-import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type CommandTable, useCommands } from '../data/commands.ts';
 import { go, inOrganization, organization } from '../data/place.ts';
 import { guardOf, type Rights, useRights, whyNot } from '../data/rights.ts';
@@ -28,7 +28,8 @@ export function ActionMenu() {
   const [chosen, setChosen] = useState(0);
   const entries = useEntries(typed);
   const listId = useId();
-  useEffect(() => {
+  // In the frame that draws it: what is typed right after Ctrl K is meant for it.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current!.showModal();
     return () => {
@@ -61,6 +62,7 @@ export function ActionMenu() {
       class="action-menu"
       aria-label="Search or do"
       onCancel={close}
+      onClose={() => dialog.current && close()}
       onClick={(event) => event.target === dialog.current && close()}
     >
       <input

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 
 interface DialogProps {
@@ -13,7 +13,8 @@ interface DialogProps {
 export function Dialog({ title, children, onClose, wide }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // In the frame that draws it: a key pressed right after is meant for it.
+  useLayoutEffect(() => {
     const element = dialog.current!;
     const before = document.activeElement;
     element.showModal();
@@ -26,8 +27,14 @@ export function Dialog({ title, children, onClose, wide }: DialogProps) {
     event.preventDefault();
     onClose();
   };
+  // A second Escape closes it whatever `cancel` says: the browser lets no page hold a person in a dialog. One that must stay opens again.
+  const closed = () => {
+    if (!dialog.current) return;
+    onClose();
+    setTimeout(() => dialog.current?.open === false && dialog.current.showModal());
+  };
   return (
-    <dialog ref={dialog} class={wide ? 'wide' : undefined} aria-labelledby={id} onCancel={cancel}>
+    <dialog ref={dialog} class={wide ? 'wide' : undefined} aria-labelledby={id} onCancel={cancel} onClose={closed}>
       <div class="row">
         <h2 id={id}>{title}</h2>
         <Button kind="quiet" small label="Close" onPress={onClose}>
