@@ -4,11 +4,12 @@ const maxPages = 5;
 /** The first answers of a list that comes in portions. */
 export async function firstPages<Answer extends { cursor?: string }>(
   pages: AsyncGenerator<Answer, void>,
+  count = maxPages,
 ): Promise<{ answers: Answer[]; isCut: boolean }> {
   const answers: Answer[] = [];
   for await (const answer of pages) {
     answers.push(answer);
-    if (answers.length === maxPages) break;
+    if (answers.length === count) break;
   }
   return { answers, isCut: answers.at(-1)?.cursor !== undefined };
 }

@@ -24,7 +24,7 @@ export interface Reading<T> {
   isLoading: boolean;
   /** Shown while newer data is on its way. */
   isRefreshing: boolean;
-  again(): void;
+  again(): Promise<unknown>;
 }
 
 export const queries = new QueryClient({
@@ -54,7 +54,7 @@ export function useQuery<T>(asked: Asked<T>): Reading<T> {
     error: error ?? undefined,
     isLoading: isPending && isFetching,
     isRefreshing: isFetching && !isPending,
-    again: () => void observer.refetch(),
+    again: () => observer.refetch(),
   };
 }
 

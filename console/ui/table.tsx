@@ -164,7 +164,7 @@ function useFocusOn(
     const row = body.current?.querySelector<HTMLElement>(`tr[data-key="${CSS.escape(awaited.current)}"]`);
     if (!row) return scrollTo(0, scrollY + body.current!.getBoundingClientRect().top + at * rowPx - innerHeight / 2);
     awaited.current = undefined;
-    (row.querySelector('a') ?? row.querySelector('input'))?.focus({ preventScroll: true });
+    if (!row.contains(document.activeElement)) (row.querySelector('a') ?? row.querySelector('input'))?.focus({ preventScroll: true });
     row.scrollIntoView({ block: 'nearest' });
   }, [current, seen]);
 }

@@ -5,10 +5,23 @@ import { now } from '../data/clock.ts';
 export function written(at: string | number, options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' }): string {
   const moment = new Date(at);
   try {
-    return new Intl.DateTimeFormat(navigator.languages?.length ? [...navigator.languages] : undefined, options).format(moment);
+    return formatFor(options).format(moment);
   } catch {
     return moment.toISOString().replace('T', ' ').slice(0, 16);
   }
+}
+
+/** One for each way of writing: a screen of rows writes hundreds of moments, and making a format costs more than all of them. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatFor(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify(options);
+  let format = formats.get(key);
+  if (!format) {
+    format = new Intl.DateTimeFormat(navigator.languages?.length ? [...navigator.languages] : undefined, options);
+    formats.set(key, format);
+  }
+  return format;
 }
 
 const utc = (at: string | number) =>

@@ -23,6 +23,7 @@ export const incidentOps = {
     scoped: true,
     query: input({
       status: Type.Optional(oneOf(['open', 'acknowledged', 'resolved'])),
+      serviceId: Type.Optional(Id('Only those of this service; of one that the caller may not see, none')),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'At most this many; 100 by default' })),
       cursor: page.cursor,
     }),

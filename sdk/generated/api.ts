@@ -593,6 +593,8 @@ export interface OncallApi {
   /** List incidents. Newest first, at most 100 at once. Without a status: the working set, open and acknowledged ones. */
   listIncidents: Paged<(input?: {
     status?: 'open' | 'acknowledged' | 'resolved';
+    /** Only those of this service; of one that the caller may not see, none */
+    serviceId?: string;
     /** At most this many; 100 by default */
     limit?: number;
     /** From the previous answer; opaque */

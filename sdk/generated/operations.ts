@@ -107,7 +107,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     createEscalationPolicy: { method: 'POST', path: '/oncall/escalation-policies', body: 'object', idempotent: true },
     updateEscalationPolicy: { method: 'PATCH', path: '/oncall/escalation-policies/{id}', body: 'object' },
     deleteEscalationPolicy: { method: 'DELETE', path: '/oncall/escalation-policies/{id}' },
-    listIncidents: { method: 'GET', path: '/oncall/incidents', query: ['status', 'limit', 'cursor'], paged: true },
+    listIncidents: { method: 'GET', path: '/oncall/incidents', query: ['status', 'serviceId', 'limit', 'cursor'], paged: true },
     openIncident: { method: 'POST', path: '/oncall/incidents', body: 'object', idempotent: true },
     getIncident: { method: 'GET', path: '/oncall/incidents/{id}' },
     acknowledgeIncident: { method: 'POST', path: '/oncall/incidents/{id}/ack', idempotent: true },

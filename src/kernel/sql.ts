@@ -50,5 +50,11 @@ function write(piece: Sql, values: unknown[]): string {
 /** The resources of a kind that a subject may see: everything of the organization, or these ids only. */
 export type Visible = '*' | ReadonlySet<string>;
 
+/** Of what is visible, this alone, if it is. */
+export const narrowedTo = (visible: Visible, id: string | undefined): Visible => {
+  if (id === undefined) return visible;
+  return visible === '*' || visible.has(id) ? new Set([id]) : new Set();
+};
+
 export const isVisible = (visible: Visible, column: Sql): Sql =>
   visible === '*' ? sql`true` : sql`${column} = any(${[...visible]}::text[])`;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { run } from '../../src/kernel/db/index.ts';
 import { consoleOf } from '../harness/console.ts';
 import { quarterdeck } from '../harness/index.ts';
 
@@ -42,10 +43,43 @@ test('an incident is opened, acknowledged by key, told to the public and resolve
   await qd.owner.post('/oncall/incidents', { serviceId: made.body.id, title: 'mail is late' });
   await page.getByRole('link', { name: 'mail is late' }).waitFor();
   await fits('incidents');
+  // Keys act on the row that was the first, not on the one that came above it meanwhile.
+  await page.locator('tr.current', { hasText: 'checkout is down' }).waitFor();
+  await page.keyboard.press('k');
+  await page.locator('tr.current a:focus', { hasText: 'mail is late' }).waitFor();
   await page.keyboard.press('r');
+  await page.getByRole('dialog').getByText('mail is late').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Resolve' }).click();
   await page.getByText('Resolved “mail is late”').waitFor();
   await page.getByRole('link', { name: 'mail is late' }).waitFor({ state: 'detached' });
+  // Enter on a button presses that button, whatever row is aimed at.
+  await page.getByRole('button', { name: 'Open an incident' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Open an incident' }).waitFor();
+
+  const other = await qd.owner.post('/oncall/services', { name: 'mail' });
+  await qd.app.db.write(
+    (tx) => run(tx)`
+      insert into oncall.incident (org_id, id, service_id, service_name, title, origin, status, opened_at, walk_state)
+      select ${qd.owner.orgId}, 'inc_0' || lpad(n::text, 25, '0'), ${other.body.id}, 'mail', 'old ' || n, 'alert', 'open', kernel.now(), 'none'
+        from generate_series(1, 130) n`,
+  );
+  await open('/oncall/incidents', 'Incidents');
+  await page.getByLabel('Service').selectOption({ label: 'mail' });
+  await page.waitForURL(new RegExp(`\\?service=${other.body.id}`));
+  await page.locator('table[aria-rowcount="101"]').waitFor();
+  await page.getByRole('button', { name: 'Older ones' }).click();
+  await page.locator('table[aria-rowcount="131"]').waitFor();
+  // A row of an older page changes: it is asked for again like the others.
+  await qd.owner.post(`/oncall/incidents/inc_0${'1'.padStart(25, '0')}/resolve`);
+  await page.locator('table[aria-rowcount="130"]').waitFor();
+  await page.getByRole('button', { name: 'Resolved' }).click();
+  await page.getByRole('rowheader', { name: 'old 1' }).waitFor();
+  await page.reload();
+  await page.locator('table[aria-rowcount="2"]').waitFor();
+  await page.getByLabel('Service').selectOption({ label: 'All services' });
+  await page.getByRole('rowheader', { name: 'mail is late' }).waitFor();
+
   await open('/', 'Home');
   await page.getByRole('link', { name: 'checkout is down' }).waitFor();
   await fits('home');

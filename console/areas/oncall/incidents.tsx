@@ -1,20 +1,21 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { OncallIncident } from '../../../sdk/browser.ts';
-import { act } from '../../data/act.ts';
-import { api } from '../../data/api.ts';
+import { firstPages } from '../../data/pages.ts';
 import { open, query, setQuery } from '../../data/place.ts';
 import { useQuery } from '../../data/query.ts';
-import { useWhy } from '../../data/rights.ts';
+import { useMay, useWhy } from '../../data/rights.ts';
 import { type Key, useScreenKeys } from '../../shell/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Page } from '../../ui/page.tsx';
+import { useRowKeys } from '../../ui/row-keys.ts';
 import { State } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Age } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { acknowledge, incidentKinds, resolve } from './incident-acts.ts';
+import { policyKinds } from './policy-form.tsx';
 
 const filters = [
   { value: '', label: 'Open and acknowledged' },
@@ -26,49 +27,32 @@ const filters = [
 /** Incidents, newest first. Several at once, and by keys: j and k move, x picks, a acknowledges, r resolves, Enter opens. */
 export default function Incidents() {
   const status = filters.find(({ value }) => value === query.value.get('status'))?.value ?? '';
+  const serviceId = query.value.get('service') ?? '';
+  // Another filter is another list: nothing picked or aimed at is left of the one before.
+  return <Listed key={`${status} ${serviceId}`} status={status} serviceId={serviceId} />;
+}
+
+function Listed({ status, serviceId }: { status: (typeof filters)[number]['value']; serviceId: string }) {
   const why = useWhy();
-  const reading = useQuery({
-    key: ['incidents', status],
-    kinds: incidentKinds,
-    ask: (client, signal) => client.oncall.listIncidents(status ? { status } : {}, { signal }),
-  });
-  const [older, setOlder] = useState<{ status: string; rows: OncallIncident[]; cursor: string | undefined }>();
+  const filter = { ...(status ? { status } : {}), ...(serviceId ? { serviceId } : {}) };
+  const { reading, rows, hasMore, loadMore } = useIncidents(filter);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  const [current, setCurrent] = useState(0);
   const [asked, setAsked] = useState<readonly OncallIncident[]>();
-  const first = reading.data?.incidents ?? [];
-  const more = older?.status === status ? older : undefined;
-  const rows = useMemo(() => {
-    const known = new Set(first.map(({ id }) => id));
-    return [...first, ...(more?.rows ?? []).filter(({ id }) => !known.has(id))];
-  }, [first, more]);
-  const at = Math.min(current, Math.max(0, rows.length - 1));
+  const { aimedAt, isWalked, keys: rowKeys } = useAim(rows);
   const chosen = rows.filter(({ id }) => picked.has(id));
-  const aimed = chosen.length ? chosen : rows.slice(at, at + 1);
+  const aimed = chosen.length ? chosen : rows.filter(({ id }) => id === aimedAt);
   const unresolved = aimed.filter((one) => one.status !== 'resolved');
   const waiting = aimed.filter((one) => one.status === 'open');
-  const loadMore = async () => {
-    const cursor = more ? more.cursor : reading.data?.cursor;
-    const next = await act({
-      what: 'read older incidents',
-      kinds: [],
-      work: () => api().oncall.listIncidents({ ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) }),
-    });
-    if (next) setOlder({ status, rows: [...(more?.rows ?? []), ...next.answer.incidents], cursor: next.answer.cursor });
-  };
   const keys = useMemo<Key[]>(
     () => [
-      { keys: 'j', what: 'Next incident', act: () => setCurrent(Math.min(at + 1, rows.length - 1)) },
-      { keys: 'k', what: 'Incident before', act: () => setCurrent(Math.max(at - 1, 0)) },
-      { keys: 'Enter', what: 'Open it', act: () => rows[at] && open(`/oncall/incidents/${rows[at].id}`) },
-      { keys: 'x', what: 'Pick it', act: () => rows[at] && setPicked(toggle(picked, rows[at].id)) },
+      ...rowKeys,
+      { keys: 'x', what: 'Pick it', act: () => aimedAt && setPicked(toggle(picked, aimedAt)) },
       { keys: 'a', what: 'Acknowledge', act: () => void acknowledge(waiting) },
       { keys: 'r', what: 'Resolve', act: () => unresolved.length && setAsked(unresolved) },
     ],
-    [rows, at, picked, waiting, unresolved],
+    [rowKeys, rows, aimedAt, picked],
   );
   useScreenKeys(keys);
-  const hasMore = more ? more.cursor !== undefined : reading.data?.cursor !== undefined;
   return (
     <Page
       title="Incidents"
@@ -78,25 +62,20 @@ export default function Incidents() {
         </Button>
       }
       code={[
-        { operation: 'listIncidents', input: status ? { status } : {} },
+        { operation: 'listIncidents', input: filter },
         { operation: 'acknowledgeIncident', params: [aimed[0]?.id ?? '<id>'] },
       ]}
     >
-      <div class="toolbar">
-        {filters.map(({ value, label }) => (
-          <Button
-            key={value}
-            small
-            pressed={value === status}
-            onPress={() => {
-              setPicked(new Set());
-              setQuery('status', value || undefined);
-            }}
-          >
-            {label}
-          </Button>
-        ))}
-      </div>
+      <search class="toolbar">
+        <span class="buttons">
+          {filters.map(({ value, label }) => (
+            <Button key={value} small pressed={value === status} onPress={() => setQuery('status', value || undefined)}>
+              {label}
+            </Button>
+          ))}
+        </span>
+        <ServiceFilter serviceId={serviceId} />
+      </search>
       {chosen.length > 0 && (
         <div class="toolbar" role="status">
           <span>{chosen.length} picked</span>
@@ -123,7 +102,8 @@ export default function Incidents() {
           rows={rows}
           keyOf={({ id }) => id}
           to={({ id }) => `/oncall/incidents/${id}`}
-          current={rows[at]?.id}
+          current={aimedAt}
+          isCurrentFocused={isWalked}
           selection={{ selected: picked, onSelect: setPicked, nameOf: ({ title }) => title }}
           columns={[
             { head: 'Incident', cell: ({ title }) => title },
@@ -135,7 +115,8 @@ export default function Incidents() {
         />
       ) : (
         <Empty
-          title={status ? `No incident is ${status}` : 'No incident is open'}
+          title={`No incident ${serviceId ? 'of this service ' : ''}is ${status || 'open'}`}
+          {...(serviceId ? { action: <Button onPress={() => setQuery('service', undefined)}>Show all services</Button> } : {})}
           command="quarterdeck oncall incidents open --service checkout --title 'checkout is slow'"
         >
           A monitor that goes down opens one, so does an alert of Prometheus or Alertmanager, and so can you.
@@ -161,6 +142,63 @@ export default function Incidents() {
         </Confirm>
       )}
     </Page>
+  );
+}
+
+/** Everything that was loaded is asked for again after a hint: a row of an older page changes too. */
+function useIncidents(filter: { status?: OncallIncident['status']; serviceId?: string }) {
+  const pages = useRef(1);
+  const reading = useQuery({
+    key: ['incidents', filter.status, filter.serviceId],
+    kinds: incidentKinds,
+    ask: async (client, signal) => {
+      const { answers } = await firstPages(client.oncall.listIncidents.pages(filter, { signal }), pages.current);
+      return { rows: answers.flatMap(({ incidents }) => incidents), pages: answers.length, hasMore: answers.at(-1)?.cursor !== undefined };
+    },
+  });
+  const { data } = reading;
+  const loadMore = () => {
+    pages.current = (data?.pages ?? 1) + 1;
+    return reading.again();
+  };
+  return { reading, rows: data?.rows ?? none, hasMore: data?.hasMore ?? false, loadMore };
+}
+
+const none: readonly OncallIncident[] = [];
+
+/**
+ * The row that keys act on: the one that was walked to, or the first one as the list was opened. It stays the same incident while others come
+ * and go; once it is gone, nothing is aimed at until the person walks on.
+ */
+function useAim(rows: readonly OncallIncident[]) {
+  const ids = useMemo(() => rows.map(({ id }) => id), [rows]);
+  const [start, setStart] = useState<string>();
+  if (start === undefined && ids.length) setStart(ids[0]);
+  const { current, keys } = useRowKeys(ids, 'incident', start);
+  const aim = current ?? start;
+  return { aimedAt: ids.find((id) => id === aim), isWalked: current !== undefined, keys };
+}
+
+/** A service whose name may not be read, or that is gone, is named by its id. */
+function ServiceFilter({ serviceId }: { serviceId: string }) {
+  const { data } = useQuery({
+    key: ['services'],
+    kinds: policyKinds,
+    isOff: !useMay('listOncallServices'),
+    ask: (client, signal) => client.oncall.listOncallServices({}, { signal }),
+  });
+  const services = data?.services ?? [];
+  if (!services.length && !serviceId) return null;
+  return (
+    <select aria-label="Service" value={serviceId} onChange={(event) => setQuery('service', event.currentTarget.value)}>
+      <option value="">All services</option>
+      {serviceId && !services.some(({ id }) => id === serviceId) && <option value={serviceId}>{serviceId}</option>}
+      {services.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
   );
 }
 

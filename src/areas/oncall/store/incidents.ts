@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { hasJob, hint, type NamedJob } from '../../../kernel/jobs/index.ts';
 import type { Pagination } from '../../../kernel/pagination.ts';
-import { type Sql, sql, type Visible } from '../../../kernel/sql.ts';
+import { narrowedTo, type Sql, sql, type Visible } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import type { CountChange } from '../rules/attach.ts';
 import type { EscalationState, Policy } from '../rules/escalation.ts';
@@ -55,13 +55,19 @@ const shown = sql`i.id, i.service_id, i.service_name, i.title, i.description, i.
 
 export type Status = IncidentRow['status'];
 
+interface IncidentFilter {
+  status?: Status | undefined;
+  serviceId?: string | undefined;
+}
+
 /**
  * Newest first; without a status, the unresolved ones. Each status, and each visible service, is read by its own index, so the cost follows
  * the page size.
  */
-export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined, { limit, after }: Pagination) => {
-  const services = visible === '*' ? sql`(select null) v(id)` : sql`unnest(${[...visible]}::text[]) v(id)`;
-  const ofService = visible === '*' ? sql`true` : sql`i.service_id = v.id`;
+export const incidentsOf = (tx: Tx, org: string, visible: Visible, { status, serviceId }: IncidentFilter, { limit, after }: Pagination) => {
+  const shownOf = narrowedTo(visible, serviceId);
+  const services = shownOf === '*' ? sql`(select null) v(id)` : sql`unnest(${[...shownOf]}::text[]) v(id)`;
+  const ofService = shownOf === '*' ? sql`true` : sql`i.service_id = v.id`;
   return rows(tx, IncidentRow)`
     select ${shown}
       from unnest(${status ? [status] : ['open', 'acknowledged']}::text[]) s(status), ${services},

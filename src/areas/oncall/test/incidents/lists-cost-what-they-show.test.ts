@@ -14,10 +14,10 @@ test('incidents are paginated by cursor, for the whole organization and for a ca
   for (let i = 0; i < 5; i++) ids.unshift(await open(i % 2 ? other.id : mine.id, `number ${i}`));
   await made(owner.post(`/oncall/incidents/${ids[1]}/ack`));
 
-  const walk = async (by: typeof owner) => {
+  const walk = async (by: typeof owner, filter = '') => {
     const seen: string[] = [];
     for (let cursor = '', rounds = 0; rounds < 10; rounds++) {
-      const slice = await made(by.get(`/oncall/incidents?limit=2${cursor}`));
+      const slice = await made(by.get(`/oncall/incidents?limit=2${filter}${cursor}`));
       seen.push(...slice.incidents.map((i: { id: string }) => i.id));
       if (!slice.cursor) break;
       cursor = `&cursor=${slice.cursor}`;
@@ -27,6 +27,14 @@ test('incidents are paginated by cursor, for the whole organization and for a ca
   assert.deepEqual(await walk(owner), ids);
   const narrow = await qd.narrowed(owner, [{ role: 'oncall.viewer', resourceIds: [mine.id] }]);
   assert.equal((await unresolved(narrow)).length, 3);
+
+  const ofOther = ids.filter((_, at) => at % 2 === 1);
+  assert.deepEqual(await walk(owner, `&serviceId=${other.id}`), ofOther);
+  assert.deepEqual(await walk(owner, `&serviceId=${other.id}&status=acknowledged`), [ids[1]]);
+  assert.deepEqual(await walk(narrow, `&serviceId=${other.id}`), [], 'a filter widens no right');
+  assert.equal((await walk(narrow, `&serviceId=${mine.id}`)).length, 3);
+  assert.deepEqual(await walk(await qd.organization('neighbour'), `&serviceId=${other.id}`), []);
+  assert.deepEqual(await walk(owner, '&serviceId=svc_of_yesterday'), []);
 
   const services = await made(owner.get('/oncall/services?limit=1'));
   assert.equal(services.services[0].id, other.id);
