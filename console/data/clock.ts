@@ -9,7 +9,10 @@ export function noteServerTime(date: string | null): void {
   const at = date ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(at)) return;
   const ahead = at - Date.now();
+  const before = aheadMs;
   aheadMs = Math.abs(ahead) < 2_000 ? 0 : ahead;
+  // What is on the screen was counted by the other clock.
+  if (Math.abs(aheadMs - before) >= 2_000) now.value = serverNow();
 }
 
 export const serverNow = (): number => Date.now() + aheadMs;

@@ -1,4 +1,4 @@
-import type { Field } from './commands.ts';
+import type { Field } from '../../sdk/browser.ts';
 
 // What a form that is made from the command table holds while it is typed, and what the API takes. Pure.
 
@@ -47,14 +47,16 @@ function takeOne(field: Field, given: Typed | undefined): One {
   if (field.nullable && text === 'null') return { value: null };
   if (field.type === 'record') return takeRecord(text);
   if (field.list) {
-    // Words of a fixed list stand in one line; other values may hold a comma.
-    const parts = text.split(field.choices ? /[\n,]/ : '\n').map((part) => part.trim());
+    const parts = text.split(isWordList(field) ? /[\n,]/ : '\n').map((part) => part.trim());
     const made = parts.filter(Boolean).map((part) => scalar(field, part));
     const wrong = made.find(({ problem }) => problem);
     return wrong ?? { value: made.map(({ value }) => value) };
   }
   return scalar(field, text);
 }
+
+/** Ids and words of a choice hold no comma; a list of anything else is written one a line. */
+export const isWordList = ({ list, choices, thing }: Field): boolean => list === true && (choices !== undefined || thing !== undefined);
 
 const isBlank = (item: TypedObject): boolean =>
   Object.values(item).every(
@@ -71,13 +73,32 @@ function scalar({ name, type }: Field, text: string): One {
 
 /** One `name: value` a line. */
 function takeRecord(text: string): One {
-  const value: Record<string, string> = {};
+  const pairs: [string, string][] = [];
   for (const line of text.split('\n').filter((part) => part.trim())) {
     const at = line.search(/[:=]/);
     if (at < 1) return { problem: `write “name: value”, one a line; found “${line.trim()}”` };
-    value[line.slice(0, at).trim()] = line.slice(at + 1).trim();
+    pairs.push([line.slice(0, at).trim(), line.slice(at + 1).trim()]);
   }
-  return { value };
+  return { value: Object.fromEntries(pairs) };
+}
+
+/** Values of the API as a form holds them: what is taken from them again is the same. */
+export function typedOf(fields: readonly Field[], input: Readonly<Record<string, unknown>>): TypedObject {
+  const known = new Map(fields.map((field) => [field.name, field]));
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, typedOne(known.get(name), value)]));
+}
+
+function typedOne(field: Field | undefined, value: unknown): Typed | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (Array.isArray(value)) {
+    if (field?.type === 'object') return value.map((item) => typedOf(field.fields ?? [], item));
+    return value.join(field && isWordList(field) ? ', ' : '\n');
+  }
+  if (typeof value !== 'object') return String(value);
+  if (field?.type !== 'record') return typedOf(field?.fields ?? [], value as Record<string, unknown>);
+  return Object.entries(value)
+    .map(([name, text]) => `${name}: ${text}`)
+    .join('\n');
 }
 
 /** `intervalSeconds` → `Interval seconds`. */

@@ -7,8 +7,15 @@ import { guardOf } from './rights.ts';
 
 const maxChoices = 500;
 
-/** The things of a kind to choose from; undefined where there is no list of them alone, or it may not be read. */
-export function useChoices(kind: string): { value: string; label: string }[] | undefined {
+interface Choices {
+  /** Undefined where there is no list of them alone, or it may not be read. */
+  choices?: { value: string; label: string }[];
+  /** There are more: a list that misses some would keep a person from choosing them. */
+  isCut: boolean;
+}
+
+/** The things of a kind to choose from. */
+export function useChoices(kind: string): Choices {
   const table = useCommands();
   const thing = table?.things[kind];
   const list = thing?.list;
@@ -24,10 +31,10 @@ export function useChoices(kind: string): { value: string; label: string }[] | u
         { signal },
       ),
   });
-  if (!thing || !list || !data) return undefined;
+  if (!thing || !list || !data) return { isCut: false };
   const items = fieldAt(data, list.items);
-  if (!Array.isArray(items)) return undefined;
-  return items
+  if (!Array.isArray(items)) return { isCut: false };
+  const choices = items
     .filter(isObject)
     .slice(0, maxChoices)
     .map((item) => {
@@ -35,4 +42,5 @@ export function useChoices(kind: string): { value: string; label: string }[] | u
       const name = (thing.names ?? []).map((key) => fieldAt(item, key)).find((value) => typeof value === 'string' && value);
       return { value: id, label: name && name !== id ? `${name} (${id})` : id };
     });
+  return { choices, isCut: items.length > maxChoices || (isObject(data) && typeof data['cursor'] === 'string') };
 }

@@ -27,6 +27,9 @@ interface TimelineProps {
 }
 
 const dayMs = 86_400_000;
+/** Room for a letter and a number a day, and for the names beside. */
+const dayRem = 1.75;
+const nameRem = 10;
 /** A mark begins and ends on the half hour. */
 const stepMs = 1_800_000;
 
@@ -36,7 +39,7 @@ export function Timeline({ from, to, rows, onMark }: TimelineProps) {
   return (
     <>
       <section class="timeline scroll" tabIndex={0} aria-label="Shifts by day">
-        <div class="lanes">
+        <div class="lanes" style={{ minWidth: `${days.length * dayRem + nameRem}rem` }}>
           <div class="lane days" aria-hidden="true">
             <span />
             <div class="track">

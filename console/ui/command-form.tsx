@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Line } from '../data/as-code.ts';
 import type { Command, Field as FieldSpec } from '../data/commands.ts';
 import { draftOf, dropDraft, keepDraft } from '../data/drafts.ts';
-import { label, type Typed, type TypedObject, take } from '../data/form-values.ts';
+import { isWordList, label, type Typed, type TypedObject, take } from '../data/form-values.ts';
 import { isSecret, withoutSecretFields } from '../data/secret-fields.ts';
 import { useChoices } from '../data/things.ts';
 import { Button } from './button.tsx';
@@ -169,6 +169,10 @@ function AnyField({ field, value, onChange, error, isFirst }: AnyFieldProps) {
     return <TextField {...common} value={text} onChange={onChange} lines={3} placeholder={placeholder} />;
   }
   if (type === 'record') return <TextField {...common} value={text} onChange={onChange} lines={3} placeholder="name: value" />;
+  if (list && !isWordList(field)) return <TextField {...common} value={text} onChange={onChange} lines={2} placeholder="one a line" />;
+  // A field of one line would drop the line breaks of what it begins with.
+  if (type === 'string' && !choices && (isProse.test(name) || text.includes('\n')))
+    return <TextField {...common} value={text} onChange={onChange} lines={3} isFirst={isFirst ?? false} />;
   return (
     <TextField
       {...common}
@@ -180,8 +184,12 @@ function AnyField({ field, value, onChange, error, isFirst }: AnyFieldProps) {
   );
 }
 
+const isProse = /^(description|body|text|html|message)$/;
+
 const optional = (required: boolean | undefined, options: { value: string; label: string }[]) =>
   required ? [{ value: '', label: 'Choose …' }, ...options] : [{ value: '', label: 'As it is' }, ...options];
+
+const tooMany = 'There are too many to choose from a list: give the id. Ctrl K finds things by their names.';
 
 /** The id of a thing, chosen by its name where the names can be read. */
 function ThingField({
@@ -200,7 +208,8 @@ function ThingField({
   error: string | undefined;
   required?: boolean;
 }) {
-  const choices = useChoices(thing);
+  const { choices, isCut } = useChoices(thing);
+  if (isCut) return <TextField {...common} hint={tooMany} value={value} onChange={onChange} isFirst={isFirst} />;
   if (!choices?.length) return <TextField {...common} value={value} onChange={onChange} isFirst={isFirst} />;
   const known = choices.some((choice) => choice.value === value) || !value;
   return (

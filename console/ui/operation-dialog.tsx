@@ -3,7 +3,7 @@ import type { Json } from '../../sdk/browser.ts';
 import { attempt, callOperation } from '../data/act.ts';
 import type { Line } from '../data/as-code.ts';
 import { operationOf, useCommands } from '../data/commands.ts';
-import type { TypedObject } from '../data/form-values.ts';
+import { typedOf } from '../data/form-values.ts';
 import { kindsOf, useWhy } from '../data/rights.ts';
 import { Answer } from './answer.tsx';
 import { OneLine } from './as-code.tsx';
@@ -58,7 +58,7 @@ export function OperationDialog({ operation: id, params, input, onClose }: Opera
         <CommandForm
           command={command}
           params={params}
-          start={typedOf(input)}
+          start={typedOf(command.fields, input)}
           action={command.summary}
           why={why(id) ?? notTyped}
           kind={isDelete || loss ? 'danger' : 'primary'}
@@ -74,23 +74,5 @@ export function OperationDialog({ operation: id, params, input, onClose }: Opera
         <OneLine line={line} />
       </details>
     </Dialog>
-  );
-}
-
-/** Values of the API as a form holds them. */
-function typedOf(input: Json): TypedObject {
-  return Object.fromEntries(
-    Object.entries(input).map(([name, value]) => [
-      name,
-      Array.isArray(value) && value.every((item) => typeof item !== 'object')
-        ? value.join('\n')
-        : Array.isArray(value)
-          ? value.map((item) => typedOf(item as Json))
-          : typeof value === 'object' && value !== null
-            ? typedOf(value as Json)
-            : value === undefined || value === null
-              ? undefined
-              : String(value),
-    ]),
   );
 }

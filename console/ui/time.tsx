@@ -1,5 +1,5 @@
 import { age, ago } from '../../sdk/browser.ts';
-import { now } from '../data/clock.ts';
+import { now, serverNow } from '../data/clock.ts';
 
 /** A moment, in the words of the person's own zone and language. An odd locale of the browser falls back to UTC. */
 export function written(at: string | number, options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' }): string {
@@ -32,10 +32,12 @@ const utc = (at: string | number) =>
 
 /** `3h`, or with `long` `3h ago`; the title tells the moment in UTC. */
 export function Age({ at, long }: { at: string; long?: boolean }) {
-  // What the server just wrote is not in the future: its `Date` has whole seconds.
   const moment = Date.parse(at);
-  const isJustNow = moment > now.value && moment - now.value < 5_000;
-  const text = isJustNow ? 'now' : (long ? ago : age)(moment, now.value);
+  // It is drawn again at each tick; what was written since the last one is not in the future.
+  const current = Math.max(now.value, serverNow());
+  // Nor is what the server just wrote: its `Date` has whole seconds.
+  const isJustNow = moment > current && moment - current < 5_000;
+  const text = isJustNow ? 'now' : (long ? ago : age)(moment, current);
   return (
     <time dateTime={at} title={`${written(at)} · ${utc(at)}`}>
       {text}

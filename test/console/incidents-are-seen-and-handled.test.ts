@@ -64,6 +64,12 @@ test('an incident is opened, acknowledged by key, told to the public and resolve
       select ${qd.owner.orgId}, 'inc_0' || lpad(n::text, 25, '0'), ${other.body.id}, 'mail', 'old ' || n, 'alert', 'open', kernel.now(), 'none'
         from generate_series(1, 130) n`,
   );
+  // More services than one answer holds: the oldest can be chosen too.
+  await qd.app.db.write(
+    (tx) => run(tx)`
+      insert into services.service (org_id, id, name, created_at)
+      select ${qd.owner.orgId}, 'svc_z' || lpad(n::text, 25, '0'), 'service ' || n, kernel.now() from generate_series(1, 1000) n`,
+  );
   await open('/oncall/incidents', 'Incidents');
   await page.getByLabel('Service').selectOption({ label: 'mail' });
   await page.waitForURL(new RegExp(`\\?service=${other.body.id}`));
@@ -79,6 +85,16 @@ test('an incident is opened, acknowledged by key, told to the public and resolve
   await page.locator('table[aria-rowcount="2"]').waitFor();
   await page.getByLabel('Service').selectOption({ label: 'All services' });
   await page.getByRole('rowheader', { name: 'mail is late' }).waitFor();
+
+  // A device whose clock is wrong by hours shows the ages that the server counts.
+  const wrong = await page.context().newPage();
+  await wrong.clock.setSystemTime(Date.now() + 5 * 3_600_000);
+  await wrong.goto(page.url().split('?')[0]!);
+  const opened = wrong.getByRole('row', { name: /checkout is down/ }).locator('time');
+  await opened.waitFor();
+  await wrong.waitForTimeout(100);
+  assert.match((await opened.textContent()) ?? '', /^(now|\d+[sm] ago)$/);
+  await wrong.close();
 
   await open('/', 'Home');
   await page.getByRole('link', { name: 'checkout is down' }).waitFor();

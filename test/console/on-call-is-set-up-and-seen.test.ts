@@ -19,17 +19,15 @@ test('a schedule, a policy and a service are made by hand, and the timeline show
   await open('/oncall/schedules/new', 'New schedule');
   await page.getByLabel('Name').fill('primary');
   await page.getByLabel('Time zone').fill('Europe/Paris');
-  await page
-    .getByLabel('Add a person')
-    .selectOption({ label: 'owner@localhost' })
-    .catch(async () => page.getByLabel('Add a person').selectOption({ index: 2 }));
+  await page.getByLabel('Add a person').selectOption({ index: 2 });
   await page.getByLabel('Add a person').selectOption({ index: 1 });
   await fits('schedule-new');
   await page.getByRole('button', { name: 'Create the schedule' }).click();
   await page.getByRole('heading', { level: 1, name: 'primary' }).waitFor();
   await fits('schedule');
 
-  await open('/oncall/schedules', 'Schedules');
+  // The address may be anybody's: this date is beyond all calendars.
+  await open('/oncall/schedules?later=1e300', 'Schedules');
   await page.locator('.bar.gap').first().waitFor();
   await page.locator('.bar.mine').first().waitFor();
   await fits('schedules');

@@ -15,7 +15,7 @@ import { Table } from '../../ui/table.tsx';
 import { Age } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { acknowledge, incidentKinds, resolve } from './incident-acts.ts';
-import { policyKinds } from './policy-form.tsx';
+import { useOncallServices } from './readings.ts';
 
 const filters = [
   { value: '', label: 'Open and acknowledged' },
@@ -98,6 +98,7 @@ function Listed({ status, serviceId }: { status: (typeof filters)[number]['value
         <Waiting reading={reading} what="list" />
       ) : rows.length ? (
         <Table
+          look="stacked"
           label="Incidents"
           rows={rows}
           keyOf={({ id }) => id}
@@ -181,12 +182,7 @@ function useAim(rows: readonly OncallIncident[]) {
 
 /** A service whose name may not be read, or that is gone, is named by its id. */
 function ServiceFilter({ serviceId }: { serviceId: string }) {
-  const { data } = useQuery({
-    key: ['services'],
-    kinds: policyKinds,
-    isOff: !useMay('listOncallServices'),
-    ask: (client, signal) => client.oncall.listOncallServices({}, { signal }),
-  });
+  const { data } = useOncallServices({ isOff: !useMay('listOncallServices') });
   const services = data?.services ?? [];
   if (!services.length && !serviceId) return null;
   return (

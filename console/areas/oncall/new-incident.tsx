@@ -13,6 +13,7 @@ import { Page } from '../../ui/page.tsx';
 import { Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { incidentKinds } from './incident-acts.ts';
+import { useOncallServices } from './readings.ts';
 
 interface Draft {
   serviceId: string;
@@ -26,11 +27,7 @@ const key = 'new incident';
 export default function NewIncident() {
   const why = useWhy();
   const [draft, setDraft] = useState<Draft>(draftOf<Draft>(key) ?? { serviceId: '', title: '', description: '' });
-  const services = useQuery({
-    key: ['services'],
-    kinds: ['uptime.service', 'oncall.policy'],
-    ask: (client, signal) => client.oncall.listOncallServices({}, { signal }),
-  });
+  const services = useOncallServices();
   const preview = useQuery({
     key: ['preview', draft.serviceId],
     kinds: ['oncall.schedule', 'oncall.policy'],
@@ -81,6 +78,11 @@ export default function NewIncident() {
             required
             value={draft.serviceId}
             onChange={(serviceId) => set({ serviceId })}
+            {...(services.data?.isCut
+              ? {
+                  hint: `The newest ${list.length} services are listed; for another one, “Open an incident by hand” in Ctrl K takes its id`,
+                }
+              : {})}
             options={[{ value: '', label: 'Choose …' }, ...list.map(({ id, name }) => ({ value: id, label: name }))]}
           />
           <TextField

@@ -19,7 +19,7 @@ export default function Schedules() {
   const why = useWhy();
   const weeks = query.value.get('weeks') === '4' ? 4 : 2;
   const onlyMine = query.value.get('mine') === 'yes';
-  const later = Number(query.value.get('later') ?? 0) || 0;
+  const later = laterOf(query.value.get('later'));
   const [today] = useState(() => startOfDay(serverNow()));
   const from = today + later * weeks * 7 * dayMs;
   const to = from + weeks * 7 * dayMs;
@@ -86,7 +86,9 @@ export default function Schedules() {
             rows={rows}
             onMark={refusal ? undefined : (row, startsAt, endsAt) => setOverride({ scheduleId: row.id, startsAt, endsAt })}
           />
-          <p class="hint">Times are in your zone. Drag along a row to put somebody else on call for that stretch.</p>
+          <p class="hint">
+            Times are in your zone. “Override” puts somebody else on call for a while; so does dragging along a row with the mouse.
+          </p>
         </>
       ) : (
         <p class="faint">You are on call in none of them in these weeks.</p>
@@ -95,3 +97,11 @@ export default function Schedules() {
     </Page>
   );
 }
+
+/** The address may be anybody's: no date is ten thousand years away. */
+function laterOf(text: string | null): number {
+  const later = Number(text ?? 0);
+  return Number.isInteger(later) && Math.abs(later) <= maxLater ? later : 0;
+}
+
+const maxLater = 500;

@@ -14,13 +14,14 @@ import { Table } from '../../ui/table.tsx';
 import { Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { policyKinds } from './policy-form.tsx';
+import { useOncallServices } from './readings.ts';
 
 const kinds = [...policyKinds, 'oncall.provider'];
 
 /** Which policy each service has, and whether somebody would be paged for it now. */
 export default function Services() {
   const why = useWhy();
-  const reading = useQuery({ key: ['services'], kinds, ask: (client, signal) => client.oncall.listOncallServices({}, { signal }) });
+  const reading = useOncallServices();
   const policies = useQuery({
     key: ['policies'],
     kinds: policyKinds,
@@ -51,6 +52,7 @@ export default function Services() {
         <Waiting reading={reading} what="list" />
       ) : services.length ? (
         <Table
+          look="stacked"
           label="Services"
           rows={services}
           keyOf={({ id }) => id}

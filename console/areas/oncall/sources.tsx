@@ -15,6 +15,7 @@ import { Page } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Age } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
+import { useOncallServices } from './readings.ts';
 
 const kinds = ['oncall.source', 'uptime.service'];
 
@@ -22,7 +23,7 @@ const kinds = ['oncall.source', 'uptime.service'];
 export default function Sources() {
   const why = useWhy();
   const reading = useQuery({ key: ['sources'], kinds, ask: (client, signal) => client.oncall.listAlertSources({ signal }) });
-  const services = useQuery({ key: ['services'], kinds, ask: (client, signal) => client.oncall.listOncallServices({}, { signal }) });
+  const services = useOncallServices();
   const [isNew, setNew] = useState(false);
   const [made, setMade] = useState<{ id: string; token: string }>();
   const [asked, setAsked] = useState<OncallAlertSource>();
