@@ -3,7 +3,7 @@ import { api } from '../../data/api.ts';
 import { refresh } from '../../data/query.ts';
 
 /** What an incident's screens hang on. */
-export const incidentKinds = ['oncall.incident', 'oncall.update'];
+export const incidentKinds = ['oncall.incident'];
 
 interface Named {
   id: string;

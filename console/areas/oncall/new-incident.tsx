@@ -13,6 +13,7 @@ import { Page } from '../../ui/page.tsx';
 import { Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { incidentKinds } from './incident-acts.ts';
+import { policyKinds } from './policy-form.tsx';
 import { useOncallServices } from './readings.ts';
 
 interface Draft {
@@ -30,7 +31,7 @@ export default function NewIncident() {
   const services = useOncallServices();
   const preview = useQuery({
     key: ['preview', draft.serviceId],
-    kinds: ['oncall.schedule', 'oncall.policy'],
+    kinds: policyKinds,
     isOff: !draft.serviceId,
     ask: (client, signal) => client.oncall.previewServiceEscalation(draft.serviceId, {}, { signal }),
   });

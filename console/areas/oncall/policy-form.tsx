@@ -7,7 +7,7 @@ import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Form } from '../../ui/form.tsx';
 import { shiftKinds } from './shifts.ts';
 
-export const policyKinds = ['oncall.policy', 'oncall.schedule', 'uptime.service'];
+export const policyKinds = ['oncall.policy', 'oncall.schedule', 'oncall.service', 'uptime.service'];
 
 export interface PolicyInput {
   name: string;
