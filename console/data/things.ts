@@ -1,7 +1,7 @@
 import { fieldAt, isObject } from '../../sdk/browser.ts';
 import { areaOf, useCommands } from './commands.ts';
 import { useQuery } from './query.ts';
-import { guardOf } from './rights.ts';
+import { guardOf, useMay } from './rights.ts';
 
 // How people name a thing where the API takes its id. The list that holds the names is the one that the command line reads too.
 
@@ -20,11 +20,12 @@ export function useChoices(kind: string): Choices {
   const thing = table?.things[kind];
   const list = thing?.list;
   const operation = list?.operation;
+  const isAllowed = useMay(operation ?? '');
   const permission = operation ? guardOf(operation)?.permission : undefined;
   const { data } = useQuery<unknown>({
     key: ['choices', operation],
     kinds: permission ? [permission.split('.').slice(0, 2).join('.')] : [],
-    isOff: !operation || Boolean(list?.params),
+    isOff: !operation || Boolean(list?.params) || !isAllowed,
     ask: (api, signal) =>
       (api as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>)[areaOf(operation!)!]![operation!]!(
         {},

@@ -95,4 +95,10 @@ test('a viewer sees what there is, and reads why the rest is not allowed', { tim
   await page.getByRole('combobox', { name: 'Search or do' }).fill('create a monitor');
   await page.getByText('This needs the permission uptime.monitor.write').first().waitFor();
   await fits('viewer-menu');
+  // A form asks for no list of names that the person may not read: each refusal would be noted by the browser.
+  await open('/do/getDomain', /./);
+  await page.getByText('This needs the permission email.domain.read').first().waitFor();
+  await page.getByLabel('Id (needed)').waitFor();
+  await page.getByRole('link', { name: 'Incidents', exact: true }).click();
+  await page.getByText('No incident is open').waitFor();
 });
