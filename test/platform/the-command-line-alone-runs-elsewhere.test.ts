@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -45,6 +45,15 @@ test('the package of the command line runs in an empty directory, without npm, d
   assert.equal(absent.code, 2);
   assert.match(absent.stderr, /admin is a command of the server/);
   assert.match((await run('quarterdeck', 'whoami')).stdout, new RegExp(qd.owner.email));
+  // Beside the data of a server: its address is not the usual one, and nothing names it.
+  const beside = join(folder, 'beside');
+  mkdirSync(join(beside, 'data-try'), { recursive: true });
+  writeFileSync(join(beside, 'data-try/owner.url'), `${qd.url}\n`);
+  writeFileSync(join(beside, 'data-try/owner.token'), qd.owner.key);
+  const bare = { cwd: beside, env: { HOME: folder, PATH: '' } };
+  const here = await promisify(execFile)(process.execPath, [join(folder, 'cli/bin/quarterdeck.cjs'), 'whoami'], bare);
+  assert.match(here.stdout, new RegExp(qd.owner.email));
+  rmSync(beside, { recursive: true });
   assert.deepEqual(JSON.parse((await run('docker-credential-quarterdeck', 'list')).stdout), {});
   assert.ok(statSync(join(folder, 'cli/bin/quarterdeck.cjs')).mode & 0o100, 'it can be executed');
   assert.deepEqual(readdirSync(folder).sort(), ['.cache', 'cli'], 'nothing else is left where it ran');
