@@ -125,7 +125,7 @@ test('a reload under load refuses no connection and fails no request, and a brok
   await unlink(current);
   await symlink(root, current);
   const killed = quarterdeckCommand(dir, ['admin', 'reload']);
-  const next = await eventually(async () => (await childrenOf(parent.pid)).find((pid) => pid !== successor));
+  const next = await eventually(async () => (await childrenOf(parent.pid)).find((pid) => pid !== successor), { withinMs: 60_000 });
   process.kill(next, 'SIGKILL');
   assert.match((await killed).said, /the reload was called off: the next server ended with SIGKILL.*; \S+ goes on/);
   assert.deepEqual(await childrenOf(parent.pid), [successor]);

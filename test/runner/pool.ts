@@ -36,7 +36,7 @@ export interface Pool {
 const filesAProcess = 100;
 
 /** The processors have had little to do when they rested in so much of the time. */
-const leastIdle = 0.25;
+const leastIdle = 0.15;
 
 export async function runFiles({ files, lanes, lanesAtMost = lanes, isEachAlone, idleShare, lookEveryMs, ...rest }: Pool): Promise<void> {
   const queue = [...files];
