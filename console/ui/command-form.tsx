@@ -163,13 +163,12 @@ function AnyField({ field, value, onChange, error, isFirst }: AnyFieldProps) {
     );
   if (field.thing && !list && typeof field.thing === 'string')
     return <ThingField {...common} thing={field.thing} value={text} onChange={onChange} isFirst={isFirst ?? false} />;
-  // A value may hold a comma: each has a line of its own.
+  // A value may hold a comma: each has a line of its own. Ids and words of a choice hold none.
   if (list) {
-    const placeholder = choices ? `one a line, of ${choices.join(', ')}` : 'one a line';
+    const placeholder = isWordList(field) ? `separated by commas${choices ? `, of ${choices.join(', ')}` : ''}` : 'one a line';
     return <TextField {...common} value={text} onChange={onChange} lines={3} placeholder={placeholder} />;
   }
   if (type === 'record') return <TextField {...common} value={text} onChange={onChange} lines={3} placeholder="name: value" />;
-  if (list && !isWordList(field)) return <TextField {...common} value={text} onChange={onChange} lines={2} placeholder="one a line" />;
   // A field of one line would drop the line breaks of what it begins with.
   if (type === 'string' && !choices && (isProse.test(name) || text.includes('\n')))
     return <TextField {...common} value={text} onChange={onChange} lines={3} isFirst={isFirst ?? false} />;
