@@ -45,7 +45,7 @@ export const storyOps = {
     path: '/oncall/incidents/{id}/story',
     summary: 'An incident from the first failing probe to the last mail',
     description:
-      'One time axis over all areas: what the probes of its monitors saw by vantage, alerts, escalation, each page and its fate, acknowledgement, updates, and what became of the mails to subscribers. `before` is what changed in the hour before it opened. Each area tells what the caller may read: `withheld` names the rest without its contents.',
+      'One time axis over all areas: what the probes of its monitors saw by vantage, alerts, escalation, each page and its fate, acknowledgement, updates, and what became of the mails to subscribers. `before` is what changed in the hour before it opened; pushes, edits and phases of clusters while it lasted are on the axis. Each area tells what the caller may read: `withheld` names the rest without its contents.',
     permission: 'oncall.incident.read',
     scoped: true,
     responses: {

@@ -626,7 +626,7 @@ export interface OncallApi {
   /** Resolve an incident. Final: what fires after it opens a new incident. Pages not yet on their way are canceled. */
   resolveIncident: (id: string, options?: CallOptions) => Promise<OncallIncident>;
 
-  /** An incident from the first failing probe to the last mail. One time axis over all areas: what the probes of its monitors saw by vantage, alerts, escalation, each page and its fate, acknowledgement, updates, and what became of the mails to subscribers. `before` is what changed in the hour before it opened. Each area tells what the caller may read: `withheld` names the rest without its contents. */
+  /** An incident from the first failing probe to the last mail. One time axis over all areas: what the probes of its monitors saw by vantage, alerts, escalation, each page and its fate, acknowledgement, updates, and what became of the mails to subscribers. `before` is what changed in the hour before it opened; pushes, edits and phases of clusters while it lasted are on the axis. Each area tells what the caller may read: `withheld` names the rest without its contents. */
   getIncidentStory: (id: string, options?: CallOptions) => Promise<{
     incident: OncallIncident;
     /** Oldest first; the newest 200 */

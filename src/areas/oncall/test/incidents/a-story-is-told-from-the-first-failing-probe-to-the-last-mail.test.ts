@@ -28,6 +28,8 @@ test('a story is told from the first failing probe to the last mail, and to each
   await made(owner.post(`/oncall/incidents/${id}/ack`));
   await made(owner.post(`/oncall/incidents/${id}/updates`, { body: 'We are looking into it.' }));
   await scene.mailed(2);
+  const mended = await scene.push();
+  await made(owner.post('/registry/registries', { slug: 'spare', displayName: 'Spare' }));
   await scene.mend(id);
   const story = await eventually(async () => {
     const now = await storyOf(owner, id);
@@ -54,6 +56,8 @@ test('a story is told from the first failing probe to the last mail, and to each
     'oncall page_sent',
     'oncall acknowledged',
     'oncall update_published',
+    'registry image_pushed',
+    'organization changed',
     'oncall resolved',
   ];
   const positions = order.map((kind) => kinds.indexOf(kind));
@@ -72,6 +76,11 @@ test('a story is told from the first failing probe to the last mail, and to each
     'the first failure of each vantage, once',
   );
   assert.equal(kinds.filter((kind) => kind === 'uptime probe_passed').length, 2);
+  assert.equal(entry(story.entries, 'image_pushed').title, `shop/${mended.repo}:${mended.tag} was pushed`);
+  assert.deepEqual(
+    [entry(story.entries, 'changed').title, entry(story.entries, 'changed').detail],
+    [`${owner.email}: registry.registry.create`, 'slug spare'],
+  );
   assert.match(entry(story.entries, 'page_failed').title, /^An SMS to Ada failed: no-credential/);
   assert.match(entry(story.entries, 'page_sent').title, /to Bo went out$/);
   assert.equal(entry(story.entries, 'update_published').detail, 'We are looking into it.');

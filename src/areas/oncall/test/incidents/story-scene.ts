@@ -41,7 +41,8 @@ export async function beforeTheIncident(qd: Ward, { name = 'checkout' } = {}) {
   await made(owner.post('/status-pages', { slug: 'acme', title: 'Acme', serviceIds: [service.id] }));
   await subscribed(qd, 'acme', 'reader@example.com');
   const registry = await made(owner.post('/registry/registries', { slug: 'shop', displayName: 'Shop' }));
-  const { repo, tag } = await pushedImage({ qd, at: owner } as never, { params: { slug: registry.slug } });
+  const push = () => pushedImage({ qd, at: owner } as never, { params: { slug: registry.slug } });
+  const { repo, tag } = await push();
   const [berlin, oslo] = [await agent(qd, 'berlin'), await agent(qd, 'oslo')];
   const watched = await monitor(owner, ['berlin', 'oslo'], { serviceId: service.id });
   await made(owner.patch(`/uptime/monitors/${watched.id}`, { name }));
@@ -57,6 +58,7 @@ export async function beforeTheIncident(qd: Ward, { name = 'checkout' } = {}) {
     service,
     watched,
     pushed: { repo, tag },
+    push,
     /** The monitor goes down: the first contact cannot be reached, the second one is. */
     break: async (): Promise<string> => {
       for (const vantage of each) await vantage.fail(watched, { errorDetail: 'the connection was refused' });

@@ -10,10 +10,12 @@ export const statusStory: StorySource = {
 
 const mails = (count: number) => (count === 1 ? '1 mail' : `${count} mails`);
 
-function tellMailing({ event_id, first_at, queued, sent, failed, dropped }: MailingRow): Told {
+function tellMailing({ event_id, first_at, last_at, queued, sent, failed, dropped }: MailingRow): Told {
   const isEnd = event_id.startsWith('inc_');
   const waiting = Math.max(0, queued - sent - failed - dropped);
+  const tookSeconds = Math.round((Date.parse(last_at) - Date.parse(first_at)) / 1_000);
   const others = [
+    ...(sent && tookSeconds > 0 ? [`the last one after ${tookSeconds} s`] : []),
     ...(failed ? [`${failed} failed`] : []),
     ...(waiting ? [`${waiting} waiting`] : []),
     ...(dropped ? [`${dropped} not needed any more`] : []),
