@@ -80,7 +80,6 @@ test('roles are edited in a grid, given, looked up and taken away; a token says 
   await dialog.getByText('This is shown once').waitFor();
   const key = (await dialog.locator('pre').first().textContent())!;
   assert.match(key, /^qd_\w+$/);
-  await fits('token-minted');
   await page.keyboard.press('Escape');
   await page.getByRole('row', { name: /deploys/ }).waitFor();
   assert.ok(!(await page.content()).includes(key));
@@ -95,7 +94,7 @@ test('roles are edited in a grid, given, looked up and taken away; a token says 
   // Who did what.
   await open('/organization/audit', 'Audit log');
   await page.getByText('tokens.token.create').first().waitFor();
-  await page.getByLabel('Begins with').fill('iam.role');
+  await page.getByLabel('Action begins with').fill('iam.role');
   await page.keyboard.press('Enter');
   await page.getByText('tokens.token.create').first().waitFor({ state: 'detached' });
   assert.match(page.url(), /action=iam\.role/);
@@ -104,19 +103,11 @@ test('roles are edited in a grid, given, looked up and taken away; a token says 
   await page.reload();
   await page.getByText('iam.role.update').first().waitFor();
   assert.equal(await page.getByText('tokens.token.create').count(), 0);
-  await page.getByLabel('Begins with').fill('no.such');
+  await page.getByLabel('Action begins with').fill('no.such');
   await page.keyboard.press('Enter');
   await page.getByText('Nothing matches').waitFor();
   await page.getByRole('button', { name: 'Show all' }).click();
   await page.getByText('tokens.token.create').first().waitFor();
   await open('/organization/profile', 'Default');
   await page.getByText('uptime', { exact: true }).waitFor();
-
-  // A member sees the same, and why it is not theirs to change.
-  const other = await consoleOf(t, qd, ada.userId);
-  await other.open('/organization/roles', 'Roles');
-  await other.page.getByRole('link', { name: 'On-call viewer' }).click();
-  await other.page.getByRole('button', { name: 'New role like this' }).press('Enter');
-  assert.equal(await other.page.getByRole('heading', { level: 1, name: 'New role' }).count(), 0);
-  await other.page.getByText('This needs the permission iam.role.admin').first().waitFor({ state: 'attached' });
 });

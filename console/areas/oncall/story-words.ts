@@ -63,7 +63,6 @@ const places: Record<string, string> = {
   'oncall.schedule': '/oncall/schedules',
   'email.domain': '/email/domains',
   cluster: '/clusters',
-  member: '/organization/members',
 };
 
 export function placeOf({ ref, title }: Pick<OncallStoryEntry, 'ref' | 'title'>): string | undefined {
@@ -71,7 +70,6 @@ export function placeOf({ ref, title }: Pick<OncallStoryEntry, 'ref' | 'title'>)
   if (!ref || /\.delete$/.test(title)) return undefined;
   if (ref.kind === 'repository')
     return `/registry/${encodeURIComponent(ref.parents[0] ?? '')}/repository?name=${encodeURIComponent(ref.id)}`;
-  if (ref.kind === 'member') return places['member'];
   const path = places[ref.kind];
   return path && `${path}/${encodeURIComponent(ref.id)}`;
 }

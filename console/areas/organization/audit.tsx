@@ -18,7 +18,7 @@ const pageSize = 100;
 const maxPages = 20;
 const words = ['actor', 'target', 'action'] as const;
 const times = ['from', 'to'] as const;
-const labels = { actor: 'Who: address or id', target: 'Of what: an id', action: 'Begins with', from: 'From', to: 'To' };
+const labels = { actor: 'Who: address or id', target: 'Of what: an id', action: 'Action begins with', from: 'From', to: 'To' };
 
 /** Who did what, narrowed by a filter that is in the address: a colleague sees the same by the same link. */
 export default function Audit() {
