@@ -1,22 +1,16 @@
 import { signal } from '@preact/signals';
+import { type Notice, withNotice, withoutSteering } from './notice-list.ts';
 
 // Short words about what was done, read aloud by screen readers. A failure stays until it is closed.
 
-export interface Notice {
-  id: number;
-  text: string;
-  tone: 'good' | 'bad';
-}
-
 const goodForMs = 6_000;
-const maxNotices = 4;
 
 export const notices = signal<readonly Notice[]>([]);
 let lastId = 0;
 
 export function say(text: string, tone: Notice['tone']): void {
   const id = ++lastId;
-  notices.value = [...notices.value.filter((notice) => notice.text !== text), { id, text, tone }].slice(-maxNotices);
+  notices.value = withNotice(notices.value, { id, text: withoutSteering(text), tone });
   if (tone === 'good') setTimeout(() => unsay(id), goodForMs);
 }
 

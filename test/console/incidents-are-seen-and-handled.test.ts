@@ -28,6 +28,7 @@ test('an incident is opened, acknowledged by key, told to the public and resolve
   await page.getByRole('button', { name: 'Open it and page' }).click();
   await page.getByRole('heading', { level: 1, name: 'checkout is down' }).waitFor();
   await fits('incident-open');
+  assert.match((await page.locator('.log').textContent()) ?? '', /onerror=alert\(1\)> abc has no/, 'a name reverses no sentence');
 
   await page.keyboard.press('a');
   await page.getByText('Acknowledged “checkout is down”').waitFor();

@@ -1,4 +1,5 @@
 import type { OncallIncidentDetail } from '../../../sdk/browser.ts';
+import { withoutSteering } from '../../data/notice-list.ts';
 import { useQuery } from '../../data/query.ts';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -155,7 +156,7 @@ function Timeline({ incident: { timeline, cut } }: Part) {
       <ol class="log">
         {timeline.toReversed().map(({ id, at, message, actor }) => (
           <li key={id}>
-            <Moment at={at} options={{ dateStyle: 'short', timeStyle: 'medium' }} /> <span>{message}</span>
+            <Moment at={at} options={{ dateStyle: 'short', timeStyle: 'medium' }} /> <span>{withoutSteering(message)}</span>
             {actor && actor.kind === 'user' && <span class="faint"> · {actor.label}</span>}
           </li>
         ))}

@@ -74,7 +74,7 @@ export default function Monitor({ params: { id = '' } }: { params: Record<string
                 <Link to={`/services/${serviceId}`}>
                   <bdi>{service?.name ?? serviceId}</bdi>
                 </Link>{' '}
-                · <Link to="/oncall/incidents">incidents</Link>
+                · <Link to={`/oncall/incidents?service=${serviceId}`}>incidents</Link>
               </>
             ) : (
               <span key="none">none: no page is sent when it is down</span>

@@ -61,7 +61,7 @@ export default function Service({ params: { id = '' } }: { params: Record<string
       <h2>Elsewhere</h2>
       <ul>
         <li>
-          <Link to="/oncall/incidents">Incidents</Link>
+          <Link to={`/oncall/incidents?service=${id}`}>Incidents</Link>
         </li>
         <li>
           <Link to="/oncall/services">Who is paged for it</Link>
