@@ -1,5 +1,5 @@
 import type { Ctx } from '../identity/context.ts';
-import { isUnavailable } from '../kernel/db/index.ts';
+import { DatabaseBusy, isUnavailable } from '../kernel/db/index.ts';
 import type { Bound } from './ports.ts';
 
 /** How long a part may take; the whole answer takes no longer. */
@@ -22,8 +22,9 @@ export async function askParts<Rest extends unknown[], Answer>(
   // Nothing was read: then the whole request is unavailable, as everywhere else.
   if (failures.length && failures.length === outcomes.length) throw failures[0]!.error;
   const reasons = new Map(failures.map(({ area, error }) => [area, reasonOf(error)]));
+  // A database that is away is told by its own events, and a tenant's overload is no error of the server: else each request writes a line an area.
   for (const { area, error } of failures)
-    if (!(error instanceof Late)) ctx.app.log.error({ err: error, area }, 'an area could not fill its part');
+    if (!(error instanceof Late) && !isUnavailable(error)) ctx.app.log.error({ err: error, area }, 'an area could not fill its part');
   return {
     parts: outcomes.filter((outcome) => 'answer' in outcome),
     unavailable: [...reasons].map(([area, reason]) => ({ area, reason })),
@@ -56,6 +57,7 @@ async function askPart<Rest extends unknown[], Answer>(
 
 function reasonOf(error: unknown): string {
   if (error instanceof Late) return `it did not answer within ${deadlineMs / 1000} seconds; ask again`;
+  if (error instanceof DatabaseBusy) return `${error.message}; ask again in a moment`;
   if (isUnavailable(error)) return 'the database did not answer; ask again';
   return 'it failed; the log of the server says why';
 }

@@ -6,7 +6,7 @@ export const screens: readonly Screen[] = [
     title: 'Incidents',
     area: 'oncall',
     main: 'listIncidents',
-    operations: ['listIncidents', 'acknowledgeIncident', 'resolveIncident'],
+    operations: ['listIncidents', 'listOncallServices', 'acknowledgeIncident', 'resolveIncident'],
     listed: true,
     words: 'alerts open pages',
     load: () => import('./incidents.tsx'),

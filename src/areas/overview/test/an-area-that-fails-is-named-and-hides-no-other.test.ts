@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { quarterdeck } from '../../../../test/harness/index.ts';
-import { run } from '../../../kernel/db/index.ts';
+import type { Ctx } from '../../../identity/context.ts';
+import { DatabaseBusy, run } from '../../../kernel/db/index.ts';
+import { askParts } from '../../ask-parts.ts';
 import { service } from '../../oncall/test/support.ts';
 import { made } from '../../uptime/test/support.ts';
 
@@ -29,4 +31,21 @@ test('an area that fails or is late is named, and hides no other', async (t) => 
   await holder.query('rollback');
   await holder.end();
   assert.deepEqual((await made(owner.get('/overview'))).unavailable, []);
+});
+
+test('an organization that uses up its own share reads so, and writes nothing into the log of the operator', async () => {
+  const logged: unknown[] = [];
+  const ctx = {
+    read: (work: (tx: never) => unknown) => work(undefined as never),
+    app: { log: { error: (...line: unknown[]) => logged.push(line) } },
+    principal: { entitlements: new Set() },
+  } as unknown as Ctx;
+  const part = (area: string, read: () => Promise<string>) => ({ area, entitlement: undefined, read });
+  const busy = () => Promise.reject(new DatabaseBusy(new Error('500 wait')));
+  const { parts, unavailable } = await askParts(ctx, [part('uptime', busy), part('oncall', async () => 'seen')]);
+  assert.deepEqual(parts, [{ area: 'oncall', answer: 'seen' }]);
+  assert.deepEqual(unavailable, [
+    { area: 'uptime', reason: 'this organization uses its whole share of the database’s connections; ask again in a moment' },
+  ]);
+  assert.deepEqual(logged, []);
 });
