@@ -64,6 +64,12 @@ test('a thousand monitors are walked by keys, one is read, tried and edited, its
   await page.getByLabel('Name contains').fill('<img');
   await page.getByRole('button', { name: 'All 1001' }).waitFor();
   await page.waitForURL(/\?q=%3Cimg/);
+  // The link to the whole list shows the whole list.
+  await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Monitors' }).click();
+  await page.locator('table[aria-rowcount="1002"]').waitFor();
+  assert.equal(await page.getByLabel('Name contains').inputValue(), '');
+  await page.getByLabel('Name contains').fill('<img');
+  await page.waitForURL(/\?q=%3Cimg/);
   await page.getByRole('button', { name: 'All 1001' }).focus();
   await page.keyboard.press('j');
   await page.locator('tr.current a:focus').waitFor();

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { open, query, setQuery } from '../../data/place.ts';
 import { useMay, useWhy } from '../../data/rights.ts';
 import { type MonitorRow, useMonitors, useServices } from '../../data/uptime.ts';
@@ -84,11 +84,21 @@ interface FilterState {
 function useFilter(): FilterState {
   const inAddress = query.value.get('q') ?? '';
   const [text, setText] = useState(inAddress);
+  const written = useRef(inAddress);
   useEffect(() => {
     if (text === inAddress) return;
-    const timer = setTimeout(() => setQuery('q', text), typingPauseMs);
+    const timer = setTimeout(() => {
+      written.current = text;
+      setQuery('q', text);
+    }, typingPauseMs);
     return () => clearTimeout(timer);
   }, [text]);
+  // A link or the Back button brought another address: it is what counts.
+  useEffect(() => {
+    if (written.current === inAddress) return;
+    written.current = inAddress;
+    setText(inAddress);
+  }, [inAddress]);
   return {
     text,
     condition: conditions.find((word) => word === query.value.get('state')),
