@@ -3,10 +3,11 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { npmFlags } from '../install.mjs';
 import { buildServer } from './server.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** Without types: it also runs where no compiler is, and on Node 20. */
+const { npmFlags } = (await import(new URL('../install.mjs', import.meta.url).href)) as { npmFlags(of: { dev: boolean }): string[] };
 const program = 'opt/quarterdeck';
 /** The user of the image: PostgreSQL must find a name for it. */
 const user = { name: 'quarterdeck', id: 10001, home: '/var/lib/quarterdeck' };

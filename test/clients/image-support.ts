@@ -91,8 +91,11 @@ async function addNpm(unpacked: string): Promise<string[]> {
   ];
 }
 
-/** Layers that share their files, where the kernel lets this machine mount them: an image is made in a third of the time. */
-export async function shareFiles({ folder }: Client): Promise<void> {
+/**
+ * Layers that share their files, where the kernel lets this machine mount them: an image is made in a third of the time. Returns what takes all
+ * containers, and their mounts, away.
+ */
+export async function shareFiles({ folder, run }: Client): Promise<() => Promise<void>> {
   const probe = join(folder, 'overlay');
   for (const place of ['lower', 'upper', 'work', 'merged']) await mkdir(join(probe, place), { recursive: true });
   const options = `lowerdir=${probe}/lower,upperdir=${probe}/upper,workdir=${probe}/work`;
@@ -100,9 +103,12 @@ export async function shareFiles({ folder }: Client): Promise<void> {
     () => true,
     () => false,
   );
-  if (!isAllowed) return;
   const settings = join(folder, 'storage.conf');
-  await writeFile(settings, (await readFile(settings, 'utf8')).replace('"vfs"', '"overlay"'));
+  if (isAllowed) await writeFile(settings, (await readFile(settings, 'utf8')).replace('"vfs"', '"overlay"'));
+  return async () => {
+    await run('buildah', 'rm', '--all');
+    if (isAllowed) await exec('umount', ['--recursive', '--lazy', join(folder, 'graph/overlay')]).catch(() => {}); // it may be gone already
+  };
 }
 
 /** Makes both bases of the Dockerfile from Debian packages: base-amd64, base-arm64, and build-base for this machine. */
