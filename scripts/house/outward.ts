@@ -93,6 +93,7 @@ export const outward: Rule<Source[]> = {
   except: [
     [/^src\/kernel\/db(\/socket)?\.ts$/, 'the database is the operator’s'],
     [/^src\/admin\/doctor\/(ports|dns)\.ts$/, 'asks our own port, and the operator’s name servers, whether they answer'],
+    [/^src\/commands\/health\.ts$/, 'asks the port of the server that the settings here describe'],
     [/^src\/identity\/(.+\/)?payment\.ts$/, 'the payment provider is the operator’s'],
     [/^src\/areas\/oncall\/(tasks|.+heartbeat)\.ts$/, 'the heartbeat goes to an address of the operator’s'],
     [/\/twilio\/client\.ts$/, 'where Twilio is, the operator says'],
