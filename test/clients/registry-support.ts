@@ -48,7 +48,7 @@ export async function client(t: TestContext, settings: Record<string, string> = 
     `[storage]\ndriver = "vfs"\ngraphroot = "${join(folder, 'graph')}"\nrunroot = "${join(folder, 'run')}"\n`,
   );
   const start = (program: string, args: string[]) =>
-    exec(program, args, { env, cwd: folder, timeout: 300_000, maxBuffer: 64 * 1024 * 1024 });
+    exec(program, args, { env, cwd: folder, timeout: 600_000, maxBuffer: 64 * 1024 * 1024 });
   return {
     server,
     host,

@@ -128,6 +128,24 @@ test('systemd starts the server in its sandbox, reloads and stops it', { skip: a
   assert.equal(await show('MainPID'), main);
   assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
 
+  // As its user, without the capability that the service has for its ports.
+  const asUser = [
+    'setpriv',
+    '--reuid',
+    'daemon',
+    '--regid',
+    'daemon',
+    '--clear-groups',
+    'env',
+    '-C',
+    settings,
+    'QUARTERDECK_DATA=/var/lib/quarterdeck',
+  ];
+  const link = await within(...asUser, `${join(units, 'program')}/quarterdeck`, 'admin', 'sign-in-link').catch((error) =>
+    assert.fail(error.message),
+  );
+  assert.match(link.stdout, /\/sign-in\/link\//);
+
   // A backup beside it; what is older than two weeks goes.
   await within('install', '-d', '-o', 'daemon', '/run/backups', '/run/backups/old', '/run/backups/recent');
   await within('touch', '-d', '15 days ago', '/run/backups/old');

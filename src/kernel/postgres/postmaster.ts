@@ -52,10 +52,19 @@ export async function isPostmaster(pid: number, cluster: string): Promise<boolea
     return stdout.includes('postgres') && stdout.includes(cluster);
   }
   const [cwd, comm] = await Promise.all([
-    readlink(`/proc/${pid}/cwd`).catch(() => ''),
+    readlink(`/proc/${pid}/cwd`).catch((error: NodeJS.ErrnoException) => error.code ?? ''),
     readFile(`/proc/${pid}/comm`, 'utf8').catch(() => ''),
   ]);
-  return cwd === cluster && comm.trim() === 'postgres';
+  return comm.trim() === 'postgres' && (cwd === cluster || (cwd === 'EACCES' && (await isStartedOn(pid, cluster))));
+}
+
+/**
+ * A service with a capability of its own (systemd's AmbientCapabilities) hides where its processes are from a command without it, also of the
+ * same user. What they were started with anyone may read.
+ */
+async function isStartedOn(pid: number, cluster: string): Promise<boolean> {
+  const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+  return words[words.indexOf('-D') + 1] === cluster;
 }
 
 /** Processes of a killed server that have not noticed yet; they keep its shared memory, and delay the next server. */
