@@ -43,7 +43,7 @@ test('a registry is made, its ten thousand tags are filtered, an image is pulled
   await qd.app.db.write(
     (tx) => run(tx)`
       insert into registry.usage_day (org_id, registry_id, day, used_bytes, quota_bytes)
-      select org_id, id, (kernel.now() - n * interval '1 day')::date, 400000000 - n * 9000000, quota_bytes from registry.registry, generate_series(1, 40) n`,
+      select org_id, id, (kernel.now() - n * interval '1 day')::date, 400000000 - n * 9000000, quota_bytes from registry.registry, generate_series(2, 41) n`,
   );
   await page.getByRole('link', { name: 'team/app' }).waitFor();
   await open('/registry/shop', hostile);
