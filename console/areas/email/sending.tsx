@@ -114,8 +114,8 @@ function Outcomes({ stats: { days, pause, from } }: { stats: EmailStats }) {
             isJudged={pause.recipients >= judgedFrom}
           />
           <p class="hint">
-            Of {pause.recipients.toLocaleString('en')} recipients in the last 7 days, over all domains. At a limit sending pauses by itself,
-            and the operator of this server resumes it.
+            Of {counted(pause.recipients, 'recipient')} in the last 7 days, over all domains; fewer than {judgedFrom} are not judged. At a
+            limit sending pauses by itself, and the operator of this server resumes it.
           </p>
         </>
       ) : (

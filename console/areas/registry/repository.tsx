@@ -24,6 +24,7 @@ import { Age } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { pushLines } from './commands.ts';
 import { DeleteTag } from './delete-image.tsx';
+import { LoginButton } from './login.tsx';
 import { crumbsTo, imageKinds, imagePath, registryPath, shortDigest } from './places.ts';
 
 const tabs = [
@@ -50,9 +51,12 @@ function OneRepository({ slug, repo }: RepositoryProps) {
       title={repo}
       crumbs={crumbsTo(slug)}
       actions={
-        <Button kind="danger" why={why('deleteRegistryRepository')} onPress={() => setAsked(true)}>
-          Delete
-        </Button>
+        <>
+          <LoginButton slug={slug} kind="primary" />
+          <Button kind="danger" why={why('deleteRegistryRepository')} onPress={() => setAsked(true)}>
+            Delete
+          </Button>
+        </>
       }
       code={[
         { operation: 'listRegistryTags', params: [slug], input: { repo } },

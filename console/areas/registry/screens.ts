@@ -53,7 +53,14 @@ export const screens: readonly Screen[] = [
     title: 'Repository',
     area: 'registry',
     main: 'listRegistryTags',
-    operations: ['listRegistryTags', 'listRegistryManifests', 'deleteRegistryTag', 'deleteRegistryRepository'],
+    operations: [
+      'listRegistryTags',
+      'listRegistryManifests',
+      'listRegistryRepositories',
+      'createRegistryLogin',
+      'deleteRegistryTag',
+      'deleteRegistryRepository',
+    ],
     load: async () => ({ default: (await import('./all.ts')).Repository }),
   },
   {
