@@ -10,7 +10,7 @@ test('a registry lives from its creation to its deletion', async (t) => {
   assert.equal(made.headers.get('location'), '/api/v1/registry/registries/acme');
   const { createdAt, ...rest } = made.body;
   assert.ok(createdAt);
-  assert.deepEqual(rest, { slug: 'acme', displayName: 'acme', region: 'local', storageQuotaBytes: 10 * 2 ** 30 });
+  assert.deepEqual(rest, { slug: 'acme', displayName: 'acme', region: 'local', storageQuotaBytes: 10 * 2 ** 30, usedBytes: 0 });
   assert.equal(
     (await owner.post('/registry/registries', { slug: 'zeta', displayName: ' Zeta ', region: 'local' })).body.displayName,
     'Zeta',
