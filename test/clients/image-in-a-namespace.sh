@@ -19,4 +19,4 @@ exec unshare --mount --pid --fork --kill-child=KILL sh -ec '
   mount -o remount,ro,bind "$root"
   user=$3 folder=$4
   shift 4
-  exec setpriv --no-new-privs chroot --userspec="$user" --groups= "$root" env -u root -u volume --chdir="$folder" "$@"' sh "$@"
+  exec setpriv --no-new-privs /usr/sbin/chroot --userspec="$user" --groups= "$root" env -u root -u volume --chdir="$folder" "$@"' sh "$@"

@@ -54,7 +54,7 @@ function start(t: TestContext, files: string, volume: string, config: ImageConfi
   const first = async () => (await childrenOf(child.pid!))[0]!;
   /** As `docker exec` runs it. */
   const also = async (...command: string[]) => {
-    const into = ['-t', String(await first()), '-m', '-p', 'chroot', `--userspec=${config.User}`, '--groups=', files];
+    const into = ['-t', String(await first()), '-m', '-p', '/usr/sbin/chroot', `--userspec=${config.User}`, '--groups=', files];
     return exec('nsenter', [...into, 'env', `--chdir=${config.WorkingDir}`, ...command], { env }).then(
       ({ stdout, stderr }) => ({ code: 0, said: stdout + stderr }),
       ({ code, stdout, stderr }) => ({ code, said: stdout + stderr }),
@@ -154,9 +154,10 @@ async function tell(t: TestContext, it: Client): Promise<void> {
       .then((status) => status === 200)
       .catch(() => false);
   const server = start(t, files, volume, config, settings);
-  assert.notEqual((await server.also('quarterdeck', 'health')).code, 0, 'not ready yet');
   await Promise.race([eventually(isReady, { withinMs: 60_000 }), server.ended.then(() => assert.fail(server.said()))]);
   assert.equal(await answers('/healthz'), 200);
+  const wrongPort = await server.also('env', 'QUARTERDECK_LISTEN=127.0.0.1:1', 'quarterdeck', 'health');
+  assert.deepEqual([wrongPort.code, /is not ready: ECONNREFUSED/.test(wrongPort.said)], [11, true], wrongPort.said);
   const health = await server.also('quarterdeck', 'health');
   assert.deepEqual([health.code, health.said.split(':')[0]], [0, 'ready'], health.said);
   assert.match((await server.also('quarterdeck', '--version')).said, new RegExp(`^${RegExp.escape(version)}\\+${revision.slice(0, 10)}`));
