@@ -24,13 +24,13 @@ export const tagPrefix = Type.String({
   minLength: 1,
   maxLength: 128,
   pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$',
-  description: 'Only tags that begin so; upper and lower case differ',
+  description: 'The beginning of the tags to list, at most 128 letters, digits, dots, hyphens and underscores, such as v1.2',
 });
 export const repoPrefix = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: '^[a-z0-9][a-z0-9._/-]{0,254}$',
-  description: 'Only repositories whose name begins so',
+  description: 'The beginning of the names to list, in lower-case letters and digits with . _ - or / between them, such as team/',
 });
 export const reference = Type.String({
   minLength: 1,

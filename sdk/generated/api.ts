@@ -203,7 +203,7 @@ export interface RegistryApi {
 
   /** List repositories. By name. */
   listRegistryRepositories: Paged<(slug: string, input?: {
-    /** Only repositories whose name begins so */
+    /** The beginning of the names to list, in lower-case letters and digits with . _ - or / between them, such as team/ */
     prefix?: string;
     /** At most this many; 1,000 by default */
     limit?: number;
@@ -225,7 +225,7 @@ export interface RegistryApi {
   listRegistryTags: Paged<(slug: string, input: {
     /** A repository’s name below the registry, in lower-case letters and digits with . _ - or / between them, such as team/app */
     repo: string;
-    /** Only tags that begin so; upper and lower case differ */
+    /** The beginning of the tags to list, at most 128 letters, digits, dots, hyphens and underscores, such as v1.2 */
     prefix?: string;
     /** At most this many; 1,000 by default */
     limit?: number;
