@@ -27,7 +27,7 @@ export interface Endless<Row> {
   isOld: boolean;
   /** The next portion. */
   more(): void;
-  again(): void;
+  again(): Promise<unknown>;
   /** Takes rows out that were deleted, before the server is asked. */
   drop(isGone: (row: Row) => boolean): void;
 }
@@ -93,7 +93,7 @@ export function useEndless<Row>({ key, kinds, ask, isOff = false }: Asked<Row>):
     isMore: held?.cursor !== undefined,
     isOld: held?.isOld ?? false,
     more: () => void more(),
-    again: () => void queries.resetQueries({ queryKey: whole, exact: true }),
+    again: () => queries.resetQueries({ queryKey: whole, exact: true }),
     drop: (isGone) =>
       queries.setQueryData<Held<Row>>(
         whole,

@@ -5,6 +5,7 @@ import { useQuery } from '../../data/query.ts';
 import { useMay, useWhy } from '../../data/rights.ts';
 import { Lines } from '../../plots/lines.tsx';
 import { Button } from '../../ui/button.tsx';
+import { counted } from '../../ui/counted.ts';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
