@@ -14,6 +14,8 @@ export interface WantedObject {
   /** The path of its collection. */
   path: string;
   object: KubeObject;
+  /** Fields that are written again if they are changed, or were made for another address. */
+  corrected?: readonly string[];
 }
 
 /** The user name of apiservers at kubelets. */
@@ -77,6 +79,7 @@ const clusterBinding = (name: string, role: string, subjects: unknown[]): Wanted
 export const configMap = (name: string, at: string, data: Record<string, string>): WantedObject => ({
   path: inNamespace(at, 'configmaps'),
   object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: at }, data },
+  corrected: ['data'],
 });
 
 /** Lets apiservers use kubelets: logs, exec, port-forward. */
@@ -84,24 +87,39 @@ const kubeletAccess = clusterBinding('quarterdeck:kubelet-client', 'system:kubel
   { kind: 'User', name: kubeletClientName, apiGroup: 'rbac.authorization.k8s.io' },
 ]);
 
-/** Points the service `kubernetes` at the front, for pods. An EndpointSlice holds only addresses, and loopback would be the pod's own machine. */
+/**
+ * Points the service `kubernetes` at the front, for pods. An apiserver's own reconcilers would write its address, 127.0.0.1, which Kubernetes
+ * refuses in endpoints, as it refuses names: then there are none. The label keeps the controller from making a second EndpointSlice.
+ */
 function reachingFromPods(endpoint: string): WantedObject[] {
   const { hostname, port } = new URL(endpoint);
   const address = hostname.replace(/^\[|\]$/g, '');
   const family = isIP(address);
   if (family === 0 || address.startsWith('127.') || address === '::1') return [];
   const ports = [{ name: 'https', port: Number(port || 443), protocol: 'TCP' }];
+  const metadata = { name: 'kubernetes', namespace: 'default' };
   return [
+    {
+      path: inNamespace('default', 'endpoints'),
+      object: {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        metadata: { ...metadata, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+        subsets: [{ addresses: [{ ip: address }], ports }],
+      },
+      corrected: ['subsets'],
+    },
     {
       path: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices',
       object: {
         apiVersion: 'discovery.k8s.io/v1',
         kind: 'EndpointSlice',
-        metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+        metadata: { ...metadata, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
         addressType: family === 6 ? 'IPv6' : 'IPv4',
         endpoints: [{ addresses: [address], conditions: { ready: true } }],
         ports,
       },
+      corrected: ['endpoints', 'ports'],
     },
   ];
 }
@@ -140,7 +158,7 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
   };
   return [
     // An apiserver creates its own namespaces only a moment after it is ready.
-    ...[ownNamespace, 'kube-system', 'kube-public', 'kube-node-lease'].map(namespace),
+    ...[ownNamespace, 'default', 'kube-system', 'kube-public', 'kube-node-lease'].map(namespace),
     ...(v?.driver === 'process' ? [kubeletAccess, ...reachingFromPods(endpoint)] : []),
     clusterRole('kubeadm:get-nodes', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]),
     clusterBinding('kubeadm:get-nodes', 'kubeadm:get-nodes', [group(joiningGroup)]),

@@ -27,15 +27,26 @@ export async function prepareCluster(ask: Ask, described: ClusterDescription): P
 /** Each concurrent write takes a connection, and a new connection costs more than waiting for a free one. */
 const concurrency = 3;
 
-async function ensureObject(ask: Ask, { path, object }: WantedObject): Promise<void> {
+async function ensureObject(ask: Ask, { path, object, corrected = [] }: WantedObject): Promise<void> {
   const { status, body } = await ask('POST', path, object);
   if (status === 201) return;
   if (status !== 409) throw new Error(`${object.kind} ${object.metadata.name} could not be made: ${status} ${String(body?.message ?? '')}`);
-  // Users may change other objects; only ConfigMaps, which kubeadm reads, are corrected.
-  if (object.kind !== 'ConfigMap') return;
+  // Users may change other objects; only what kubeadm reads and what leads pods to the API is corrected.
+  if (corrected.length === 0) return;
   await changeObject(ask, `${path}/${object.metadata.name}`, (found: KubeObject) =>
-    isDeepStrictEqual(found.data, object.data) ? undefined : { ...found, data: object.data },
+    corrected.every((field) => includes(found[field], object[field]))
+      ? undefined
+      : { ...found, ...Object.fromEntries(corrected.map((field) => [field, object[field]])) },
   );
+}
+
+/** Whether a value has everything that is wanted; the apiserver adds defaults to lists of objects. */
+function includes(found: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted))
+    return Array.isArray(found) && found.length === wanted.length && wanted.every((each, n) => includes(found[n], each));
+  const isPlain = wanted === null || typeof wanted !== 'object' || found === null || typeof found !== 'object';
+  if (isPlain) return isDeepStrictEqual(found, wanted);
+  return Object.entries(wanted).every(([name, value]) => includes((found as Record<string, unknown>)[name], value));
 }
 
 const discoveryPath = '/api/v1/namespaces/kube-public/configmaps/cluster-info';

@@ -203,13 +203,14 @@ function answerRequest(cluster: ServedCluster, presented: PresentedCertificate, 
     return void refuse(response, 401, 'Unauthorized', 'the client certificate is not of this cluster, or has expired');
   const socket = request.socket as TLSSocket;
   const isAuthenticated = !cluster.unauthenticated.has(socket);
+  let endUnauthenticated: (() => void) | undefined;
   if (!isAuthenticated) {
-    const end = cluster.unauthenticated.beginRequest(socket);
-    if (!end)
+    endUnauthenticated = cluster.unauthenticated.beginRequest(socket);
+    if (!endUnauthenticated)
       return void refuse(response, 429, 'TooManyRequests', 'too many requests without a login are under way; try again in a moment');
-    response.once('close', guarded('clusters.front.answered', socket, end));
+    response.once('close', guarded('clusters.front.answered', socket, endUnauthenticated));
   }
-  trackAuthentication(cluster, socket, presented, request, response);
+  trackAuthentication(cluster, socket, presented, request, response, endUnauthenticated);
   cluster.options.serve(request, response, { identity: identityOf(presented), isAuthenticated });
 }
 
@@ -247,20 +248,26 @@ const provesToken = (status: number): boolean => status < 400 || status === 404 
 /** Exactly one space: with two, Kubernetes reads an empty token and treats the caller as anonymous. */
 const isBearer = /^Bearer \S+$/i;
 
-/** A connection is authenticated once a response proves its token, and unauthenticated again after 401. */
+/**
+ * A connection is authenticated once a response proves its token, and unauthenticated again after 401. `endRequest` ends the request's place
+ * among the unauthenticated ones: a watch lasts for minutes after it was authenticated, and would keep new callers of its address out.
+ */
 function trackAuthentication(
   { unauthenticated, sockets }: ServedCluster,
   socket: TLSSocket,
   presented: PresentedCertificate,
   request: IncomingMessage,
   response: ServerResponse,
+  endRequest: (() => void) | undefined,
 ) {
   const { writeHead } = response;
   response.writeHead = ((status: number, ...more: unknown[]) => {
     if (sockets.has(socket)) {
       if (status === 401 && !unauthenticated.has(socket)) unauthenticated.add(socket);
-      else if (provesToken(status) && (presented.state === 'valid' || isBearer.test(request.headers.authorization ?? '')))
+      else if (provesToken(status) && (presented.state === 'valid' || isBearer.test(request.headers.authorization ?? ''))) {
         unauthenticated.remove(socket);
+        endRequest?.();
+      }
     }
     return Reflect.apply(writeHead, response, [status, ...more]);
   }) as typeof writeHead;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ClientRequest } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { test } from 'node:test';
 import { makePeers } from '../../../../kernel/http/peer.ts';
@@ -55,4 +56,38 @@ test('a connection is authenticated once a response proves its token, and no lon
   for (const status of [400, 403, 429, 503]) assert.deepEqual(await askEach({}, [status, 'Bearer x'], [200]), [false, false], `${status}`);
   const own = { cert: node.certificate, key: node.key };
   assert.deepEqual(await askEach(own, [403], [401], [200], [200]), [true, true, false, true], 'a refused certificate');
+});
+
+test('watches of authenticated callers leave room for new connections of the same address', async (t) => {
+  const door = await makeFront(makeLog('silent'), makePeers([])).open({
+    id: 'cls_1',
+    listen: { host: '127.0.0.1', port: 0 },
+    serverName: undefined,
+    maxConnections: () => 100,
+    maxInflight: () => 8, // an address may have two requests under way before it is authenticated
+    keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate },
+    serve: (_request, response) => {
+      response.writeHead(200);
+      response.flushHeaders(); // a watch: nothing more for now
+    },
+  });
+  const watches: ClientRequest[] = [];
+  t.after(async () => {
+    for (const watch of watches) watch.destroy();
+    await door.close();
+  });
+  const watch = (headers: Record<string, string>) =>
+    new Promise<number>((resolve, reject) => {
+      const asked = httpsRequest({ host: '127.0.0.1', port: door.port, agent: false, ca: ca.certificate, headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode!);
+      });
+      watches.push(asked.on('error', reject));
+      asked.end();
+    });
+  for (let n = 0; n < 12; n++) assert.equal(await watch({ authorization: 'Bearer x' }), 200, `watch ${n}`);
+  // Without a token a request keeps its place for as long as it lasts.
+  const anonymous: number[] = [];
+  for (let n = 0; n < 3; n++) anonymous.push(await watch({}));
+  assert.deepEqual(anonymous, [200, 200, 429]);
 });
