@@ -41,7 +41,7 @@ module.exports = {
         path: '^src/|node_modules/(pg|fastify)/',
         pathNot: [
           '^src/(areas/[^/]+|identity)/(?:(?:domains|outbound|inbound|webhooks)/)?rules/',
-          '^src/kernel/(errors|instant|assert-progress|steps|time-zone|buffers/growing-buffer)\\.ts$',
+          '^src/kernel/(errors|instant|assert-progress|steps|time-zone|buffers/growing-buffer|guard/address)\\.ts$',
           '^src/protocols/',
         ],
       },

@@ -2,6 +2,31 @@ import type { Command } from 'commander';
 import { atDatabase, lazily } from './lazily.ts';
 import { jsonOption } from './options.ts';
 
+function addressCommands(clusters: Command) {
+  const group = clusters
+    .command('addresses')
+    .description('addresses for load-balanced services; route them to the servers with the role shard');
+
+  group
+    .command('list')
+    .description('the networks of the pool, and which addresses do not accept connections')
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../clusters/addresses.ts')).listAddresses));
+
+  group
+    .command('add')
+    .description('add a network that is routed to the shard servers; `ip route add local <cidr> dev lo` makes it bindable there')
+    .argument('<cidr>', 'such as 198.51.100.0/28')
+    .option('--loopback', 'take addresses of 127.0.0.0/8, which only this machine reaches: for a trial')
+    .action(atDatabase(async () => (await import('../clusters/addresses.ts')).addAddresses));
+
+  group
+    .command('remove')
+    .description('remove a network of which no service has an address')
+    .argument('<cidr>', 'as it was added')
+    .action(atDatabase(async () => (await import('../clusters/addresses.ts')).removeAddresses));
+}
+
 export function clusterCommands(admin: Command) {
   const group = admin.command('clusters').description('Kubernetes’ own programs, which clusters of real versions run');
 
@@ -24,4 +49,6 @@ export function clusterCommands(admin: Command) {
     .description('remove a version that no cluster has')
     .argument('<version>', 'such as v1.35.8')
     .action(atDatabase(async () => (await import('../clusters/versions.ts')).removeVersion));
+
+  addressCommands(group);
 }

@@ -1,4 +1,4 @@
-import { clusterFigures, sharingUsers, withoutCgroups } from '../../areas/clusters/index.ts';
+import { balancerProblems, clusterFigures, sharingUsers, withoutCgroups } from '../../areas/clusters/index.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
@@ -39,9 +39,14 @@ export const tellSharing = ({ why, servers }: { why: string; servers: number }):
 export const tellShared = (clusters: number): Finding =>
   ok('clusters', `the stores of ${clusters} clusters come to the database as the server’s own role; in the embedded one each has its own`);
 
+/** A load balancer whose listener is not open. */
+export const tellClosed = ({ cluster, service, problem }: { cluster: string; service: string; problem: string }): Finding =>
+  warn('clusters', `the service ${service} of ${cluster} accepts no connections: ${problem}`);
+
 export const checkClusters = async (db: Db, { isForeign, clusters }: { isForeign: boolean; clusters: number }): Promise<Finding[]> => [
   ...judgeClusters(await db.read(clusterFigures)),
   ...(await db.read(withoutCgroups)).map(tellUnbounded),
   ...(await db.read(sharingUsers)).map(tellSharing),
+  ...(await db.read(balancerProblems)).map(tellClosed),
   ...(isForeign && clusters > 0 ? [tellShared(clusters)] : []),
 ];

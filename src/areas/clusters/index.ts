@@ -8,6 +8,8 @@
  * - A shard (engine/shard) claims clusters under leases, brings each to its newest generation, meters it, and tears it down. engine/plane-options.ts
  *   lists everything that a driver is told of a cluster.
  * - planes/front holds the TLS listeners: it identifies a caller by certificate and hands each request to the cluster's control plane.
+ * - engine/balancer compares the Services of type LoadBalancer with the addresses in the database, once for each cluster of programs;
+ *   planes/balancer listens at these addresses and joins each connection with one to a node's port.
  * - planes/join exchanges a registration token for a bootstrap token (engine/join.ts, exchange.ts). The approver (engine/shard/approver.ts) decides
  *   the certificate requests of nodes; engine/nodes.ts lists, drains and deregisters nodes.
  * - engine/pki.ts makes and seals a cluster's keys, and the task in engine/renewal.ts renews certificates. engine/access.ts issues client
@@ -49,8 +51,10 @@ import { updateRegistrationToken } from './operations/update-registration-token.
 import { namedClusters } from './store/clusters.ts';
 import { tasks } from './tasks.ts';
 
+export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
 export { parseVersion } from './rules/versions.ts';
 export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
+export { balancerProblems } from './store/load-balancers.ts';
 export { sharingUsers, withoutCgroups } from './store/shards.ts';
 export { clusterFigures } from './store/usage.ts';
 

@@ -7,6 +7,7 @@ import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { isServed, type ShardAvailability } from './engine/shard-availability.ts';
 import { makeTenantClusters } from './engine/tenant-clusters.ts';
 import { registerMetrics } from './metrics.ts';
+import { makeBalancers } from './planes/balancer/index.ts';
 import { makeFront } from './planes/front/index.ts';
 import { servePlanes } from './planes/front/serve-planes.ts';
 import { joinPlane } from './planes/join/index.ts';
@@ -26,7 +27,8 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
   let running: RunningShard | undefined;
   const startServing = async () => {
     const front = servePlanes(app, makeFront(app.log, app.peers, { isBusy: app.watch.isBusy, sockets: app.sockets }));
-    const shard = await startShard({ app, tenants, front, binaries, unread });
+    const balancers = makeBalancers(app);
+    const shard = await startShard({ app, tenants, front, balancers, binaries, unread });
     running = shard;
     return {
       drain: shard.drain,

@@ -51,6 +51,11 @@ export async function passGates(
   const skew = asksNodes ? refuseSkew(spec.version, nodes) : undefined;
   if (skew) conflict(skew);
   if (!needsHeadroomCheck) return;
+  const { maxServices } = tierOf(spec.tier);
+  if (cluster.balancers.length > maxServices)
+    conflict(
+      `the tier ${spec.tier} has room for ${maxServices} load-balanced services, and ${cluster.balancers.length} have an address; delete some first`,
+    );
   const crowded = refuseDownsize({ name: spec.tier, limits: tierOf(spec.tier) }, await samplesOf(tx, cluster.id));
   if (crowded) conflict(crowded);
 }

@@ -4,6 +4,7 @@ import { findCluster } from '../engine/find-cluster.ts';
 import { nodesWithinShortTimeout } from '../engine/nodes.ts';
 import { refuseUnreachable } from '../engine/tenant-clusters.ts';
 import type { OpenClusters } from '../open.ts';
+import { countPools } from '../store/load-balancers.ts';
 import { meterOf, newestSample, samplesOf } from '../store/usage.ts';
 import { usageView } from '../views/usage.ts';
 
@@ -14,7 +15,12 @@ export const getClusterUsage = operation(clusters.getClusterUsage, async ({ ctx,
   // Read after the nodes: the reason why a cluster does not list them may be written meanwhile.
   return ctx.read(async (tx) => {
     const cluster = await findCluster(tx, ctx, params.name);
-    const [meter, recent, newest] = await Promise.all([meterOf(tx, cluster.id), samplesOf(tx, cluster.id), newestSample(tx, cluster.id)]);
-    return ok(usageView(cluster, { meter, recent, newest }, cluster.id === seen.id ? nodes : undefined));
+    const [meter, recent, newest, pools] = await Promise.all([
+      meterOf(tx, cluster.id),
+      samplesOf(tx, cluster.id),
+      newestSample(tx, cluster.id),
+      countPools(tx),
+    ]);
+    return ok(usageView(cluster, { meter, recent, newest, hasAddresses: pools > 0 }, cluster.id === seen.id ? nodes : undefined));
   });
 });

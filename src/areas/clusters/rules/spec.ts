@@ -137,11 +137,15 @@ function limitsOfPrograms({ replicas }: Spec): string[] {
   return sentences;
 }
 
-/** Accepted fields that the driver does not implement, one sentence each. */
-export function limitationsOf(spec: Spec): string[] {
-  const sentences = parseVersion(spec.version)?.driver === 'process' ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
+/** Accepted fields that the driver does not implement, one sentence each. `hasAddresses`: the operator has added some for load balancers. */
+export function limitationsOf(spec: Spec, { hasAddresses }: { hasAddresses: boolean }): string[] {
+  const isProcess = parseVersion(spec.version)?.driver === 'process';
+  const sentences = isProcess ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
   if (spec.mesh) sentences.push('mesh: kept, and not set up yet between the nodes');
-  if (spec.loadBalancers) sentences.push('managedLoadBalancers: kept; no service gets an address yet');
+  if (spec.loadBalancers && !isProcess)
+    sentences.push('managedLoadBalancers: kept; an embedded control plane runs no pods, so no service gets an address');
+  if (spec.loadBalancers && isProcess && !hasAddresses)
+    sentences.push('managedLoadBalancers: kept; the operator has added no addresses yet (quarterdeck admin clusters addresses add)');
   if (spec.datastore.mode === 'dedicated') sentences.push('datastore: dedicated is kept; its objects stand in the shared one until then');
   return sentences;
 }

@@ -36,13 +36,18 @@ const ClusterRow = Type.Object({
   endpoint: Maybe,
   failures: Type.Integer(),
   lease: Maybe,
+  /** Services with an address of a load balancer. */
+  balancers: Type.Array(Type.Object({ service: Text, ip: Text, problem: Maybe })),
   /** Whether a server holds it now, by the product's clock. */
   is_held: Type.Boolean(),
 });
 export type ClusterRow = Static<typeof ClusterRow>;
 
 const columns = sql`org_id, id, name, driver, tier, version, replicas, mesh, datastore, load_balancers, generation, observed_generation,
-  phase, phase_at, reason, change, port, endpoint, failures, lease, coalesce(lease_until > kernel.now(), false) as is_held`;
+  phase, phase_at, reason, change, port, endpoint, failures, lease, coalesce(lease_until > kernel.now(), false) as is_held,
+  (select coalesce(jsonb_agg(jsonb_build_object('service', b.namespace || '/' || b.service, 'ip', host(b.address), 'problem', b.problem)
+                             order by b.namespace, b.service, b.uid), '[]')
+     from clusters.load_balancer b where b.cluster_id = cluster.id) as balancers`;
 
 export const specOf = (row: ClusterRow): Spec => ({
   version: row.version,

@@ -179,6 +179,7 @@ export async function removeCluster(tx: Tx, { id, lease }: HeldLease): Promise<b
     run(tx)`delete from clusters.meter where cluster_id = ${id}`,
     run(tx)`delete from clusters.sample where cluster_id = ${id}`,
     run(tx)`delete from clusters.phase where cluster_id = ${id}`,
+    run(tx)`delete from clusters.load_balancer where cluster_id = ${id}`,
   ]);
   return true;
 }

@@ -12,6 +12,10 @@ export interface Measured {
   /** Since the last sample. */
   requests: number;
   errors: number;
+  /** Services with an address of a load balancer, and what went through their listeners since the last sample. */
+  balancedServices: number;
+  bytesIn: number;
+  bytesOut: number;
 }
 
 /** Adds the time since the last sample to its month or months, and stores the sample. Updates no row if the lease was lost. */
@@ -26,14 +30,18 @@ export async function meter(tx: Tx, { id, lease }: { id: string; lease: string }
                   month + interval '1 month' > mine.now as is_last
              from mine, generate_series(date_trunc('month', mine.since at time zone 'UTC') at time zone 'UTC', mine.now, interval '1 month') month),
          counted as (
-           insert into clusters.meter as t (org_id, cluster_id, month, plane_seconds, node_seconds, requests, errors, inflight_peak)
+           insert into clusters.meter as t (org_id, cluster_id, month, plane_seconds, node_seconds, requests, errors, inflight_peak,
+                                           balancer_seconds, balancer_in, balancer_out)
            select org_id, id, month, greatest(seconds, 0), greatest(seconds, 0) * ${m.nodes}, case when is_last then ${m.requests}::bigint else 0 end,
-                  case when is_last then ${m.errors}::bigint else 0 end, case when is_last then ${m.inflight}::int else 0 end
+                  case when is_last then ${m.errors}::bigint else 0 end, case when is_last then ${m.inflight}::int else 0 end,
+                  greatest(seconds, 0) * ${m.balancedServices}, case when is_last then ${m.bytesIn}::bigint else 0 end,
+                  case when is_last then ${m.bytesOut}::bigint else 0 end
              from spans
            on conflict (cluster_id, month) do update
               set plane_seconds = t.plane_seconds + excluded.plane_seconds, node_seconds = t.node_seconds + excluded.node_seconds,
                   requests = t.requests + excluded.requests, errors = t.errors + excluded.errors,
-                  inflight_peak = greatest(t.inflight_peak, excluded.inflight_peak)),
+                  inflight_peak = greatest(t.inflight_peak, excluded.inflight_peak), balancer_seconds = t.balancer_seconds + excluded.balancer_seconds,
+                  balancer_in = t.balancer_in + excluded.balancer_in, balancer_out = t.balancer_out + excluded.balancer_out),
          kept as (
            insert into clusters.sample (org_id, cluster_id, at, nodes, ready, inflight, objects, bytes, components)
            select org_id, id, now, ${m.nodes}, ${m.ready}, ${m.inflight}, ${m.objects}, ${m.bytes}, ${JSON.stringify(m.components)}::jsonb from mine on conflict do nothing)
@@ -77,6 +85,9 @@ const MeterRow = Type.Object({
   requests: Type.Integer(),
   errors: Type.Integer(),
   inflight_peak: Type.Integer(),
+  balancer_seconds: Type.Number(),
+  balancer_in: Type.Integer(),
+  balancer_out: Type.Integer(),
   /** Since the last sample; views add it to the counted time. */
   open_seconds: Type.Number(),
 });
@@ -88,6 +99,7 @@ export const meterOf = async (tx: Tx, cluster: string): Promise<MeterRow> =>
     with clock as materialized (select kernel.now() as now, date_trunc('month', kernel.now() at time zone 'UTC') at time zone 'UTC' as month)
     select clock.now, clock.month, coalesce(m.plane_seconds, 0) as plane_seconds, coalesce(m.node_seconds, 0) as node_seconds,
            coalesce(m.requests, 0) as requests, coalesce(m.errors, 0) as errors, coalesce(m.inflight_peak, 0) as inflight_peak,
+           coalesce(m.balancer_seconds, 0) as balancer_seconds, coalesce(m.balancer_in, 0) as balancer_in, coalesce(m.balancer_out, 0) as balancer_out,
            coalesce(extract(epoch from clock.now - greatest(c.metered_at, clock.month)), 0)::float8 as open_seconds
       from clock left join clusters.cluster c on c.id = ${cluster}
                  left join clusters.meter m on m.cluster_id = ${cluster} and m.month = (clock.month at time zone 'UTC')::date`)!;

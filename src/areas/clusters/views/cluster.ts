@@ -12,7 +12,11 @@ export const clusterView = (row: ClusterRow, isReachable = true) => ({
   datastore: row.datastore,
   phase: isReachable ? row.phase : 'degraded',
   ...(row.endpoint === null ? {} : { endpoint: row.endpoint }),
-  managedLoadBalancers: { enabled: row.load_balancers, maxServices: tierOf(row.tier).maxServices, loadBalancers: [] },
+  managedLoadBalancers: {
+    enabled: row.load_balancers,
+    maxServices: tierOf(row.tier).maxServices,
+    loadBalancers: row.balancers.map(({ service, ip }) => ({ service, ip })),
+  },
 });
 
 export const nodeView = ({ name, ready, agentVersion }: { name: string; ready: boolean; agentVersion: string }) => ({

@@ -45,9 +45,15 @@ interface UsageRows {
   /** Of the last 15 minutes. */
   recent: readonly SampleRow[];
   newest: SampleRow | undefined;
+  /** Whether the operator has added addresses for load balancers. */
+  hasAddresses: boolean;
 }
 
-export function usageView(row: ClusterRow, { meter, recent, newest: last }: UsageRows, nodes: readonly NodeCapacity[] | undefined) {
+export function usageView(
+  row: ClusterRow,
+  { meter, recent, newest: last, hasAddresses }: UsageRows,
+  nodes: readonly NodeCapacity[] | undefined,
+) {
   const tier = tierOf(row.tier);
   const byVersion = new Map<string, number>();
   for (const { agentVersion } of nodes ?? []) byVersion.set(agentVersion, (byVersion.get(agentVersion) ?? 0) + 1);
@@ -72,7 +78,12 @@ export function usageView(row: ClusterRow, { meter, recent, newest: last }: Usag
       byVersion: Object.fromEntries(byVersion),
     },
     datastore: { mode: row.datastore.mode, usedBytes: last?.bytes ?? 0, quotaBytes: tier.datastoreBytes, keys: last?.objects ?? 0 },
-    loadBalancers: { count: 0, hours: 0, bytesIn: 0, bytesOut: 0 },
+    loadBalancers: {
+      count: row.balancers.length,
+      hours: hours(meter.balancer_seconds + meter.open_seconds * row.balancers.length),
+      bytesIn: meter.balancer_in,
+      bytesOut: meter.balancer_out,
+    },
     api: { requests: meter.requests, errors5xx: meter.errors, inflightPeak: meter.inflight_peak },
     limitations: [
       ...(row.reason === null ? [] : [`${row.phase}: ${row.reason}`]),
@@ -82,7 +93,8 @@ export function usageView(row: ClusterRow, { meter, recent, newest: last }: Usag
             'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
           ]),
       ...oomLimitations(row, recent.at(-1)),
-      ...limitationsOf(specOf(row)),
+      ...limitationsOf(specOf(row), { hasAddresses }),
+      ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),
     ],
   };
 }

@@ -33,7 +33,7 @@ const collectionLimits = { pages: 500, bytes: 32 * 2 ** 20, timeoutMs: 30_000 };
 
 const implausible = (path: string, message: string) => new TenantApiError('GET', path, { status: 200, body: { message } });
 
-/** Every object of a collection, page by page. */
+/** Every object of a collection, page by page; the path may have a selector. */
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export async function listAll(ask: Ask, path: string): Promise<any[]> {
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -42,7 +42,7 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
   let continueToken = '';
   let bytesLeft = collectionLimits.bytes;
   for (let page = 0; page < collectionLimits.pages; page++) {
-    const pagePath = `${path}?limit=${pageSize}${continueToken ? `&continue=${encodeURIComponent(continueToken)}` : ''}`;
+    const pagePath = `${path}${path.includes('?') ? '&' : '?'}limit=${pageSize}${continueToken ? `&continue=${encodeURIComponent(continueToken)}` : ''}`;
     const answered = await ask('GET', pagePath);
     if (answered.status !== 200) throw new TenantApiError('GET', path, answered);
     bytesLeft -= answered.bytes ?? 0;

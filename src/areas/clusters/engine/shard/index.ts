@@ -83,7 +83,9 @@ export interface RunningShard {
  *
  * After a crash the leases expire and another shard claims the clusters; every step of converge and tearDown is safe to run again.
  */
-export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' | 'binaries' | 'unread'>): Promise<RunningShard> {
+export async function startShard(
+  given: Pick<Shard, 'app' | 'tenants' | 'front' | 'balancers' | 'binaries' | 'unread'>,
+): Promise<RunningShard> {
   const { app } = given;
   const refused = makeRefusedCertificates();
   const stopping = new AbortController();
@@ -128,7 +130,7 @@ export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' 
       stopping.abort();
       for (const end of endHearing) end();
       nudge.wake();
-      await shard.front.drain(requestMs);
+      await Promise.all([shard.front.drain(requestMs), shard.balancers.drain(requestMs)]);
     },
     async stop(ending) {
       await loop;

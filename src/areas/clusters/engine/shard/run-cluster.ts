@@ -7,6 +7,8 @@ import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
+import { type RunningBalancer, startBalancer } from '../balancer/index.ts';
+import type { Balancers } from '../balancer/listener.ts';
 import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
 import { ensurePki, findPki } from '../pki.ts';
 import { planeOptionsOf } from '../plane-options.ts';
@@ -22,11 +24,13 @@ export interface RunningCluster {
   plane: ControlPlane;
   listener: ClusterListener;
   approver: Approver;
+  /** Of a cluster that runs pods. */
+  balancer: RunningBalancer | undefined;
   endpoint: string;
   /** The revision of the keys that the listener uses. */
   revision: number;
   /** Counts that are already in its meter. */
-  metered: { requests: number; errors: number };
+  metered: { requests: number; errors: number; bytesIn: number; bytesOut: number };
   /** Which nodes there were and which of them were ready, when that was last looked at. */
   nodeStates?: string;
   /** The peak of concurrent requests that is not in its meter yet. */
@@ -40,6 +44,7 @@ export interface RunningCluster {
 export interface ShardServices {
   app: App;
   front: Front;
+  balancers: Balancers;
   tenants: TenantClusters;
   isRefused(cluster: string, fingerprint: string): boolean;
   binaries: Binaries;
@@ -56,7 +61,7 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
   const running = {
     row,
     revision: pki.revision,
-    metered: { requests: 0, errors: 0 },
+    metered: { requests: 0, errors: 0, bytesIn: 0, bytesOut: 0 },
     inflightPeak: 0,
     hasNodes: true,
     heartbeatsCheckedAt: Number.NEGATIVE_INFINITY,
@@ -75,6 +80,7 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
     running.approver = startApprover(app, plane, cluster, () => {
       running.hasNodes = true;
     });
+    running.balancer = row.driver === 'process' ? openBalancer(services, held, running) : undefined;
     tenants.serve(row.id, plane);
     return running;
   } catch (error) {
@@ -82,6 +88,13 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
     await plane?.stop();
     throw error;
   }
+}
+
+function openBalancer({ app, balancers }: ShardServices, { id, lease }: HeldLease, running: RunningCluster): RunningBalancer {
+  const { plane, row } = running;
+  const cluster = () => running.row;
+  const listeners = balancers.open({ id, org: row.org_id, maxConnections: () => tierOf(running.row.tier).connections });
+  return startBalancer({ app, plane, cluster, held: { id, lease }, listeners });
 }
 
 /** A stopping server does not wait for programs to become ready. */
@@ -105,6 +118,7 @@ export async function applyChange(services: ShardServices, running: RunningClust
   const pki = await app.db.read((tx) => findPki(tx, app, row.id));
   if (!pki) throw new Error('the keys are gone');
   running.row = row;
+  running.balancer?.poke();
   await applyUnlessStopped(services, running.plane, pki, running);
   if (pki.revision !== running.revision) running.listener.renew(keysOf(pki));
   running.revision = pki.revision;
@@ -112,11 +126,11 @@ export async function applyChange(services: ShardServices, running: RunningClust
 
 export async function stopCluster(
   { tenants }: ShardServices,
-  { row, approver, listener, plane }: RunningCluster,
+  { row, approver, balancer, listener, plane }: RunningCluster,
   { isHandOver = false } = {},
 ): Promise<void> {
   tenants.forget(row.id);
-  await approver.stop();
+  await Promise.all([approver.stop(), balancer?.stop()]);
   await listener.close();
   await (isHandOver && plane.leave ? plane.leave() : plane.stop());
 }

@@ -17,6 +17,7 @@ export async function runUpkeep(app: App, held: HeldLease, running: RunningClust
   const { requests, errors, inflightPeak, objects, bytes, components } = running.plane.figures();
   // Reading the figures resets the peak, so it is kept here until the write succeeds.
   running.inflightPeak = Math.max(running.inflightPeak, inflightPeak);
+  const balancers = running.balancer?.figures() ?? { services: 0, bytesIn: 0, bytesOut: 0 };
   const measured = {
     nodes: nodes.length,
     ready: nodes.filter(({ ready }) => ready).length,
@@ -26,6 +27,9 @@ export async function runUpkeep(app: App, held: HeldLease, running: RunningClust
     components,
     requests: Math.max(0, requests - running.metered.requests),
     errors: Math.max(0, errors - running.metered.errors),
+    balancedServices: balancers.services,
+    bytesIn: Math.max(0, balancers.bytesIn - running.metered.bytesIn),
+    bytesOut: Math.max(0, balancers.bytesOut - running.metered.bytesOut),
   };
   const nodeStates = nodes
     .map(({ name, ready }) => `${name} ${ready}`)
@@ -36,7 +40,7 @@ export async function runUpkeep(app: App, held: HeldLease, running: RunningClust
     return meter(tx, held, measured);
   });
   running.nodeStates = nodeStates;
-  running.metered = { requests, errors };
+  running.metered = { requests, errors, bytesIn: balancers.bytesIn, bytesOut: balancers.bytesOut };
   running.inflightPeak = 0;
   await sweepTokens(app, running);
 }

@@ -1,0 +1,55 @@
+import type { Socket } from 'node:net';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
+
+// One connection of a client, joined with one to a node. Each direction has backpressure by `pipe`, and ends by itself: a client that has sent
+// everything may still read.
+
+/** Nothing moved for this long: the connection is closed. The second: after one side has ended. */
+const idle = { openMs: 600_000, halfOpenMs: 60_000, keepAliveMs: 30_000 };
+
+export interface Relay {
+  bytesIn(): number;
+  bytesOut(): number;
+  destroy(): void;
+}
+
+/** `onClose` is called once, after both connections are closed. */
+export function startRelay(client: Socket, node: Socket, header: Buffer | undefined, onClose: () => void): Relay {
+  let open = 2;
+  const join = (from: Socket, to: Socket) => {
+    // Both sides may end one after the other; without this node ends the second with the first.
+    from.allowHalfOpen = true;
+    from.setNoDelay(true);
+    from.setKeepAlive(true, idle.keepAliveMs);
+    from.setTimeout(
+      idle.openMs,
+      guarded('clusters.balancer.idle', from, () => void from.destroy()),
+    );
+    const shorten = () => {
+      from.setTimeout(idle.halfOpenMs);
+      to.setTimeout(idle.halfOpenMs);
+    };
+    from.once('end', guarded('clusters.balancer.end', from, shorten));
+    from.on('error', () => {}); // close follows
+    const leave = (hadError: boolean) => {
+      // Bytes that are on their way to a side that reads on are delivered; a reset is passed on as a reset.
+      if (hadError) to.resetAndDestroy();
+      else to.destroySoon();
+      if (--open === 0) onClose();
+    };
+    from.once('close', guarded('clusters.balancer.close', to, leave));
+  };
+  join(client, node);
+  join(node, client);
+  if (header) node.write(header);
+  client.pipe(node);
+  node.pipe(client);
+  return {
+    bytesIn: () => client.bytesRead,
+    bytesOut: () => node.bytesRead,
+    destroy: () => {
+      client.resetAndDestroy();
+      node.resetAndDestroy();
+    },
+  };
+}
