@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane } from '../../../../drivers/driver.ts';
 import { isUnavailable } from '../../../../kernel/db/index.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
@@ -16,6 +17,8 @@ import { type BalancerParts, type BalancerState, reconcile } from './reconcile.t
 /** After a change several more follow: they share a pass. */
 const settleMs = 200;
 const resyncMs = 30_000;
+/** How long a stop waits for a pass under way. */
+const stopMs = 2_000;
 const retryMs = 5_000;
 /** Deletions that the watch of nodes missed are found this often. */
 const nodesAgainMs = 60_000;
@@ -79,7 +82,7 @@ export function startBalancer(parts: BalancerParts): RunningBalancer {
       });
       if (stopped) break;
       if (!isPoked) await nudge.sleep(hasFailed || isPending ? retryMs : resyncMs);
-      if (!stopped) await new Promise((resolve) => setTimeout(resolve, settleMs));
+      if (!stopped) await sleep(settleMs);
     }
   })();
   return {
@@ -90,8 +93,9 @@ export function startBalancer(parts: BalancerParts): RunningBalancer {
       endHearing();
       watches.end();
       nudge.wake();
-      await loop;
+      // First, so that the next holder can listen; a pass may wait for an apiserver that does not answer.
       await listeners.closeAll();
+      await Promise.race([loop, sleep(stopMs, undefined, { ref: false })]);
     },
   };
 }

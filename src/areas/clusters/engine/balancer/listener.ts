@@ -41,6 +41,7 @@ export interface ClusterBalancer {
   /** Closes a Service's listeners and connections. Its address is free for another afterwards. */
   close(uid: string): Promise<void>;
   figures(): BalancerFigures;
+  /** For good: nothing is opened any more. */
   closeAll(): Promise<void>;
 }
 

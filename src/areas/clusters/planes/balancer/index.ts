@@ -88,6 +88,7 @@ function makeTurns(isBusy: () => boolean): BalancerParts['enqueue'] {
 function openCluster(parts: BalancerParts, cluster: BalancedCluster): ClusterBalancer {
   const services = new Map<string, ServiceListeners>();
   const counts: Counts = { bytesIn: 0, bytesOut: 0, connections: 0, byAddress: new Map() };
+  let isClosed = false;
   const close = async (uid: string) => {
     const found = services.get(uid);
     if (!found) return;
@@ -96,13 +97,16 @@ function openCluster(parts: BalancerParts, cluster: BalancedCluster): ClusterBal
   };
   return {
     async serve(service) {
+      if (isClosed) return {};
       const found = services.get(service.uid);
       if (found && found.service.address !== service.address) await close(service.uid);
       const listeners = services.get(service.uid) ?? newListeners(parts, service);
       services.set(service.uid, listeners);
       listeners.service = service;
       listeners.isAllowed = makeSourceFilter(service.sourceRanges);
-      return { bind: await matchPorts(parts, cluster, listeners, counts), nodes: listeners.health.problem() };
+      const bind = await matchPorts(parts, cluster, listeners, counts);
+      if (isClosed) await closeService(parts, listeners); // meanwhile
+      return { bind, nodes: listeners.health.problem() };
     },
     close,
     figures() {
@@ -115,6 +119,7 @@ function openCluster(parts: BalancerParts, cluster: BalancedCluster): ClusterBal
       return { bytesIn, bytesOut, connections: counts.connections };
     },
     async closeAll() {
+      isClosed = true;
       await Promise.all([...services.keys()].map(close));
     },
   };
