@@ -257,7 +257,8 @@ async function joinNode(
 ): Promise<void> {
   const { health, service, waiting, relays } = listeners;
   const gone = new AbortController();
-  client.once('close', () => gone.abort());
+  const abort = () => gone.abort();
+  client.once('close', abort);
   const nodePort = service.ports.find((each) => each.port === port)?.nodePort;
   for (const node of nodePort === undefined ? [] : health.order().slice(0, connect.attempts)) {
     if (client.destroyed) return;
@@ -266,6 +267,7 @@ async function joinNode(
       const { socket } = await app.guard.connectTcp('node', node.address, nodePort!, options);
       if (client.destroyed) return void socket.destroy();
       waiting.delete(client);
+      client.off('close', abort); // to abort costs more than to join
       const ends = {
         client: { address: addressOfPeer(client), port: client.remotePort ?? 0 },
         server: { address: service.address, port },
