@@ -86,7 +86,8 @@ test('the image is built for two machines, pushed to our registry, pulled, and s
 async function tell(t: TestContext, it: Client): Promise<void> {
   const { run, at, host, folder, login } = it;
   await run('buildah', 'login', insecure, '-u', login.username, '-p', login.password, host);
-  await makeBases(it);
+  // Steps that take a while are told as they end.
+  await t.test('its bases are made of Debian packages', () => makeBases(it));
   const { context, revision } = await cloneAsItIs(folder);
   await run('buildah', 'manifest', 'create', 'quarterdeck');
   for (const machine of machines) {
@@ -101,10 +102,14 @@ async function tell(t: TestContext, it: Client): Promise<void> {
     const file = join(context, 'deploy/image/Dockerfile');
     // Health checks are of Docker's format alone.
     const how = ['--format', 'docker', '--pull-never', '--platform', `linux/${machine}`, '--manifest', 'quarterdeck'];
-    t.diagnostic(`the image for ${machine}`);
-    await run('buildah', 'build', insecure, ...how, ...given, '-f', file, context);
+    await t.test(`it is built for ${machine}`, async () => {
+      await run('buildah', 'build', insecure, ...how, ...given, '-f', file, context);
+    });
   }
-  await run('buildah', 'manifest', 'push', '--all', insecure, 'quarterdeck', `docker://${at}/quarterdeck:1`);
+  const reference = `docker://${at}/quarterdeck:1`;
+  await t.test('it is pushed', async () => {
+    await run('buildah', 'manifest', 'push', '--all', insecure, 'quarterdeck', reference);
+  });
   await run('buildah', 'rmi', '--all', '--force');
 
   const { files, config } = await unpack(it, `${at}/quarterdeck:1`, 'amd64');
