@@ -467,7 +467,7 @@ export interface EmailApi {
     delivery: EmailDelivery;
     /** The header `webhook-id`, the same in every attempt */
     webhookId: string;
-    /** Absent where it tells of a message that the caller may not read, or is past its time */
+    /** Absent where it tells of a message, domain or suppression that the caller may not read, or is past its time */
     payload?: string;
   }>;
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Caller } from '../../../../../test/harness/index.ts';
 import { letter, mailScene, untilState } from '../../test/mail-scene.ts';
 import { deliveriesOf, endpointAt, isSigned, listening, untilDelivery } from './listening.ts';
 
@@ -78,5 +79,12 @@ test('outcomes reach subscribed endpoints, signed and once', async (t) => {
   await qd.owner.post('/iam/grants', { subject: watcher.userId, role: role.id });
   const told2 = (await watcher.get(`/email/webhook-deliveries/${last!.id}`)).body;
   assert.deepEqual([told2.delivery.id, 'payload' in told2], [last!.id, false], 'who may not read the message reads none of it here');
+  const ofSuppression = all.find(({ eventType }) => eventType === 'suppression.created')!;
+  const payloadFor = async (who: Caller) => 'payload' in (await who.get(`/email/webhook-deliveries/${ofSuppression.id}`)).body;
+  assert.deepEqual(
+    [await payloadFor(watcher), await payloadFor(qd.owner)],
+    [false, true],
+    'an address that is suppressed is shown with the right to read the list alone',
+  );
   assert.equal((await qd.owner.get('/email/webhook-deliveries/999999')).status, 404);
 });
