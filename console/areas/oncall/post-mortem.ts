@@ -5,11 +5,15 @@ import { offsetOf, spanOf } from './story-words.ts';
 
 export type Story = Awaited<ReturnType<Api['oncall']['getIncidentStory']>>;
 
-/** Other people's words: neither markup nor a change of direction, on one line. */
+/** Invisible; what follows it is no name or address to a renderer of Markdown. */
+const wordJoiner = '\u2060';
+
+/** Other people's words on one line: no markup, no change of direction, no mention of a person, and no address that becomes a link. */
 const plain = (text: string): string =>
   text
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .replaceAll(/[\\`*_{}[\]<>#|~!&]/g, '\\$&')
+    .replaceAll(/[\\`*_{}[\]<>#|~!&$]/g, '\\$&')
+    .replaceAll(/@|:\/\/|www\./gi, `$&${wordJoiner}`)
     .trim();
 
 const utc = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
