@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { query, setQuery } from './place.ts';
 
 const typingPauseMs = 250;
@@ -7,10 +7,20 @@ const typingPauseMs = 250;
 export function useTyped(name: string): [string, (text: string) => void] {
   const inAddress = query.value.get(name) ?? '';
   const [text, setText] = useState(inAddress);
+  const written = useRef(inAddress);
   useEffect(() => {
     if (text === inAddress) return;
-    const timer = setTimeout(() => setQuery(name, text), typingPauseMs);
+    const timer = setTimeout(() => {
+      written.current = text;
+      setQuery(name, text);
+    }, typingPauseMs);
     return () => clearTimeout(timer);
   }, [text]);
+  // A link or the Back button brought another address: it is what counts.
+  useEffect(() => {
+    if (written.current === inAddress) return;
+    written.current = inAddress;
+    setText(inAddress);
+  }, [inAddress]);
   return [text, setText];
 }

@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { open, query, setQuery } from '../../data/place.ts';
 import { useMay, useWhy } from '../../data/rights.ts';
+import { useTyped } from '../../data/typed.ts';
 import { type MonitorRow, useMonitors, useServices } from '../../data/uptime.ts';
 import { DayBar } from '../../plots/day-bar.tsx';
 import { SparkLine } from '../../plots/spark-line.tsx';
@@ -17,7 +18,6 @@ import { byUrgency, type Condition, conditionOf, conditions, matches } from './c
 
 const addCommand =
   'quarterdeck uptime monitors create --name front --kind http --http url=https://shop.example/ --interval-seconds 60 --vantages local';
-const typingPauseMs = 250;
 
 /** All monitors at one glance, the worst first. */
 export default function Monitors() {
@@ -80,25 +80,9 @@ interface FilterState {
   clear(): void;
 }
 
-/** The filter is in the address. What is typed filters at once and gets there after a pause: browsers bound how often an address changes. */
+/** The filter is in the address. */
 function useFilter(): FilterState {
-  const inAddress = query.value.get('q') ?? '';
-  const [text, setText] = useState(inAddress);
-  const written = useRef(inAddress);
-  useEffect(() => {
-    if (text === inAddress) return;
-    const timer = setTimeout(() => {
-      written.current = text;
-      setQuery('q', text);
-    }, typingPauseMs);
-    return () => clearTimeout(timer);
-  }, [text]);
-  // A link or the Back button brought another address: it is what counts.
-  useEffect(() => {
-    if (written.current === inAddress) return;
-    written.current = inAddress;
-    setText(inAddress);
-  }, [inAddress]);
+  const [text, setText] = useTyped('q');
   return {
     text,
     condition: conditions.find((word) => word === query.value.get('state')),
