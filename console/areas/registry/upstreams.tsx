@@ -28,7 +28,7 @@ export default function Upstreams({ params: { slug = '' } }: { params: Record<st
   });
   const upstreams = useQuery({
     key: ['upstreams'],
-    kinds: [],
+    kinds: ['registry.registry'],
     isOff: !useMay('listRegistryUpstreams'),
     ask: async (client, signal) => (await client.registry.listRegistryUpstreams({ signal })).upstreams,
   });

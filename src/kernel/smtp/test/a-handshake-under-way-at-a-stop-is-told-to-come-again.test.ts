@@ -41,6 +41,7 @@ test('a TLS handshake that is under way when the server stops is finished, and i
   const way = createServer((client) => {
     const onward = connect(port, '127.0.0.1');
     onward.on('error', () => {}).pipe(client.on('error', () => {}));
+    t.after(() => [onward, client].forEach((each) => each.destroy()));
     client.once('data', async (hello: Buffer) => {
       client.pause();
       onward.write(hello.subarray(0, 10));
@@ -53,6 +54,7 @@ test('a TLS handshake that is under way when the server stops is finished, and i
   await once(way, 'listening');
   const client = connectTls({ port: (way.address() as AddressInfo).port, host: '127.0.0.1', rejectUnauthorized: false });
   client.on('error', () => {});
+  t.after(() => client.destroy());
   const silent = connect(port, '127.0.0.1').on('error', () => {});
   await eventually(async () => room.size === 2);
 
