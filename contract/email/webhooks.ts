@@ -131,7 +131,9 @@ export const webhookOps = {
         delivery: EmailDelivery,
         webhookId: Type.String({ description: 'The header `webhook-id`, the same in every attempt' }),
         payload: Type.Optional(
-          Type.String({ description: 'Absent where it tells of a message, domain or suppression that the caller may not read, or is past its time' }),
+          Type.String({
+            description: 'Absent where it tells of a message, domain or suppression that the caller may not read, or is past its time',
+          }),
         ),
       }),
     },

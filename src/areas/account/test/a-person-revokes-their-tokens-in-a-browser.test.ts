@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { caller, quarterdeck } from '../../../../test/harness/index.ts';
+import { eventually } from '../../../../test/harness/process.ts';
 import { signedIn } from '../../../../test/harness/visitor.ts';
 
 test('a person sees and revokes their tokens of every organization, at once on every process', async (t) => {

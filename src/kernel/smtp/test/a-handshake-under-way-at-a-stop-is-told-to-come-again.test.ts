@@ -41,7 +41,10 @@ test('a TLS handshake that is under way when the server stops is finished, and i
   const way = createServer((client) => {
     const onward = connect(port, '127.0.0.1');
     onward.on('error', () => {}).pipe(client.on('error', () => {}));
-    t.after(() => [onward, client].forEach((each) => each.destroy()));
+    t.after(() => {
+      onward.destroy();
+      client.destroy();
+    });
     client.once('data', async (hello: Buffer) => {
       client.pause();
       onward.write(hello.subarray(0, 10));
