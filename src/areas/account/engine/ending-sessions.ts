@@ -2,7 +2,6 @@ import { sessionsOf } from '../../../identity/store/sessions.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { unavailable } from '../../../kernel/errors.ts';
-import { deleteLinksOf } from '../store/links.ts';
 import { endSessions, lockSessions, type Person, requireLive, type Visitor } from './sessions.ts';
 
 const attempts = 5;
@@ -21,9 +20,10 @@ interface Ending<T> {
 }
 
 /**
- * A change after which no earlier session goes on, but for one: one transaction makes it, ends the sessions of the person and the links that
- * would begin another, and does what comes next. The locks come first, so the sessions are read before; when another began meanwhile, all of
- * it begins anew.
+ * A change after which no earlier session goes on, but for one: one transaction makes it, ends the sessions of the person, and does what
+ * comes next. The locks come first, so the sessions are read before; when another began meanwhile, all of it begins anew.
+ *
+ * Links by mail and by the operator go on: a thief who is signed in could end the person's way back with one change after the other.
  */
 export async function changeEndingSessions<T>(app: Pick<App, 'db' | 'caches'>, ending: Ending<T>): Promise<T> {
   const { person, visitor, kept, change, next } = ending;
@@ -35,7 +35,6 @@ export async function changeEndingSessions<T>(app: Pick<App, 'db' | 'caches'>, e
         await lockSessions(tx, person.id, kept === undefined ? ids : [...ids, kept], visitor.former);
         if (kept !== undefined) await requireLive(tx, kept);
         await change(tx);
-        await deleteLinksOf(tx, person.id, 'operator', 'reset'); // before the look: it waits for a use under way
         if ((await others(tx)).some((id) => !ids.includes(id))) throw new SessionBegan();
         await endSessions(tx, app, person, ids, visitor);
         return next(tx);

@@ -152,7 +152,7 @@ const ceremonies: Record<string, (scene: Scene) => Promise<void>> = {
     await givePassword(qd, ada);
     const elsewhere = tools.visitor();
     await signIn(elsewhere, ada.email);
-    await dies(4, ada.browser, (there) => there.post('/account/password', { password: another, repeated: another }));
+    await dies(3, ada.browser, (there) => there.post('/account/password', { password: another, repeated: another }));
     const isChanged = (await signIn(tools.visitor(), ada.email, another)).path === '/account';
     assert.equal((await elsewhere.api('GET', '/me')).status, isChanged ? 401 : 200);
     if (!isChanged) assert.equal((await signIn(tools.visitor(), ada.email)).path, '/account');
@@ -162,7 +162,7 @@ const ceremonies: Record<string, (scene: Scene) => Promise<void>> = {
   'a reset sets the password and ends sessions, or its link is unused': async ({ qd, tools, dies, newcomer, has }) => {
     const ada = await newcomer();
     const { secret } = await qd.app.db.write((tx) => makeLink(tx, ada.userId, 'reset'));
-    await dies(7, tools.visitor(), (there) => there.post(`/sign-in/reset/${secret}`, { password: goodPassword }));
+    await dies(6, tools.visitor(), (there) => there.post(`/sign-in/reset/${secret}`, { password: goodPassword }));
     const isSet = await has(sql`select from account.password where user_id = ${ada.userId}`);
     const shown = await tools.visitor().get(`/sign-in/reset/${secret}`);
     assert.deepEqual([shown.status, (await ada.browser.api('GET', '/me')).status], isSet ? [404, 401] : [200, 200]);
