@@ -38,6 +38,7 @@ import { defineArea } from '../area.ts';
 import { mailAddressLink } from './engine/profile.ts';
 import { mailReset } from './engine/reset.ts';
 import { trimSessions } from './engine/sessions.ts';
+import { recordGuesses } from './engine/sign-in.ts';
 import { openAccount } from './open.ts';
 import { claimDeviceToken } from './operations/claim-device-token.ts';
 import { createDeviceCode } from './operations/create-device-code.ts';
@@ -55,7 +56,7 @@ export const account = defineArea<undefined>({
   name: 'account',
   operations: [listSessions, endSession, getSecurity, updateSecurity, createDeviceCode, claimDeviceToken],
   migrations: { schema: 'account', folder: new URL('./migrations/', import.meta.url) },
-  jobs: [mailReset, mailAddressLink, trimSessions],
+  jobs: [mailReset, mailAddressLink, recordGuesses, trimSessions],
   tasks: [forgetEnded, forgetFactors],
   sealed: [{ table: 'account.totp', column: 'secret', id: 'user_id' }],
   open: openAccount,

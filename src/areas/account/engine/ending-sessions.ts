@@ -22,6 +22,8 @@ interface Ending<T> {
 /**
  * A change after which no earlier session goes on, but for one: one transaction makes it, ends the sessions of the person, and does what
  * comes next. The locks come first, so the sessions are read before; when another began meanwhile, all of it begins anew.
+ *
+ * Links by mail and by the operator go on: a thief who is signed in could end the person's way back with one change after the other.
  */
 export async function changeEndingSessions<T>(app: Pick<App, 'db' | 'caches'>, ending: Ending<T>): Promise<T> {
   const { person, visitor, kept, change, next } = ending;

@@ -2,8 +2,8 @@ import { accountById } from '../../../identity/store/members.ts';
 import { hashKey, kindOf, mintKey } from '../../../identity/token-format.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { noteClaim } from '../store/claims.ts';
-import { deleteLinksOf, insertLink, type LinkPurpose, linkByHash, takeLink } from '../store/links.ts';
+import { noteClaim, unclaimedOwner } from '../store/claims.ts';
+import { deleteLinksOf, insertLink, type LinkPurpose, type LinkRow, linkByHash, takeLink } from '../store/links.ts';
 import { lockFormer, type SessionHost, startSession, type Visitor } from './sessions.ts';
 
 const lifetimeSeconds: Record<LinkPurpose, number> = { claim: 86_400, operator: 900, reset: 3_600, address: 86_400 };
@@ -24,14 +24,16 @@ const hashOf = (secret: string) => (kindOf(secret) === 'once' ? hashKey(secret) 
 const unknownLink = () => notFound('link: it was used, it is over, or a newer one took its place; ask for another');
 
 /** Whom a link is for. Changes nothing: programs that scan mail follow links. */
-export async function lookAtLink(tx: Tx, secret: string, purposes: readonly LinkPurpose[] = signingIn) {
-  const link = (await linkByHash(tx, hashOf(secret), purposes)) ?? unknownLink();
-  return { link, person: (await accountById(tx, link.user_id)) ?? unknownLink() };
-}
+export const lookAtLink = async (tx: Tx, secret: string, purposes: readonly LinkPurpose[] = signingIn) =>
+  withPerson(tx, await linkByHash(tx, hashOf(secret), purposes));
 
 /** Uses a link up, for good once the transaction commits. */
-export async function useLink(tx: Tx, secret: string, purposes: readonly LinkPurpose[] = signingIn) {
-  const link = (await takeLink(tx, hashOf(secret), purposes)) ?? unknownLink();
+export const useLink = async (tx: Tx, secret: string, purposes: readonly LinkPurpose[] = signingIn) =>
+  withPerson(tx, await takeLink(tx, hashOf(secret), purposes));
+
+/** A claim link stands in the scrollback of a terminal, so it ends when the owner has come in by any way. */
+async function withPerson(tx: Tx, link: LinkRow | undefined) {
+  if (!link || (link.purpose === 'claim' && (await unclaimedOwner(tx))?.id !== link.user_id)) return unknownLink();
   return { link, person: (await accountById(tx, link.user_id)) ?? unknownLink() };
 }
 

@@ -133,7 +133,6 @@ export async function changeAddress(
   for (const org of await orgsOfUser(tx, person.id)) await lockOrg(tx, org);
   if ((await isAddressTaken(tx, person.id, email)) || !(await updateAddress(tx, person.id, email)))
     conflict(`another account has the address ${email}; sign in as that one, or choose another address`);
-  await deleteLinksOf(tx, person.id, 'reset');
-  await deleteLinksOf(tx, person.id, 'address');
+  await deleteLinksOf(tx, person.id, 'reset', 'address');
   await tellOrganizations(tx, app, person, by, 'account.address.change', { from: person.email, to: email, ...detail });
 }

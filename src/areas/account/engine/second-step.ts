@@ -28,7 +28,7 @@ export const passCode = (app: App, pendingKey: string, code: string, visitor: Vi
     const guess = await countGuess(tx, guessSubject(isKnown, visitor.knownKey, { kind: 'codes', userId: person.id }), visitor.address);
     const method = await useCode(tx, app, person, code, visitor);
     if (!method) {
-      if (guess.isLast) await recordGuessing(tx, [person], visitor);
+      if (guess.isLast) await recordGuessing(tx, person, visitor);
       return failTry(tx, pending);
     }
     await uncountGuess(tx, guess);

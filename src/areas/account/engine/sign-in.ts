@@ -1,8 +1,11 @@
-import { accountsOfAddress } from '../../../identity/store/members.ts';
+import { randomUUID } from 'node:crypto';
+import Type from 'typebox';
+import { accountById, accountsOfAddress } from '../../../identity/store/members.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal } from '../../../kernel/errors.ts';
+import { enqueue, job } from '../../../kernel/jobs/index.ts';
 import { passwordsOf, replaceHash, sharePassword } from '../store/passwords.ts';
 import { hasTotp, insertPending } from '../store/pending.ts';
 import { countGuess, type Guess, uncountGuess } from './guesses.ts';
@@ -66,7 +69,7 @@ async function guessPassword(app: App, email: string, password: string, visitor:
   const { guess, candidates } = await app.db.write((tx) => beginGuess(tx, email, visitor));
   const found = await compare(candidates, password);
   if (found) return { guess, found };
-  if (guess.isLast) await app.db.write((tx) => recordGuessing(tx, candidates, visitor));
+  if (guess.isLast) await app.db.write((tx) => queueRecord(tx, candidates, visitor));
   throw wrongPassword();
 }
 
@@ -100,8 +103,24 @@ async function compare(candidates: readonly Candidate[], password: string) {
 }
 
 /** Failures are on record in bulk: once when there were so many that further ones are refused. */
-export async function recordGuessing(tx: Tx, persons: readonly Person[], visitor: Visitor): Promise<void> {
-  for (const person of persons) await record(tx, person, visitor, 'account.guesses.refuse', person.id, { address: visitor.address });
-}
+export const recordGuessing = (tx: Tx, person: Person, visitor: Pick<Visitor, 'address' | 'requestId'>): Promise<void> =>
+  record(tx, person, visitor, 'account.guesses.refuse', person.id, { address: visitor.address });
+
+/** The same work for an address without an account: a job looks for the organizations of the people, and finds none. */
+const queueRecord = (tx: Tx, persons: readonly Person[], { address, requestId }: Visitor) =>
+  enqueue(tx, recordGuesses, { key: randomUUID(), requestId, payload: { userIds: persons.map(({ id }) => id), address } });
+
+/** Ends in the transaction of its rows, so they are written once. */
+export const recordGuesses = job(
+  'account.record-guesses',
+  { payload: Type.Object({ userIds: Type.Array(Type.String()), address: Type.String() }) },
+  ({ payload: { userIds, address }, requestId = '', finishWith }) =>
+    finishWith(async (tx) => {
+      for (const id of userIds) {
+        const person = await accountById(tx, id);
+        if (person) await recordGuessing(tx, person, { address, requestId });
+      }
+    }),
+);
 
 const wrongPassword = () => new Refusal(401, 'unauthenticated', 'the address or the password is wrong; mind capital letters and spaces');

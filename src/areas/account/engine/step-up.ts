@@ -38,7 +38,7 @@ async function passPasswordAgain(app: App, person: SignedIn, { password }: { pas
 
 /** Throws it. The last failure before further ones are refused is on record. */
 async function refuseProof(app: App, person: SignedIn, { isLast }: Guess, visitor: Visitor, error: unknown): Promise<never> {
-  if (isLast && error instanceof WrongProof) await app.db.write((tx) => recordGuessing(tx, [person], visitor));
+  if (isLast && error instanceof WrongProof) await app.db.write((tx) => recordGuessing(tx, person, visitor));
   throw error;
 }
 

@@ -28,9 +28,9 @@ export const linkByHash = (tx: Tx, hash: Buffer, purposes: readonly LinkPurpose[
 export const takeLink = (tx: Tx, hash: Buffer, purposes: readonly LinkPurpose[]) => row(tx, LinkRow)`
   delete from account.one_time_link where hash = ${hash} and purpose = any(${[...purposes]}) and kernel.now() < expires_at returning id, user_id, purpose, detail, expires_at`;
 
-/** A newer link ends the earlier ones of its purpose. */
-export const deleteLinksOf = (tx: Tx, userId: string, purpose: LinkPurpose) => run(tx)`
-  delete from account.one_time_link where user_id = ${userId} and purpose = ${purpose}`;
+/** Ends the person's links of these purposes. */
+export const deleteLinksOf = (tx: Tx, userId: string, ...purposes: readonly LinkPurpose[]) => run(tx)`
+  delete from account.one_time_link where user_id = ${userId} and purpose = any(${[...purposes]})`;
 
 export const deleteOldLinks = (tx: Tx, limit: number) => run(tx)`
   delete from account.one_time_link where id in (

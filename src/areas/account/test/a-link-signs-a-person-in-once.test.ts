@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
-import { makeLink } from '../index.ts';
+import { browserLike } from '../../../../test/harness/visitor.ts';
+import { makeClaimLink, makeLink } from '../index.ts';
 
 const own = { 'sec-fetch-site': 'same-origin' };
 
@@ -75,4 +76,23 @@ test('a session ends when it is not used, and at the latest after 30 days', asyn
   await qd.clock.advance('6d');
   assert.equal(await status(used), 401, 'after 30 days');
   assert.match((await fetch(`${qd.url}/account`, { headers: { cookie: used } })).url, /\/sign-in\?next=/);
+});
+
+test('a claim link ends when its owner comes in by another way, and a change of the password ends no way back', async (t) => {
+  const qd = await quarterdeck(t);
+  const { userId } = qd.owner;
+  const make = (purpose: 'operator' | 'reset') => qd.app.db.write((tx) => makeLink(tx, userId, purpose));
+  const status = async (path: string) => (await browserLike(qd.url).get(path)).status;
+  const claim = `/sign-in/link/${(await qd.app.db.write(makeClaimLink))!.secret}`;
+  assert.equal(await status(claim), 200);
+
+  const browser = browserLike(qd.url);
+  assert.equal((await browser.post(`/sign-in/link/${(await make('operator')).secret}`)).path, '/account');
+  assert.equal(await status(claim), 404, 'the terminal of the first start still shows it');
+  assert.equal((await browserLike(qd.url).post(claim)).status, 404);
+
+  const links = [`/sign-in/link/${(await make('operator')).secret}`, `/sign-in/reset/${(await make('reset')).secret}`];
+  const password = 'correct horse battery staple';
+  assert.match((await browser.post('/account/password', { password, repeated: password })).text, /password is saved/);
+  for (const link of links) assert.equal(await status(link), 200, 'a thief who is signed in cannot end it either');
 });

@@ -1,29 +1,12 @@
 import assert from 'node:assert/strict';
 import { argon2Sync } from 'node:crypto';
 import { test } from 'node:test';
-import { type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
+import { quarterdeck } from '../../../../test/harness/index.ts';
 import { browserLike, signedIn } from '../../../../test/harness/visitor.ts';
 import { hashesMade } from '../engine/hashing.ts';
 import { formatPhc, parsePhc } from '../rules/phc.ts';
 import { passwordsOf, savePassword } from '../store/passwords.ts';
-import { givePassword, goodPassword, signIn } from './passwords.ts';
-
-/** Counts the statements that any connection of the server is given from now on. */
-function listenToStatements(qd: Quarterdeck, which: RegExp): () => number {
-  let count = 0;
-  const heard = new WeakSet<object>();
-  qd.app.db.pool.on('acquire', (client) => {
-    if (heard.has(client)) return;
-    heard.add(client);
-    const query = client.query.bind(client) as (...given: unknown[]) => unknown;
-    client.query = ((...given: unknown[]) => {
-      const [first] = given as [string | { text?: string }];
-      if (which.test(typeof first === 'string' ? first : (first.text ?? ''))) count++;
-      return query(...given);
-    }) as never;
-  });
-  return () => count;
-}
+import { givePassword, goodPassword, listenToStatements, signIn } from './passwords.ts';
 
 test('a person signs in by password', async (t) => {
   const qd = await quarterdeck(t);

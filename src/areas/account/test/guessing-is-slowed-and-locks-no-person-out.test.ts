@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
+import { eventually } from '../../../../test/harness/process.ts';
 import { browserLike, signedIn } from '../../../../test/harness/visitor.ts';
 import { countGuess } from '../engine/guesses.ts';
 import { hashesMade } from '../engine/hashing.ts';
-import { givePassword, goodPassword, setUpApp, signedInByPassword, signIn } from './passwords.ts';
+import { givePassword, goodPassword, listenToStatements, setUpApp, signedInByPassword, signIn } from './passwords.ts';
 
 const wrong = 'wrong horse battery staple';
 
@@ -49,6 +50,25 @@ test('guessing is slowed, and locks no person out', async (t) => {
     assert.deepEqual([...texts], ['The address or the password is wrong', 'Too many wrong passwords for this address']);
   });
 
+  await t.test('the guess after which further ones are refused costs an unknown address as much', async () => {
+    // Without a worker: what a job does later is no work of the answer.
+    const asked = await quarterdeck(t, { env: { ...env, QUARTERDECK_ROLES: 'api' }, connection: qd.connection, dataDir: qd.dataDir });
+    const { email, userId } = await qd.member(await qd.organization('elsewhere'), 'member', 'tenth@example.com');
+    await givePassword(qd, { email, userId });
+    const statements = listenToStatements(asked, /\b(?:account|identity)\.|insert into kernel\.job\b/);
+    const costs = async (of: string) => {
+      const each: number[] = [];
+      for (let i = 0; i < 11; i++) {
+        const before = statements();
+        await guess(of, wrong, undefined, asked);
+        each.push(statements() - before);
+      }
+      return each;
+    };
+    assert.deepEqual(await costs(email), await costs('nobody-else@example.com'));
+    await asked.stop();
+  });
+
   await t.test('the owner still signs in: in a browser used before, and by a link', async () => {
     assert.equal((await guess(owner.email, goodPassword)).status, 429, 'the right password in a stranger’s browser waits');
     assert.equal((await signIn(known, owner.email)).path, '/account');
@@ -66,9 +86,9 @@ test('guessing is slowed, and locks no person out', async (t) => {
   });
 
   await t.test('refusals are on record, once', async () => {
-    const { body } = await owner.get('/organization/audit?limit=100');
-    const found = JSON.stringify(body).match(/account\.guesses\.refuse/g) ?? [];
-    assert.equal(found.length, 2, 'strangers, and the known browser');
+    const recorded = async () =>
+      JSON.stringify((await owner.get('/organization/audit?limit=100')).body).match(/account\.guesses\.refuse/g)?.length ?? 0;
+    await eventually(async () => (await recorded()) === 2); // strangers, and the known browser
   });
 
   await t.test('an hour later it is over, and right passwords use nothing up', async () => {

@@ -59,3 +59,20 @@ export async function setUpApp(qd: Quarterdeck, browser: BrowserLike): Promise<{
   const confirmed = await browser.post('/account/second-factor/confirm', { code: await app.next() });
   return { app, secret, codes: confirmed.text.match(/\b[A-Z2-7]{4}(-[A-Z2-7]{4}){3}\b/g) ?? [] };
 }
+
+/** Counts the statements that any connection of the server is given from now on. */
+export function listenToStatements(qd: Quarterdeck, which: RegExp): () => number {
+  let count = 0;
+  const heard = new WeakSet<object>();
+  qd.app.db.pool.on('acquire', (client) => {
+    if (heard.has(client)) return;
+    heard.add(client);
+    const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+    client.query = ((...given: unknown[]) => {
+      const [first] = given as [string | { text?: string }];
+      if (which.test(typeof first === 'string' ? first : (first.text ?? ''))) count++;
+      return query(...given);
+    }) as never;
+  });
+  return () => count;
+}

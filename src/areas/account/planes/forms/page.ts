@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { tooMany } from '../../../../identity/attempts.ts';
 import { browserUrl } from '../../../../identity/rules/browser-url.ts';
 import { isOwnHost } from '../../../../identity/rules/own-host.ts';
 import { hasSecondFactor } from '../../../../identity/rules/sign-in-methods.ts';
@@ -137,8 +138,14 @@ export const nextOf = ({ query, body }: FastifyRequest): string =>
 /** Who is signed in; others are led to the page that signs them in, and from there to `back`: for a form that was sent, its page. */
 export async function requireSignedIn(app: Forms, request: FastifyRequest, back = ownPath(request.url) ?? '/account'): Promise<SignedIn> {
   const found = await app.findSignedIn(request.raw);
-  if (found) return found;
+  if (found) return takeFromRate(app, found);
   throw new Elsewhere(`/sign-in?next=${encodeURIComponent(back)}`);
+}
+
+function takeFromRate({ rate }: Forms, found: SignedIn): SignedIn {
+  const { allowed, resetSeconds } = rate.take(found.session_id);
+  if (!allowed) throw tooMany(`more than ${rate.perMinute} requests a minute by this session`, resetSeconds);
+  return found;
 }
 
 /**
