@@ -152,6 +152,9 @@ const isCounted = (answer: Json, name: string) => isObject(answer['totals']) && 
 export const emptyLists = (answer: Json, columns: Record<string, Column[]>) =>
   handleOf(unwrapped(answer, columns)) === undefined
     ? Object.keys(columns)
-        .filter((name) => !unsaid.includes(name) && !isCounted(answer, name) && Array.isArray(answer[name]) && !(answer[name] as unknown[]).length)
+        .filter(
+          (name) =>
+            !unsaid.includes(name) && !isCounted(answer, name) && Array.isArray(answer[name]) && !(answer[name] as unknown[]).length,
+        )
         .map(words)
     : [];
