@@ -7,9 +7,11 @@ import { basename, delimiter, dirname, relative } from 'node:path';
 export function nameTyped(script: string | undefined, cwd: string, env: NodeJS.ProcessEnv): string {
   const plain = 'quarterdeck';
   if (!script || basename(script) !== plain || env['PATH']?.split(delimiter).includes(dirname(script))) return plain;
+  // An installed package is started by a link elsewhere.
+  if (!import.meta.filename?.endsWith('.ts')) return plain;
   const path = relative(cwd, script);
-  // An installed package is started by a link elsewhere; so far away the plain name is easier to read.
-  if (!import.meta.filename?.endsWith('.ts') || path.startsWith('../../')) return plain;
+  // So far away the whole path is easier to read. A path that a shell would split is not shown.
+  if (path.startsWith('../../')) return /^[\w./+-]+$/.test(script) ? script : plain;
   return path.startsWith('..') ? path : `./${path}`;
 }
 

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { exitCodes, Failure, usage } from './exit.ts';
 import { escaped, type Found } from './names/find.ts';
+import { forTerminal } from './tell.ts';
 
 type Terminal = NodeJS.ReadableStream & { isTTY?: boolean };
 
@@ -12,7 +13,7 @@ export interface Prompt {
 
 export const terminalPrompt = (
   input: Terminal = process.stdin,
-  output: NodeJS.WritableStream & { isTTY?: boolean } = process.stderr,
+  output: NodeJS.WritableStream & { isTTY?: boolean; columns?: number } = process.stderr,
 ): Prompt => ({
   isTerminal: input.isTTY === true && output.isTTY === true,
   ask: (question) =>
@@ -29,7 +30,7 @@ export const terminalPrompt = (
         if (!isAnswered) output.write('\n');
         resolve('');
       });
-      lines.question(question, (text) => {
+      lines.question(forTerminal(question, output), (text) => {
         isAnswered = true;
         resolve(text);
         lines.close();

@@ -1,11 +1,11 @@
 import type { Command } from '../sdk/commands.ts';
-import type { Api } from '../sdk/index.ts';
+import { type Api, ApiError } from '../sdk/index.ts';
 import { readThings } from '../sdk/things.ts';
 import { confirmLoss, type Prompt, terminalPrompt } from './confirm.ts';
 import { exitCodes, Failure } from './exit.ts';
 import { type Addressee, describe, isForProgram, madeBy, sayMade, sayNext } from './feedback.ts';
 import { isObject } from './fields.ts';
-import { type Finder, type Found, foundAs, listThings, unknownThing } from './names/find.ts';
+import { type Finder, type Found, findMistyped, foundAs, listThings, unknownThing } from './names/find.ts';
 import { keepLast } from './names/last.ts';
 import type { Item } from './names/operations.ts';
 import { type Resolved, resolveNames } from './names/resolve.ts';
@@ -49,7 +49,10 @@ export async function perform(performing: Performing): Promise<Performed> {
   const lost = await confirmed(finder, performing, resolved);
   // Asked beside the create: @last is kept for the caller in the organization that the token acts in.
   const caller = readThings().creations[command.operation] ? finder.caller() : undefined;
-  const answer = await callOperation(performing, resolved);
+  const answer = await callOperation(performing, resolved).catch(async (error: unknown) => {
+    const isUnknown = error instanceof ApiError && error.status === 404;
+    throw (isUnknown && (await findMistyped(finder, command, resolved.params))) || error;
+  });
 
   const made = madeBy(command, answer, resolved.input);
   if (made) await remember(performing, made, caller!);

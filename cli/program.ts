@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { readCommands } from '../sdk/commands.ts';
 import { commandName } from './command-name.ts';
 import { exitCodes } from './exit-codes.ts';
+import { nearest } from './names/nearest.ts';
 import { printable } from './printable.ts';
 import { forTerminal, tell } from './tell.ts';
 
@@ -17,10 +18,23 @@ export const makeProgram = (version: string): Command =>
     .enablePositionalOptions()
     .showHelpAfterError(`(see ${commandName} --help)`)
     .configureOutput({
-      outputError: (text, write) => write(forTerminal(withPlaces(text.replace(/^error: /, 'quarterdeck: ')), process.stderr)),
+      outputError: (text, write) => write(forTerminal(withPlaces(withChoices(text.replace(/^error: /, 'quarterdeck: '))), process.stderr)),
     })
     .exitOverride()
     .helpCommand(false);
+
+const refusedChoice = [
+  /^quarterdeck: command-argument value '(?<value>.*)' is invalid for argument '(?<name>[^']+)'\. Allowed choices are (?<choices>.*)\.$/su,
+  /^quarterdeck: option '(?:-\w, )?(?<name>--[^' ]+)[^']*' argument '(?<value>.*)' is invalid\. Allowed choices are (?<choices>.*)\.$/su,
+];
+
+/** A value that is none of the choices: what there is instead, and the nearest. */
+function withChoices(text: string): string {
+  const { name, value = '', choices = '' } = refusedChoice.map((form) => form.exec(text.trimEnd())?.groups).find(Boolean) ?? {};
+  if (name === undefined) return text;
+  const near = nearest(value, choices.split(', '));
+  return `quarterdeck: ${name} cannot be '${value}'; it is one of ${choices}${near ? `\n(Did you mean ${near}?)` : ''}\n`;
+}
 
 /** `quarterdeck members`: an unknown word that stands deeper in the tree is shown where it stands. */
 function withPlaces(text: string): string {

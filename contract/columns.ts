@@ -159,7 +159,12 @@ export const columns: Record<string, Record<string, Columns>> = {
 
   ...oncallColumns,
   getOverview: {
-    onCall: [titled('scheduleName', 'ON CALL BY'), titled('until', 'UNTIL', 'time'), titled('nextLabel', 'THEN'), id('scheduleId')],
+    onCall: [
+      titled('scheduleName', 'YOUR SCHEDULE'),
+      titled('until', 'UNTIL', 'time'),
+      titled('nextLabel', 'THEN'),
+      id('scheduleId', { head: 'ID' }),
+    ],
     incidents: [id('id'), 'status', titled('serviceName', 'SERVICE'), text('title'), titled('openedAt', 'AGE'), titled('pagesMe', 'MINE')],
     down: [
       'kind',

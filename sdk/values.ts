@@ -61,9 +61,10 @@ const units: [number, string][] = [
   [1, 's'],
 ];
 
-/** One unit, as much as a glance takes: `45s`, `3h`, `2d`, `in 5m`. */
+/** One unit, as much as a glance takes: `45s`, `3h`, `2d`, `in 5m`. What is 5 minutes away is not told as 4 because the answer took a moment. */
 export function age(at: number, now: number): string {
-  const seconds = Math.floor(Math.abs(now - at) / 1000);
+  const exact = Math.abs(now - at) / 1000;
+  const seconds = at > now && exact >= 1 ? Math.round(exact) : Math.floor(exact);
   if (seconds === 0) return 'now';
   // Two of a unit at least, so that nothing between one and two days is told as one.
   const [size, letter] = units.find(([unit]) => seconds >= (unit > 60 ? unit * 2 : unit))!;

@@ -1,3 +1,4 @@
+import type { Command, Field } from '../../sdk/commands.ts';
 import { type Api, ApiError, type CallOptions } from '../../sdk/index.ts';
 import { readThings, type Thing } from '../../sdk/things.ts';
 import { commandName } from '../command-name.ts';
@@ -62,6 +63,20 @@ export async function findThing(finder: Finder, kind: string, text: string, para
   if (thing.prefix && text.startsWith(`${thing.prefix}_`)) return { id: text };
   throw unknownThing(thing, listed.items, text, params);
 }
+
+/** Names that are ids are sent unread: after a 404, which of them stands in no list. */
+export async function findMistyped(finder: Finder, { params: fields }: Command, params: string[]): Promise<Failure | undefined> {
+  for (const [n, text] of params.entries()) {
+    const thing = thingOf(fields[n]);
+    if (!thing?.list || thing.prefix !== undefined) continue;
+    const listed = await listThings(finder, thing, params).catch(() => undefined);
+    if (!listed || listed.isCut) return undefined;
+    if (!listed.items.some((item) => String(item[thing.id]) === text)) return unknownThing(thing, listed.items, text, params);
+  }
+  return undefined;
+}
+
+const thingOf = (field: Field | undefined) => (typeof field?.thing === 'string' ? readThings().things[field.thing] : undefined);
 
 /** The nearest name, if one is near, and the command that lists them. */
 export function unknownThing(thing: Thing, items: Item[], text: string, params: string[]): Failure {

@@ -142,13 +142,19 @@ function filledWith(command: string, answer: Json): string | undefined {
   return values.reduce((text, value) => text.replace(/\{\w+\}/, () => value), command);
 }
 
-/** Lists of what is missing from the answer: that it is whole goes without saying. */
-const gaps = ['unavailable', 'withheld'];
+/** Lists of what is missing from the answer or still to be done: that there is nothing goes without saying. */
+const unsaid = ['unavailable', 'withheld', 'firstSteps'];
+
+/** A list that the answer counts itself is not said to be empty once more. */
+const isCounted = (answer: Json, name: string) => isObject(answer['totals']) && name in answer['totals'];
 
 /** The lists that came back empty where nothing but lists was asked for, to say so. */
 export const emptyLists = (answer: Json, columns: Record<string, Column[]>) =>
   handleOf(unwrapped(answer, columns)) === undefined
     ? Object.keys(columns)
-        .filter((name) => !gaps.includes(name) && Array.isArray(answer[name]) && !(answer[name] as unknown[]).length)
+        .filter(
+          (name) =>
+            !unsaid.includes(name) && !isCounted(answer, name) && Array.isArray(answer[name]) && !(answer[name] as unknown[]).length,
+        )
         .map(words)
     : [];

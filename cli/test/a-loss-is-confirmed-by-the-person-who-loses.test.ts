@@ -73,6 +73,8 @@ async function press(losing: Losing, keys: string) {
 
 test('Ctrl-C, Ctrl-D and the end of the input at the question change nothing, and leave the cursor on a new line', async () => {
   assert.deepEqual([(await press(cluster, 'dev\r')).code, (await press(webhook, 'y\r')).code], [0, 0]);
+  const wide = await press({ ...cluster, loses: 'its control plane and everything stored in it' }, 'dev\r');
+  assert.match(wide.shown, /^This loses .*\. The cluster dev cannot\ncome back\.\nType dev to delete it: /);
   const refused = await press(webhook, 'n\r');
   assert.deepEqual([refused.code, refused.sentence], [2, 'nothing was changed']);
   for (const losing of [cluster, webhook]) {

@@ -40,6 +40,10 @@ test('a word that stands deeper in the tree, and a name that is nearly right, ar
       ['email', 'domains', 'get', 'mail.amce.example'],
       'quarterdeck: unknown domain "mail.amce.example"; did you mean "mail.acme.example"? quarterdeck email domains list shows them\n',
     ],
+    [
+      ['registry', 'keys', 'list', 'amce'],
+      'quarterdeck: unknown registry "amce"; did you mean "acme"? quarterdeck registry list shows them\n',
+    ],
     [['email', 'domains', 'get', 'other.test'], 'quarterdeck: unknown domain "other.test"; quarterdeck email domains list shows them\n'],
     [
       ['uptime', 'monitors', 'create', '--name', 'web'],
@@ -79,6 +83,8 @@ test('commands to type next are those of a clone in a clone', () => {
   const typed = (script: string, cwd: string) => nameTyped(script, cwd, { PATH: '/usr/local/bin:/usr/bin' });
   assert.equal(typed('/home/ann/clone/quarterdeck', '/home/ann/clone'), './quarterdeck');
   assert.equal(typed('/home/ann/clone/quarterdeck', '/home/ann/clone/docs'), '../quarterdeck');
+  assert.equal(typed('/home/ann/clone/quarterdeck', '/srv/deck'), '/home/ann/clone/quarterdeck');
+  assert.equal(typed('/home/ann/my clone/quarterdeck', '/srv/deck'), 'quarterdeck');
   assert.equal(typed('/usr/local/bin/quarterdeck', '/home/ann/clone'), 'quarterdeck');
   assert.equal(typed('/home/ann/clone/bin/quarterdeck.mjs', '/home/ann/clone'), 'quarterdeck');
 });

@@ -96,6 +96,7 @@ test('ages, durations and sizes are short', () => {
     '3y',
   ]);
   assert.deepEqual([-300, -7200].map(ago), ['in 5m', 'in 2h']);
+  assert.deepEqual([-299.6, -0.4, 299.6].map(ago), ['in 5m', 'now', '4m'], 'an answer that took 0.4 s');
   assert.deepEqual([0, 45, 900, 5400, 86_400, 90_061].map(duration), ['0s', '45s', '15m', '1h30m', '1d', '1d1h']);
   assert.deepEqual([0, 1023, 1536, 10 * 2 ** 30, 2 ** 20 - 1, 1.25 * 2 ** 40].map(bytes), [
     '0 B',

@@ -89,8 +89,9 @@ test('what cannot be typed is answered by where to look', async () => {
     [['tokens', 'list', '--lmit', '3'], /^quarterdeck: unknown option '--lmit'\n\(Did you mean --limit\?\)\n/],
     [
       ['organization', 'members', 'update', 'u', '--role', 'king'],
-      /^quarterdeck: option '--role <owner\|admin\|member>' argument 'king' is invalid. Allowed choices are owner, admin, member.\n/,
+      /^quarterdeck: --role cannot be 'king'; it is one of owner, admin, member\n/,
     ],
+    [['open', 'stauts'], /^quarterdeck: page cannot be 'stauts'; it is one of [^\n]+\n\(Did you mean status\?\)\n/],
     [['token'], /^quarterdeck: unknown command 'token'\n\(Did you mean tokens\?\)\n/],
     [['tokens'], /^Usage: quarterdeck tokens /],
   ];

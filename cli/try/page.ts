@@ -40,7 +40,7 @@ async function ensureRotation(trial: Trial) {
     make: () => api.oncall.createOncallService({ name }),
   });
   const me = await api.organization.getMe();
-  const schedule = await ensure(trial, `the schedule ${name}, with you in it`, {
+  const schedule = await ensure(trial, `the schedule ${name} with you in it`, {
     find: async () => (await api.oncall.listSchedules()).schedules.find((s) => s.name === name),
     make: () =>
       api.oncall.createSchedule({

@@ -63,8 +63,12 @@ test('every delete says what is lost, every create of a thing what was made', ()
   for (const [operation, { next }] of Object.entries(creations))
     for (const command of next) {
       const typed = command.split(' ');
-      const isKnown = typed[0] === 'join' || commands.some(({ words }) => words.every((word, n) => typed[n] === word));
-      assert.ok(isKnown, `${operation}: no such command as ${command}`);
+      if (['join', 'open'].includes(typed[0]!)) continue;
+      const known = commands.find(({ words }) => words.every((word, n) => typed[n] === word));
+      assert.ok(known, `${operation}: no such command as ${command}`);
+      const flags = [...known.fields.map(({ flag }) => flag), 'help', 'wait', 'only', 'token'];
+      for (const [, flag] of command.matchAll(/ --([a-z-]+)/g))
+        assert.ok(flags.includes(flag!) || flags.includes(`${flag}s`), `${command}: there is no --${flag}`);
     }
   for (const operation of [...Object.keys(losses), ...Object.keys(creations)]) assert.ok(operations.has(operation), operation);
 });

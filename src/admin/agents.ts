@@ -1,4 +1,5 @@
 import { agentRegistry } from '../areas/uptime/index.ts';
+import { ownServer } from '../commands/own-server.ts';
 import { audit, operator } from '../identity/audit.ts';
 import { installation } from './organization.ts';
 import { type OutputOptions, printJson, printRows } from './output.ts';
@@ -12,11 +13,14 @@ export async function listAgents({ db }: Session, o: OutputOptions) {
     name: agent?.name ?? 'a server’s own prober',
     state: instance ? (instance.live ? (instance.degraded ? 'degraded' : 'reporting') : 'silent') : 'never seen',
     'last seen': instance?.seen_at,
-    'clock off by': instance ? `${(instance.skew_ms / 1000).toFixed(1)} s` : undefined,
+    'clock off by': instance ? secondsOff(instance.skew_ms) : undefined,
     version: instance?.version,
   }));
   printRows(o, shown, 'no agent is registered; make one with `quarterdeck admin agents create`');
 }
+
+/** A clock that is less than 0.05 s behind is no `-0.0 s`. */
+const secondsOff = (ms: number) => `${(Math.round(ms / 100) / 10 || 0).toFixed(1)} s`;
 
 interface Wanted extends OutputOptions {
   vantage: string;
@@ -31,7 +35,7 @@ export async function createAgent({ db, config }: Session, o: Wanted) {
     await audit(tx, operator(installation), 'uptime.agent.create', made, { vantage: made.vantage, name: made.name });
     return made;
   });
-  const server = config.public_url || `http://${config.listen.host}:${config.listen.port}`;
+  const server = config.public_url || (await ownServer()).url;
   if (o.json) return printJson({ id, vantage, token: key, server });
   console.error(`agent ${id} of the vantage ${vantage}. Run it there, with the token below, which is shown only now:`);
   console.error(`  QUARTERDECK_PROBE_TOKEN=… quarterdeck probe --server ${server}`);

@@ -32,6 +32,7 @@ export function compareMigrations(applied: ReadonlyMap<string, string>, migratio
 /** Commands speak to the tables of their own release: neither to an older database, which a start migrates, nor to a newer one. */
 export async function requireThisRelease(connection: Connection, migrations: Migration[]): Promise<void> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5_000, application_name: 'quarterdeck admin' });
+  client.on('error', () => {}); // told by the query that meets it
   await client.connect();
   const readApplied = async () => {
     await refuseUnfinished(client);

@@ -56,6 +56,7 @@ export async function migrate(
   log?: MigrationLog,
 ): Promise<string[]> {
   const client = new pg.Client({ ...connection, lock_timeout: lockTimeoutMs, application_name: 'quarterdeck migrate' });
+  client.on('error', () => {}); // told by the query that meets it
   await client.connect();
   try {
     await takeTurn(client, log);

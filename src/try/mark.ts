@@ -7,7 +7,7 @@ import { exitCodes, Stop } from '../kernel/errors.ts';
 /** A data directory with this file was made by `serve --try`. */
 const markFile = (dataDir: string) => join(dataDir, 'try.mark');
 
-const isTryDirectory = (dataDir: string): boolean => existsSync(markFile(dataDir));
+export const isTryDirectory = (dataDir: string): boolean => existsSync(markFile(dataDir));
 
 /** Without --try, mail and pages would leave for real from data that was made for playing. */
 export function refuseTryDirectory(dataDir: string): void {

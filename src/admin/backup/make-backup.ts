@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { tell } from '../../../cli/tell.ts';
+import { forTerminal, tell } from '../../../cli/tell.ts';
 import { areas } from '../../areas/index.ts';
 import { openStorage } from '../../boot/storage.ts';
 import { audit, operator } from '../../identity/audit.ts';
@@ -41,9 +41,8 @@ export async function makeBackup({ config, database, db }: Session, directory: s
 
   if (o.json) return printJson({ directory: target, ...summary(made) });
   const { rows, tables, objects, missing, size } = summary(made);
-  console.log(
-    `${target} holds ${rows} rows of ${tables} tables and ${objects ?? 'no'} objects, ${bytes(size)}, as of ${made.createdAt}; all of it was read back`,
-  );
+  const holds = `${target} holds ${rows} rows of ${tables} tables and ${objects ?? 'no'} objects, ${bytes(size)}, as of ${made.createdAt}`;
+  console.log(forTerminal(`${holds}; all of it was read back`, process.stdout));
   if (missing) tell(`${missing} objects that the database names were not in the storage, and are not in the backup`);
   if (!(await readKeys(keyFile(config.data))))
     tell(`${keyFile(config.data)} is not here, so nothing shows that this backup is as it was made: restoring it takes --unauthenticated`);

@@ -6,6 +6,7 @@ import { openDb } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { readMigrations } from '../../kernel/migrate.ts';
 import { migrationsOf } from '../../serve.ts';
+import { isTryDirectory } from '../../try/mark.ts';
 import { connectFor } from '../backup/connection.ts';
 import { hasDatabase, withDatabase } from '../session.ts';
 import { checkCertificate } from './certificates.ts';
@@ -14,7 +15,7 @@ import { checkClock, checkMigrations, checkSettings } from './database.ts';
 import { checkDisk } from './disk.ts';
 import { checkDns, type DnsQuery } from './dns.ts';
 import { checkFaults } from './faults.ts';
-import { type Finding, fail, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 import { checkHeldMail } from './held-mail.ts';
 import { checkKey, checkOwnerToken } from './keys.ts';
 import { checkMailHost } from './mail.ts';
@@ -31,14 +32,22 @@ export async function examine(config: Config, ask: DnsQuery): Promise<Finding[]>
     ...(await attempt('disk', () => checkDisk(config.data))),
     ...(await attempt('database', () => examineDatabase(config))),
     ...(await attempt('faults', async () => checkFaults(config.data))),
-    ...(await attempt('ports', () => checkPorts(config))),
-    ...(await attempt('certificate', () => checkCertificate(config))),
-    ...(await attempt('dns', () => checkDns(config, ask))),
-    ...(await attempt('mail relay', () => checkRelay(config))),
-    ...(await attempt('mail host', () => checkMailHost(config))),
+    ...(isTryDirectory(config.data) ? [outsideClosed] : await examineOutside(config, ask)),
     ...(await attempt('storage', () => checkStorage(config))),
   ];
 }
+
+/** A server with --try chooses its ports and settings of mail itself: those of the environment are not the ones that it runs with. */
+const outsideClosed = ok('outside', 'this is serve --try, which nothing leaves: its ports, TLS, DNS and mail need no look');
+
+/** How others reach this server, and how it reaches them. */
+const examineOutside = async (config: Config, ask: DnsQuery): Promise<Finding[]> => [
+  ...(await attempt('ports', () => checkPorts(config))),
+  ...(await attempt('certificate', () => checkCertificate(config))),
+  ...(await attempt('dns', () => checkDns(config, ask))),
+  ...(await attempt('mail relay', () => checkRelay(config))),
+  ...(await attempt('mail host', () => checkMailHost(config))),
+];
 
 async function attempt(check: string, look: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
   try {

@@ -40,6 +40,7 @@ async function restoreFrom(given: string, o: RestoreOptions, progress: Progress)
       .finally(() => db.end());
     return restored;
   };
+  progress.begin('opening the database');
   const { migrated, jobs } = await withDatabase(config, work, () =>
     isCommitted
       ? 'everything is restored, and the next start brings it up to date'

@@ -73,6 +73,11 @@ test('a process that starts while another migrates says so, and waits', async (t
   assert.deepEqual(await migrated, ['shop/0001_first']);
 });
 
+test('a database that goes in the middle is an error of the migration, and ends no process by itself', async (t) => {
+  const { connection, migrations } = await release(t, { '0001_first.sql': 'select pg_terminate_backend(pg_backend_pid());' });
+  await assert.rejects(migrate(connection, migrations), /terminat/);
+});
+
 test('processes that start together apply each once', async (t) => {
   const { connection, migrations } = await release(t, {
     '0001_first.sql': 'create table item (n int); select pg_sleep(0.1);',

@@ -70,6 +70,10 @@ test('what is not for trying is refused', async (t) => {
     assert.notEqual(code, 0);
     assert.doesNotMatch(stderr, /serve --try/);
     assert.deepEqual(await readdir(join(beside, 'data-try')), ['try.mark']);
+    // Its ports and settings of mail are not those of the environment, so the doctor judges none of them.
+    const { stdout } = await run(['admin', 'doctor'], { cwd: beside, env });
+    assert.match(stdout, /outside +this is serve --try/);
+    assert.doesNotMatch(stdout, /QUARTERDECK_SMTP_RELAY|8080/);
   });
 
   await t.test('a server that was not started with --try, unless --really', async () => {
