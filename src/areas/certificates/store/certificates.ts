@@ -192,13 +192,16 @@ export const listLate = (tx: Tx, hosts: readonly string[]) => rows(tx, Certifica
    order by not_after nulls first, name limit 1000`;
 
 const FigureRow = Type.Object({ name: Type.String(), days_left: nullable(Type.Number()), failures: Type.Integer() });
+export type Figure = Static<typeof FigureRow>;
 
 export const listFigures = (tx: Tx) => rows(tx, FigureRow)`
   select name, (extract(epoch from not_after - kernel.now()) / 86400)::float8 as days_left, failures
     from certificates.certificate order by not_after nulls first, name limit 500`;
 
-export const countWarning = (tx: Tx, { name, version }: Pick<CertificateRow, 'name' | 'version'>, warned: number) => row(
+/** Beside a run that works on the name, so without its version. Undefined: it was written to already, or there is another certificate by now. */
+export const countWarning = (tx: Tx, { name, issued_at }: Pick<CertificateRow, 'name' | 'issued_at'>, warned: number) => row(
   tx,
   CertificateRow,
 )`
-  update certificates.certificate set warned = ${warned}, version = version + 1 where name = ${name} and version = ${version} returning ${columns}`;
+  update certificates.certificate set warned = ${warned}
+   where name = ${name} and warned < ${warned} and issued_at is not distinct from ${issued_at}::timestamptz returning ${columns}`;
