@@ -4,7 +4,7 @@ import { type Figure, listFigures } from './store/certificates.ts';
 
 /** Read from the database by each scrape. While it is away the gauges keep their last values. */
 export function measure(registry: Registry, app: App): void {
-  const gauge = (name: string, help: string, valueOf: (figure: Figure) => number | null) =>
+  const gauge = (name: string, help: string, figureOf: (figure: Figure) => number | null) =>
     new Gauge({
       name,
       help,
@@ -15,7 +15,7 @@ export function measure(registry: Registry, app: App): void {
         if (!figures) return;
         this.reset();
         for (const figure of figures) {
-          const value = valueOf(figure);
+          const value = figureOf(figure);
           if (value !== null) this.set({ name: figure.name }, value);
         }
       },
