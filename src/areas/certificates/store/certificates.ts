@@ -41,11 +41,12 @@ export const wantHosts = (tx: Tx, names: readonly string[]) => run(tx)`
   select name, c.now, c.now from unnest(${names}::text[]) name, (select kernel.now() as now offset 0) c
   on conflict (name) do update set org_id = null where certificate.org_id is not null`;
 
-/** The domain of an organization's page. A host of the installation stays one. */
-export const wantName = (tx: Tx, org: string, name: string) => run(tx)`
+/** The domain of an organization's page. A host of the installation stays one; one that was a host before is the organization's from now on. */
+export const wantName = (tx: Tx, org: string, name: string, hosts: readonly string[]) => run(tx)`
   insert into certificates.certificate (name, org_id, next_at, created_at)
   select ${name}, ${org}, c.now, c.now from (select kernel.now() as now offset 0) c
-  on conflict (name) do update set org_id = excluded.org_id where certificate.org_id is not null`;
+  on conflict (name) do update set org_id = excluded.org_id
+   where certificate.org_id is distinct from excluded.org_id and (certificate.org_id is not null or not (certificate.name = any(${hosts}::text[])))`;
 
 /** Only a name of this organization; its key goes with it. */
 export const deleteName = async (tx: Tx, org: string, name: string): Promise<void> => {
