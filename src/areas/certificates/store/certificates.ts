@@ -165,8 +165,9 @@ export const giveUpOrder = async (
   const changed = await row(tx, CertificateRow)`
     update certificates.certificate
        set step = 'idle', order_url = null, next_key = null, failed_proof = coalesce(proof_type, failed_proof), proof_type = null,
-           proof_token = null, proof = null, failures = failures + ${f.isFailure ? 1 : 0}, last_error = ${f.sentence}, last_error_at = kernel.now(),
-           next_at = kernel.now() + make_interval(secs => ${f.nextInSeconds}), version = version + 1
+           proof_token = null, proof = null, failures = failures + ${f.isFailure ? 1 : 0}, last_error = ${f.sentence}, last_error_at = c.now,
+           next_at = c.now + make_interval(secs => ${f.nextInSeconds}), version = version + 1
+      from (select kernel.now() as now offset 0) c
      where name = ${name} and version = ${version} returning ${columns}`;
   if (changed) await notify(tx, name);
   return changed;
