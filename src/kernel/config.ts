@@ -312,6 +312,9 @@ function readToml(file: string): Record<string, unknown> {
   try {
     found = parse(readFileSync(file, 'utf8'));
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code)
+      throw new Stop(exitCodes.configuration, `${file} cannot be read (${code}); run this as the user that the server has, or as root`);
     throw new Stop(exitCodes.configuration, `${file} is not valid TOML: ${(error as Error).message.split('\n')[0]}`);
   }
   for (const key of Object.keys(found))

@@ -41,6 +41,8 @@ export interface Manner {
   lifeMs: number;
   /** How often it says that the certificate is being made. */
   processing: number;
+  /** Says of every order that it is in this state. */
+  stuck: string | undefined;
   /** The key id and key that it asks for, in base64url. */
   external: { kid: string; hmac: string } | undefined;
   /** Called before each request is answered, and may hold it up. */
@@ -115,6 +117,8 @@ export async function acmeAuthority(t: TestContext, ports: AcmeAuthority['ports'
 const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const pemOf = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }) as string;
 const problem = (type: string, detail: string) => ({ type: `urn:ietf:params:acme:error:${type}`, detail });
+/** RFC 8555, 7.3.6, has 401. Let's Encrypt and Pebble answer so. */
+const deactivated = () => new Refused(403, problem('unauthorized', 'the account is deactivated'));
 
 class Refused extends Error {
   readonly status: number;
@@ -158,6 +162,7 @@ function makeAuthority(ports: AcmeAuthority['ports']) {
     aheadMs: 0,
     lifeMs: 90 * dayMs,
     processing: 0,
+    stuck: undefined,
     external: undefined,
     before: () => {},
   };
@@ -235,7 +240,7 @@ function makeAuthority(ports: AcmeAuthority['ports']) {
     if (header.url !== `${self.base}${request.url}`) throw new Refused(400, problem('malformed', 'the url of the header is another'));
     const account = told.accounts.find(({ url }) => url === header.kid);
     if (header.kid && !account) throw new Refused(400, problem('accountDoesNotExist', 'there is no such account'));
-    if (account?.isRevoked) throw new Refused(401, problem('unauthorized', 'the account is deactivated'));
+    if (account?.isRevoked) throw deactivated();
     const jwk = account?.jwk ?? header.jwk!;
     const { payload } = await flattenedVerify(jws, await importJWK(jwk, header.alg));
     return { url: header.url, payload: payload.length ? JSON.parse(Buffer.from(payload).toString()) : undefined, account, jwk };
@@ -246,7 +251,7 @@ function makeAuthority(ports: AcmeAuthority['ports']) {
     'new-account': async ({ payload, jwk }) => {
       const thumbprint = await calculateJwkThumbprint(jwk);
       const known = told.accounts.find((account) => account.thumbprint === thumbprint);
-      if (known?.isRevoked) throw new Refused(401, problem('unauthorized', 'the account is deactivated'));
+      if (known?.isRevoked) throw deactivated();
       await checkExternal(payload!, jwk);
       const account = known ?? { url: `${self.base}/account/${told.accounts.length}`, jwk, thumbprint, contact: [], isRevoked: false };
       if (!known) account.contact = payload!['contact'] as string[];
@@ -254,7 +259,7 @@ function makeAuthority(ports: AcmeAuthority['ports']) {
       return [known ? 200 : 201, { status: 'valid', contact: account.contact }, { location: account.url }];
     },
     account: ({ payload, account }) => {
-      account!.contact = payload!['contact'] as string[];
+      if (payload) account!.contact = payload['contact'] as string[];
       return [200, { status: 'valid', contact: account!.contact }];
     },
     'new-order': ({ payload, account }) => {
@@ -329,7 +334,7 @@ function makeAuthority(ports: AcmeAuthority['ports']) {
   };
 
   const shown = ({ url, name, status, certificate, error, authorization }: FakeOrder) => ({
-    status,
+    status: manner.stuck ?? status,
     identifiers: [{ type: 'dns', value: manner.lie === 'another order' ? 'other.example' : name }],
     authorizations: [authorization.url],
     finalize: url.replace('/order/', '/finalize/'),

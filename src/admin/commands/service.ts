@@ -5,7 +5,7 @@ import { lazily } from './lazily.ts';
 const help = `
 The unit runs this program as a user of its own in a sandbox, tells systemd when the server is ready, and reloads it
 with \`systemctl reload\`. Its settings are quarterdeck.toml in the folder from which this one has its settings, else
-/etc/quarterdeck, and secrets in the file \`environment\` beside it. Make the user first:
+/etc/quarterdeck, and what no command is to see in the file \`environment\` beside it. Make the user first:
 
   useradd --system --home-dir /var/lib/quarterdeck --shell /usr/sbin/nologin quarterdeck
 

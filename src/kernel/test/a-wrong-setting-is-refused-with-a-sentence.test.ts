@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -166,6 +166,8 @@ test('the file is read too, the environment has the last word, and secrets are n
   );
   await assert.rejects(read('toString = 1'), isConfiguration(/unknown setting "toString"/));
   await assert.rejects(read('listen = '), isConfiguration(/is not valid TOML/));
+  await mkdir(join(dir, 'folder'));
+  assert.throws(() => readConfig({ QUARTERDECK_CONFIG: join(dir, 'folder') }, dir), isConfiguration(/cannot be read \(EISDIR\)/));
   await assert.rejects(
     read('[listen]\nhost = "127.0.0.1"'),
     isConfiguration(/listen in .*quarterdeck\.toml is wrong: expected a single value or a list/),

@@ -23,7 +23,8 @@ export async function openAccount(app: App, acme: Acme, settings: AcmeSettings):
     return { key, url: row.account_url, requests: acme.as(key, row.account_url) };
   const url = await acme.register(key, { contact, external }).catch(async (error) => {
     // The authority has ended the account of this key, so the key is of no more use.
-    if (isGone(error) && row.account_url !== null) await forgetAccount(app, settings, row.account_url);
+    const before = row.account_url;
+    if (before !== null && (await isEnded(error, acme.as(key, before)))) await forgetAccount(app, settings, before);
     throw error;
   });
   const requests = acme.as(key, url);
@@ -43,9 +44,20 @@ const makeKey = (app: App, { directory, contact, external }: AcmeSettings): Prom
     }),
   );
 
-/** The account was revoked, or the authority has lost it. A deactivated account is refused as unauthorized: RFC 8555, 7.3.6. */
-export const isGone = (error: unknown): boolean =>
-  error instanceof AuthorityRefuses && (error.type === 'accountDoesNotExist' || (error.type === 'unauthorized' && error.status === 401));
+const isRefusedAs = (error: unknown, ...types: string[]): boolean => error instanceof AuthorityRefuses && types.includes(error.type);
+
+/**
+ * Whether a request failed because the account was revoked, or because the authority has lost it. What an authority answers then, it answers to
+ * much else (Let's Encrypt: 403 unauthorized), so it is asked for the account itself.
+ */
+export async function isEnded(error: unknown, requests: AcmeAccount): Promise<boolean> {
+  if (!isRefusedAs(error, 'accountDoesNotExist', 'unauthorized')) return false;
+  try {
+    return (await requests.readStatus()) !== 'valid';
+  } catch (refusal) {
+    return isRefusedAs(refusal, 'accountDoesNotExist', 'unauthorized');
+  }
+}
 
 /** The next run registers another key. Orders of the old account cannot go on. */
 export async function forgetAccount(app: App, { directory }: AcmeSettings, url: string): Promise<void> {

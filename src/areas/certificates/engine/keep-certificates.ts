@@ -9,7 +9,7 @@ import { type FailureKind, pauseSeconds } from '../rules/pauses.ts';
 import { countRecent, deleteOldAttempts, recordAttempt } from '../store/attempts.ts';
 import { findAuthority, isPaused, pauseAuthority, unpauseAuthority } from '../store/authorities.ts';
 import * as store from '../store/certificates.ts';
-import { forgetAccount, isGone, type OpenAccount, openAccount } from './account.ts';
+import { forgetAccount, isEnded, type OpenAccount, openAccount } from './account.ts';
 import { attemptOf, obtain, Superseded } from './obtain.ts';
 import { type AcmeSettings, wantedHosts } from './settings.ts';
 import { warnOperator } from './warn-operator.ts';
@@ -120,9 +120,10 @@ async function work(run: KeepRun, account: OpenAccount, row: store.CertificateRo
     }
     if (error instanceof Superseded) return;
     log.warn({ event: 'certificates.failed', name: row.name, err: error }, 'a certificate could not be obtained; it is tried again');
-    if (isGone(error)) await forgetAccount(app, settings, account.url);
+    const isAccountEnded = await isEnded(error, account.requests);
+    if (isAccountEnded) await forgetAccount(app, settings, account.url);
     // An authority that takes no account of ours is not given one after the other.
-    if (error instanceof AuthorityAway || isGone(error)) await pause(run, error, [obtaining.row]);
+    if (error instanceof AuthorityAway || isAccountEnded) await pause(run, error, [obtaining.row]);
     else await fail(run, obtaining.row, error);
   }
 }

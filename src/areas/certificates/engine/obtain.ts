@@ -9,7 +9,7 @@ import { checkChain } from '../rules/check-chain.ts';
 import { registeredDomain } from '../rules/limits.ts';
 import { renewalTime } from '../rules/pauses.ts';
 import { chooseProof } from '../rules/proofs.ts';
-import { recordAttempt } from '../store/attempts.ts';
+import { isOrderedWithin, recordAttempt } from '../store/attempts.ts';
 import * as store from '../store/certificates.ts';
 import type { OpenAccount } from './account.ts';
 import type { AcmeSettings } from './settings.ts';
@@ -33,6 +33,10 @@ export class Superseded extends Error {}
 const maxWaitMs = 60_000;
 const firstPollMs = 250;
 const maxPollMs = 5_000;
+/** A proof and a signing request: an order that asks for more is asked for slowly. */
+const maxSteps = 2;
+/** Longer than authorities keep an order. */
+const maxOrderDays = 8;
 
 const positionOf = (column: 'private_key' | 'next_key', name: string) => `certificates.certificate.${column}.${name}`;
 
@@ -45,13 +49,13 @@ export async function obtain(run: Obtaining): Promise<'issued' | 'waiting'> {
   const { name, step, directory } = run.row;
   const deadline = performance.now() + maxWaitMs;
   let order = step !== 'idle' && directory === settings.directory ? await findOrder(run) : await beginOrder(run);
-  for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, pollMs * 2)) {
+  for (let [asked, pollMs] = [0, firstPollMs]; ; asked++, pollMs = Math.min(maxPollMs, pollMs * 2)) {
     signal.throwIfAborted();
+    if (order.status === 'processing' || (order.status !== 'valid' && asked >= maxSteps)) await sleep(pollMs, undefined, { signal });
     if (order.status === 'invalid')
       throw new AuthorityRefuses(order.error ?? { type: 'invalid', detail: `it could not verify ${name}` }, 403);
     if (order.status === 'pending') await proveName(run, order, deadline);
     else if (order.status === 'ready') order = await finalize(run, order);
-    else if (order.status === 'processing') await sleep(pollMs, undefined, { signal });
     if (order.status === 'valid') {
       await keepCertificate(run, order);
       return 'issued';
@@ -81,10 +85,13 @@ async function beginOrder(run: Obtaining): Promise<Order> {
   return order;
 }
 
-/** An order that the authority does not know any more is replaced by another one. */
+/** An order that the authority does not know any more, or does not come to an end with, is replaced by another one. */
 async function findOrder(run: Obtaining): Promise<Order> {
+  const { app, account, row } = run;
   try {
-    return await run.account.requests.readOrder(run.row.order_url!, run.row.name);
+    const order = await account.requests.readOrder(row.order_url!, row.name);
+    const isOver = order.status === 'valid' || order.status === 'invalid';
+    return isOver || (await app.db.read((tx) => isOrderedWithin(tx, row.name, maxOrderDays))) ? order : await beginOrder(run);
   } catch (error) {
     const isUnknown = error instanceof AuthorityRefuses && (error.status === 404 || error.type === 'malformed');
     if (!isUnknown) throw error;

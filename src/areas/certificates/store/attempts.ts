@@ -40,4 +40,13 @@ export const countRecent = async (tx: Tx, { name, org, registered }: Pick<NewAtt
   };
 };
 
+const OrderedRow = Type.Object({ is_ordered: Type.Boolean() });
+
+/** Whether the last order of a name was made within these days. */
+export const isOrderedWithin = async (tx: Tx, name: string, days: number): Promise<boolean> =>
+  (await row(tx, OrderedRow)`
+    select exists (select 1 from certificates.attempt
+                    where name = ${name} and outcome = 'ordered' and at > kernel.now() - make_interval(days => ${days})) as is_ordered`)!
+    .is_ordered;
+
 export const deleteOldAttempts = (tx: Tx) => run(tx)`delete from certificates.attempt where at < kernel.now() - interval '31 days'`;

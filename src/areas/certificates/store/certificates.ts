@@ -41,11 +41,12 @@ export const wantHosts = (tx: Tx, names: readonly string[]) => run(tx)`
   select name, c.now, c.now from unnest(${names}::text[]) name, (select kernel.now() as now offset 0) c
   on conflict (name) do update set org_id = null where certificate.org_id is not null`;
 
-/** The domain of an organization's page. A host of the installation stays one. */
-export const wantName = (tx: Tx, org: string, name: string) => run(tx)`
+/** The domain of an organization's page. A host of the installation stays one; one that was a host before is the organization's from now on. */
+export const wantName = (tx: Tx, org: string, name: string, hosts: readonly string[]) => run(tx)`
   insert into certificates.certificate (name, org_id, next_at, created_at)
   select ${name}, ${org}, c.now, c.now from (select kernel.now() as now offset 0) c
-  on conflict (name) do update set org_id = excluded.org_id where certificate.org_id is not null`;
+  on conflict (name) do update set org_id = excluded.org_id
+   where certificate.org_id is distinct from excluded.org_id and (certificate.org_id is not null or not (certificate.name = any(${hosts}::text[])))`;
 
 /** Only a name of this organization; its key goes with it. */
 export const deleteName = async (tx: Tx, org: string, name: string): Promise<void> => {
@@ -164,8 +165,9 @@ export const giveUpOrder = async (
   const changed = await row(tx, CertificateRow)`
     update certificates.certificate
        set step = 'idle', order_url = null, next_key = null, failed_proof = coalesce(proof_type, failed_proof), proof_type = null,
-           proof_token = null, proof = null, failures = failures + ${f.isFailure ? 1 : 0}, last_error = ${f.sentence}, last_error_at = kernel.now(),
-           next_at = kernel.now() + make_interval(secs => ${f.nextInSeconds}), version = version + 1
+           proof_token = null, proof = null, failures = failures + ${f.isFailure ? 1 : 0}, last_error = ${f.sentence}, last_error_at = c.now,
+           next_at = c.now + make_interval(secs => ${f.nextInSeconds}), version = version + 1
+      from (select kernel.now() as now offset 0) c
      where name = ${name} and version = ${version} returning ${columns}`;
   if (changed) await notify(tx, name);
   return changed;
@@ -192,13 +194,16 @@ export const listLate = (tx: Tx, hosts: readonly string[]) => rows(tx, Certifica
    order by not_after nulls first, name limit 1000`;
 
 const FigureRow = Type.Object({ name: Type.String(), days_left: nullable(Type.Number()), failures: Type.Integer() });
+export type Figure = Static<typeof FigureRow>;
 
 export const listFigures = (tx: Tx) => rows(tx, FigureRow)`
   select name, (extract(epoch from not_after - kernel.now()) / 86400)::float8 as days_left, failures
     from certificates.certificate order by not_after nulls first, name limit 500`;
 
-export const countWarning = (tx: Tx, { name, version }: Pick<CertificateRow, 'name' | 'version'>, warned: number) => row(
+/** Beside a run that works on the name, so without its version. Undefined: it was written to already, or there is another certificate by now. */
+export const countWarning = (tx: Tx, { name, issued_at }: Pick<CertificateRow, 'name' | 'issued_at'>, warned: number) => row(
   tx,
   CertificateRow,
 )`
-  update certificates.certificate set warned = ${warned}, version = version + 1 where name = ${name} and version = ${version} returning ${columns}`;
+  update certificates.certificate set warned = ${warned}
+   where name = ${name} and warned < ${warned} and issued_at is not distinct from ${issued_at}::timestamptz returning ${columns}`;

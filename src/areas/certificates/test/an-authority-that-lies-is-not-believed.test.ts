@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lie } from '../../../../test/fakes/acme.ts';
 import { quarterdeck } from '../../../../test/harness/index.ts';
-import { acmeScene, askForOrder, authorityBecomes, becomes, isIssued, presentedBy, presentsIssued, publicHost } from './support.ts';
+import {
+  acmeScene,
+  askForOrder,
+  authorityBecomes,
+  becomes,
+  eventually,
+  isIssued,
+  presentedBy,
+  presentsIssued,
+  publicHost,
+} from './support.ts';
 
 /** What is said of each; the certificate that is there stays. */
 const sentences: [Lie, RegExp][] = [
@@ -53,4 +63,30 @@ test('an authority that lies is not believed, and the certificate that is there 
   authority.manner.lie = undefined;
   await askForOrder(qd.app, publicHost);
   await presentsIssued(ports.tls, publicHost, first);
+});
+
+test('an order that comes to no end is asked for slowly, and another one takes its place', async (t) => {
+  const { authority, env, ports } = await acmeScene(t);
+  authority.manner.stuck = 'pending'; // whatever was proven
+  const askedAt: number[] = [];
+  authority.manner.before = (what) => {
+    if (what === 'order') askedAt.push(performance.now());
+  };
+  const { connection, dataDir, clock } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } }); // keeps the database
+  const qd = await quarterdeck(t, { connection, dataDir, env });
+  await eventually(async () => askedAt.length >= 3);
+  assert.ok(askedAt[2]! - askedAt[0]! >= 900, `asked at ${askedAt.join()}`);
+  await qd.stop();
+
+  await clock.advance('9d');
+  authority.manner.aheadMs += 9 * 86_400_000;
+  authority.manner.before = (what) => {
+    if (what === 'new-order') authority.manner.stuck = undefined;
+  };
+  await quarterdeck(t, { connection, dataDir, env });
+  await presentsIssued(ports.tls, publicHost);
+  assert.deepEqual(
+    authority.orders.map(({ status }) => status),
+    ['ready', 'valid'],
+  );
 });

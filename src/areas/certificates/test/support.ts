@@ -8,7 +8,7 @@ import type { App } from '../../../kernel/app.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import { certificatesDue } from '../engine/keep-certificates.ts';
 import { type AuthorityRow, findAuthority } from '../store/authorities.ts';
-import { type CertificateRow, findCertificate, orderNow } from '../store/certificates.ts';
+import { type CertificateRow, findCertificate, orderNow, wantHosts } from '../store/certificates.ts';
 
 export { presentedBy } from '../../../../test/fakes/acme.ts';
 export { eventually } from '../../../../test/harness/process.ts';
@@ -72,3 +72,6 @@ export const askForOrder = (app: App, name: string) =>
     await orderNow(tx, name);
     wake(tx, certificatesDue);
   });
+
+/** As if the settings had named it, and name another one now. */
+export const wasHost = (app: App, name: string) => app.db.write((tx) => wantHosts(tx, [name]));

@@ -65,7 +65,9 @@ test('the operator hears of a late certificate by mail, doctor, metrics and comm
   const [over] = await findings();
   assert.equal(over!.verdict, 'fail');
   assert.ok((await metric('quarterdeck_certificate_days_left')) < 0);
-  assert.ok((await metric('quarterdeck_certificate_failures')) >= 3);
+  // A run that another one overtook with its mail may still be asking.
+  await becomes(qd.app, publicHost, ({ failures }) => failures >= 4);
+  assert.equal(await metric('quarterdeck_certificate_failures'), 4);
   const listed = JSON.parse((await admin('certificates', 'list', '--json')).said);
   assert.deepEqual([listed[0].name, listed[0].for, listed[0].state], [publicHost, 'this server', 'failed']);
 

@@ -88,6 +88,8 @@ async function settle(tx: Tx, app: App, before: store.DomainRow, { alias, proof 
     nextInSeconds: nextLookIn(after, at),
   });
   if (settled && settled.state !== domain.state) await publish(tx, app, settled);
+  // Ordered only for a name that leads here. At each look: it may have been a host of the installation until the settings changed.
+  if (settled?.state === 'verified') await wantCertificate(tx, app, org, name);
   return settled;
 }
 
@@ -111,10 +113,8 @@ async function takeOver(tx: Tx, app: App, domain: store.DomainRow, claims: reado
   await store.keepOwner(tx, domain.name, domain.org_id);
 }
 
-/** A certificate is ordered only for a name that leads here. */
 async function publish(tx: Tx, app: App, domain: store.DomainRow): Promise<void> {
-  if (domain.state === 'verified') await wantCertificate(tx, domain.org_id, domain.name);
-  else await dropCertificate(tx, domain.org_id, domain.name);
+  if (domain.state !== 'verified') await dropCertificate(tx, domain.org_id, domain.name);
   await store.notifyHosts(tx);
   await dropPage(tx, app, domain);
 }

@@ -36,6 +36,8 @@ export interface Acme {
 }
 
 export interface AcmeAccount {
+  /** `valid`, or how the authority says that the account is. */
+  readStatus(): Promise<string>;
   /** Another address for the account. */
   changeContact(contact: string): Promise<void>;
   order(name: string): Promise<{ url: string; order: Order }>;
@@ -95,6 +97,10 @@ function accountOf(run: AcmeRun, key: AccountKey, kid: string): AcmeAccount {
   const ask = (url: string, payload?: unknown, options?: PostOptions) => post(run, url, payload, { key, kid, ...options });
   const { check } = run;
   return {
+    async readStatus() {
+      const { text } = await ask(kid);
+      return String(readObject(text, 'an account').status);
+    },
     async changeContact(contact) {
       await ask(kid, { contact: [`mailto:${contact}`] });
     },

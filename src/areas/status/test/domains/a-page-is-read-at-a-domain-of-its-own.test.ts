@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import https from 'node:https';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { acmeScene, becomes, isIssued, presentedBy, presentsIssued, publicHost } from '../../../certificates/test/support.ts';
+import { acmeScene, becomes, isIssued, presentedBy, presentsIssued, publicHost, wasHost } from '../../../certificates/test/support.ts';
 import { eventually, incident, page, publish, service } from '../support.ts';
 
 const domain = 'status.acme.example';
@@ -77,6 +77,7 @@ test('a page is read at a domain of its own, with a certificate, once the DNS le
   assert.equal((await presentedBy(ports.tls, domain)).subjectAltName, `DNS:${publicHost}`);
   assert.deepEqual([...new Set(authority.orders.map(({ name }) => name))], [publicHost]);
 
+  await wasHost(app, domain);
   dns.zone[domain] = { CNAME: [publicHost] };
   await clock.advance('1m');
   await presentsIssued(ports.tls, domain).then(({ subjectAltName }) => assert.equal(subjectAltName, `DNS:${domain}`));
