@@ -13,7 +13,7 @@ test('an expired session, a proof in another tab, a lost part and a missing righ
   const { page, complaints, open, fits } = await consoleOf(t, qd);
 
   // The session ends while somebody types.
-  await open('/oncall/incidents/new', 'Open an incident');
+  await open('/oncall/incidents/new?from=a%20link', 'Open an incident');
   await page.getByLabel('Service').selectOption(service.id);
   await page.getByLabel('Title').fill('typed before the session ended');
   await qd.app.db.write(async (tx) => {
@@ -22,6 +22,8 @@ test('an expired session, a proof in another tab, a lost part and a missing righ
   });
   // The stream of changes was cut with the session, so the page knows before anything is sent.
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  const here = await page.getByRole('link', { name: 'Sign in here' }).getAttribute('href');
+  assert.equal(new URLSearchParams(here!.split('?')[1]).get('next'), `/o/${qd.owner.orgSlug}/oncall/incidents/new?from=a%20link`);
   await fits('signed-out');
   // A browser closes a dialog at the second Escape, whatever the page says; this one must stay.
   for (let n = 0; n < 3; n++) await page.keyboard.press('Escape');
