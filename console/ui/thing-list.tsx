@@ -4,6 +4,7 @@ import { fieldAt, isObject, type Json } from '../../sdk/browser.ts';
 import { callOperation } from '../data/act.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { label } from '../data/form-values.ts';
+import { cursorIn } from '../data/pages.ts';
 import { open, query, setQuery } from '../data/place.ts';
 import { useQuery } from '../data/query.ts';
 import { kindsOf, useWhy } from '../data/rights.ts';
@@ -135,7 +136,7 @@ export function ThingList({
             ...(acts.length
               ? [
                   {
-                    head: 'Do',
+                    head: 'Act',
                     cell: (row: Json) => (
                       <span class="buttons">
                         {acts.map((each) => (
@@ -170,8 +171,6 @@ export function ThingList({
 
 /** Fewer need no filter. */
 const filterFrom = 10;
-
-const cursorIn = (data: unknown): boolean => isObject(data) && typeof data['cursor'] === 'string';
 
 /** A name before an id: that is what people look for. */
 function nameFirst(command: Command, columns: Command['columns'][string]) {
