@@ -83,7 +83,6 @@ const Recipients = ({ recipients }: { recipients: readonly EmailRecipient[] }) =
   <section>
     <h2>What became of it</h2>
     <Table
-      look="stacked"
       label="Recipients"
       rows={recipients}
       keyOf={({ address }) => address}

@@ -98,7 +98,6 @@ function Listed({ status, serviceId }: { status: (typeof filters)[number]['value
         <Waiting reading={reading} what="list" />
       ) : rows.length ? (
         <Table
-          look="stacked"
           label="Incidents"
           rows={rows}
           keyOf={({ id }) => id}

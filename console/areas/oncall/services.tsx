@@ -52,7 +52,6 @@ export default function Services() {
         <Waiting reading={reading} what="list" />
       ) : services.length ? (
         <Table
-          look="stacked"
           label="Services"
           rows={services}
           keyOf={({ id }) => id}

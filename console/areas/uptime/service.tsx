@@ -96,6 +96,7 @@ function Availability({ name, reading }: { name: string; reading: ReturnType<typ
       )}
       <Days label={`Availability of ${name}`} days={data.days} today={new Date(now.value).toISOString().slice(0, 10)} />
       <Table
+        look="plain"
         label="Months"
         rows={data.months.toReversed()}
         keyOf={({ month }) => month}
