@@ -32,8 +32,9 @@ export interface ThingListProps {
   to?: (row: Json) => string | undefined;
   /** What can be done to a row: the operation, its words, and its parameters from the row. */
   acts?: readonly RowAct[];
-  /** What the things are, for a list that is empty. */
+  /** What the things are, for a list that is empty, and the command that makes the first one. */
   about: string;
+  example?: string;
   /** Shown above the list. */
   children?: ComponentChildren;
 }
@@ -64,6 +65,7 @@ export function ThingList({
   to,
   acts = [],
   about,
+  example,
   children,
 }: ThingListProps) {
   const table = useCommands();
@@ -159,7 +161,7 @@ export function ThingList({
           ]}
         />
       ) : (
-        <Empty title="Nothing here yet" command={`quarterdeck ${(made ?? command).words.join(' ')}${made ? ' --help' : ''}`}>
+        <Empty title="Nothing here yet" {...(example ? { command: example } : {})}>
           {about}
         </Empty>
       )}

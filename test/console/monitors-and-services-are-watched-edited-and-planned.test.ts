@@ -90,7 +90,7 @@ test('a thousand monitors are walked by keys, one is read, tried and edited, its
   await page.getByRole('cell', { name: '40 ms' }).first().waitFor();
   // It scrolls in a box of its own, and its rows are drawn there too.
   const seenFrom = Number(await page.locator('.plot tr[data-key]').first().getAttribute('aria-rowindex'));
-  await page.locator('.plot .scroll').evaluate('box => { box.scrollTop = box.scrollHeight / 2 }');
+  await page.evaluate('(box => box.scrollTo(0, box.scrollHeight / 2))(document.querySelector(".plot .scroll"))');
   await page.locator(`.plot tr[aria-rowindex="${seenFrom}"]`).waitFor({ state: 'detached' });
   for (const window of ['30 days', '1 hour']) {
     await page.getByRole('tab', { name: window }).click();
