@@ -145,7 +145,7 @@ export function ThingList({
                           <Button
                             key={each.operation}
                             small
-                            why={why(each.operation, typeof row['id'] === 'string' ? row['id'] : undefined)}
+                            why={why(each.operation)}
                             onPress={() =>
                               setChosen({ operation: each.operation, params: each.params(row), input: each.input?.(row) ?? {} })
                             }
