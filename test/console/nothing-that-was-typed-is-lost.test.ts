@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { covered, user } from '../../src/areas/oncall/test/support.ts';
 import { run } from '../../src/kernel/db/index.ts';
 import { consoleOf } from '../harness/console.ts';
 import { quarterdeck } from '../harness/index.ts';
@@ -81,10 +82,11 @@ test('an expired session, a proof in another tab, a lost part and a missing righ
   complaints.splice(0);
 });
 
-test('a viewer sees what there is, and reads why the rest is not allowed', { timeout: 60_000 }, async (t) => {
+test('a viewer sees what there is, and reads why the rest is not allowed', { timeout: 90_000 }, async (t) => {
   const qd = await quarterdeck(t);
   const viewer = await qd.member(qd.owner, 'member');
-  await qd.owner.post('/iam/grants', { subject: viewer.userId, role: 'oncall.viewer' });
+  const { body: whole } = await qd.owner.post('/iam/grants', { subject: viewer.userId, role: 'oncall.viewer' });
+  const { service, policy } = await covered(qd.owner, { steps: [[user(qd.owner), 60]] });
   const { page, open, fits } = await consoleOf(t, qd, viewer.userId);
   await open('/oncall/incidents', 'Incidents');
   const button = page.getByRole('button', { name: 'Open an incident' });
@@ -103,4 +105,14 @@ test('a viewer sees what there is, and reads why the rest is not allowed', { tim
   await page.getByLabel('Id (needed)').waitFor();
   await page.getByRole('link', { name: 'Incidents', exact: true }).click();
   await page.getByText('No incident is open').waitFor();
+
+  // The role is narrowed to one service while the page is open: what belongs to no service is offered no more.
+  await page.getByRole('link', { name: 'Schedules', exact: true }).waitFor();
+  await qd.owner.post('/iam/grants', { subject: viewer.userId, role: 'oncall.editor', resourceIds: [service.id] });
+  await page.locator('button:not([aria-disabled])', { hasText: 'Open an incident' }).waitFor();
+  await qd.owner.delete(`/iam/grants/${whole.id}`);
+  await page.getByRole('link', { name: 'Schedules', exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Who is paged', exact: true }).click();
+  // A policy that this person cannot read is not shown as none.
+  assert.equal(await page.getByLabel(`Policy of ${service.name}`).inputValue(), policy.id);
 });
