@@ -23,10 +23,15 @@ export const isOutdated = signal(false);
 const beatTimeoutMs = 35_000;
 const pollMs = 15_000;
 const maxPauseMs = 60_000;
+/** A server that dies between a change and its hint leaves no trace: everything on the screen is asked as often as this without one. */
+const askAllMs = 5 * 60_000;
+/** The same for a page that is looked at again. */
+const askAgainMs = 60_000;
 
 /** The last word of the stream, heard by this tab or told by the one that has it. */
 let heardAt = Date.now();
 const isStale = (): boolean => Date.now() - heardAt > beatTimeoutMs;
+let askedAllAt = Date.now();
 /** Of the tab with the stream: ends it, or the pause before the next one. */
 let reconnect: (() => void) | undefined;
 let version: string | undefined;
@@ -81,12 +86,17 @@ const changed = makeRounds({
   isHeld: () => isActing() || document.hidden,
 });
 
+function askAll(): void {
+  askedAllAt = Date.now();
+  changed('all');
+}
+
 function hear({ kinds, liveness: told, version: seen }: Told): void {
   if (told || kinds) heardAt = Date.now();
   if (told) {
     const was = liveness.value;
     liveness.value = told;
-    if (told === 'live' && was !== 'live') changed('all');
+    if (told === 'live' && was !== 'live') askAll();
   }
   if (seen) {
     version ??= seen;
@@ -169,7 +179,9 @@ async function follow(slug: string, tell: (told: Told) => void, stop: AbortSigna
 function pollWhileCut(stop: AbortSignal): void {
   const timer = setInterval(() => {
     if (liveness.value === 'live' && isStale()) liveness.value = 'polling';
-    if (liveness.value !== 'live' && !document.hidden && !isSignedOut.value) void refresh();
+    if (document.hidden || isSignedOut.value) return;
+    if (liveness.value !== 'live') void refresh();
+    else if (Date.now() - askedAllAt > askAllMs) askAll();
   }, pollMs);
   stop.addEventListener('abort', () => clearInterval(timer));
 }
@@ -178,10 +190,11 @@ function pollWhileCut(stop: AbortSignal): void {
 function watchNetwork(stop: AbortSignal): void {
   const tryAgain = () => reconnect?.();
   const look = () => {
-    if (document.hidden || isSignedOut.value || !isStale()) return;
-    if (liveness.value === 'live') liveness.value = 'polling';
-    if (reconnect) reconnect();
-    else void refresh();
+    if (document.hidden || isSignedOut.value) return;
+    const isOld = isStale();
+    if (isOld && liveness.value === 'live') liveness.value = 'polling';
+    if (isOld && reconnect) reconnect();
+    else if (isOld || Date.now() - askedAllAt > askAgainMs) askAll();
   };
   addEventListener('online', tryAgain, { signal: stop });
   addEventListener('offline', tryAgain, { signal: stop });
