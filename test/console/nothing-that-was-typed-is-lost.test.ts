@@ -115,4 +115,8 @@ test('a viewer sees what there is, and reads why the rest is not allowed', { tim
   await page.getByRole('link', { name: 'Who is paged', exact: true }).click();
   // A policy that this person cannot read is not shown as none.
   assert.equal(await page.getByLabel(`Policy of ${service.name}`).inputValue(), policy.id);
+  // A service's page tells of its availability, which takes a role of uptime; it leads on without one.
+  await page.getByRole('link', { name: service.name, exact: true }).click();
+  await page.getByText('This needs the permission uptime.service.read').waitFor();
+  await page.getByRole('link', { name: 'Who is paged for it' }).waitFor();
 });
