@@ -175,7 +175,7 @@ test('the commands that screens have written into them run as they are written',
     const command = commands
       .filter((each) => each.words.every((word, place) => word === words[place]))
       .toSorted((a, b) => b.words.length - a.words.length)[0];
-    assert.ok(command, writtenCommands[at]);
+    assert.ok(command, `${writtenCommands[at]}`);
     arrived.length = 0;
     const said = await runLine(command, words, here);
     const { method } = operationOf(command.operation)!;

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../src/kernel/db/index.ts';
-import { consoleOf } from '../harness/console.ts';
+import { consoleOf, wake } from '../harness/console.ts';
 import { quarterdeck } from '../harness/index.ts';
 
 const hostile = '<img src=x onerror=alert(1)> \u202eabc';
-
-/** The clock jumps while the page is looked at again. */
-const wake = `(() => {
-  const { now } = Date;
-  Date.now = () => now() + 60_000;
-  document.dispatchEvent(new Event('visibilitychange'));
-  Date.now = now;
-})()`;
 
 test('an incident is opened, acknowledged by key, told to the public and resolved, and another browser sees it', {
   timeout: 120_000,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agent, made, monitor } from '../../src/areas/uptime/test/support.ts';
 import { run } from '../../src/kernel/db/index.ts';
-import { type ConsolePage, consoleOf } from '../harness/console.ts';
+import { type ConsolePage, consoleOf, wake } from '../harness/console.ts';
 import { type Quarterdeck, quarterdeck } from '../harness/index.ts';
 
 const hostile = `<img src=x onerror=alert(1)> \u202egnp.exe ${'W'.repeat(60)}`;
@@ -100,6 +100,14 @@ test('a thousand monitors are walked by keys, one is read, tried and edited, its
   // Checks pass again: the screen hears of it.
   for (const one of [tokyo, paris]) for (let n = 0; n < 2; n++) await one.pass(front);
   await page.locator('header .state', { hasText: 'up' }).waitFor();
+  // A new stream asks for all that is on the screen: six requests at most, on the screen that reads most.
+  const asked: string[] = [];
+  const note = (request: { url(): string }) => asked.push(new URL(request.url()).pathname);
+  page.on('request', note);
+  await Promise.all([page.waitForResponse(/\/transitions/), page.waitForResponse(/\/me\/rights/), page.evaluate(wake)]);
+  page.off('request', note);
+  const again = asked.filter((path) => !path.endsWith('/events'));
+  assert.ok(again.length <= 6, again.join(' '));
   await press('Pause');
   await page.locator('header .state', { hasText: 'paused' }).waitFor();
   await press('Resume');

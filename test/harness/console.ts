@@ -35,6 +35,14 @@ const crammedCells = `[...document.querySelectorAll('main :is(td, th), dialog :i
   })
   .map((cell) => cell.innerText.slice(0, 40))`;
 
+/** The clock jumps while the page is looked at again. */
+export const wake = `(() => {
+  const { now } = Date;
+  Date.now = () => now() + 60_000;
+  document.dispatchEvent(new Event('visibilitychange'));
+  Date.now = now;
+})()`;
+
 export interface ConsolePage {
   page: Page;
   /** What the browser complained of, and requests to other places: empty in a console that is well. */
