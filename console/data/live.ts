@@ -10,8 +10,11 @@ import { type Liveness, type Told, toldIn } from './told.ts';
 // streams would use up the connections of HTTP/1.1; it tells the other tabs. The tab with the Web Lock is the one; without Web Locks each tab
 // asks for itself every 15 s.
 //
-// States: live → cut (the stream ended, or 30 s without a beat) → waiting (growing pauses) → live. After each begin, everything on the screen is
+// States: live → cut (the stream ended, or 35 s without a beat) → waiting (growing pauses) → live. After each begin, everything on the screen is
 // asked anew, since changes in between were missed. While it is cut, what is on the screen is asked every 15 s, and the mark says so.
+//
+// A phone that slept, a network that went away and a tab that the browser froze end no stream. So each tab notes when it last heard a beat, by the
+// wall clock, and does not trust a stream that is older when the page is looked at again.
 
 export const liveness = signal<Liveness>('connecting');
 /** Another release of the server answers: the console of the page is older. */
@@ -20,7 +23,17 @@ export const isOutdated = signal(false);
 const beatTimeoutMs = 35_000;
 const pollMs = 15_000;
 const maxPauseMs = 60_000;
+/** A server that dies between a change and its hint leaves no trace: everything on the screen is asked as often as this without one. */
+const askAllMs = 5 * 60_000;
+/** The same for a page that is looked at again. */
+const askAgainMs = 60_000;
 
+/** The last word of the stream, heard by this tab or told by the one that has it. */
+let heardAt = Date.now();
+const isStale = (): boolean => Date.now() - heardAt > beatTimeoutMs;
+let askedAllAt = Date.now();
+/** Of the tab with the stream: ends it, or the pause before the next one. */
+let reconnect: (() => void) | undefined;
 let version: string | undefined;
 let stopCurrent: (() => void) | undefined;
 
@@ -44,6 +57,7 @@ export function followChanges(slug: string): void {
     hear(told);
   });
   pollWhileCut(stopping.signal);
+  watchNetwork(stopping.signal);
   if (!channel || !navigator.locks) {
     liveness.value = 'polling';
     return;
@@ -52,6 +66,8 @@ export function followChanges(slug: string): void {
   const takeTurns = async () => {
     for (; !stopping.signal.aborted; await signedIn(stopping.signal)) {
       await locks.request(`quarterdeck live ${slug}`, { signal: stopping.signal }, () => hold(slug, tell, stopping.signal));
+      // Another organization may be followed already, by a stream of its own.
+      if (!stopping.signal.aborted) reconnect = undefined;
       last = undefined;
     }
   };
@@ -70,11 +86,17 @@ const changed = makeRounds({
   isHeld: () => isActing() || document.hidden,
 });
 
+function askAll(): void {
+  askedAllAt = Date.now();
+  changed('all');
+}
+
 function hear({ kinds, liveness: told, version: seen }: Told): void {
+  if (told || kinds) heardAt = Date.now();
   if (told) {
     const was = liveness.value;
     liveness.value = told;
-    if (told === 'live' && was !== 'live') changed('all');
+    if (told === 'live' && was !== 'live') askAll();
   }
   if (seen) {
     version ??= seen;
@@ -86,14 +108,17 @@ function hear({ kinds, liveness: told, version: seen }: Told): void {
 async function hold(slug: string, tell: (told: Told) => void, stop: AbortSignal): Promise<void> {
   for (let failures = 0; !stop.aborted; ) {
     const began = performance.now();
-    const pauseMs = await follow(slug, tell, stop).catch(() => undefined);
+    const cut = new AbortController();
+    const either = AbortSignal.any([stop, cut.signal]);
+    reconnect = () => cut.abort();
+    const pauseMs = await follow(slug, tell, either).catch(() => undefined);
     if (stop.aborted) return;
     if (performance.now() - began > beatTimeoutMs) failures = 0;
     tell({ liveness: navigator.onLine ? 'polling' : 'offline' });
     if (isSignedOut.value) return;
     // Spread, so that a thousand browsers do not come back in the same second.
     const pause = (pauseMs ?? Math.min(maxPauseMs, 1_000 * 2 ** failures++)) * (0.75 + spread() / 2);
-    await sleep(pause, stop);
+    await sleep(pause, either);
   }
 }
 
@@ -118,16 +143,23 @@ async function follow(slug: string, tell: (told: Told) => void, stop: AbortSigna
     timer = setTimeout(() => silence.abort(), beatTimeoutMs);
   };
   beat();
+  let state: Liveness = 'connecting';
+  const tellState = (now: Liveness, told: Told = {}) => {
+    state = now;
+    tell({ ...told, liveness: now });
+  };
   try {
     const response = await apiOf(slug).live.streamEvents({ signal: AbortSignal.any([stop, silence.signal]), background: true });
     for await (const { name, data } of readEvents(response)) {
       beat();
-      if (name === 'hello') tell({ liveness: 'live', version: String(data['version'] ?? '') });
+      if (name === 'hello') tellState('live', { version: String(data['version'] ?? '') });
       // Hints come again from a server that was deaf for a while.
-      else if (name === 'changed') tell({ liveness: 'live', ...toldIn({ kinds: data['kinds'] }) });
+      else if (name === 'changed') tellState('live', toldIn({ kinds: data['kinds'] }));
+      // The other tabs count beats too: this one may be frozen.
+      else if (name === 'beat') tell({ liveness: state });
       // Another role or grant: what is on the screen may be less, or more.
       else if (name === 'rights') tell({ kinds: 'all' });
-      else if (name === 'deaf') tell({ liveness: 'polling' });
+      else if (name === 'deaf') tellState('polling');
       else if (name === 'bye') return Number(data['retryAfterMs']) || 1_000;
       else if (name === 'refused') {
         if (data['status'] === 401) isSignedOut.value = true;
@@ -146,14 +178,32 @@ async function follow(slug: string, tell: (told: Told) => void, stop: AbortSigna
 
 function pollWhileCut(stop: AbortSignal): void {
   const timer = setInterval(() => {
-    if (liveness.value !== 'live' && !document.hidden && !isSignedOut.value) void refresh();
+    if (liveness.value === 'live' && isStale()) liveness.value = 'polling';
+    if (document.hidden || isSignedOut.value) return;
+    if (liveness.value !== 'live') void refresh();
+    else if (Date.now() - askedAllAt > askAllMs) askAll();
   }, pollMs);
   stop.addEventListener('abort', () => clearInterval(timer));
 }
 
+/** The network changed, or a page whose stream is old is looked at again: a new stream tells how things stand. */
+function watchNetwork(stop: AbortSignal): void {
+  const tryAgain = () => reconnect?.();
+  const look = () => {
+    if (document.hidden || isSignedOut.value) return;
+    const isOld = isStale();
+    if (isOld && liveness.value === 'live') liveness.value = 'polling';
+    if (isOld && reconnect) reconnect();
+    else if (isOld || Date.now() - askedAllAt > askAgainMs) askAll();
+  };
+  addEventListener('online', tryAgain, { signal: stop });
+  addEventListener('offline', tryAgain, { signal: stop });
+  document.addEventListener('visibilitychange', look, { signal: stop });
+}
+
 const sleep = (ms: number, stop: AbortSignal) =>
   new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const timer = setTimeout(resolve, stop.aborted ? 0 : ms);
     stop.addEventListener('abort', () => {
       clearTimeout(timer);
       resolve();

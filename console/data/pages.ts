@@ -1,3 +1,9 @@
+import { isObject } from '../../sdk/browser.ts';
+
+/** Of an answer after which there are more. */
+export const cursorIn = (answer: unknown): string | undefined =>
+  isObject(answer) && typeof answer['cursor'] === 'string' ? answer['cursor'] : undefined;
+
 /** What a screen asks for at most: beyond it, the command line is the better place. */
 const maxPages = 5;
 

@@ -40,7 +40,8 @@ export function followLinks(): void {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = (event.target as Element).closest?.('a');
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-    if (!/^\/o(\/|$)/.test(link.pathname)) return;
+    // `/o` itself is the server's: it leads to an organization of the person.
+    if (!/^\/o\/./.test(link.pathname)) return;
     event.preventDefault();
     go(link.href);
     scrollTo(0, 0);

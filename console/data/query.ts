@@ -16,7 +16,11 @@ export interface Asked<T> {
   isOff?: boolean;
   /** Figures that grow without a hint, such as latencies, are asked for again after this time while the page is seen. */
   refreshSeconds?: number;
+  /** Names, and what is on offer: a reconnect asks again for what is older than 5 minutes alone, for it may cost six requests. */
+  isSteady?: boolean;
 }
+
+const steadyMs = 5 * 60_000;
 
 export interface Reading<T> {
   data: T | undefined;
@@ -58,12 +62,12 @@ export function useQuery<T>(asked: Asked<T>): Reading<T> {
   };
 }
 
-function optionsOf<T>({ key, kinds, ask, isOff = false, refreshSeconds }: Asked<T>): QueryObserverOptions<T, Error> {
+function optionsOf<T>({ key, kinds, ask, isOff = false, refreshSeconds, isSteady = false }: Asked<T>): QueryObserverOptions<T, Error> {
   const slug = organization.value;
   return {
     queryKey: [slug, ...key],
     queryFn: ({ signal }) => ask(apiOf(slug), signal),
-    meta: { kinds },
+    meta: { kinds, isSteady },
     refetchInterval: refreshSeconds ? refreshSeconds * 1_000 : false,
     enabled: !isOff && slug !== '',
   };
@@ -72,7 +76,10 @@ function optionsOf<T>({ key, kinds, ask, isOff = false, refreshSeconds }: Asked<
 /** Asks again what is on the screen and hangs on one of these kinds; without kinds, all that is on the screen. */
 export function refresh(kinds?: readonly string[]): Promise<void> {
   return queries.invalidateQueries({
-    predicate: ({ meta }) => !kinds || ((meta?.['kinds'] as readonly string[] | undefined) ?? []).some((kind) => kinds.includes(kind)),
+    predicate: ({ meta, state }) =>
+      kinds
+        ? ((meta?.['kinds'] as readonly string[] | undefined) ?? []).some((kind) => kinds.includes(kind))
+        : !meta?.['isSteady'] || Date.now() - state.dataUpdatedAt > steadyMs,
   });
 }
 

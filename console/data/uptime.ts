@@ -29,11 +29,12 @@ export const useMonitors = ({ isOff = false } = {}) =>
   });
 
 /** By name. */
-export const useServices = ({ isOff = false } = {}) =>
+export const useServices = ({ isOff = false, isSteady = false } = {}) =>
   useQuery<UptimeService[]>({
     key: ['uptime', 'services'],
     kinds: ['uptime.service', 'uptime.monitor'],
     isOff,
+    isSteady,
     ask: async (api, signal) => {
       const { answers } = await firstPages(api.uptime.listUptimeServices.pages({}, { signal }));
       const services = answers.flatMap((answer) => answer.services);

@@ -12,7 +12,8 @@ export function whyNot(rights: Rights | undefined, guard: Guard | undefined, res
   if (guard.permission === 'member' || guard.permission === 'none') return undefined;
   const held = rights.permissions[guard.permission];
   if (held === '*') return undefined;
-  if (held?.length && (resource === undefined || held.includes(resource))) return undefined;
-  const where = held?.length ? ' for this one' : '';
+  if (held?.length && guard.scoped && (resource === undefined || held.includes(resource))) return undefined;
+  // A role on some things is no right to what belongs to none of them.
+  const where = !held?.length ? '' : guard.scoped ? ' for this one' : ' on the whole organization';
   return `This needs the permission ${guard.permission}${where}. An owner or admin grants it.`;
 }

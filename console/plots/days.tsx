@@ -84,6 +84,7 @@ function Behind({ label, days }: { label: string; days: readonly Day[] }) {
       <summary>As a table</summary>
       {isOpen && (
         <Table
+          look="plain"
           label={label}
           rows={days.toReversed()}
           keyOf={({ date }) => date}

@@ -137,6 +137,7 @@ function Behind({ label, steps, series, timeOf, read }: BehindProps) {
       <summary>As a table</summary>
       {isOpen && (
         <Table
+          look="plain"
           label={label}
           rows={Array.from({ length: steps }, (_, at) => steps - 1 - at)}
           keyOf={String}

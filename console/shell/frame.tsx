@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { isSignedOut, needsSecondFactor } from '../data/api.ts';
+import { isCode, isSignedOut, needsSecondFactor } from '../data/api.ts';
 import { keepDraftsOf } from '../data/drafts.ts';
 import { followChanges } from '../data/live.ts';
 import { go, inOrganization, organization, path } from '../data/place.ts';
@@ -46,7 +46,8 @@ function Organization({ slug }: { slug: string }) {
     followChanges(slug);
     rememberOrganization(slug);
   }, [slug]);
-  const personId = useMe().data?.id;
+  const { data: me, error } = useMe();
+  const personId = me?.id;
   useEffect(() => {
     // A form may show such a draft already.
     if (personId !== undefined && keepDraftsOf(personId)) location.reload();
@@ -56,7 +57,7 @@ function Organization({ slug }: { slug: string }) {
       <TopBar />
       <Navigation />
       <main id="main" tabIndex={-1}>
-        {needsSecondFactor.value ? <SecondFactorNeeded /> : <Outlet />}
+        {isCode(error, 'organization_mismatch') ? <NoMember slug={slug} /> : needsSecondFactor.value ? <SecondFactorNeeded /> : <Outlet />}
       </main>
     </div>
   );
@@ -126,6 +127,20 @@ const NoScreen = () => (
     }
   >
     The address may be of another release. Ctrl K finds everything that is here.
+  </Empty>
+);
+
+/** A link of a colleague, or a membership that ended. */
+const NoMember = ({ slug }: { slug: string }) => (
+  <Empty
+    title={`You are no member of ${slug}`}
+    action={
+      <a class="button primary" href="/o">
+        Go to an organization of yours
+      </a>
+    }
+  >
+    Its owners and admins invite people by a link.
   </Empty>
 );
 

@@ -4,7 +4,7 @@ import { queries, refresh } from '../data/query.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 
-const signInPath = () => `/sign-in?next=${encodeURIComponent(location.pathname)}`;
+const signInPath = () => `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`;
 
 /** Whom this page was shown to, as far as it knows. */
 const knownPerson = (slug: string): unknown => queries.getQueryData<{ id: string }>([slug, 'me'])?.id;

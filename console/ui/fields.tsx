@@ -99,6 +99,10 @@ interface SelectProps extends Common {
   options: readonly { value: string; label: string }[];
 }
 
+/** A value whose option is not read yet, or may not be read, stands as it is: a browser would show the first option instead. */
+const withValue = (options: SelectProps['options'], value: string): SelectProps['options'] =>
+  options.some((option) => option.value === value) ? options : [...options, { value, label: value }];
+
 export const SelectField = ({ value, onChange, options, ...common }: SelectProps) => (
   <Field {...common}>
     {({ id, describedBy, invalid }) => (
@@ -109,7 +113,7 @@ export const SelectField = ({ value, onChange, options, ...common }: SelectProps
         aria-invalid={invalid}
         onChange={(event) => onChange(event.currentTarget.value)}
       >
-        {options.map((option) => (
+        {withValue(options, value).map((option) => (
           <option key={option.value} value={option.value} selected={option.value === value}>
             {option.label}
           </option>
@@ -117,6 +121,22 @@ export const SelectField = ({ value, onChange, options, ...common }: SelectProps
       </select>
     )}
   </Field>
+);
+
+interface FilterSelectProps extends Pick<SelectProps, 'label' | 'value' | 'onChange' | 'options'> {
+  /** What no choice is called. */
+  all: string;
+}
+
+/** A choice above a list. */
+export const FilterSelect = ({ label, all, value, onChange, options }: FilterSelectProps) => (
+  <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+    {withValue([{ value: '', label: all }, ...options], value).map((option) => (
+      <option key={option.value} value={option.value} selected={option.value === value}>
+        {option.label}
+      </option>
+    ))}
+  </select>
 );
 
 export function CheckField({

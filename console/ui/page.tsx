@@ -33,7 +33,7 @@ export function Page({ title, crumbs, actions, aside, code, children }: PageProp
           <nav aria-label="Where this is" class="crumbs">
             {crumbs.map(({ to, label }) => (
               <Link key={to} to={to}>
-                {label}
+                <bdi>{label}</bdi>
               </Link>
             ))}
           </nav>

@@ -22,7 +22,10 @@ interface TableProps<Row> {
   current?: string | undefined;
   /** Its link takes the focus when another row becomes current: for rows that keys alone choose, see row-keys.ts. */
   isCurrentFocused?: boolean;
-  /** A class of its own, for a table whose columns have fixed widths. */
+  /**
+   * On a phone each row is a card whose cells say what they are. A table of few short columns stays one (`plain`); one whose columns have fixed
+   * widths has a class of its own.
+   */
   look?: string;
   /** The last row is near: a list that comes in portions asks for the next one. */
   onEnd?: (() => void) | undefined;
@@ -41,7 +44,7 @@ export function Table<Row>({
   selection,
   current,
   isCurrentFocused = false,
-  look,
+  look = 'stacked',
   onEnd,
 }: TableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
@@ -62,7 +65,7 @@ export function Table<Row>({
   });
   const all = selection && rows.length > 0 && rows.every((row) => selection.selected.has(keyOf(row)));
   return (
-    <section ref={section} class={look ? `scroll ${look}` : 'scroll'} aria-label={label} tabIndex={isWide ? 0 : undefined}>
+    <section ref={section} class={`scroll ${look}`} aria-label={label} tabIndex={isWide ? 0 : undefined}>
       <table aria-rowcount={rows.length + 1} aria-label={label}>
         <thead>
           <tr>
@@ -191,11 +194,12 @@ function useWindow(body: { current: HTMLTableSectionElement | null }, total: num
       frame ||= requestAnimationFrame(measure);
     };
     measure();
-    addEventListener('scroll', later, { passive: true });
+    // Captured: a table may stand in a box that scrolls by itself.
+    addEventListener('scroll', later, { passive: true, capture: true });
     addEventListener('resize', later);
     return () => {
       cancelAnimationFrame(frame);
-      removeEventListener('scroll', later);
+      removeEventListener('scroll', later, { capture: true });
       removeEventListener('resize', later);
     };
   }, [isWindowed, total]);

@@ -4,6 +4,7 @@ import { fieldAt, isObject, type Json } from '../../sdk/browser.ts';
 import { callOperation } from '../data/act.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { label } from '../data/form-values.ts';
+import { cursorIn } from '../data/pages.ts';
 import { open, query, setQuery } from '../data/place.ts';
 import { useQuery } from '../data/query.ts';
 import { kindsOf, useWhy } from '../data/rights.ts';
@@ -31,8 +32,9 @@ export interface ThingListProps {
   to?: (row: Json) => string | undefined;
   /** What can be done to a row: the operation, its words, and its parameters from the row. */
   acts?: readonly RowAct[];
-  /** What the things are, for a list that is empty. */
+  /** What the things are, for a list that is empty, and the command that makes the first one. */
   about: string;
+  example?: string;
   /** Shown above the list. */
   children?: ComponentChildren;
 }
@@ -63,6 +65,7 @@ export function ThingList({
   to,
   acts = [],
   about,
+  example,
   children,
 }: ThingListProps) {
   const table = useCommands();
@@ -135,14 +138,14 @@ export function ThingList({
             ...(acts.length
               ? [
                   {
-                    head: 'Do',
+                    head: 'Act',
                     cell: (row: Json) => (
                       <span class="buttons">
                         {acts.map((each) => (
                           <Button
                             key={each.operation}
                             small
-                            why={why(each.operation, typeof row['id'] === 'string' ? row['id'] : undefined)}
+                            why={why(each.operation)}
                             onPress={() =>
                               setChosen({ operation: each.operation, params: each.params(row), input: each.input?.(row) ?? {} })
                             }
@@ -158,7 +161,7 @@ export function ThingList({
           ]}
         />
       ) : (
-        <Empty title="Nothing here yet" command={`quarterdeck ${(made ?? command).words.join(' ')}${made ? ' --help' : ''}`}>
+        <Empty title="Nothing here yet" {...(example ? { command: example } : {})}>
           {about}
         </Empty>
       )}
@@ -170,8 +173,6 @@ export function ThingList({
 
 /** Fewer need no filter. */
 const filterFrom = 10;
-
-const cursorIn = (data: unknown): boolean => isObject(data) && typeof data['cursor'] === 'string';
 
 /** A name before an id: that is what people look for. */
 function nameFirst(command: Command, columns: Command['columns'][string]) {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { test } from 'node:test';
+import { globSync, readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
 import { Command as Commander } from 'commander';
 import { addCommand } from '../../cli/command.ts';
 import { asCode, type Line } from '../../console/data/as-code.ts';
-import type { CommandTable } from '../../console/data/operations.ts';
+import { type CommandTable, operationOf } from '../../console/data/operations.ts';
 import { type Command, type Field, readCommands } from '../../sdk/commands.ts';
 import { quarterdeck as sdk } from '../../sdk/index.ts';
 import { answering } from '../../sdk/test/servers.ts';
@@ -106,7 +107,8 @@ function wordsOf(lines: readonly string[]): string[][] {
 
 const valuesBehind = (words: readonly string[], flag: string) => words.filter((_, at) => words[at - 1] === flag);
 
-test('the command line, the curl line and the SDK call of every operation ask for the same', async (t) => {
+/** A server that has nothing, and notes what it is asked for. */
+async function noting(t: TestContext) {
   const arrived: Arrived[] = [];
   const url = await answering(t, async (request, response) => {
     const chunks: Buffer[] = [];
@@ -116,6 +118,11 @@ test('the command line, the curl line and the SDK call of every operation ask fo
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"nothing is here"}');
   });
   const here = { env: { QUARTERDECK_URL: url, QUARTERDECK_TOKEN: 'x' }, version: '0', server: () => assert.fail('it has an address') };
+  return { arrived, url, here };
+}
+
+test('the command line, the curl line and the SDK call of every operation ask for the same', async (t) => {
+  const { arrived, url, here } = await noting(t);
   const api = sdk({ url, token: 'x', organization: 'default' });
 
   const lines = readCommands().commands.flatMap((command, at) =>
@@ -148,6 +155,34 @@ test('the command line, the curl line and the SDK call of every operation ask fo
     const same = arrived.find((each) => each.method === wanted.method && each.url === wanted.url);
     assert.ok(same, `${cli}\n${said}\nasked for ${JSON.stringify(arrived)}, not for ${JSON.stringify(wanted)}`);
     assert.deepEqual(same.content && JSON.parse(same.content), wanted.content && JSON.parse(wanted.content), cli);
+  }
+});
+
+/** Commands that are written into screens, such as those of empty ones; the page of parts has bits of some. */
+const writtenCommands = globSync('console/areas/**/*.{ts,tsx}').flatMap((file) =>
+  file.endsWith('any/parts.tsx')
+    ? []
+    : [...readFileSync(file, 'utf8').matchAll(/(["'`])(quarterdeck (?!admin )[a-z][\s\S]*?)\1/g)].map(([, , line]) =>
+        line!.replaceAll(/\$\{[^}]*\}/g, 'shop'),
+      ),
+);
+
+test('the commands that screens have written into them run as they are written', async (t) => {
+  const { arrived, here } = await noting(t);
+  const { commands } = readCommands();
+  assert.ok(writtenCommands.length > 30, `${writtenCommands.length} were found`);
+  for (const [at, words] of wordsOf(writtenCommands).entries()) {
+    const command = commands
+      .filter((each) => each.words.every((word, place) => word === words[place]))
+      .toSorted((a, b) => b.words.length - a.words.length)[0];
+    assert.ok(command, `${writtenCommands[at]}`);
+    arrived.length = 0;
+    const said = await runLine(command, words, here);
+    const { method } = operationOf(command.operation)!;
+    assert.ok(
+      arrived.some((each) => each.method === method),
+      `${writtenCommands[at]}\n${said}`,
+    );
   }
 });
 

@@ -8,7 +8,7 @@ import type { Screen } from '../../console/shell/screen.ts';
 import { contract } from '../../contract/index.ts';
 import { builtinRoles } from '../../contract/permissions.ts';
 import { readCommands } from '../../sdk/commands.ts';
-import type { Guard } from '../../sdk/guards.ts';
+import { type Guard, refusalCode } from '../../sdk/guards.ts';
 import { quarterdeck, type Someone } from '../harness/index.ts';
 
 // QUARTERDECK_UPDATE=1 rewrites the committed table.
@@ -26,6 +26,12 @@ test('each screen and role is in the committed table, with the words that a role
   const qd = await quarterdeck(t);
   const screens = await readScreens();
   const rights = await rightsByRole(qd);
+  // What a page says beforehand is what the server's guards would say.
+  for (const [role, held] of rights)
+    for (const [id, guard] of Object.entries(guards)) {
+      const code = refusalCode(guard, { ...held, narrowed: false, session: true, fresh: true });
+      assert.equal(whyNot(held, guard) !== undefined, guard.foreign === true || code !== undefined, `${role}: ${id}`);
+    }
   const now = `${screens.map((screen) => describe(screen, rights)).join('\n\n')}\n`;
   const file = join(root, 'test/console/screens.txt');
   if (process.env.QUARTERDECK_UPDATE) await writeFile(file, now);
@@ -55,7 +61,11 @@ async function rightsByRole({ owner, member, narrowed }: Awaited<ReturnType<type
     ['admin', await ask(await member(owner, 'admin'))],
     ['member', await ask(await member(owner, 'member'))],
   ]);
-  for (const { id, service } of builtinRoles) if (service) found.set(id, await ask(await narrowed(owner, [{ role: id }])));
+  for (const { id, service } of builtinRoles)
+    if (service) {
+      found.set(id, await ask(await narrowed(owner, [{ role: id }])));
+      if (id.endsWith('.editor')) found.set(`${id}-of-one`, await ask(await narrowed(owner, [{ role: id, resourceIds: ['one'] }])));
+    }
   return found;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../src/kernel/db/index.ts';
-import { consoleOf } from '../harness/console.ts';
+import { consoleOf, wake } from '../harness/console.ts';
 import { quarterdeck } from '../harness/index.ts';
 
 const hostile = '<img src=x onerror=alert(1)> \u202eabc';
@@ -10,7 +10,7 @@ test('an incident is opened, acknowledged by key, told to the public and resolve
   timeout: 120_000,
 }, async (t) => {
   const qd = await quarterdeck(t);
-  const { page, open, fits } = await consoleOf(t, qd);
+  const { page, complaints, open, fits } = await consoleOf(t, qd);
   await open('/', 'Home');
   await page.getByText('First steps').waitFor();
   await fits('home-empty');
@@ -38,11 +38,21 @@ test('an incident is opened, acknowledged by key, told to the public and resolve
   await page.getByRole('button', { name: 'Publish' }).click();
   await page.getByText('Published: status pages').waitFor();
 
-  // Somebody else opens one: this page hears of it.
+  // Somebody else opens one while this device has no network: the page says so, and hears of it once the network is back.
   await open('/oncall/incidents', 'Incidents');
   await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
+  await page.route('**/api/v1/events', (route) => route.abort());
+  await page.context().setOffline(true);
+  await page.getByText('Cut off', { exact: true }).waitFor({ state: 'attached' });
   await qd.owner.post('/oncall/incidents', { serviceId: made.body.id, title: 'mail is late' });
+  await page.unroute('**/api/v1/events');
+  await page.context().setOffline(false);
+  await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
   await page.getByRole('link', { name: 'mail is late' }).waitFor();
+  assert.ok(complaints.splice(0).every((text) => text.includes('net::ERR_')));
+  // A device that slept has heard nothing for a while: its page asks for a new stream as soon as it is looked at.
+  await Promise.all([page.waitForRequest('**/api/v1/events'), page.evaluate(wake)]);
+  await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
   await fits('incidents');
   // Keys act on the row that was the first, not on the one that came above it meanwhile.
   await page.locator('tr.current', { hasText: 'checkout is down' }).waitFor();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agent, made, monitor } from '../../src/areas/uptime/test/support.ts';
 import { run } from '../../src/kernel/db/index.ts';
-import { type ConsolePage, consoleOf } from '../harness/console.ts';
+import { type ConsolePage, consoleOf, wake } from '../harness/console.ts';
 import { type Quarterdeck, quarterdeck } from '../harness/index.ts';
 
 const hostile = `<img src=x onerror=alert(1)> \u202egnp.exe ${'W'.repeat(60)}`;
@@ -88,6 +88,10 @@ test('a thousand monitors are walked by keys, one is read, tried and edited, its
   assert.match((await slider.getAttribute('aria-valuetext')) ?? '', /tokyo 40 ms; paris 40 ms/);
   await page.getByText('As a table').click();
   await page.getByRole('cell', { name: '40 ms' }).first().waitFor();
+  // It scrolls in a box of its own, and its rows are drawn there too.
+  const seenFrom = Number(await page.locator('.plot tr[data-key]').first().getAttribute('aria-rowindex'));
+  await page.evaluate('(box => box.scrollTo(0, box.scrollHeight / 2))(document.querySelector(".plot .scroll"))');
+  await page.locator(`.plot tr[aria-rowindex="${seenFrom}"]`).waitFor({ state: 'detached' });
   for (const window of ['30 days', '1 hour']) {
     await page.getByRole('tab', { name: window }).click();
     await page.getByText(`Passed in ${window}`).waitFor();
@@ -96,6 +100,14 @@ test('a thousand monitors are walked by keys, one is read, tried and edited, its
   // Checks pass again: the screen hears of it.
   for (const one of [tokyo, paris]) for (let n = 0; n < 2; n++) await one.pass(front);
   await page.locator('header .state', { hasText: 'up' }).waitFor();
+  // A new stream asks for all that is on the screen: six requests at most, on the screen that reads most.
+  const asked: string[] = [];
+  const note = (request: { url(): string }) => asked.push(new URL(request.url()).pathname);
+  page.on('request', note);
+  await Promise.all([page.waitForResponse(/\/transitions/), page.waitForResponse(/\/me\/rights/), page.evaluate(wake)]);
+  page.off('request', note);
+  const again = asked.filter((path) => !path.endsWith('/events'));
+  assert.ok(again.length <= 6, again.join(' '));
   await press('Pause');
   await page.locator('header .state', { hasText: 'paused' }).waitFor();
   await press('Resume');

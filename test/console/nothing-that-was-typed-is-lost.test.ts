@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { covered, user } from '../../src/areas/oncall/test/support.ts';
 import { run } from '../../src/kernel/db/index.ts';
 import { consoleOf } from '../harness/console.ts';
 import { quarterdeck } from '../harness/index.ts';
@@ -13,7 +14,7 @@ test('an expired session, a proof in another tab, a lost part and a missing righ
   const { page, complaints, open, fits } = await consoleOf(t, qd);
 
   // The session ends while somebody types.
-  await open('/oncall/incidents/new', 'Open an incident');
+  await open('/oncall/incidents/new?from=a%20link', 'Open an incident');
   await page.getByLabel('Service').selectOption(service.id);
   await page.getByLabel('Title').fill('typed before the session ended');
   await qd.app.db.write(async (tx) => {
@@ -22,6 +23,8 @@ test('an expired session, a proof in another tab, a lost part and a missing righ
   });
   // The stream of changes was cut with the session, so the page knows before anything is sent.
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  const here = await page.getByRole('link', { name: 'Sign in here' }).getAttribute('href');
+  assert.equal(new URLSearchParams(here!.split('?')[1]).get('next'), `/o/${qd.owner.orgSlug}/oncall/incidents/new?from=a%20link`);
   await fits('signed-out');
   // A browser closes a dialog at the second Escape, whatever the page says; this one must stay.
   for (let n = 0; n < 3; n++) await page.keyboard.press('Escape');
@@ -79,10 +82,11 @@ test('an expired session, a proof in another tab, a lost part and a missing righ
   complaints.splice(0);
 });
 
-test('a viewer sees what there is, and reads why the rest is not allowed', { timeout: 60_000 }, async (t) => {
+test('a viewer sees what there is, and reads why the rest is not allowed', { timeout: 90_000 }, async (t) => {
   const qd = await quarterdeck(t);
   const viewer = await qd.member(qd.owner, 'member');
-  await qd.owner.post('/iam/grants', { subject: viewer.userId, role: 'oncall.viewer' });
+  const { body: whole } = await qd.owner.post('/iam/grants', { subject: viewer.userId, role: 'oncall.viewer' });
+  const { service, policy } = await covered(qd.owner, { steps: [[user(qd.owner), 60]] });
   const { page, open, fits } = await consoleOf(t, qd, viewer.userId);
   await open('/oncall/incidents', 'Incidents');
   const button = page.getByRole('button', { name: 'Open an incident' });
@@ -101,4 +105,18 @@ test('a viewer sees what there is, and reads why the rest is not allowed', { tim
   await page.getByLabel('Id (needed)').waitFor();
   await page.getByRole('link', { name: 'Incidents', exact: true }).click();
   await page.getByText('No incident is open').waitFor();
+
+  // The role is narrowed to one service while the page is open: what belongs to no service is offered no more.
+  await page.getByRole('link', { name: 'Schedules', exact: true }).waitFor();
+  await qd.owner.post('/iam/grants', { subject: viewer.userId, role: 'oncall.editor', resourceIds: [service.id] });
+  await page.locator('button:not([aria-disabled])', { hasText: 'Open an incident' }).waitFor();
+  await qd.owner.delete(`/iam/grants/${whole.id}`);
+  await page.getByRole('link', { name: 'Schedules', exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Who is paged', exact: true }).click();
+  // A policy that this person cannot read is not shown as none.
+  assert.equal(await page.getByLabel(`Policy of ${service.name}`).inputValue(), policy.id);
+  // A service's page tells of its availability, which takes a role of uptime; it leads on without one.
+  await page.getByRole('link', { name: service.name, exact: true }).click();
+  await page.getByText('This needs the permission uptime.service.read').waitFor();
+  await page.getByRole('link', { name: 'Who is paged for it' }).waitFor();
 });

@@ -26,6 +26,23 @@ async function barriersOn(page: Page): Promise<string[]> {
   return violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`);
 }
 
+/** Cells with words in them that leave room for few letters a line. */
+const crammedCells = `[...document.querySelectorAll('main :is(td, th), dialog :is(td, th)')]
+  .filter((cell) => cell.innerText.trim().length > 6 && cell.checkVisibility())
+  .filter((cell) => {
+    const { paddingLeft, paddingRight } = getComputedStyle(cell);
+    return cell.clientWidth > 1 && cell.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) < 40;
+  })
+  .map((cell) => cell.innerText.slice(0, 40))`;
+
+/** The clock jumps while the page is looked at again. */
+export const wake = `(() => {
+  const { now } = Date;
+  Date.now = () => now() + 60_000;
+  document.dispatchEvent(new Event('visibilitychange'));
+  Date.now = now;
+})()`;
+
 export interface ConsolePage {
   page: Page;
   /** What the browser complained of, and requests to other places: empty in a console that is well. */
@@ -79,6 +96,7 @@ export async function consoleOf(t: TestContext, qd: Quarterdeck, userId = qd.own
         if (pictures) await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png`, fullPage: true });
         const scrollWidth = Number(await page.evaluate('document.documentElement.scrollWidth'));
         assert.ok(scrollWidth <= width, `${name} is ${scrollWidth} px wide on a screen of ${width} px`);
+        assert.deepEqual(await page.evaluate(crammedCells), [], `${name} breaks words letter by letter at ${width} px`);
         if ((width === 360) === (colorScheme === 'light'))
           assert.deepEqual(await barriersOn(page), [], `${name}, ${width} px, ${colorScheme}`);
       }

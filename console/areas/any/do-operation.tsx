@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { attempt, callOperation } from '../../data/act.ts';
+import { act, attempt, callOperation } from '../../data/act.ts';
 import type { Line } from '../../data/as-code.ts';
 import { operationOf, useCommands } from '../../data/commands.ts';
+import { cursorIn } from '../../data/pages.ts';
 import { query } from '../../data/place.ts';
 import { useWhy } from '../../data/rights.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { OneLine } from '../../ui/as-code.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CommandForm } from '../../ui/command-form.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -18,7 +20,7 @@ export default function DoOperation({ params: { operation: id = '' } }: { params
   const why = useWhy();
   const command = table?.byOperation.get(id);
   const operation = operationOf(id);
-  const [answer, setAnswer] = useState<{ of: unknown }>();
+  const [answer, setAnswer] = useState<{ of: unknown; params: string[]; input: Record<string, unknown> }>();
   const [line, setLine] = useState<Line>({ operation: id });
   const [asked, setAsked] = useState<{ proceed(isSure: boolean): void }>();
   const given = command?.params.map(({ name }) => query.value.get(name) ?? '') ?? [];
@@ -26,8 +28,14 @@ export default function DoOperation({ params: { operation: id = '' } }: { params
   const run = async (params: string[], input: Record<string, unknown>) => {
     const loss = table?.losses[id];
     if (loss && !(await new Promise<boolean>((proceed) => setAsked({ proceed })).finally(() => setAsked(undefined)))) return;
-    const what = command!.summary.slice(0, 1).toLowerCase() + command!.summary.slice(1);
-    setAnswer({ of: await attempt({ what, work: () => callOperation(id, params, input) }) });
+    setAnswer({ of: await attempt({ what: what(), work: () => callOperation(id, params, input) }), params, input });
+  };
+  const what = () => command!.summary.slice(0, 1).toLowerCase() + command!.summary.slice(1);
+  const cursor = cursorIn(answer?.of);
+  const readOn = async () => {
+    const { params, input } = answer!;
+    const next = await act({ what: what(), work: () => callOperation(id, params, { ...input, cursor }) });
+    if (next) setAnswer({ of: next.answer, params, input });
   };
   const shown = useRef<HTMLElement>(null);
   // What was made stands below a form that may be long.
@@ -66,6 +74,14 @@ export default function DoOperation({ params: { operation: id = '' } }: { params
       {answer && (
         <section ref={shown} tabIndex={-1} aria-label="Answer">
           <Answer command={command} answer={answer.of} />
+          {cursor !== undefined && (
+            <p class="row faint">
+              <span>There are more.</span>
+              <Button small onPress={readOn}>
+                Next page
+              </Button>
+            </p>
+          )}
         </section>
       )}
       <details class="below">

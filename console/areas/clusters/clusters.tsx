@@ -8,6 +8,7 @@ export default function Clusters() {
       operation="listClusters"
       create="createCluster"
       to={({ name }) => `/clusters/${encodeURIComponent(String(name))}`}
+      example="quarterdeck clusters create --name dev --tier small"
       about="A cluster is a Kubernetes control plane that this server runs."
     />
   );

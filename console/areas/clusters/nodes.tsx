@@ -46,7 +46,6 @@ export default function Nodes({ params: { name = '' } }: { params: Record<string
         <Waiting reading={reading} what="cluster" />
       ) : nodes.length ? (
         <Table
-          look="stacked"
           label="Nodes"
           rows={nodes}
           keyOf={(node) => node.name}

@@ -19,6 +19,7 @@ export default function Tokens({ params: { name = '' } }: { params: Record<strin
         },
         { operation: 'revokeRegistrationToken', label: 'Revoke', params: (row) => [name, String(row['id'])] },
       ]}
+      example={`quarterdeck clusters registration-tokens create ${name} --name workers`}
       about="A registration token lets many nodes join by one command or cloud config, until it ends."
     />
   );

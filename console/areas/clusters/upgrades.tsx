@@ -44,7 +44,6 @@ export default function Upgrades({ params: { name = '' } }: { params: Record<str
         <Waiting reading={reading} what="cluster" />
       ) : data.upgrades.length ? (
         <Table
-          look="stacked"
           label="Upgrades"
           rows={data.upgrades}
           keyOf={({ version }) => version}

@@ -38,7 +38,6 @@ export default function Usage({ params: { name = '' } }: { params: Record<string
       <h2>Month by month</h2>
       {months.length ? (
         <Table
-          look="stacked"
           label="Months"
           rows={months}
           keyOf={({ month }) => month}

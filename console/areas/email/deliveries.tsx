@@ -11,6 +11,7 @@ import { Code, Value } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { EndlessNote } from '../../ui/endless-note.tsx';
+import { FilterSelect } from '../../ui/fields.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -51,14 +52,13 @@ export default function Deliveries() {
       ]}
     >
       <search class="toolbar">
-        <select aria-label="Webhook" value={endpointId} onChange={(event) => setQuery('webhook', event.currentTarget.value)}>
-          <option value="">All webhooks</option>
-          {webhooks.data?.map(({ id, url }) => (
-            <option key={id} value={id} selected={id === endpointId}>
-              {url}
-            </option>
-          ))}
-        </select>
+        <FilterSelect
+          label="Webhook"
+          all="All webhooks"
+          value={endpointId}
+          onChange={(id) => setQuery('webhook', id)}
+          options={(webhooks.data ?? []).map(({ id, url }) => ({ value: id, label: url }))}
+        />
         {messageId && (
           <>
             <span>

@@ -5,6 +5,7 @@ import { useMay } from '../../data/rights.ts';
 import { bytes } from '../../ui/cell.tsx';
 import { Value } from '../../ui/copy.tsx';
 import { counted } from '../../ui/counted.ts';
+import { FilterSelect } from '../../ui/fields.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -83,7 +84,6 @@ const Recipients = ({ recipients }: { recipients: readonly EmailRecipient[] }) =
   <section>
     <h2>What became of it</h2>
     <Table
-      look="stacked"
       label="Recipients"
       rows={recipients}
       keyOf={({ address }) => address}
@@ -135,14 +135,13 @@ function Attempts({ detail }: { detail: Detail }) {
       <h2>Every attempt</h2>
       {addresses.length > 1 && (
         <p class="toolbar">
-          <select aria-label="Recipient" value={chosen} onChange={(event) => setQuery('recipient', event.currentTarget.value)}>
-            <option value="">Of all recipients</option>
-            {addresses.map((address) => (
-              <option key={address} value={address} selected={address === chosen}>
-                {address}
-              </option>
-            ))}
-          </select>
+          <FilterSelect
+            label="Recipient"
+            all="Of all recipients"
+            value={chosen}
+            onChange={(address) => setQuery('recipient', address)}
+            options={addresses.map((address) => ({ value: address, label: address }))}
+          />
         </p>
       )}
       {steps.length ? (

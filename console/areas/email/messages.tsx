@@ -8,6 +8,7 @@ import { useScreenKeys } from '../../shell/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { EndlessNote } from '../../ui/endless-note.tsx';
+import { FilterSelect } from '../../ui/fields.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { useRowKeys } from '../../ui/row-keys.ts';
@@ -134,12 +135,11 @@ export default function Messages() {
 }
 
 const Choice = ({ name, label, all, options }: { name: string; label: string; all: string; options: readonly (readonly string[])[] }) => (
-  <select aria-label={label} value={query.value.get(name) ?? ''} onChange={(event) => setQuery(name, event.currentTarget.value)}>
-    <option value="">{all}</option>
-    {options.map(([value, words]) => (
-      <option key={value} value={value} selected={value === query.value.get(name)}>
-        {words}
-      </option>
-    ))}
-  </select>
+  <FilterSelect
+    label={label}
+    all={all}
+    value={query.value.get(name) ?? ''}
+    onChange={(value) => setQuery(name, value)}
+    options={options.map(([value = '', words = value]) => ({ value, label: words }))}
+  />
 );

@@ -59,7 +59,6 @@ export default function Routes() {
         <Waiting reading={reading} what="list" />
       ) : routes.length ? (
         <Table
-          look="stacked"
           label="Inbound routes"
           rows={routes}
           keyOf={({ id }) => id}

@@ -58,7 +58,6 @@ export default function SendKeys() {
         <Waiting reading={reading} what="list" />
       ) : keys.length ? (
         <Table
-          look="stacked"
           label="Send keys"
           rows={keys}
           keyOf={({ id }) => id}

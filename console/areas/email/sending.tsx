@@ -6,6 +6,7 @@ import { useMay, useWhy } from '../../data/rights.ts';
 import { Lines } from '../../plots/lines.tsx';
 import { Button } from '../../ui/button.tsx';
 import { counted } from '../../ui/counted.ts';
+import { FilterSelect } from '../../ui/fields.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -48,14 +49,13 @@ export default function Sending() {
     >
       <Settings />
       <search class="toolbar">
-        <select aria-label="Domain" value={domainId} onChange={(event) => setQuery('domain', event.currentTarget.value)}>
-          <option value="">All domains</option>
-          {domains.data?.map(({ id, name }) => (
-            <option key={id} value={id} selected={id === domainId}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <FilterSelect
+          label="Domain"
+          all="All domains"
+          value={domainId}
+          onChange={(id) => setQuery('domain', id)}
+          options={(domains.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+        />
         <span class="buttons">
           {spans.map((span) => (
             <Button key={span} small pressed={span === days} onPress={() => setQuery('days', span === spans[0] ? undefined : String(span))}>

@@ -61,7 +61,6 @@ export default function Webhooks() {
         <Waiting reading={reading} what="list" />
       ) : webhooks.length ? (
         <Table
-          look="stacked"
           label="Webhooks"
           rows={webhooks}
           keyOf={({ id }) => id}

@@ -23,7 +23,7 @@ const steps: Record<string, { title: string; to: string; command: string }> = {
   policy: {
     title: 'Say who is paged for the service',
     to: '/oncall/policies',
-    command: 'quarterdeck oncall escalation-policies create --name night --step schedule=primary,wait=5m',
+    command: 'quarterdeck oncall escalation-policies create --name night --repeat 1 --step schedule=primary,wait=5m',
   },
   paging: { title: 'Try that a page reaches you', to: '/oncall/me', command: 'quarterdeck oncall me settings get' },
   image: { title: 'Push an image', to: '/registry', command: 'quarterdeck registry create --slug shop' },

@@ -44,7 +44,7 @@ export function CalendarLinks({ schedule: { id } }: { schedule: OncallSchedule }
             { head: 'Calendar', cell: (one) => one.name },
             { head: 'Made', cell: ({ createdAt }) => <Age at={createdAt} long /> },
             {
-              head: 'Revoke',
+              head: 'Act',
               cell: (one) => (
                 <Button
                   small

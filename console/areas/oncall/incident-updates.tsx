@@ -26,7 +26,7 @@ export function Updates({ incident }: { incident: OncallIncidentDetail }) {
               <Moment at={update.at} /> <span class="faint">by {update.byLabel}</span>
               {update.kind === 'postmortem' && <strong> Post-mortem</strong>}
               <p class="pre">{update.body}</p>
-              <Button small kind="quiet" why={why('retractIncidentUpdate')} onPress={() => setAsked(update)}>
+              <Button small kind="quiet" why={why('retractIncidentUpdate', incident.serviceId)} onPress={() => setAsked(update)}>
                 Retract
               </Button>
             </li>
@@ -59,12 +59,12 @@ export function Updates({ incident }: { incident: OncallIncidentDetail }) {
 }
 
 interface PublishUpdateProps {
-  incident: Pick<OncallIncidentDetail, 'id' | 'title' | 'status'>;
+  incident: Pick<OncallIncidentDetail, 'id' | 'title' | 'status' | 'serviceId'>;
   onDone?: () => void;
 }
 
 /** What is typed outlives a reload, and is the same on the incident and on its story. */
-export function PublishUpdate({ incident: { id, title, status }, onDone }: PublishUpdateProps) {
+export function PublishUpdate({ incident: { id, title, status, serviceId }, onDone }: PublishUpdateProps) {
   const why = useWhy();
   const key = `update ${id}`;
   const [body, setBody] = useState(draftOf<string>(key) ?? '');
@@ -86,7 +86,7 @@ export function PublishUpdate({ incident: { id, title, status }, onDone }: Publi
     onDone?.();
   };
   return (
-    <Form action="Publish" why={why('publishIncidentUpdate')} onSubmit={publish}>
+    <Form action="Publish" why={why('publishIncidentUpdate', serviceId)} onSubmit={publish}>
       <TextField
         label="What customers should know"
         value={body}

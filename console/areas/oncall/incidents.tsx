@@ -8,6 +8,7 @@ import { type Key, useScreenKeys } from '../../shell/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FilterSelect } from '../../ui/fields.tsx';
 import { Page } from '../../ui/page.tsx';
 import { useRowKeys } from '../../ui/row-keys.ts';
 import { State } from '../../ui/state.tsx';
@@ -98,7 +99,6 @@ function Listed({ status, serviceId }: { status: (typeof filters)[number]['value
         <Waiting reading={reading} what="list" />
       ) : rows.length ? (
         <Table
-          look="stacked"
           label="Incidents"
           rows={rows}
           keyOf={({ id }) => id}
@@ -186,15 +186,13 @@ function ServiceFilter({ serviceId }: { serviceId: string }) {
   const services = data?.services ?? [];
   if (!services.length && !serviceId) return null;
   return (
-    <select aria-label="Service" value={serviceId} onChange={(event) => setQuery('service', event.currentTarget.value)}>
-      <option value="">All services</option>
-      {serviceId && !services.some(({ id }) => id === serviceId) && <option value={serviceId}>{serviceId}</option>}
-      {services.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </select>
+    <FilterSelect
+      label="Service"
+      all="All services"
+      value={serviceId}
+      onChange={(id) => setQuery('service', id)}
+      options={services.map(({ id, name }) => ({ value: id, label: name }))}
+    />
   );
 }
 

@@ -9,6 +9,7 @@ import { useWhy } from '../../data/rights.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Form } from '../../ui/form.tsx';
+import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
@@ -69,7 +70,11 @@ export default function NewIncident() {
       {!list ? (
         <Waiting reading={services} what="list of services" />
       ) : !list.length ? (
-        <Empty title="No service yet" command="quarterdeck oncall services create --name checkout">
+        <Empty
+          title="No service yet"
+          action={<Link to="/oncall/services">Make one first</Link>}
+          command="quarterdeck oncall services create --name checkout"
+        >
           An incident is of a service: the thing that people rely on.
         </Empty>
       ) : (

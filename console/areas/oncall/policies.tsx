@@ -48,8 +48,7 @@ export default function Policies() {
             { head: 'Passes', kind: 'number', cell: ({ repeat }) => repeat + 1 },
             { head: 'Services', kind: 'number', cell: ({ services }) => services },
             {
-              head: 'Delete',
-              kind: 'wide',
+              head: 'Act',
               cell: (policy) => (
                 <Button
                   small

@@ -145,7 +145,7 @@ function ShiftsPart({ schedule, onMark }: { schedule: OncallSchedule; onMark(sta
             { head: 'From', cell: ({ startsAt }) => <Moment at={startsAt} /> },
             { head: 'Until', cell: ({ endsAt }) => <Moment at={endsAt} /> },
             {
-              head: 'Remove',
+              head: 'Act',
               cell: (one) => (
                 <Button
                   small

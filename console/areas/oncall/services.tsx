@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { act, attempt } from '../../data/act.ts';
 import { api } from '../../data/api.ts';
 import { useQuery } from '../../data/query.ts';
-import { useWhy } from '../../data/rights.ts';
+import { useMay, useWhy } from '../../data/rights.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -25,6 +25,7 @@ export default function Services() {
   const policies = useQuery({
     key: ['policies'],
     kinds: policyKinds,
+    isOff: !useMay('listEscalationPolicies'),
     ask: (client, signal) => client.oncall.listEscalationPolicies({ signal }),
   });
   const doctor = useQuery({ key: ['doctor'], kinds, ask: (client, signal) => client.oncall.examineOncall({}, { signal }) });
@@ -32,7 +33,7 @@ export default function Services() {
   const [shown, setShown] = useState<{ id: string; name: string }>();
   const services = reading.data?.services;
   const told = new Map(doctor.data?.services.map((one) => [one.serviceId, one]));
-  const options = [{ id: '', name: 'No policy: pages no one' }, ...(policies.data?.policies ?? [])];
+  const known = [{ id: '', name: 'No policy: pages no one' }, ...(policies.data?.policies ?? [])];
   const refusal = why('setServicePolicy');
   return (
     <Page
@@ -48,11 +49,11 @@ export default function Services() {
         { operation: 'setServicePolicy', params: ['<service>'], input: { escalationPolicyId: '<policy>' } },
       ]}
     >
+      {refusal && <p class="hint">{refusal}</p>}
       {!services ? (
         <Waiting reading={reading} what="list" />
       ) : services.length ? (
         <Table
-          look="stacked"
           label="Services"
           rows={services}
           keyOf={({ id }) => id}
@@ -61,29 +62,33 @@ export default function Services() {
             { head: 'Service', cell: ({ name }) => name },
             {
               head: 'Policy',
-              cell: ({ id, name, escalationPolicyId = '' }) => (
-                <select
-                  aria-label={`Policy of ${name}`}
-                  value={escalationPolicyId}
-                  disabled={refusal !== undefined}
-                  title={refusal}
-                  onChange={(event) => {
-                    const chosen = event.currentTarget.value || null;
-                    void act({
-                      what: `change who is paged for ${name}`,
-                      done: `Changed who is paged for ${name}`,
-                      kinds,
-                      work: () => api().oncall.setServicePolicy(id, { escalationPolicyId: chosen }),
-                    });
-                  }}
-                >
-                  {options.map((policy) => (
-                    <option key={policy.id} value={policy.id} selected={policy.id === escalationPolicyId}>
-                      {policy.name}
-                    </option>
-                  ))}
-                </select>
-              ),
+              cell: ({ id, name, escalationPolicyId = '' }) => {
+                // Its policy may be one that this person cannot read, or that is not read yet: never show it as none.
+                const its = known.find((policy) => policy.id === escalationPolicyId);
+                if (refusal) return <bdi>{its?.name ?? escalationPolicyId}</bdi>;
+                const options = its ? known : [...known, { id: escalationPolicyId, name: escalationPolicyId }];
+                return (
+                  <select
+                    aria-label={`Policy of ${name}`}
+                    value={escalationPolicyId}
+                    onChange={(event) => {
+                      const chosen = event.currentTarget.value || null;
+                      void act({
+                        what: `change who is paged for ${name}`,
+                        done: `Changed who is paged for ${name}`,
+                        kinds,
+                        work: () => api().oncall.setServicePolicy(id, { escalationPolicyId: chosen }),
+                      });
+                    }}
+                  >
+                    {options.map((policy) => (
+                      <option key={policy.id} value={policy.id} selected={policy.id === escalationPolicyId}>
+                        {policy.name}
+                      </option>
+                    ))}
+                  </select>
+                );
+              },
             },
             {
               head: 'Now',
@@ -103,8 +108,7 @@ export default function Services() {
               },
             },
             {
-              head: 'Preview',
-              kind: 'wide',
+              head: 'Act',
               cell: (service) => (
                 <Button small why={why('previewServiceEscalation')} onPress={() => setShown(service)}>
                   Who, when?

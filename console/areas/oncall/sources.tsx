@@ -66,7 +66,7 @@ export default function Sources() {
               ),
             },
             {
-              head: 'Revoke',
+              head: 'Act',
               cell: (source) => (
                 <Button small why={why('revokeAlertSource')} onPress={() => setAsked(source)}>
                   Revoke

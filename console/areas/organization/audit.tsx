@@ -84,7 +84,6 @@ export default function Audit() {
       ) : data.entries.length ? (
         <>
           <Table<Entry>
-            look="stacked"
             label="Audit log, newest first"
             rows={data.entries}
             keyOf={({ id }) => id}

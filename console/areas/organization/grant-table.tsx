@@ -23,7 +23,6 @@ export function GrantTable({ grants, nameOf }: GrantTableProps) {
   return (
     <>
       <Table
-        look="stacked"
         label="Grants"
         rows={grants}
         keyOf={({ id }) => id}

@@ -4,6 +4,7 @@ import { query, setQuery } from '../../data/place.ts';
 import { useWhy } from '../../data/rights.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FilterSelect } from '../../ui/fields.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { GrantDialog } from './grant-dialog.tsx';
@@ -33,14 +34,7 @@ export default function Grants() {
       ]}
     >
       <div class="toolbar">
-        <select aria-label="Member" value={subject} onChange={(event) => setQuery('member', event.currentTarget.value)}>
-          <option value="">All members</option>
-          {members.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
+        <FilterSelect label="Member" all="All members" value={subject} onChange={(id) => setQuery('member', id)} options={members} />
       </div>
       {!reading.data ? (
         <Waiting reading={reading} what="list" />

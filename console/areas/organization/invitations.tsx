@@ -8,6 +8,7 @@ export default function Invitations() {
       operation="listInvitations"
       create="createInvitation"
       acts={[{ operation: 'deleteInvitation', label: 'Withdraw', params: (row) => [String(row['id'])] }]}
+      example="quarterdeck organization invitations create --email ada@example.com --role member"
       about="An invitation is a link that makes its reader a member."
     />
   );

@@ -14,6 +14,7 @@ export default function Members() {
         { operation: 'updateMember', label: 'Change role', params: (row) => [String(row['userId'])], input: ({ role }) => ({ role }) },
         { operation: 'removeMember', label: 'Remove', params: (row) => [String(row['userId'])] },
       ]}
+      example="quarterdeck organization invitations create --email ada@example.com --role member"
       about="Members sign in and act by their roles. Invite the first one by a link."
     />
   );

@@ -17,6 +17,7 @@ export default function Tokens() {
         },
         { operation: 'deleteToken', label: 'Delete', params: (row) => [String(row['id'])] },
       ]}
+      example="quarterdeck tokens create --name ci --scope role=registry.editor"
       about="A token lets a program act for you, as far as its scope allows."
     />
   );

@@ -185,7 +185,6 @@ function Attachments({ slug, repo, image: { digest: subject, attachments } }: Pa
       {attachments.length ? (
         <>
           <Table
-            look="stacked"
             label="What is attached"
             rows={attachments.map((one, at) => ({ ...one, at }))}
             keyOf={({ at }) => String(at)}

@@ -66,7 +66,6 @@ export default function Keys({ params: { slug = '' } }: { params: Record<string,
         <Waiting reading={reading} what="registry" />
       ) : keys.length ? (
         <Table
-          look="stacked"
           label="Keys"
           rows={keys}
           keyOf={({ keyId }) => keyId}

@@ -63,7 +63,6 @@ export default function OidcRules({ params: { slug = '' } }: { params: Record<st
       ) : rules.length ? (
         <>
           <Table
-            look="stacked"
             label="OIDC rules"
             rows={rules}
             keyOf={({ id }) => String(id)}

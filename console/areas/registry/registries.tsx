@@ -49,7 +49,6 @@ export default function Registries() {
         <Waiting reading={reading} what="list" />
       ) : registries.length ? (
         <Table
-          look="stacked"
           label="Registries"
           rows={registries}
           keyOf={({ slug }) => slug}

@@ -139,6 +139,7 @@ function Repositories({ slug, total }: { slug: string; total: number }) {
       ) : rows.length ? (
         <>
           <Table
+            look="plain"
             label="Repositories"
             rows={rows}
             keyOf={({ name }) => name}

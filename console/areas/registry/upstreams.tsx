@@ -62,7 +62,6 @@ export default function Upstreams({ params: { slug = '' } }: { params: Record<st
             An image that is pulled through this registry is kept here: the next pull is quick, and works while the upstream is away.
           </p>
           <Table
-            look="stacked"
             label="Upstreams"
             rows={hosts}
             keyOf={(upstream) => upstream}

@@ -33,7 +33,6 @@ export default function Pages() {
         </Empty>
       ) : (
         <Table
-          look="stacked"
           label="Status pages"
           rows={pages}
           keyOf={({ slug }) => slug}

@@ -49,7 +49,6 @@ export function Subscribers({ slug }: { slug: string }) {
     <>
       {data.isCut && <p class="note attention">The newest {data.list.length} subscribers are shown; the command line lists all.</p>}
       <Table
-        look="stacked"
         label="Subscribers, the newest first"
         rows={data.list}
         keyOf={({ id }) => id}

@@ -58,7 +58,6 @@ export default function Export() {
         </Empty>
       ) : (
         <Table
-          look="stacked"
           label="Export tokens"
           rows={tokens}
           keyOf={({ id }) => id}

@@ -51,7 +51,6 @@ export default function Maintenance() {
       <>
         <h2>{heading}</h2>
         <Table
-          look="stacked"
           label={heading}
           rows={list}
           keyOf={({ id }) => id}

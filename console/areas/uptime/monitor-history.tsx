@@ -33,7 +33,6 @@ export function Failures({ id, vantages }: HistoryProps) {
   if (!failures.length) return <p class="faint">No check failed in the last 30 days.</p>;
   return (
     <Table
-      look="stacked"
       label="Failures, the newest first"
       rows={failures}
       keyOf={({ at, vantage, attempt }) => `${at} ${vantage} ${attempt}`}
@@ -74,7 +73,6 @@ export function Transitions({ id, vantages }: HistoryProps) {
   if (!transitions.length) return <p class="faint">Its state has not changed yet.</p>;
   return (
     <Table
-      look="stacked"
       label="Changes of its state, the newest first"
       rows={transitions}
       keyOf={({ at, to }) => `${at} ${to}`}

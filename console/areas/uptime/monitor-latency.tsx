@@ -23,7 +23,6 @@ export function Latency({ monitor, vantages }: LatencyProps) {
     <>
       <h2>Vantages</h2>
       <Table
-        look="stacked"
         label="Vantages"
         rows={monitor.vantageStates ?? []}
         keyOf={({ vantage }) => vantage}

@@ -25,7 +25,7 @@ import { downWords, everyWords, labelOf, targetOf } from './words.ts';
 export default function Monitor({ params: { id = '' } }: { params: Record<string, string> }) {
   const reading = useMonitor(id);
   const { data: catalog } = useCatalog();
-  const { data: services } = useServices({ isOff: !useMay('listUptimeServices') });
+  const { data: services } = useServices({ isOff: !useMay('listUptimeServices'), isSteady: true });
   const monitor = reading.data;
   if (!monitor)
     return (

@@ -8,6 +8,7 @@ import { SparkLine } from '../../plots/spark-line.tsx';
 import { useScreenKeys } from '../../shell/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FilterSelect } from '../../ui/fields.tsx';
 import { Page } from '../../ui/page.tsx';
 import { useRowKeys } from '../../ui/row-keys.ts';
 import { State } from '../../ui/state.tsx';
@@ -112,16 +113,14 @@ function Filter({ filter, counts, services }: FilterProps) {
         value={filter.text}
         onInput={(event) => filter.setText(event.currentTarget.value)}
       />
-      {services && services.length > 0 && (
-        <select aria-label="Service" value={filter.serviceId ?? ''} onChange={(event) => setQuery('service', event.currentTarget.value)}>
-          <option value="">All services</option>
-          {services.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-          <option value="none">In no service</option>
-        </select>
+      {((services && services.length > 0) || filter.serviceId) && (
+        <FilterSelect
+          label="Service"
+          all="All services"
+          value={filter.serviceId ?? ''}
+          onChange={(id) => setQuery('service', id)}
+          options={[...(services ?? []).map(({ id, name }) => ({ value: id, label: name })), { value: 'none', label: 'In no service' }]}
+        />
       )}
       <span class="buttons">
         <Button small pressed={!filter.condition} onPress={() => setQuery('state', undefined)}>

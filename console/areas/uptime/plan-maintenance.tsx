@@ -7,8 +7,10 @@ import { open, query } from '../../data/place.ts';
 import { useWhy } from '../../data/rights.ts';
 import { useServices } from '../../data/uptime.ts';
 import { OneLine } from '../../ui/as-code.tsx';
+import { Empty } from '../../ui/empty.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Form } from '../../ui/form.tsx';
+import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
@@ -80,6 +82,14 @@ export default function PlanMaintenance() {
     <Page title="Plan maintenance" crumbs={[{ to: '/uptime/maintenance', label: 'Maintenance' }]}>
       {!list ? (
         <Waiting reading={services} what="service" />
+      ) : !list.length ? (
+        <Empty
+          title="No service yet"
+          action={<Link to="/uptime/services">Make one first</Link>}
+          command="quarterdeck uptime services create --name shop"
+        >
+          Maintenance is planned for a service: its monitors are checked meanwhile, and no one is paged.
+        </Empty>
       ) : (
         <>
           <Form
@@ -96,10 +106,7 @@ export default function PlanMaintenance() {
               value={serviceId}
               onChange={(next) => set({ serviceId: next })}
               error={errorOf('serviceId')}
-              options={[
-                { value: '', label: list.length ? 'Choose …' : 'There is no service yet' },
-                ...list.map(({ id, name }) => ({ value: id, label: name })),
-              ]}
+              options={[{ value: '', label: 'Choose …' }, ...list.map(({ id, name }) => ({ value: id, label: name }))]}
             />
             <TextField
               label="What is done"

@@ -9,6 +9,7 @@ export const useCatalog = () =>
   useQuery({
     key: ['uptime', 'catalog'],
     kinds: ['uptime.monitor'],
+    isSteady: true,
     ask: (api, signal) => api.uptime.getUptimeCatalog({ signal }),
   });
 

@@ -26,13 +26,21 @@ import { useMaintenance } from './readings.ts';
 /** One service: 90 days, the months, and the monitors that watch it. */
 export default function Service({ params: { id = '' } }: { params: Record<string, string> }) {
   const why = useWhy();
-  const list = useServices();
-  const availability = useAvailability(id);
+  const refusal = why('getServiceAvailability', id);
+  const list = useServices({ isOff: !useMay('listUptimeServices') });
+  const availability = useAvailability(id, !useMay('getServiceAvailability') || refusal !== undefined);
   const service = list.data?.find((one) => one.id === id);
   if (!service && !availability.data)
     return (
       <Page title="Service" crumbs={crumbs}>
-        <Waiting reading={availability} what="service" />
+        {refusal ? (
+          <>
+            <p class="note attention">{refusal}</p>
+            <Elsewhere id={id} />
+          </>
+        ) : (
+          <Waiting reading={availability} what="service" />
+        )}
       </Page>
     );
   const name = service?.name ?? 'Service';
@@ -46,7 +54,7 @@ export default function Service({ params: { id = '' } }: { params: Record<string
       code={[{ operation: 'getServiceAvailability', params: [id] }, { operation: 'listMaintenance' }]}
     >
       <h2>Availability</h2>
-      <Availability name={name} reading={availability} />
+      {refusal ? <p class="faint">{refusal}</p> : <Availability name={name} reading={availability} />}
       <h2>Monitors</h2>
       <Monitors id={id} />
       <p class="buttons">
@@ -58,28 +66,36 @@ export default function Service({ params: { id = '' } }: { params: Record<string
         </Button>
       </p>
       <Planned id={id} />
-      <h2>Elsewhere</h2>
-      <ul>
-        <li>
-          <Link to={`/oncall/incidents?service=${id}`}>Incidents</Link>
-        </li>
-        <li>
-          <Link to="/oncall/services">Who is paged for it</Link>
-        </li>
-        <li>
-          Id: <Value text={id} />
-        </li>
-      </ul>
+      <Elsewhere id={id} />
     </Page>
   );
 }
 
+/** What people of on-call alone look for here. */
+const Elsewhere = ({ id }: { id: string }) => (
+  <>
+    <h2>Elsewhere</h2>
+    <ul>
+      <li>
+        <Link to={`/oncall/incidents?service=${id}`}>Incidents</Link>
+      </li>
+      <li>
+        <Link to="/oncall/services">Who is paged for it</Link>
+      </li>
+      <li>
+        Id: <Value text={id} />
+      </li>
+    </ul>
+  </>
+);
+
 const crumbs = [{ to: '/uptime/services', label: 'Services' }];
 
-const useAvailability = (id: string) =>
+const useAvailability = (id: string, isOff: boolean) =>
   useQuery({
     key: ['uptime', 'availability', id],
     kinds: ['uptime.service', 'uptime.monitor'],
+    isOff,
     ask: (api, signal) => api.uptime.getServiceAvailability(id, { signal }),
   });
 
@@ -96,6 +112,7 @@ function Availability({ name, reading }: { name: string; reading: ReturnType<typ
       )}
       <Days label={`Availability of ${name}`} days={data.days} today={new Date(now.value).toISOString().slice(0, 10)} />
       <Table
+        look="plain"
         label="Months"
         rows={data.months.toReversed()}
         keyOf={({ month }) => month}

@@ -35,7 +35,6 @@ export default function Services() {
         </Empty>
       ) : (
         <Table
-          look="stacked"
           label="Services"
           rows={services}
           keyOf={({ id }) => id}
