@@ -23,15 +23,15 @@ export const makeProgram = (version: string): Command =>
     .exitOverride()
     .helpCommand(false);
 
-const refusedChoice = [
-  /^quarterdeck: command-argument value '(?<value>.*)' is invalid for argument '(?<name>[^']+)'\. Allowed choices are (?<choices>.*)\.$/su,
-  /^quarterdeck: option '(?:-\w, )?(?<name>--[^' ]+)[^']*' argument '(?<value>.*)' is invalid\. Allowed choices are (?<choices>.*)\.$/su,
-];
-
 /** A value that is none of the choices: what there is instead, and the nearest. */
 function withChoices(text: string): string {
-  const { name, value = '', choices = '' } = refusedChoice.map((form) => form.exec(text.trimEnd())?.groups).find(Boolean) ?? {};
-  if (name === undefined) return text;
+  const [said = '', choices] = text.trimEnd().replace(/\.$/, '').split('. Allowed choices are ');
+  const quoted = said.split("'");
+  if (choices === undefined || quoted.length < 5) return text;
+  // "command-argument value 'x' is invalid for argument 'name'", "option '-f, --flag <value>' argument 'x' is invalid"
+  const isFlag = said.startsWith('quarterdeck: option ');
+  const flag = quoted[1]!.split(' ').find((word) => word.startsWith('--')) ?? quoted[1]!;
+  const [name, value] = isFlag ? [flag, quoted.slice(3, -1).join("'")] : [quoted.at(-2)!, quoted.slice(1, -3).join("'")];
   const near = nearest(value, choices.split(', '));
   return `quarterdeck: ${name} cannot be '${value}'; it is one of ${choices}${near ? `\n(Did you mean ${near}?)` : ''}\n`;
 }
