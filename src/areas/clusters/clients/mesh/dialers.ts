@@ -79,8 +79,14 @@ export function makeDialers(log: Logger): Dialers {
         signal.addEventListener('abort', abort, { once: true });
         const settled = () => signal.removeEventListener('abort', abort);
         dialer.waiting.set(id, {
-          resolve: (socket) => resolve((settled(), socket)),
-          reject: (error) => reject((settled(), error)),
+          resolve: (socket) => {
+            settled();
+            resolve(socket);
+          },
+          reject: (error) => {
+            settled();
+            reject(error);
+          },
         });
         dialer.child.send({ id, ...to } satisfies DialRequest, (error) => {
           if (error) dialer.waiting.get(id)?.reject(failure('ENETUNREACH'));
