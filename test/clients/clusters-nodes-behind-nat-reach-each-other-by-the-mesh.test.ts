@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -10,9 +11,9 @@ import { joinNode, readyCluster, type Way } from '../../src/areas/clusters/test/
 import { eventually, scratch } from '../harness/process.ts';
 
 // Real WireGuard: Debian's wireguard-tools, and wireguard-go where the kernel has none. Two machines, each in a network namespace behind a router
-// that translates its address, and the server at 192.0.2.1. Nothing leaves this machine.
+// that translates its address, and the server at 203.0.113.1. Nothing leaves this machine.
 
-const needed = ['ip', 'wg', 'iptables', 'ping', 'unshare', 'curl', 'awk'];
+const needed = ['ip', 'wg', 'iptables', 'ping', 'unshare', 'nsenter', 'curl', 'awk'];
 const missing = needed.filter((name) => {
   try {
     execFileSync('sh', ['-c', `command -v ${name}`]);
@@ -21,10 +22,14 @@ const missing = needed.filter((name) => {
     return true;
   }
 });
-const why = process.getuid?.() !== 0 ? 'network namespaces are made by root' : missing.length > 0 && `not installed: ${missing.join(', ')}`;
+const isUsed = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address.startsWith('203.0.113.')));
+const why =
+  (process.getuid?.() !== 0 && 'network namespaces are made by root') ||
+  (missing.length > 0 && `not installed: ${missing.join(', ')}`) ||
+  (isUsed && 'this machine has an address of 203.0.113.0/24, which the test gives to its server');
 
 const own = `q${process.pid % 10_000}`;
-const server = '192.0.2.1';
+const server = '203.0.113.1';
 const run = promisify(execFile);
 const ip = (text: string) => execFileSync('ip', text.split(' '), { stdio: 'pipe' });
 const inside = (name: string, ...command: string[]) => run('ip', ['netns', 'exec', `${own}${name}`, ...command], { timeout: 20_000 });
@@ -45,7 +50,7 @@ async function machine(t: TestContext, name: string, n: number): Promise<void> {
   }
   ip(`link add ${own}o${n} type veth peer name out netns ${router}`);
   ip(`link set ${own}o${n} master ${own}b up`);
-  ip(`-n ${router} addr add 192.0.2.${n + 1}/24 dev out`);
+  ip(`-n ${router} addr add 203.0.113.${n + 1}/24 dev out`);
   ip(`-n ${router} link set out up`);
   ip(`link add in netns ${router} type veth peer name eth0 netns ${node}`);
   ip(`-n ${router} addr add 10.77.0.1/24 dev in`);
@@ -56,13 +61,15 @@ async function machine(t: TestContext, name: string, n: number): Promise<void> {
   await inside(`r${n}`, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward; iptables -t nat -A POSTROUTING -o out -j MASQUERADE');
 }
 
+interface Machine {
+  args: string;
+  addCertificate(way: Way): Promise<void>;
+  /** Among its own files. */
+  wg(...args: string[]): Promise<string>;
+}
+
 /** Runs the join script as on a machine of its own: with its own /etc and /var/lib, and a kubeadm that only notes what it was told. */
-async function joinMachine(
-  t: TestContext,
-  folder: string,
-  name: string,
-  command: string,
-): Promise<{ args: string; addCertificate(way: Way): Promise<void> }> {
+async function joinMachine(t: TestContext, folder: string, name: string, command: string): Promise<Machine> {
   const at = (path: string) => join(folder, name, path);
   const places = [
     '/var/lib/kubelet',
@@ -78,10 +85,12 @@ async function joinMachine(
   const script = ['set -e', 'mount --make-rprivate /'];
   for (const place of places) {
     await mkdir(at(place), { recursive: true });
-    script.push(`mkdir -p ${place}`, `mount --bind ${at(place)} ${place}`);
+    if (await mkdir(place, { recursive: true })) t.after(() => rmdir(place).catch(() => {}));
+    script.push(`mount --bind ${at(place)} ${place}`);
   }
-  // No unit is started on the machine that the tests run on.
-  script.push('mkdir -p /run/systemd && mount -t tmpfs tmpfs /run/systemd', `export PATH=${at('bin')}:$PATH`, `hostname ${name}`, command);
+  // No unit is started on the machine that the tests run on, and wireguard-go has its sockets here.
+  for (const place of ['/run/systemd', '/run/wireguard']) script.push(`mkdir -p ${place}`, `mount -t tmpfs tmpfs ${place}`);
+  script.push(`export PATH=${at('bin')}:$PATH`, `hostname ${name}`, command);
   await writeFile(at('join.sh'), script.join('\n'));
   const joining = spawn(
     'ip',
@@ -96,8 +105,10 @@ async function joinMachine(
   const args = (await eventually(() => readFile(at('args'), 'utf8').catch(() => false as const), { withinMs: 60_000 }).catch((error) =>
     assert.fail(`${error}: ${said}`),
   )) as string;
+  const enter = ['-t', String(joining.pid), '-m', '-n', 'wg'];
   return {
     args,
+    wg: async (...given) => (await run('nsenter', [...enter, ...given])).stdout,
     async addCertificate({ ca, cert, key }) {
       await mkdir(at('/etc/kubernetes/pki'), { recursive: true });
       await mkdir(at('/var/lib/kubelet/pki'), { recursive: true });
@@ -129,7 +140,7 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   await machine(t, 'two', 2);
   const listen = `${server}:${30_000 + (process.pid % 10_000)}`;
   const { owner, url, dataDir } = await withPrograms(t, {
-    env: { QUARTERDECK_LISTEN: `${server}:0`, QUARTERDECK_TRUSTED_PROXIES: '192.0.2.254', QUARTERDECK_CLUSTER_LISTEN: listen },
+    env: { QUARTERDECK_LISTEN: `${server}:0`, QUARTERDECK_TRUSTED_PROXIES: '203.0.113.254', QUARTERDECK_CLUSTER_LISTEN: listen },
   });
   await readyCluster(owner, { name: 'prod', mesh: true });
   const usage = async () => (await owner.get('/clusters/prod/usage')).body.limitations.filter((each: string) => each.startsWith('mesh:'));
@@ -142,8 +153,11 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   const command = `curl -fsSL ${url}/join.sh | sh -s -- --server ${url} --token ${token} --ca-cert-hash ${caHash}`;
   const found = (await owner.get('/clusters/prod/kubeconfig')).body.kubeconfig as string;
   const ca = Buffer.from(/certificate-authority-data: "?([^"\n]+)/.exec(found)![1]!, 'base64').toString();
+  const machines = new Map<string, Machine>();
   for (const name of ['one', 'two']) {
-    const { args, addCertificate } = await joinMachine(t, folder, name, command);
+    const joined = await joinMachine(t, folder, name, command);
+    const { args, addCertificate } = joined;
+    machines.set(name, joined);
     const [, endpoint, joinToken] = /^join (\S+) --token (\S+) .*--node-name (?:one|two)$/.exec(args.trim()) ?? assert.fail(args);
     const { way } = await joinNode({ server: `https://${endpoint}`, ca }, joinToken!, name);
     await addCertificate(way);
@@ -177,8 +191,8 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
 
   // A node that sends elsewhere by the mesh, or from another node's address, reaches nothing.
   ip(`addr add 198.51.100.1/32 dev ${own}b`);
-  const key = (await inside('one', 'wg', 'show', 'qdmesh', 'peers')).stdout.split('\n')[0]!;
-  await inside('one', 'wg', 'set', 'qdmesh', 'peer', key, 'allowed-ips', '0.0.0.0/0');
+  const key = (await machines.get('one')!.wg('show', 'qdmesh', 'peers')).split('\n')[0]!;
+  await machines.get('one')!.wg('set', 'qdmesh', 'peer', key, 'allowed-ips', '0.0.0.0/0');
   await inside('one', 'ip', 'route', 'add', '198.51.100.1/32', 'dev', 'qdmesh');
   assert.equal(await reaches('one', '198.51.100.1'), false, 'an address of the server');
   await inside('one', 'ip', 'addr', 'add', '100.64.0.9/32', 'dev', 'qdmesh');

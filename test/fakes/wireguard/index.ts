@@ -55,8 +55,12 @@ export async function standInForWireguard(): Promise<WireguardStandIn> {
     await writeFile(join(dir, name), text);
     await chmod(join(dir, name), 0o755);
   }
-  process.env['PATH'] = `${dir}:${process.env['PATH']}`;
-  after(() => rm(dir, { recursive: true, force: true }));
+  const before = process.env['PATH'];
+  process.env['PATH'] = `${dir}:${before}`;
+  after(async () => {
+    process.env['PATH'] = before;
+    await rm(dir, { recursive: true, force: true });
+  });
   const namespaces = async () => (await readdir(state, { withFileTypes: true })).filter((each) => each.isDirectory());
   return {
     configs: async () => Promise.all((await namespaces()).map(({ name }) => readFile(join(state, name, 'config'), 'utf8').catch(() => ''))),

@@ -1,3 +1,4 @@
+import { append } from '../../../kernel/steps.ts';
 import { type Catalog, defaultVersion, refuseVersion } from './catalog.ts';
 import { refuseStep } from './gates.ts';
 import { isSmaller, isTier, tierOf } from './tiers.ts';
@@ -171,8 +172,8 @@ export interface LimitationContext {
 export function limitationsOf(spec: Spec, { hasAddresses, mesh }: LimitationContext): string[] {
   const isProcess = parseVersion(spec.version)?.driver === 'process';
   const sentences = isProcess ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
-  if (spec.mesh)
-    sentences.push(...(isProcess ? limitsOfMesh(mesh) : ['mesh: kept; an embedded control plane runs no pods, and sets none up']));
+  if (spec.mesh && isProcess) append(sentences, limitsOfMesh(mesh));
+  if (spec.mesh && !isProcess) sentences.push('mesh: kept; an embedded control plane runs no pods, and sets none up');
   if (spec.loadBalancers && !isProcess)
     sentences.push('managedLoadBalancers: kept; an embedded control plane runs no pods, so no service gets an address');
   if (spec.loadBalancers && isProcess && !hasAddresses)

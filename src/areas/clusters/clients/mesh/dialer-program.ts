@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 
 // Runs inside the namespace of a mesh: connects, and hands each socket to the server, which cannot enter a namespace itself.
@@ -18,24 +19,20 @@ export interface DialAnswer {
 
 const timeoutMs = 10_000;
 
-process.on('message', ({ id, address, port }: DialRequest) => {
+async function dial({ id, address, port }: DialRequest): Promise<void> {
   const socket = connect({ host: address, port, noDelay: true, autoSelectFamily: false });
   // Not a byte is read here: what a server says first belongs to the socket's new owner.
   socket.pause();
-  socket.setTimeout(timeoutMs);
-  const fail = (error: string) => {
-    socket.destroy();
-    process.send?.({ id, error } satisfies DialAnswer);
-  };
-  socket.once('timeout', () => fail('ETIMEDOUT'));
-  socket.once('error', ({ code = 'EIO' }: NodeJS.ErrnoException) => fail(code));
-  socket.once('connect', () => {
-    socket
-      .removeAllListeners('timeout')
-      .removeAllListeners('error')
-      .setTimeout(0)
-      .on('error', () => {});
+  socket.on('error', () => {});
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });
     process.send?.({ id } satisfies DialAnswer, socket, {}, () => socket.destroy());
-  });
-});
+  } catch (error) {
+    socket.destroy();
+    const { name, code = 'EIO' } = error as NodeJS.ErrnoException;
+    process.send?.({ id, error: name === 'AbortError' ? 'ETIMEDOUT' : code } satisfies DialAnswer);
+  }
+}
+
+process.on('message', (request: DialRequest) => void dial(request));
 process.on('disconnect', () => process.exit());

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import type { DialAnswer, DialRequest } from './dialer-program.ts';
 
@@ -37,11 +38,11 @@ export function makeDialers(log: Logger): Dialers {
   const start = (namespace: string): Dialer => {
     const child = spawn('ip', ['netns', 'exec', namespace, process.execPath, `--max-old-space-size=${maxHeapMiB}`, program], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      env: { PATH: process.env['PATH'] ?? '' },
     });
     const dialer: Dialer = { child, waiting: new Map(), timer: undefined };
     dialers.set(namespace, dialer);
-    child.on('message', (message, socket) => settle(dialer, message as DialAnswer, socket as Socket | undefined));
+    const onAnswer = (answer: unknown, socket: unknown) => settle(dialer, answer as DialAnswer, socket as Socket | undefined);
+    child.on('message', guarded('clusters.mesh.answer', undefined, onAnswer));
     const lose = (error?: Error) => {
       if (error) log.warn({ err: error, namespace }, 'connections of a mesh could not be made');
       if (dialers.get(namespace) === dialer) dialers.delete(namespace);
@@ -49,8 +50,11 @@ export function makeDialers(log: Logger): Dialers {
       for (const { reject } of dialer.waiting.values()) reject(failure('ENETUNREACH'));
       dialer.waiting.clear();
     };
-    child.once('error', lose);
-    child.once('exit', () => lose());
+    child.once('error', guarded('clusters.mesh.error', undefined, lose));
+    child.once(
+      'exit',
+      guarded('clusters.mesh.exit', undefined, () => lose()),
+    );
     child.unref();
     return dialer;
   };

@@ -28,7 +28,7 @@ export function makeMeshHost(dataDir: string, log: Logger): MeshHost {
     },
     async peers(cluster) {
       const name = nameOf(cluster);
-      const dump = await tryRun('ip', within(name, 'wg', 'show', name, 'dump'));
+      const dump = await tryRun('ip', inNamespace(name, 'wg', 'show', name, 'dump'));
       return dump === undefined ? undefined : readDump(dump);
     },
     connect: (cluster, to, signal) => dialers.connect(nameOf(cluster), to, signal),
@@ -49,7 +49,7 @@ export function makeMeshHost(dataDir: string, log: Logger): MeshHost {
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
-const within = (name: string, ...command: string[]) => ['netns', 'exec', name, ...command];
+const inNamespace = (name: string, ...command: string[]) => ['netns', 'exec', name, ...command];
 
 async function namespaces(): Promise<string[]> {
   const listed = await tryRun('ip', ['netns', 'list']);
@@ -59,7 +59,9 @@ async function namespaces(): Promise<string[]> {
 /** The last step of `make` switches it on, so an interface that is up is whole. */
 async function isComplete(name: string, address: string): Promise<boolean> {
   const shown = await tryRun('ip', ['-n', name, '-o', '-4', 'addr', 'show', 'dev', name, 'up']);
-  return shown?.includes(` ${address} `) === true && (await tryRun('ip', within(name, 'wg', 'show', name, 'listen-port'))) !== undefined;
+  return (
+    shown?.includes(` ${address} `) === true && (await tryRun('ip', inNamespace(name, 'wg', 'show', name, 'listen-port'))) !== undefined
+  );
 }
 
 async function make(name: string, { address, port, config }: WantedInterface): Promise<void> {
@@ -71,10 +73,10 @@ async function make(name: string, { address, port, config }: WantedInterface): P
     await makeInterface(name);
     await run('ip', ['link', 'set', name, 'netns', name]);
     await run('ip', ['-n', name, 'addr', 'add', address, 'dev', name]);
-    await run('ip', within(name, 'wg', 'setconf', name, '/dev/stdin'), config);
+    await run('ip', inNamespace(name, 'wg', 'setconf', name, '/dev/stdin'), config);
     // Between nodes; there is nothing else in this namespace to forward to.
     const settings = 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 0 > /proc/sys/net/ipv4/conf/all/send_redirects';
-    await run('ip', within(name, 'sh', '-c', settings));
+    await run('ip', inNamespace(name, 'sh', '-c', settings));
     await run('ip', ['-n', name, 'link', 'set', name, 'mtu', String(mtu), 'up']);
   } catch (error) {
     await remove(name);
@@ -92,7 +94,7 @@ async function makeInterface(name: string): Promise<void> {
   }
 }
 
-const configure = (name: string, { config }: WantedInterface) => run('ip', within(name, 'wg', 'syncconf', name, '/dev/stdin'), config);
+const configure = (name: string, { config }: WantedInterface) => run('ip', inNamespace(name, 'wg', 'syncconf', name, '/dev/stdin'), config);
 
 /** The interface goes with its namespace. One that was not moved yet is in the server's own. */
 async function remove(name: string): Promise<void> {
@@ -117,7 +119,7 @@ function explain(error: unknown): MeshError {
   const { message } = error as Error;
   return isForbidden(error as Error)
     ? new MeshError(
-        'the server that holds the cluster may not make network interfaces; the operator runs it as root, or with CAP_NET_ADMIN and CAP_SYS_ADMIN',
+        'the server that holds the cluster may not make network interfaces; the operator runs it as root with CAP_NET_ADMIN and CAP_SYS_ADMIN',
         { cause: error },
       )
     : new MeshError(`its interface could not be made (${message})`, { cause: error });

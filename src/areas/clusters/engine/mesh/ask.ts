@@ -17,7 +17,7 @@ export interface AskingNode extends PeerRequest {
 }
 
 /** A key changes at most this often: each change is told to every other node. */
-const keyChangeSeconds = 10;
+const keyChangeSeconds = 60;
 
 /** The node's peers once they are others than it has; undefined: there was no news in time. Its key is written first, if it is a new one. */
 export async function askForPeers(

@@ -51,6 +51,13 @@ export interface RunningMesh {
   stop(options?: { isHandOver?: boolean }): Promise<void>;
 }
 
+/** The cluster at whose listener a node asks for its peers. */
+export interface AskedCluster {
+  id: string;
+  org: string;
+  mesh: RunningMesh | undefined;
+}
+
 export interface MeshParts {
   app: App;
   host: MeshHost;

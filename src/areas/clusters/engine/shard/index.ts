@@ -13,6 +13,7 @@ import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
+import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
 import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
 import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
@@ -127,8 +128,8 @@ export async function startShard(
   })();
   return {
     count: () => shard.held.size,
-    programs: () => listPrograms(shard),
-    meshes: () => listMeshes(shard),
+    programs: () => listPrograms(shard.held.values()),
+    meshes: () => listMeshes(shard.held.values()),
     async drain({ requestMs }) {
       shard.stopped = true;
       stopping.abort();
@@ -141,20 +142,6 @@ export async function startShard(
       await stopShard(shard, ending);
     },
   };
-}
-
-const listMeshes = ({ held }: Shard) =>
-  [...held.values()].flatMap(({ id, running }) => {
-    const figures = running?.mesh?.figures();
-    return figures ? [{ ...figures, cluster: id }] : [];
-  });
-
-async function listPrograms({ held }: Shard) {
-  const running = [...held.values()].flatMap(({ id, running }) => (running ? [{ id, plane: running.plane }] : []));
-  const found = await Promise.all(
-    running.map(async ({ id, plane }) => (await plane.programs()).map((program) => ({ ...program, cluster: id }))),
-  );
-  return found.flat();
 }
 
 /** After the product's clock was moved, everything that is due by it runs at once. */

@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { App } from '../../../../kernel/app.ts';
 import { runFor, type WorkContext } from '../../../../kernel/fairness/index.ts';
 import { addressKey } from '../../../../kernel/http/anonymous-caller.ts';
-import type { MeshDoor } from '../../engine/mesh/door.ts';
 import type { Front, ServedCluster } from '../../engine/shard/listener.ts';
-import type { HttpFront, ListenerOptions } from './types.ts';
+import type { HttpFront, ListenerOptions, MeshDoor } from './types.ts';
 
 /** Hands the requests of each listener to the control plane of its cluster. */
 export const servePlanes = (app: App, front: HttpFront, meshDoor: MeshDoor): Front => ({

@@ -6,7 +6,7 @@ import { discardAfterAnswer, holdUntilAnswered, readBody } from '../../../../ker
 import { readJson } from '../../../../kernel/http/json.ts';
 import { abortWhenCallerLeaves, refuseInJson } from '../../../../kernel/http/plane.ts';
 import { askForPeers } from '../../engine/mesh/ask.ts';
-import type { AskedCluster, MeshDoor } from '../../engine/mesh/door.ts';
+import type { AskedCluster } from '../../engine/mesh/index.ts';
 import { viewText } from '../../rules/mesh/peers.ts';
 import { readPeerRequest } from '../../rules/mesh/request.ts';
 
@@ -16,10 +16,11 @@ import { readPeerRequest } from '../../rules/mesh/request.ts';
 const path = '/quarterdeck/mesh/v1';
 const limits = { maxBytes: 16_384, totalMs: 15_000 };
 
-export const makeMeshDoor = (app: App): MeshDoor => ({
-  owns: ({ url = '' }) => url.startsWith(path) && url.split('?', 1)[0] === path,
-  answer(cluster, request, response, identity) {
-    answer(app, cluster, request, response, identity).catch((error) => {
+/** Beside the API of every cluster that this server holds. */
+export const makeMeshDoor = (app: App) => ({
+  owns: ({ url = '' }: IncomingMessage): boolean => url.startsWith(path) && url.split('?', 1)[0] === path,
+  answer(cluster: AskedCluster, request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void {
+    answerNode(app, cluster, request, response, identity).catch((error) => {
       if (response.headersSent || response.destroyed) return void response.destroy();
       refuseInJson(request, response, error);
       discardAfterAnswer(request, response);
@@ -27,7 +28,7 @@ export const makeMeshDoor = (app: App): MeshDoor => ({
   },
 });
 
-async function answer(
+async function answerNode(
   app: App,
   { id, org, mesh }: AskedCluster,
   request: IncomingMessage,
