@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { withPrograms } from '../../src/areas/clusters/test/process/support.ts';
-import { joinNode, readyCluster, type Way } from '../../src/areas/clusters/test/support.ts';
+import { answered, joinNode, readyCluster, type Way } from '../../src/areas/clusters/test/support.ts';
 import { eventually, scratch } from '../harness/process.ts';
 
 // Real WireGuard: Debian's wireguard-tools, and wireguard-go where the kernel has none. Two machines, each in a network namespace behind a router
@@ -199,13 +199,13 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   assert.equal(await reaches('one', hub, '-I', '100.64.0.9'), false, 'the address of another');
   assert.equal(await reaches('one', hub), true, 'its own still does');
 
-  assert.equal((await owner.delete('/clusters/prod/nodes/one')).status, 204);
+  assert.equal((await answered(() => owner.delete('/clusters/prod/nodes/one'))).status, 204);
   await eventually(async () => !(await reaches('one', hub)), { withinMs: 2_000 });
   assert.equal(await reaches('two', '100.64.0.2'), false);
   assert.equal(await reaches('two', hub), true, 'others stay');
 
   // The interface is made anew when something takes it away, and goes with the cluster.
-  const names = async () => (await run('ip', ['netns', 'list'])).stdout.match(/^qd[0-9a-f]{13}/gm) ?? [];
+  const names = async (): Promise<string[]> => (await run('ip', ['netns', 'list'])).stdout.match(/^qd[0-9a-f]{13}/gm) ?? [];
   const [before] = await names();
   await run('ip', ['netns', 'del', before!]);
   await eventually(() => reaches('two', hub), { withinMs: 60_000 });

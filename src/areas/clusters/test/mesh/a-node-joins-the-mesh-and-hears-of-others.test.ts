@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { standInForWireguard } from '../../../../../test/fakes/wireguard/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { withPrograms } from '../process/support.ts';
-import { kube } from '../support.ts';
+import { answered, kube } from '../support.ts';
 import { askPeers, type MeshedNode, meshedCluster, newPublicKey } from './support.ts';
 
 test('a node joins the mesh with its key, hears of the others, and is gone within 2 s when it is deregistered', async (t) => {
@@ -46,7 +46,7 @@ test('a node joins the mesh with its key, hears of the others, and is gone withi
   assert.deepEqual([plain.status, 'mesh' in plain.body], [201, false]);
 
   const waiting = askPeers(one, { reached: [two.publicKey], revision: direct.revision });
-  assert.equal((await owner.delete('/clusters/prod/nodes/worker-2')).status, 204);
+  assert.equal((await answered(() => owner.delete('/clusters/prod/nodes/worker-2'))).status, 204);
   const began = performance.now();
   const heard = await waiting;
   assert.ok(performance.now() - began < 2_000, 'the others hear within 2 s');
