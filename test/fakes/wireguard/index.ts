@@ -11,7 +11,7 @@ cd '${state}' || exit 1
 [ ! -e forbidden ] || { echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2; }
 case "$1 $2" in
   'netns list') for name in *; do [ -d "$name" ] && echo "$name (id: 0)"; done; exit 0 ;;
-  'netns add') mkdir "$3" ;;
+  'netns add') mkdir "$3" && echo "$3" >> made ;;
   'netns del') rm -r "$3" ;;
   'netns exec') [ -d "$3" ] || exit 1; shift 3; [ "$1" = sh ] || exec "$@" ;;
   'link '*) ;;
@@ -41,6 +41,8 @@ esac
 export interface WireguardStandIn {
   /** The configurations of all interfaces. */
   configs(): Promise<string[]>;
+  /** How many interfaces were made so far. */
+  made(): Promise<number>;
   /** From now on `ip` is refused, as without the right to. */
   forbid(): Promise<void>;
   allow(): Promise<void>;
@@ -64,6 +66,7 @@ export async function standInForWireguard(): Promise<WireguardStandIn> {
   const namespaces = async () => (await readdir(state, { withFileTypes: true })).filter((each) => each.isDirectory());
   return {
     configs: async () => Promise.all((await namespaces()).map(({ name }) => readFile(join(state, name, 'config'), 'utf8').catch(() => ''))),
+    made: async () => (await readFile(join(state, 'made'), 'utf8')).split('\n').length - 1,
     forbid: () => writeFile(join(state, 'forbidden'), ''),
     allow: () => rm(join(state, 'forbidden')),
   };
