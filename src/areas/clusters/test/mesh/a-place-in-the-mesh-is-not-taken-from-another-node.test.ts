@@ -77,7 +77,10 @@ test('keys, names and addresses of other nodes are refused, and a mesh of before
   assert.match((await adminHere(['clusters', 'mesh', 'enable', 'nothing'], env)).err, /unknown cluster nothing/);
   await eventually(async () => /may not make network interfaces/.test(await limitations()), { withinMs: 30_000 });
   assert.equal('mesh' in (await exchange({ node: 'worker-5', wireguardPublicKey: newPublicKey() })).body, false);
-  assert.match((await adminHere(['doctor'], env)).out, /the mesh of prod is not there, so that nodes join without it: the server that holds/);
+  assert.match(
+    (await adminHere(['doctor'], env)).out,
+    /the mesh of prod is not there, so that nodes join without it: the server that holds/,
+  );
   await wireguard.allow();
   await eventually(async () => !/may not make/.test(await limitations()), { withinMs: 30_000 });
   const listed = JSON.parse((await adminHere(['clusters', 'mesh', 'list', '--json'], env)).out);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import type { Quarterdeck } from '../../../../../test/harness/index.ts';
+import type { Caller } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { adminOf, joinNode, type KubeAnswer, kube, readyCluster, type Way } from '../support.ts';
 
@@ -29,7 +29,7 @@ export interface MeshedNode {
 }
 
 /** A cluster whose mesh is on, and a registration token of it. */
-export async function meshedCluster({ owner, url }: Pick<Quarterdeck, 'owner' | 'url'>, name = 'prod'): Promise<Meshed> {
+export async function meshedCluster({ owner, url }: { owner: Caller; url: string }, name = 'prod'): Promise<Meshed> {
   await readyCluster(owner, { name, mesh: true });
   const admin = await adminOf(owner, name);
   const { token } = (await owner.post(`/clusters/${name}/registration-tokens`, { name: 'pool' })).body;
