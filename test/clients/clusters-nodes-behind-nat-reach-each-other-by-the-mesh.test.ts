@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { withPrograms } from '../../src/areas/clusters/test/process/support.ts';
-import { answered, joinNode, readyCluster, type Way } from '../../src/areas/clusters/test/support.ts';
+import { answered, joinNode, joinToken, readyCluster, type Way } from '../../src/areas/clusters/test/support.ts';
 import { eventually, scratch } from '../harness/process.ts';
 
 // Real WireGuard: Debian's wireguard-tools, and wireguard-go where the kernel has none. Two machines, each in a network namespace behind a router
@@ -62,7 +62,9 @@ async function machine(t: TestContext, name: string, n: number): Promise<void> {
 }
 
 interface Machine {
-  args: string;
+  /** Of its kubeadm, once it is run. */
+  args(): Promise<string>;
+  /** As kubeadm and the kubelet leave them. */
   addCertificate(way: Way): Promise<void>;
   /** Among its own files. */
   wg(...args: string[]): Promise<string>;
@@ -102,18 +104,19 @@ async function joinMachine(t: TestContext, folder: string, name: string, command
   let said = '';
   for (const stream of [joining.stdout, joining.stderr]) stream.on('data', (data) => (said += data));
   t.after(() => joining.kill('SIGKILL'));
-  const args = (await eventually(() => readFile(at('args'), 'utf8').catch(() => false as const), { withinMs: 60_000 }).catch((error) =>
-    assert.fail(`${error}: ${said}`),
-  )) as string;
   const enter = ['-t', String(joining.pid), '-m', '-n', 'wg'];
   return {
-    args,
+    args: () =>
+      eventually(() => readFile(at('args'), 'utf8').catch(() => false as const), { withinMs: 60_000 }).catch((error) =>
+        assert.fail(`${error}: ${said}`),
+      ),
     wg: async (...given) => (await run('nsenter', [...enter, ...given])).stdout,
-    async addCertificate({ ca, cert, key }) {
+    async addCertificate({ server: endpoint, ca, cert, key }) {
       await mkdir(at('/etc/kubernetes/pki'), { recursive: true });
       await mkdir(at('/var/lib/kubelet/pki'), { recursive: true });
       await writeFile(at('/etc/kubernetes/pki/ca.crt'), ca);
       await writeFile(at('/var/lib/kubelet/pki/kubelet-client-current.pem'), `${cert}${key}`);
+      await writeFile(at('/etc/kubernetes/kubelet.conf'), `clusters:\n- cluster:\n    server: ${endpoint}\n`);
     },
   };
 }
@@ -156,11 +159,11 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   const machines = new Map<string, Machine>();
   for (const name of ['one', 'two']) {
     const joined = await joinMachine(t, folder, name, command);
-    const { args, addCertificate } = joined;
+    const args = await joined.args();
     machines.set(name, joined);
     const [, endpoint, joinToken] = /^join (\S+) --token (\S+) .*--node-name (?:one|two)$/.exec(args.trim()) ?? assert.fail(args);
     const { way } = await joinNode({ server: `https://${endpoint}`, ca }, joinToken!, name);
-    await addCertificate(way);
+    await joined.addCertificate(way);
   }
   const nodeIp = await readFile(join(folder, 'one/etc/default/kubelet'), 'utf8');
   assert.match(nodeIp, /^KUBELET_EXTRA_ARGS=" --node-ip=100\.64\.0\.2"\n$/);
@@ -198,6 +201,19 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   await inside('one', 'ip', 'addr', 'add', '100.64.0.9/32', 'dev', 'qdmesh');
   assert.equal(await reaches('one', hub, '-I', '100.64.0.9'), false, 'the address of another');
   assert.equal(await reaches('one', hub), true, 'its own still does');
+
+  // A node that joined without a key is put in by the same script.
+  await machine(t, 'three', 3);
+  const later = `while [ ! -s /etc/kubernetes/kubelet.conf ]; do sleep 0.2; done; curl -fsSL ${url}/join.sh | sh -s -- --mesh; kubeadm done`;
+  const three = await joinMachine(t, folder, 'three', later);
+  const token3 = await joinToken(owner, 'prod');
+  const { way: way3 } = await joinNode({ server: `https://${listen}`, ca }, token3, 'three');
+  assert.match((await usage()).join(), /three joined without a key/);
+  await three.addCertificate(way3);
+  assert.equal(await three.args(), 'done\n');
+  await eventually(() => reaches('three', '100.64.0.3'), { withinMs: 30_000 });
+  assert.deepEqual(await usage(), []);
+  assert.match(await readFile(join(folder, 'three/etc/default/kubelet'), 'utf8'), /--node-ip=100\.64\.0\.4/);
 
   assert.equal((await answered(() => owner.delete('/clusters/prod/nodes/one'))).status, 204);
   await eventually(async () => !(await reaches('one', hub)), { withinMs: 2_000 });
