@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { App } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db/index.ts';
+import type { Guard } from '../kernel/guard/index.ts';
 import type { Pki } from './keys.ts';
 
 // The interface between the clusters area and the drivers that run control planes. A driver knows no area: everything that it needs of a cluster
@@ -172,6 +173,8 @@ export interface PlaneOptions {
   isRefusedNow: (tx: Tx, fingerprint: string) => Promise<boolean>;
   access: Access;
   binaries: Binaries;
+  /** By which its programs reach a host outside: the guard of its mesh for addresses in there, else the server's. Absent for a client. */
+  nodeGuard?: (host: string) => Guard;
   /** Bytes that callers have not read yet, over all clusters of this process. */
   unread: UnreadLimiter;
   /** The lease under which this server serves it; none for a client. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { exitCodes, Stop } from './errors.ts';
+import { classOf, readAddress } from './guard/address.ts';
 
 /** How a setting is written. `show` is the inverse of `parse`: what it gives can be put into the environment or the file. */
 export interface Format<T> {
@@ -181,6 +182,20 @@ export const userRange: Format<{ first: number; last: number }> = {
   },
   show: ({ first, last }) => `${first}-${last}`,
 };
+
+/** A network that is not of the public internet. */
+export const privateNetwork = (minBits: number, maxBits: number): Format<string> =>
+  written((v, key) => {
+    const want = `expected a private IPv4 network from /${minBits} to /${maxBits} such as 100.64.0.0/10, found "${v}"`;
+    const [, host = '', bits = ''] = /^([0-9.]{7,15})\/(\d{1,2})$/.exec(v) ?? [];
+    const address = readAddress(host);
+    const spare = 32 - Number(bits);
+    if (!address || Number(bits) < minBits || Number(bits) > maxBits) return refuse(key, want);
+    const first = address.bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+    const last = readAddress([24, 16, 8, 0].map((shift) => Math.floor((first + 2 ** spare - 1) / 2 ** shift) % 256).join('.'));
+    const isPrivate = [address, last].every((each) => each !== null && ['private', 'carrier-grade NAT'].includes(classOf(each) ?? ''));
+    return first % 2 ** spare === 0 && isPrivate ? v : refuse(key, want);
+  });
 
 /** `host=endpoint`, or a host alone that answers at https://host. */
 export const upstreams: Format<{ host: string; endpoint: string }[]> = {

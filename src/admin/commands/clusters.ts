@@ -27,6 +27,22 @@ function addressCommands(clusters: Command) {
     .action(atDatabase(async () => (await import('../clusters/addresses.ts')).removeAddresses));
 }
 
+function meshCommands(clusters: Command) {
+  const group = clusters.command('mesh').description('WireGuard networks among the nodes of a cluster and its control plane');
+
+  group
+    .command('list')
+    .description('clusters that asked for one, and what keeps it from being there')
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../clusters/mesh.ts')).listClusterMeshes));
+
+  group
+    .command('enable')
+    .description('switch it on for a cluster that asked for one before this release had it')
+    .argument('<cluster>', 'its name, or its id where several have the name')
+    .action(atDatabase(async () => (await import('../clusters/mesh.ts')).enableClusterMesh));
+}
+
 export function clusterCommands(admin: Command) {
   const group = admin.command('clusters').description('Kubernetes’ own programs, which clusters of real versions run');
 
@@ -51,4 +67,5 @@ export function clusterCommands(admin: Command) {
     .action(atDatabase(async () => (await import('../clusters/versions.ts')).removeVersion));
 
   addressCommands(group);
+  meshCommands(group);
 }

@@ -1,4 +1,4 @@
-import { balancerProblems, clusterFigures, sharingUsers, withoutCgroups } from '../../areas/clusters/index.ts';
+import { balancerProblems, clusterFigures, meshProblems, sharingUsers, withoutCgroups } from '../../areas/clusters/index.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
@@ -43,10 +43,15 @@ export const tellShared = (clusters: number): Finding =>
 export const tellClosed = ({ cluster, service, problem }: { cluster: string; service: string; problem: string }): Finding =>
   warn('clusters', `the service ${service} of ${cluster} accepts no connections: ${problem}`);
 
+/** A mesh without its interface. */
+export const tellUnmeshed = ({ cluster, problem }: { cluster: string; problem: string }): Finding =>
+  warn('clusters', `the mesh of ${cluster} is not there, so that nodes join without it: ${problem}`);
+
 export const checkClusters = async (db: Db, { isForeign, clusters }: { isForeign: boolean; clusters: number }): Promise<Finding[]> => [
   ...judgeClusters(await db.read(clusterFigures)),
   ...(await db.read(withoutCgroups)).map(tellUnbounded),
   ...(await db.read(sharingUsers)).map(tellSharing),
   ...(await db.read(balancerProblems)).map(tellClosed),
+  ...(await db.read(meshProblems)).map(tellUnmeshed),
   ...(isForeign && clusters > 0 ? [tellShared(clusters)] : []),
 ];

@@ -10,6 +10,8 @@
  * - planes/front holds the TLS listeners: it identifies a caller by certificate and hands each request to the cluster's control plane.
  * - engine/balancer compares the Services of type LoadBalancer with the addresses in the database, once for each cluster of programs;
  *   planes/balancer listens at these addresses and joins each connection with one to a node's port.
+ * - engine/mesh keeps the WireGuard network of a cluster: a pass compares rows with the interface (clients/mesh), which is in a network namespace of
+ *   its own. planes/mesh answers nodes that ask for their peers with their certificate.
  * - planes/join exchanges a registration token for a bootstrap token (engine/join.ts, exchange.ts). The approver (engine/shard/approver.ts) decides
  *   the certificate requests of nodes; engine/nodes.ts lists, drains and deregisters nodes.
  * - engine/pki.ts makes and seals a cluster's keys, and the task in engine/renewal.ts renews certificates. engine/access.ts issues client
@@ -52,9 +54,11 @@ import { namedClusters } from './store/clusters.ts';
 import { tasks } from './tasks.ts';
 
 export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
+export { enableMesh, listMeshes } from './engine/mesh/enable.ts';
 export { parseVersion } from './rules/versions.ts';
 export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
 export { balancerProblems } from './store/load-balancers.ts';
+export { meshProblems } from './store/mesh.ts';
 export { sharingUsers, withoutCgroups } from './store/shards.ts';
 export { clusterFigures } from './store/usage.ts';
 
@@ -90,6 +94,7 @@ export const clusters = defineArea({
     { table: 'clusters.pki', column: 'serving_key', id: 'cluster_id' },
     { table: 'clusters.pki', column: 'account_key', id: 'cluster_id' },
     { table: 'clusters.pki', column: 'inner_keys', id: 'cluster_id' },
+    { table: 'clusters.mesh', column: 'private_key', id: 'cluster_id' },
     { table: 'clusters.object', column: 'sealed', id: 'sealed_as' },
     { table: 'clusters.object_change', column: 'sealed', id: 'sealed_as' },
   ],

@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ProgramFigures } from '../../drivers/driver.ts';
 import type { Db } from '../../kernel/db/index.ts';
+import type { MeshFigures } from './engine/mesh/index.ts';
 import type { RunningShard } from './engine/shard/index.ts';
 import { clusterFigures } from './store/usage.ts';
 
@@ -42,6 +43,30 @@ export function registerMetrics(registry: Registry, db: Db, shard: () => Running
     },
   });
   registerProgramMetrics(registry, shard);
+  registerMeshMetrics(registry, shard);
+}
+
+/** Meshes of the clusters that this process holds. */
+function registerMeshMetrics(registry: Registry, shard: () => RunningShard | undefined): void {
+  const gauge = (name: string, help: string, show: (figures: MeshFigures) => number) =>
+    new Gauge({
+      name: `quarterdeck_clusters_mesh_${name}`,
+      help,
+      labelNames: ['cluster'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const each of shard()?.meshes() ?? []) this.set({ cluster: each.cluster }, show(each));
+      },
+    });
+  gauge('nodes', 'Nodes in the mesh of a cluster', ({ peers }) => peers);
+  gauge('nodes_reached', 'Those with a handshake within the last three minutes', ({ reached }) => reached);
+  gauge(
+    'received_bytes',
+    'Bytes that the control plane received from nodes of a mesh, since its interface was made',
+    ({ received }) => received,
+  );
+  gauge('sent_bytes', 'Bytes that the control plane sent to nodes of a mesh, since its interface was made', ({ sent }) => sent);
 }
 
 /** Kubernetes' own programs, by cluster. */

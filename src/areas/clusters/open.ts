@@ -3,6 +3,7 @@ import { makeUnreadLimiter } from '../../drivers/embedded/index.ts';
 import { binariesDir, openBinaries } from '../../drivers/process/index.ts';
 import type { Ending } from '../../kernel/lifecycle/ending.ts';
 import type { Host, Opened } from '../area.ts';
+import { makeMeshHost } from './clients/mesh/host.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { isServed, type ShardAvailability } from './engine/shard-availability.ts';
 import { makeTenantClusters } from './engine/tenant-clusters.ts';
@@ -11,6 +12,7 @@ import { makeBalancers } from './planes/balancer/index.ts';
 import { makeFront } from './planes/front/index.ts';
 import { servePlanes } from './planes/front/serve-planes.ts';
 import { joinPlane } from './planes/join/index.ts';
+import { makeMeshDoor } from './planes/mesh/index.ts';
 import type { ClusterRow } from './store/clusters.ts';
 
 /** State of the clusters area for as long as its process runs. */
@@ -26,15 +28,18 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
   const answering: ShardAvailability = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {
-    const front = servePlanes(app, makeFront(app.log, app.peers, { isBusy: app.watch.isBusy, sockets: app.sockets }));
+    const httpFront = makeFront(app.log, app.peers, { isBusy: app.watch.isBusy, sockets: app.sockets });
+    const front = servePlanes(app, httpFront, makeMeshDoor(app));
+    const meshHost = makeMeshHost(app.config.data, app.log);
     const balancers = makeBalancers(app);
-    const shard = await startShard({ app, tenants, front, balancers, binaries, unread });
+    const shard = await startShard({ app, tenants, front, balancers, meshHost, binaries, unread });
     running = shard;
     return {
       drain: shard.drain,
       async stop(ending: Ending) {
         running = undefined;
         await shard.stop(ending);
+        await meshHost.stop();
       },
     };
   };

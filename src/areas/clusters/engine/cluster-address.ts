@@ -37,3 +37,6 @@ export function clusterAddressOf({ config, publicUrl }: App, cluster: { id: stri
     endpoint: (at) => `https://${isIP(outside) === 6 ? `[${outside}]` : outside}:${at}`,
   };
 }
+
+/** host:port of a mesh's UDP port, under the name by which nodes reach the cluster. */
+export const meshEndpointOf = (address: ClusterAddress, port: number): string => `${new URL(address.endpoint(port)).hostname}:${port}`;

@@ -5,10 +5,14 @@ import { putJoinToken } from '../clients/tenant/prepare.ts';
 import { tokenText } from '../rules/bootstrap-token.ts';
 import { kubeadmJoin } from '../rules/join-text.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
+import { meshBits } from '../rules/mesh/network.ts';
+import type { JoiningMachine } from '../rules/mesh/request.ts';
 import { type ClusterRow, clusterById } from '../store/clusters.ts';
 import { pkiOf } from '../store/pki.ts';
 import { useRegistration } from '../store/tokens.ts';
-import { type JoinToken, recordJoinToken } from './join.ts';
+import { clusterAddressOf, meshEndpointOf } from './cluster-address.ts';
+import { type JoinToken, type JoinTokenOptions, recordJoinToken } from './join.ts';
+import { type Admitted, admitMachine } from './mesh/admit.ts';
 import { caHashOf } from './pki.ts';
 import type { TenantClusters } from './types.ts';
 
@@ -23,11 +27,11 @@ interface RecordedToken extends JoinToken {
 export async function issueJoinToken(
   tenants: TenantClusters,
   cluster: ClusterRow,
-  commit: (record: (tx: Tx, registration?: string) => Promise<RecordedToken>) => Promise<RecordedToken>,
+  commit: (record: (tx: Tx, options?: JoinTokenOptions) => Promise<RecordedToken>) => Promise<RecordedToken>,
 ) {
   return tenants.with(cluster, async (ask) => {
-    const recorded = await commit(async (tx, registration) => {
-      const made = await recordJoinToken(tx, cluster, registration);
+    const recorded = await commit(async (tx, options) => {
+      const made = await recordJoinToken(tx, cluster, options);
       return { ...made, caHash: caHashOf((await pkiOf(tx, cluster.id))!.ca_certificate) };
     });
     await putJoinToken(ask, recorded.token, recorded.expiresAt);
@@ -49,19 +53,35 @@ const invalidRegistration = () =>
 export async function exchangeRegistration(
   app: App,
   tenants: TenantClusters,
-  { clusterId, registration }: { clusterId: string; registration: string },
+  { clusterId, registration, machine }: { clusterId: string; registration: string; machine: JoiningMachine | undefined },
   writeAudit: (tx: Tx, tokenId: string) => Promise<unknown>,
 ) {
   const cluster = await app.db.read((tx) => clusterById(tx, clusterId));
   if (!cluster) throw invalidRegistration();
+  let admitted: Admitted | undefined;
   const made = await issueJoinToken(tenants, cluster, (record) =>
     app.db.write(async (tx) => {
       if (!(await useRegistration(tx, registration))) throw invalidRegistration();
-      const recorded = await record(tx, registration);
+      admitted = machine && (await admitMachine(tx, cluster, machine));
+      const recorded = await record(tx, { registration, node: machine?.node });
       await writeAudit(tx, recorded.token.id);
       return recorded;
     }),
   );
   const { joinToken, expiresIn, caHash } = made;
-  return { cluster: cluster.name, endpoint: new URL(cluster.endpoint!).host, joinToken, caCertHash: caHash, expiresIn };
+  const mesh = admitted && describeMesh(app, cluster, admitted);
+  return {
+    cluster: cluster.name,
+    endpoint: new URL(cluster.endpoint!).host,
+    joinToken,
+    caCertHash: caHash,
+    expiresIn,
+    ...(mesh && { mesh }),
+  };
+}
+
+/** The control plane is the first peer; those of other nodes are told to the node's certificate. */
+function describeMesh(app: App, cluster: ClusterRow, { network, hub, address }: Admitted) {
+  const endpoint = meshEndpointOf(clusterAddressOf(app, cluster), hub.port);
+  return { address: `${address}/${meshBits}`, peers: [{ publicKey: hub.publicKey, endpoint, allowedIps: [network] }] };
 }

@@ -25,8 +25,15 @@ function newBootstrapToken(): BootstrapToken {
   }
 }
 
-/** Records a join token before it is created in the cluster: the approver accepts only recorded tokens. `registration`: its registration token. */
-export async function recordJoinToken(tx: Tx, cluster: ClusterRow, registration?: string): Promise<JoinToken> {
+export interface JoinTokenOptions {
+  /** The registration token that it is made from. */
+  registration?: string | undefined;
+  /** The one node that it is good for. */
+  node?: string | undefined;
+}
+
+/** Records a join token before it is created in the cluster: the approver accepts only recorded tokens. */
+export async function recordJoinToken(tx: Tx, cluster: ClusterRow, { registration, node }: JoinTokenOptions = {}): Promise<JoinToken> {
   const maxOpenTokens = 2 * tierOf(cluster.tier).nodes;
   if ((await store.countOpenJoinTokens(tx, cluster.id)) >= maxOpenTokens)
     conflict(
@@ -39,6 +46,7 @@ export async function recordJoinToken(tx: Tx, cluster: ClusterRow, registration?
       id: token.id,
       seconds: lifetimes.joinToken,
       registration,
+      node,
     });
     if (!made) continue;
     hint(tx, cluster.org_id, 'clusters.token');

@@ -10,6 +10,7 @@ import { type CreateRequest, isRefused, newSpec, type Patch, type PlannedChange,
 import { tierOf } from '../rules/tiers.ts';
 import { parseVersion } from '../rules/versions.ts';
 import * as store from '../store/clusters.ts';
+import { insertMesh } from '../store/mesh.ts';
 import { samplesOf } from '../store/usage.ts';
 import { clustersDue } from './channels.ts';
 
@@ -29,6 +30,7 @@ export async function createCluster(
     forbidden(`quota exceeded: the organization has ${count} clusters, as many as it may; delete one first`, { code: 'quota_reached' });
   const made = await store.insertCluster(tx, org, name, parseVersion(spec.version)!.driver, spec);
   if (!made) return conflict(`a cluster named ${name} exists; choose another name`);
+  if (made.mesh && made.driver === 'process') await insertMesh(tx, org, made.id);
   wake(tx, clustersDue);
   return made;
 }

@@ -11,7 +11,8 @@ import { isNodeSigner } from '../rules/requests.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/nodes.ts';
 import { pkiOf } from '../store/pki.ts';
-import { clustersDue } from './channels.ts';
+import { clustersDue, meshDue } from './channels.ts';
+import { dismissNode } from './mesh/admit.ts';
 import { fingerprintOf } from './pki.ts';
 import type { TenantClusters } from './types.ts';
 
@@ -42,6 +43,7 @@ export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, cer
   const pki = certificates.length > 0 ? await pkiOf(tx, id) : undefined;
   if (!pki) return;
   hint(tx, org_id, 'clusters.node');
+  wake(tx, meshDue); // a node with a place in the mesh has its certificate now
   const { publicKey } = new X509Certificate(pki.ca_certificate);
   for (const each of certificates) if (each.certificate.verify(publicKey)) await store.insertCertificate(tx, org_id, id, each);
 }
@@ -111,7 +113,7 @@ export async function deregisterNode<T>(
     const done = await commit(async (tx) => {
       const certificates = requests.flatMap((request) => request.certificate ?? []);
       // A node that never registered, or whose Node object was deleted, may still have certificates.
-      if ((await refuseNode(tx, cluster, name, certificates)) === 0 && !node) notFound('node');
+      if (!(await refuseNode(tx, cluster, name, certificates)) && !node) notFound('node');
     });
     await removeNode(ask, name);
     for (const request of requests) await removeRequest(ask, request.name);
@@ -119,12 +121,14 @@ export async function deregisterNode<T>(
   });
 }
 
-/** Refuses all certificates of the node with this commit: the recorded ones and those in its signing requests. */
-async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, certificates: readonly NodeCertificate[]): Promise<number> {
+/** Refuses all certificates of the node with this commit: the recorded ones and those in its signing requests; its place in the mesh is free. False:
+ *  it had none. */
+async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, certificates: readonly NodeCertificate[]): Promise<boolean> {
   // Writes of an embedded cluster check their certificate under this lock, so none commits after this transaction.
   await lockSpace(tx, cluster.id);
   await recordCertificates(tx, cluster, certificates);
   const refused = await store.refuseCertificates(tx, cluster.id, node);
+  const isDismissed = await dismissNode(tx, cluster, node);
   wake(tx, clustersDue);
-  return refused;
+  return refused > 0 || isDismissed;
 }

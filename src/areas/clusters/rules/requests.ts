@@ -27,6 +27,8 @@ const servingSigner = 'kubernetes.io/kubelet-serving';
 const nodePrefix = 'system:node:';
 const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
+export const isNodeName = (text: string): boolean => nodeName.test(text);
+
 const deny = (reason: string, message: string): Verdict => ({ is: 'denied', reason, message });
 
 export function judgeRequest(request: CertificateRequest): Verdict {

@@ -1,3 +1,4 @@
+import { append } from '../../../kernel/steps.ts';
 import { type Catalog, defaultVersion, refuseVersion } from './catalog.ts';
 import { refuseStep } from './gates.ts';
 import { isSmaller, isTier, tierOf } from './tiers.ts';
@@ -137,11 +138,42 @@ function limitsOfPrograms({ replicas }: Spec): string[] {
   return sentences;
 }
 
-/** Accepted fields that the driver does not implement, one sentence each. `hasAddresses`: the operator has added some for load balancers. */
-export function limitationsOf(spec: Spec, { hasAddresses }: { hasAddresses: boolean }): string[] {
+/** The mesh of a cluster, and its nodes that are not in it. */
+export interface MeshState {
+  problem: string | null;
+  outside: readonly string[];
+}
+
+const maxNamed = 10;
+
+/** `mesh`: undefined where it is not switched on. */
+function limitsOfMesh(mesh: MeshState | undefined): string[] {
+  if (!mesh)
+    return [
+      'mesh: kept; the operator has not switched it on for this cluster, which is from an earlier release (quarterdeck admin clusters mesh enable)',
+    ];
+  const { problem, outside } = mesh;
+  const named = outside.slice(0, maxNamed).join(', ') + (outside.length > maxNamed ? ' and others' : '');
+  return [
+    ...(problem === null ? [] : [`mesh: ${problem}`]),
+    ...(outside.length > 0
+      ? [`mesh: ${named} joined without a key; run join.sh --mesh there as root, with wireguard-tools installed`]
+      : []),
+  ];
+}
+
+export interface LimitationContext {
+  /** The operator has added addresses for load balancers. */
+  hasAddresses: boolean;
+  mesh: MeshState | undefined;
+}
+
+/** Accepted fields that the cluster does not have as asked for, one sentence each. */
+export function limitationsOf(spec: Spec, { hasAddresses, mesh }: LimitationContext): string[] {
   const isProcess = parseVersion(spec.version)?.driver === 'process';
   const sentences = isProcess ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
-  if (spec.mesh) sentences.push('mesh: kept, and not set up yet between the nodes');
+  if (spec.mesh && isProcess) append(sentences, limitsOfMesh(mesh));
+  if (spec.mesh && !isProcess) sentences.push('mesh: kept; an embedded control plane runs no pods, and sets none up');
   if (spec.loadBalancers && !isProcess)
     sentences.push('managedLoadBalancers: kept; an embedded control plane runs no pods, so no service gets an address');
   if (spec.loadBalancers && isProcess && !hasAddresses)

@@ -75,10 +75,10 @@ const NewTokenRow = Type.Object({ id: Type.String(), expires_at: Type.String() }
 export const insertJoinToken = (
   tx: Tx,
   org: string,
-  made: { cluster: string; id: string; seconds: number; registration: string | undefined },
+  made: { cluster: string; id: string; seconds: number; registration: string | undefined; node: string | undefined },
 ) => row(tx, NewTokenRow)`
-  insert into clusters.join_token (org_id, cluster_id, id, created_at, expires_at, registration_id)
-  select ${org}, ${made.cluster}, ${made.id}, c.now, c.now + make_interval(secs => ${made.seconds}), ${made.registration ?? null}
+  insert into clusters.join_token (org_id, cluster_id, id, created_at, expires_at, registration_id, node)
+  select ${org}, ${made.cluster}, ${made.id}, c.now, c.now + make_interval(secs => ${made.seconds}), ${made.registration ?? null}, ${made.node ?? null}
     from (select kernel.now() as now offset 0) c
   on conflict do nothing returning id, expires_at`;
 
@@ -93,12 +93,13 @@ const UsedRow = Type.Object({ request_uid: Maybe, used_by: Maybe, registration_i
 
 /**
  * Consumes a join token for one certificate request. Repeated calls for the same request return true, so a crash between consuming and approving
- * loses nothing. A token whose registration token was disabled or revoked since is refused.
+ * loses nothing. A token whose registration token was disabled or revoked since is refused, and so is one that was made for another
+ * node.
  */
 export async function takeJoinToken(tx: Tx, made: { cluster: string; id: string; request: string; node: string }): Promise<boolean> {
   const taken = await row(tx, UsedRow)`
     update clusters.join_token t set used_at = coalesce(t.used_at, kernel.now()), request_uid = ${made.request}, used_by = ${made.node}
-     where t.cluster_id = ${made.cluster} and t.id = ${made.id} and (t.request_uid = ${made.request} or (t.used_at is null and t.expires_at > kernel.now()
+     where t.cluster_id = ${made.cluster} and t.id = ${made.id} and coalesce(t.node, ${made.node}) = ${made.node} and (t.request_uid = ${made.request} or (t.used_at is null and t.expires_at > kernel.now()
        and (t.registration_id is null or exists (select from clusters.registration_token r where r.id = t.registration_id and not r.disabled))))
     returning t.request_uid, t.used_by, t.registration_id`;
   return taken !== undefined;

@@ -7,6 +7,7 @@ import type { MeterRow, SampleRow } from '../store/usage.ts';
 
 /** The fields of a node that usage counts. */
 interface NodeCapacity {
+  name: string;
   ready: boolean;
   agentVersion: string;
   cpuMilli: number;
@@ -47,11 +48,16 @@ interface UsageRows {
   newest: SampleRow | undefined;
   /** Whether the operator has added addresses for load balancers. */
   hasAddresses: boolean;
+  /** Undefined: it is not switched on. */
+  mesh: { problem: string | null; nodes: readonly string[] } | undefined;
 }
+
+const namesOutside = (inside: readonly string[], nodes: readonly NodeCapacity[] = []) =>
+  nodes.map(({ name }) => name).filter((name) => !inside.includes(name));
 
 export function usageView(
   row: ClusterRow,
-  { meter, recent, newest: last, hasAddresses }: UsageRows,
+  { meter, recent, newest: last, hasAddresses, mesh }: UsageRows,
   nodes: readonly NodeCapacity[] | undefined,
 ) {
   const tier = tierOf(row.tier);
@@ -93,7 +99,7 @@ export function usageView(
             'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
           ]),
       ...oomLimitations(row, recent.at(-1)),
-      ...limitationsOf(specOf(row), { hasAddresses }),
+      ...limitationsOf(specOf(row), { hasAddresses, mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) } }),
       ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),
     ],
   };

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import type { App } from '../../../kernel/app.ts';
 import { runFor } from '../../../kernel/fairness/index.ts';
 import { guarded } from '../../../kernel/faults/guarded.ts';
-import { GuardFailure, GuardRefusal, isThirdPartyMailServer } from '../../../kernel/guard/index.ts';
+import { type Guard, GuardFailure, GuardRefusal, isThirdPartyMailServer } from '../../../kernel/guard/index.ts';
+import type { Logger } from '../../../kernel/log.ts';
 import { phraseOf, readConnectTarget } from '../rules/egress.ts';
 
 // The egress proxy of a cluster. An apiserver reaches nodes, services and webhooks by HTTP CONNECT on a unix socket; the guard judges each target.
@@ -13,6 +14,8 @@ export interface EgressOptions {
   socket: string;
   /** The organization that the connections are charged to. */
   org: string;
+  /** By which a host is reached; absent: the server's. */
+  guardOf?: ((host: string) => Guard) | undefined;
   /** The user of the cluster's programs, if it is not the server's. */
   owner?: { uid: number; gid: number } | undefined;
 }
@@ -27,7 +30,10 @@ const connectTimeoutMs = 10_000;
 const headersTimeoutMs = 10_000;
 const maxHeaderBytes = 8 * 2 ** 10;
 
-export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { socket: path, org, owner }: EgressOptions): Promise<Egress> {
+export async function startEgress(
+  app: Pick<App, 'guard' | 'watch' | 'log'>,
+  { socket: path, org, guardOf = () => app.guard, owner }: EgressOptions,
+): Promise<Egress> {
   const tunnels = new Set<Socket>();
   const server = http.createServer(
     { maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: headersTimeoutMs },
@@ -45,7 +51,7 @@ export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { s
     if (tunnels.size >= maxTunnels) return refuse(socket, 503, `the cluster has ${maxTunnels} connections open already`);
     tunnels.add(socket);
     socket.on('close', () => tunnels.delete(socket));
-    runFor({ org, operation: 'clusters.egress' }, () => void openTunnel(app, request.url ?? '', socket, head), app.watch);
+    runFor({ org, operation: 'clusters.egress' }, () => void openTunnel(app.log, guardOf, request.url ?? '', socket, head), app.watch);
   };
   server.on(
     'connect',
@@ -78,7 +84,7 @@ function refuse(socket: Socket, status: number, sentence: string): void {
   socket.end(`HTTP/1.1 ${status} ${phraseOf(sentence)}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
 }
 
-async function openTunnel({ guard, log }: Pick<App, 'guard' | 'log'>, url: string, socket: Socket, head: Buffer): Promise<void> {
+async function openTunnel(log: Logger, guardOf: (host: string) => Guard, url: string, socket: Socket, head: Buffer): Promise<void> {
   const target = readConnectTarget(url);
   if (!target) return refuse(socket, 400, 'the target of CONNECT is not host:port');
   const { host, port } = target;
@@ -87,7 +93,7 @@ async function openTunnel({ guard, log }: Pick<App, 'guard' | 'log'>, url: strin
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
   try {
-    const { socket: tunnel } = await guard.connectTcp('node', host, port, { connectMs: connectTimeoutMs, signal: gone.signal });
+    const { socket: tunnel } = await guardOf(host).connectTcp('node', host, port, { connectMs: connectTimeoutMs, signal: gone.signal });
     pipeBothWays(socket, tunnel, head);
   } catch (error) {
     if (gone.signal.aborted) return;

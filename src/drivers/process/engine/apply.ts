@@ -102,7 +102,12 @@ async function openDatabaseSocket({ app, directory }: ProcessPlane): Promise<voi
 
 async function openEgress(plane: ProcessPlane): Promise<void> {
   const { egressSocket: socket, identity } = plane.directory!;
-  plane.egress ??= await startEgress(plane.app, { socket, org: plane.parts.cluster().org_id, owner: identity.owner });
+  plane.egress ??= await startEgress(plane.app, {
+    socket,
+    org: plane.parts.cluster().org_id,
+    guardOf: plane.parts.nodeGuard,
+    owner: identity.owner,
+  });
 }
 
 /** Before any program starts: the larger of the present and the wanted limits. */

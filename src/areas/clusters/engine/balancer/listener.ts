@@ -1,3 +1,4 @@
+import type { Guard } from '../../../../kernel/guard/index.ts';
 import type { BalancedNode, BalancedPort } from '../../rules/load-balancer.ts';
 import type { ProxyProtocol } from '../../rules/proxy-header.ts';
 
@@ -15,6 +16,8 @@ export interface ServedService {
 export interface BalancedCluster {
   id: string;
   org: string;
+  /** By which a node's address is reached. */
+  guardOf: (address: string) => Guard;
   /** Of all its Services together. */
   maxConnections: () => number;
 }

@@ -5,6 +5,7 @@ import { decideRequest, isDecided, readRequest, requestsPath, type SigningReques
 import { judgeRequest, maxPerCluster, namesNotOwned, refuseMore, type Verdict } from '../../rules/requests.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
+import { confirmPeer, meshAddressesOfOthers } from '../../store/mesh.ts';
 import { countCertificates } from '../../store/nodes.ts';
 import { takeJoinToken } from '../../store/tokens.ts';
 import { certificateOf, recordCertificates } from '../nodes.ts';
@@ -135,7 +136,8 @@ async function refuseJudged(
   if (judged.is === 'join') return refuseJoin(work, request, judged);
   if (judged.is === 'renewal') return undefined;
   const node = await findNode(work.plane.ask, judged.node);
-  const foreign = namesNotOwned(judged.names, node ? [node.name, ...node.addresses] : []);
+  const ofOthers = await work.app.db.read((tx) => meshAddressesOfOthers(tx, work.cluster().id, judged.node, judged.names));
+  const foreign = [...new Set([...namesNotOwned(judged.names, node ? [node.name, ...node.addresses] : []), ...ofOthers])];
   return foreign.length
     ? { reason: 'NamesOfOthers', message: `not among the node’s own names and addresses: ${foreign.join(', ')}` }
     : undefined;
@@ -163,11 +165,16 @@ async function refuseJoin(work: ApproverContext, request: SigningRequest, { toke
       reason: 'TierNodeLimit',
       message: `the tier ${cluster.tier} has room for ${maxNodes} nodes; deregister one, or choose a larger tier`,
     };
-  const taken = await app.db.write((tx) => takeJoinToken(tx, { cluster: cluster.id, id: token, request: request.metadata.uid, node }));
+  const taken = await app.db.write(async (tx) => {
+    const isTaken = await takeJoinToken(tx, { cluster: cluster.id, id: token, request: request.metadata.uid, node });
+    if (isTaken) await confirmPeer(tx, cluster.id, node, token);
+    return isTaken;
+  });
   if (!taken)
     return {
       reason: 'JoinTokenAlreadyUsed',
-      message: 'the join token was used before, has expired, or was made from a registration token that is disabled now; mint another',
+      message:
+        'the join token was used before, has expired, was made for another node, or from a registration token that is disabled now; mint another',
     };
   admitted.set(node, now);
   work.onAdmitted();

@@ -12,6 +12,8 @@ import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
+import type { MeshFigures } from '../mesh/index.ts';
+import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
 import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
 import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
@@ -71,6 +73,8 @@ export interface RunningShard {
   count(): number;
   /** Programs of the clusters that are served here. */
   programs(): Promise<(ProgramFigures & { cluster: string })[]>;
+  /** Meshes of the clusters that are served here. */
+  meshes(): (MeshFigures & { cluster: string })[];
   /** Accepts no more connections and changes no more clusters. */
   drain(ending: Ending): Promise<void>;
   stop(ending: Ending): Promise<void>;
@@ -84,7 +88,7 @@ export interface RunningShard {
  * After a crash the leases expire and another shard claims the clusters; every step of converge and tearDown is safe to run again.
  */
 export async function startShard(
-  given: Pick<Shard, 'app' | 'tenants' | 'front' | 'balancers' | 'binaries' | 'unread'>,
+  given: Pick<Shard, 'app' | 'tenants' | 'front' | 'balancers' | 'meshHost' | 'binaries' | 'unread'>,
 ): Promise<RunningShard> {
   const { app } = given;
   const refused = makeRefusedCertificates();
@@ -124,7 +128,8 @@ export async function startShard(
   })();
   return {
     count: () => shard.held.size,
-    programs: () => listPrograms(shard),
+    programs: () => listPrograms(shard.held.values()),
+    meshes: () => listMeshes(shard.held.values()),
     async drain({ requestMs }) {
       shard.stopped = true;
       stopping.abort();
@@ -137,14 +142,6 @@ export async function startShard(
       await stopShard(shard, ending);
     },
   };
-}
-
-async function listPrograms({ held }: Shard) {
-  const running = [...held.values()].flatMap(({ id, running }) => (running ? [{ id, plane: running.plane }] : []));
-  const found = await Promise.all(
-    running.map(async ({ id, plane }) => (await plane.programs()).map((program) => ({ ...program, cluster: id }))),
-  );
-  return found.flat();
 }
 
 /** After the product's clock was moved, everything that is due by it runs at once. */
@@ -238,6 +235,11 @@ async function sweepLeftovers(shard: Shard): Promise<void> {
     await driver
       .sweep(shard.app, leasesBut(shard.held), isHeld)
       .catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
+  // Not at once: what a killed server left is taken over with its clusters, whose leases may have to expire first.
+  if (shard.sweptAt > 0)
+    await shard.meshHost
+      .sweep(() => shard.held.keys())
+      .catch((error) => shard.app.log.warn({ err: error }, 'leftovers of meshes could not be removed'));
   shard.sweptAt = performance.now();
   shard.sweeping = undefined;
 }

@@ -1,4 +1,5 @@
 import type { ControlPlane } from '../../../../drivers/driver.ts';
+import type { RunningMesh } from '../mesh/index.ts';
 
 /** The certificates of a listener, in PEM. */
 export interface ListenerKeys {
@@ -22,6 +23,8 @@ export interface ServedCluster {
   maxInflight: () => number;
   /** Undefined until it is opened. */
   plane: () => ControlPlane | undefined;
+  /** Undefined: an embedded cluster has none. */
+  mesh: () => RunningMesh | undefined;
   /** Whether HTTP upgrades go to the plane; otherwise they are served as requests. */
   takesUpgrades: boolean;
 }

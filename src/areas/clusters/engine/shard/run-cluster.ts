@@ -3,6 +3,7 @@ import type { Binaries, ControlPlane, Prepare, UnreadLimiter } from '../../../..
 import { drivers } from '../../../../drivers/index.ts';
 import type { Pki } from '../../../../drivers/keys.ts';
 import type { App } from '../../../../kernel/app.ts';
+import type { MeshHost } from '../../clients/mesh/types.ts';
 import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
@@ -10,6 +11,7 @@ import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
 import { type RunningBalancer, startBalancer } from '../balancer/index.ts';
 import type { Balancers } from '../balancer/listener.ts';
 import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
+import { type RunningMesh, startMesh } from '../mesh/index.ts';
 import { ensurePki, findPki } from '../pki.ts';
 import { planeOptionsOf } from '../plane-options.ts';
 import type { TenantClusters } from '../types.ts';
@@ -26,6 +28,7 @@ export interface RunningCluster {
   approver: Approver;
   /** Of a cluster that runs pods. */
   balancer: RunningBalancer | undefined;
+  mesh: RunningMesh | undefined;
   endpoint: string;
   /** The revision of the keys that the listener uses. */
   revision: number;
@@ -45,6 +48,7 @@ export interface ShardServices {
   app: App;
   front: Front;
   balancers: Balancers;
+  meshHost: MeshHost;
   tenants: TenantClusters;
   isRefused(cluster: string, fingerprint: string): boolean;
   binaries: Binaries;
@@ -69,11 +73,13 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
   } as unknown as RunningCluster;
   const cluster = () => running.row;
   let plane: ControlPlane | undefined;
-  const listener = await openListener(services, held, row, address, pki, cluster, () => plane);
+  const listener = await openListener(services, held, row, address, pki, running, () => plane);
   try {
     const endpoint = address.endpoint(listener.port);
     const isRefused = (print: string) => services.isRefused(row.id, print);
-    const given = { cluster, pki, endpoint, isRefused, binaries, unread, lease: held.lease };
+    running.mesh = row.driver === 'process' ? startMesh({ app, host: services.meshHost, cluster, held }) : undefined;
+    const nodeGuard = (host: string) => running.mesh?.guardOf(host) ?? app.guard;
+    const given = { cluster, pki, endpoint, isRefused, binaries, unread, nodeGuard, lease: held.lease };
     plane = drivers[row.driver]!.open(app, planeOptionsOf(app, given));
     Object.assign(running, { plane, listener, endpoint });
     await applyUnlessStopped(services, plane, pki, { row, endpoint });
@@ -84,7 +90,7 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
     tenants.serve(row.id, plane);
     return running;
   } catch (error) {
-    await listener.close();
+    await Promise.all([listener.close(), running.mesh?.stop()]);
     await plane?.stop();
     throw error;
   }
@@ -93,7 +99,8 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
 function openBalancer({ app, balancers }: ShardServices, { id, lease }: HeldLease, running: RunningCluster): RunningBalancer {
   const { plane, row } = running;
   const cluster = () => running.row;
-  const listeners = balancers.open({ id, org: row.org_id, maxConnections: () => tierOf(running.row.tier).connections });
+  const guardOf = (host: string) => running.mesh?.guardOf(host) ?? app.guard;
+  const listeners = balancers.open({ id, org: row.org_id, guardOf, maxConnections: () => tierOf(running.row.tier).connections });
   return startBalancer({ app, plane, cluster, held: { id, lease }, listeners });
 }
 
@@ -119,6 +126,7 @@ export async function applyChange(services: ShardServices, running: RunningClust
   if (!pki) throw new Error('the keys are gone');
   running.row = row;
   running.balancer?.poke();
+  running.mesh?.poke();
   await applyUnlessStopped(services, running.plane, pki, running);
   if (pki.revision !== running.revision) running.listener.renew(keysOf(pki));
   running.revision = pki.revision;
@@ -126,11 +134,11 @@ export async function applyChange(services: ShardServices, running: RunningClust
 
 export async function stopCluster(
   { tenants }: ShardServices,
-  { row, approver, balancer, listener, plane }: RunningCluster,
+  { row, approver, balancer, mesh, listener, plane }: RunningCluster,
   { isHandOver = false } = {},
 ): Promise<void> {
   tenants.forget(row.id);
-  await Promise.all([approver.stop(), balancer?.stop()]);
+  await Promise.all([approver.stop(), balancer?.stop(), mesh?.stop({ isHandOver })]);
   await listener.close();
   await (isHandOver && plane.leave ? plane.leave() : plane.stop());
 }
@@ -150,7 +158,7 @@ async function openListener(
   row: ClusterRow,
   address: ClusterAddress,
   pki: Pki,
-  cluster: () => ClusterRow,
+  running: RunningCluster,
   plane: () => ControlPlane | undefined,
 ): Promise<ClusterListener> {
   const { host, port: first } = address.listen;
@@ -161,9 +169,10 @@ async function openListener(
       listen: { host, port },
       serverName: address.serverName,
       keys: keysOf(pki),
-      maxConnections: () => tierOf(cluster().tier).connections,
-      maxInflight: () => tierOf(cluster().tier).inflight,
+      maxConnections: () => tierOf(running.row.tier).connections,
+      maxInflight: () => tierOf(running.row.tier).inflight,
       plane,
+      mesh: () => running.mesh,
       takesUpgrades: row.driver === 'process',
     });
   if (address.serverName !== undefined) return open(first);

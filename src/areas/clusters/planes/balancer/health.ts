@@ -15,7 +15,11 @@ export interface NodeHealth {
   stop(): void;
 }
 
-export function makeNodeHealth(guard: Guard, nodes: () => readonly BalancedNode[], port: () => number | undefined): NodeHealth {
+export function makeNodeHealth(
+  guardOf: (address: string) => Guard,
+  nodes: () => readonly BalancedNode[],
+  port: () => number | undefined,
+): NodeHealth {
   const failures = new Map<string, { count: number; why: string }>();
   const stopping = new AbortController();
   let turn = 0;
@@ -28,7 +32,10 @@ export function makeNodeHealth(guard: Guard, nodes: () => readonly BalancedNode[
   };
   const check = async (node: BalancedNode, at: number) => {
     try {
-      const { socket } = await guard.connectTcp('node', node.address, at, { connectMs: limits.timeoutMs, signal: stopping.signal });
+      const { socket } = await guardOf(node.address).connectTcp('node', node.address, at, {
+        connectMs: limits.timeoutMs,
+        signal: stopping.signal,
+      });
       socket.destroy();
       failures.delete(keyOf(node));
     } catch (error) {

@@ -41,7 +41,7 @@ interface Counts {
 }
 
 interface BalancerParts {
-  app: Pick<App, 'guard' | 'log' | 'watch' | 'sockets'>;
+  app: Pick<App, 'log' | 'watch' | 'sockets'>;
   admit: ReturnType<typeof makeKeyedLimit>;
   /** Begins connections in turns. */
   enqueue(org: string, start: () => void): void;
@@ -100,7 +100,7 @@ function openCluster(parts: BalancerParts, cluster: BalancedCluster): ClusterBal
       if (isClosed) return {};
       const found = services.get(service.uid);
       if (found && found.service.address !== service.address) await close(service.uid);
-      const listeners = services.get(service.uid) ?? newListeners(parts, service);
+      const listeners = services.get(service.uid) ?? newListeners(parts, cluster, service);
       services.set(service.uid, listeners);
       listeners.service = service;
       listeners.isAllowed = makeSourceFilter(service.sourceRanges);
@@ -125,12 +125,12 @@ function openCluster(parts: BalancerParts, cluster: BalancedCluster): ClusterBal
   };
 }
 
-function newListeners({ app, open }: BalancerParts, service: ServedService): ServiceListeners {
+function newListeners({ open }: BalancerParts, { guardOf }: BalancedCluster, service: ServedService): ServiceListeners {
   const listeners: ServiceListeners = {
     service,
     isAllowed: () => true,
     health: makeNodeHealth(
-      app.guard,
+      guardOf,
       () => listeners.service.nodes,
       () => listeners.service.ports[0]?.nodePort,
     ),
@@ -240,7 +240,7 @@ function acceptClient(
   const start = () =>
     runFor(
       { org: cluster.org, operation: 'clusters.balancer' },
-      () => void joinNode(parts, listeners, port, counts, client, leave),
+      () => void joinNode(cluster, listeners, port, counts, client, leave),
       parts.app.watch,
     );
   parts.enqueue(cluster.org, start);
@@ -248,7 +248,7 @@ function acceptClient(
 
 /** Never rejects. */
 async function joinNode(
-  { app }: BalancerParts,
+  { guardOf }: BalancedCluster,
   listeners: ServiceListeners,
   port: number,
   counts: Counts,
@@ -264,7 +264,7 @@ async function joinNode(
     if (client.destroyed) return;
     try {
       const options = { connectMs: connect.timeoutMs, signal: gone.signal };
-      const { socket } = await app.guard.connectTcp('node', node.address, nodePort!, options);
+      const { socket } = await guardOf(node.address).connectTcp('node', node.address, nodePort!, options);
       if (client.destroyed) return void socket.destroy();
       waiting.delete(client);
       client.off('close', abort); // to abort costs more than to join

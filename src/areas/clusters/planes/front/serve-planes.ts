@@ -3,12 +3,16 @@ import type { App } from '../../../../kernel/app.ts';
 import { runFor, type WorkContext } from '../../../../kernel/fairness/index.ts';
 import { addressKey } from '../../../../kernel/http/anonymous-caller.ts';
 import type { Front, ServedCluster } from '../../engine/shard/listener.ts';
-import type { HttpFront, ListenerOptions } from './types.ts';
+import type { HttpFront, ListenerOptions, MeshDoor } from './types.ts';
 
 /** Hands the requests of each listener to the control plane of its cluster. */
-export const servePlanes = (app: App, front: HttpFront): Front => ({
-  open: ({ org, plane, takesUpgrades, ...listener }) =>
-    front.open({ ...listener, ...handlersOf(app, org, plane), ...(takesUpgrades ? upgradeHandlerOf(app, org, plane) : {}) }),
+export const servePlanes = (app: App, front: HttpFront, meshDoor: MeshDoor): Front => ({
+  open: ({ org, plane, mesh, takesUpgrades, ...listener }) =>
+    front.open({
+      ...listener,
+      ...handlersOf(app, meshDoor, { id: listener.id, org, plane, mesh }),
+      ...(takesUpgrades ? upgradeHandlerOf(app, org, plane) : {}),
+    }),
   drain: front.drain,
   stop: front.stop,
 });
@@ -17,11 +21,18 @@ export const servePlanes = (app: App, front: HttpFront): Front => ({
 const contextOf = (app: App, org: string, request: IncomingMessage, isAuthenticated: boolean): WorkContext =>
   isAuthenticated ? { org, operation: 'kubernetes' } : { org: addressKey(app.peers, request), operation: 'kubernetes', isSystem: true };
 
-const handlersOf = (app: App, org: string, plane: ServedCluster['plane']): Pick<ListenerOptions, 'serve'> => ({
+const handlersOf = (
+  app: App,
+  meshDoor: MeshDoor,
+  { id, org, plane, mesh }: Pick<ServedCluster, 'id' | 'org' | 'plane' | 'mesh'>,
+): Pick<ListenerOptions, 'serve'> => ({
   serve: (request, response, { identity, isAuthenticated }) => {
+    const context = contextOf(app, org, request, isAuthenticated);
+    if (meshDoor.owns(request))
+      return runFor(context, () => meshDoor.answer({ id, org, mesh: mesh() }, request, response, identity), app.watch);
     const served = plane();
     if (!served) return void response.writeHead(503, { 'retry-after': '1' }).end();
-    runFor(contextOf(app, org, request, isAuthenticated), () => served.serve(request, response, identity), app.watch);
+    runFor(context, () => served.serve(request, response, identity), app.watch);
   },
 });
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { CertificateIdentity } from '../../../../drivers/driver.ts';
+import type { AskedCluster } from '../../engine/mesh/index.ts';
 import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
 
 /** What a connection proves about its caller. */
@@ -29,4 +30,10 @@ export interface HttpFront {
   /** Accepts no more; requests in flight have this long to finish. */
   drain(limitMs: number): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** Where nodes ask for their peers, beside the cluster's API; implemented by planes/mesh. */
+export interface MeshDoor {
+  owns(request: IncomingMessage): boolean;
+  answer(cluster: AskedCluster, request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { makeAttempts, tooMany } from '../../../../identity/attempts.ts';
 import { type Actor, audit } from '../../../../identity/audit.ts';
@@ -5,16 +6,20 @@ import type { Principal, Principals } from '../../../../identity/principal.ts';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { Refusal } from '../../../../kernel/errors.ts';
+import { invalid, Refusal } from '../../../../kernel/errors.ts';
 import { runFor } from '../../../../kernel/fairness/index.ts';
+import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import { markKnown } from '../../../../kernel/http/connections.ts';
+import { hasBody } from '../../../../kernel/http/discard.ts';
+import { readJson } from '../../../../kernel/http/json.ts';
 import { type Plane, refuseInJson } from '../../../../kernel/http/plane.ts';
 import { exchangeRegistration } from '../../engine/exchange.ts';
 import type { RegistrationAccess } from '../../engine/join.ts';
 import type { TenantClusters } from '../../engine/types.ts';
-import { joinScript } from '../../rules/join-text.ts';
+import { readJoiningMachine } from '../../rules/mesh/request.ts';
 
 // Nodes join here with a registration token: `/join.sh` is the script for people and clouds; `POST /join/v1` exchanges the token.
+// A machine that sends its name and a WireGuard key gets a place in the mesh, where the cluster has one.
 
 export interface JoinPlaneOptions {
   app: App;
@@ -25,6 +30,12 @@ export interface JoinPlaneOptions {
 const node: ReadonlySet<Kind> = new Set(['node']);
 /** Per registration token: enough for a large cluster that starts at once, and a limit for a client that loops. */
 const exchangesPerMinute = 300;
+
+const bodyLimits = { maxBytes: 4_096, totalMs: 15_000 };
+
+const scriptNamed = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+/** It carries the program that keeps a node in its mesh. */
+const joinScript = scriptNamed('./join.sh').replace('@mesh.sh@\n', () => scriptNamed('./mesh.sh'));
 
 const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
 
@@ -60,6 +71,7 @@ async function answerExchange(
   const principal = await authenticate(request);
   const { clusterId, name } = principal.access as RegistrationAccess;
   const org = principal.org.id;
+  const machine = await readMachine(app, principal, request, response);
   const actor: Actor = {
     org,
     user: { id: principal.id, email: `registration token ${name}` },
@@ -68,8 +80,14 @@ async function answerExchange(
   const exchanged = await runFor(
     { org, operation: 'join' },
     () =>
-      exchangeRegistration(app, tenants, { clusterId, registration: principal.id }, (tx, token) =>
-        audit(tx, actor, 'clusters.token.exchange', { id: clusterId }, { joinToken: token, registration: principal.id }),
+      exchangeRegistration(app, tenants, { clusterId, registration: principal.id, machine }, (tx, token) =>
+        audit(
+          tx,
+          actor,
+          'clusters.token.exchange',
+          { id: clusterId },
+          { joinToken: token, registration: principal.id, ...(machine && { node: machine.node }) },
+        ),
       ),
     app.watch,
   );
@@ -77,6 +95,15 @@ async function answerExchange(
   response
     .writeHead(201, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' })
     .end(body);
+}
+
+/** Clients of earlier releases send no body. */
+async function readMachine(app: App, { id, org }: Principal, request: IncomingMessage, response: ServerResponse) {
+  if (!hasBody(request)) return undefined;
+  const held = holdUntilAnswered(app.bodies, { org: org.id, credential: id }, response);
+  const bytes = await readBody(request, { ...bodyLimits, held });
+  const machine = readJoiningMachine(bytes.length === 0 ? undefined : readJson(bytes, { values: 20 }));
+  return typeof machine === 'string' ? invalid(machine) : machine;
 }
 
 function makeAuthentication({ app, principals }: JoinPlaneOptions) {

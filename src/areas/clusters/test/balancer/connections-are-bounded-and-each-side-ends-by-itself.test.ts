@@ -25,8 +25,8 @@ async function listener(t: TestContext, onConnection: (socket: Socket) => void, 
   node.listen(nodePort, nodeAddress(8));
   await once(node, 'listening');
   const guard = makeGuard({ allow: parseAllow(allowed) });
-  const balancers = makeBalancers({ guard, log: makeLog('silent'), watch, sockets: ownSockets });
-  const cluster = balancers.open({ id: 'cls_1', org: 'org_1', maxConnections: () => 8 });
+  const balancers = makeBalancers({ log: makeLog('silent'), watch, sockets: ownSockets });
+  const cluster = balancers.open({ id: 'cls_1', org: 'org_1', guardOf: () => guard, maxConnections: () => 8 });
   const nodes = [{ name: 'one', address: nodeAddress(8) }];
   const served = { uid: 'u', address, ports: [{ port, nodePort }], nodes, sourceRanges: [], proxyProtocol: undefined };
   assert.deepEqual(await cluster.serve(served), { bind: undefined, nodes: undefined });
