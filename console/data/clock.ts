@@ -17,6 +17,9 @@ export function noteServerTime(date: string | null): void {
 
 export const serverNow = (): number => Date.now() + aheadMs;
 
+/** For how long ago something was on this device. It counts the time that the device slept, which the monotonic clock leaves out in some browsers. */
+export const deviceNow = (): number => Date.now();
+
 /** Ticks every 10 s while the page is seen, so that ages on it stay true. */
 export const now = signal(Date.now());
 

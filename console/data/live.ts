@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { readEvents } from '../../sdk/browser.ts';
 import { isActing } from './act.ts';
 import { ApiError, apiOf, isSignedOut } from './api.ts';
+import { deviceNow } from './clock.ts';
 import { refresh } from './query.ts';
 import { makeRounds } from './rounds.ts';
 import { type Liveness, type Told, toldIn } from './told.ts';
@@ -29,9 +30,9 @@ const askAllMs = 5 * 60_000;
 const askAgainMs = 60_000;
 
 /** The last word of the stream, heard by this tab or told by the one that has it. */
-let heardAt = Date.now();
-const isStale = (): boolean => Date.now() - heardAt > beatTimeoutMs;
-let askedAllAt = Date.now();
+let heardAt = deviceNow();
+const isStale = (): boolean => deviceNow() - heardAt > beatTimeoutMs;
+let askedAllAt = deviceNow();
 /** Of the tab with the stream: ends it, or the pause before the next one. */
 let reconnect: (() => void) | undefined;
 let version: string | undefined;
@@ -87,12 +88,12 @@ const changed = makeRounds({
 });
 
 function askAll(): void {
-  askedAllAt = Date.now();
+  askedAllAt = deviceNow();
   changed('all');
 }
 
 function hear({ kinds, liveness: told, version: seen }: Told): void {
-  if (told || kinds) heardAt = Date.now();
+  if (told || kinds) heardAt = deviceNow();
   if (told) {
     const was = liveness.value;
     liveness.value = told;
@@ -181,7 +182,7 @@ function pollWhileCut(stop: AbortSignal): void {
     if (liveness.value === 'live' && isStale()) liveness.value = 'polling';
     if (document.hidden || isSignedOut.value) return;
     if (liveness.value !== 'live') void refresh();
-    else if (Date.now() - askedAllAt > askAllMs) askAll();
+    else if (deviceNow() - askedAllAt > askAllMs) askAll();
   }, pollMs);
   stop.addEventListener('abort', () => clearInterval(timer));
 }
@@ -194,7 +195,7 @@ function watchNetwork(stop: AbortSignal): void {
     const isOld = isStale();
     if (isOld && liveness.value === 'live') liveness.value = 'polling';
     if (isOld && reconnect) reconnect();
-    else if (isOld || Date.now() - askedAllAt > askAgainMs) askAll();
+    else if (isOld || deviceNow() - askedAllAt > askAgainMs) askAll();
   };
   addEventListener('online', tryAgain, { signal: stop });
   addEventListener('offline', tryAgain, { signal: stop });

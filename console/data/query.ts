@@ -1,6 +1,7 @@
 import { notifyManager, QueryClient, QueryObserver, type QueryObserverOptions, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useState } from 'preact/hooks';
 import { type Api, ApiError, apiOf } from './api.ts';
+import { deviceNow } from './clock.ts';
 import { organization } from './place.ts';
 
 // What screens read. Every answer comes from the guarded API; a hint of the live stream names kinds (`oncall.incident`), and what was read
@@ -79,7 +80,7 @@ export function refresh(kinds?: readonly string[]): Promise<void> {
     predicate: ({ meta, state }) =>
       kinds
         ? ((meta?.['kinds'] as readonly string[] | undefined) ?? []).some((kind) => kinds.includes(kind))
-        : !meta?.['isSteady'] || Date.now() - state.dataUpdatedAt > steadyMs,
+        : !meta?.['isSteady'] || deviceNow() - state.dataUpdatedAt > steadyMs,
   });
 }
 
