@@ -1,6 +1,6 @@
 import { audit, operator } from '../../../identity/audit.ts';
 import type { App } from '../../../kernel/app.ts';
-import type { Tx } from '../../../kernel/db/index.ts';
+import { isUnavailable, type Tx } from '../../../kernel/db/index.ts';
 import type { DnsAnswer } from '../../../kernel/dns/index.ts';
 import { runFor } from '../../../kernel/fairness/index.ts';
 import { unlessAborted } from '../../../kernel/guard/index.ts';
@@ -38,7 +38,15 @@ interface Look {
 
 async function checkDomain(app: App, domain: store.DomainRow, signal: AbortSignal, log: Logger): Promise<void> {
   const found = await unlessAborted(signal, () => lookUp(app, domain));
-  const after = await app.db.write((tx) => settle(tx, app, domain, found));
+  const after = await app.db
+    .write((tx) => settle(tx, app, domain, found))
+    .catch(async (error) => {
+      if (isUnavailable(error)) throw error;
+      // One that cannot be settled must not stand first in every batch.
+      log.error({ err: error, event: 'status.domain-failed', name: domain.name, org: domain.org_id }, 'a page’s domain could not be settled');
+      await app.db.write((tx) => store.checkLater(tx, domain));
+      return undefined;
+    });
   if (after && after.state !== domain.state)
     log.info(
       { event: 'status.domain', name: domain.name, org: domain.org_id, from: domain.state, to: after.state },

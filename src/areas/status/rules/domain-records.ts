@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { oneLine } from '../../../identity/rules/one-line.ts';
 
 /** What the owner of a domain publishes so that a page is read there. */
 export interface DomainRecord {
@@ -36,7 +37,8 @@ export interface DnsFinding {
 const isUnknown = ({ outcome }: DnsFinding) => outcome === 'servfail' || outcome === 'timeout';
 const hostOf = (data: unknown) => String(data).toLowerCase().replace(/\.$/, '');
 const maxShown = 300;
-const shown = (text: string) => (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
+/** Whoever runs the name servers of a domain writes it: it is kept, and read by members, without NUL and half a surrogate pair. */
+const shown = (text: string) => oneLine(text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
 
 /**
  * Whether a name leads here: by an alias to our host, also over others; or, where a domain's own name can have no alias and its provider

@@ -85,6 +85,11 @@ export const settleCheck = (tx: Tx, { org_id, page_id, name }: DomainRow, c: Che
          next_check_at = kernel.now() + make_interval(secs => ${c.nextInSeconds})
    where org_id = ${org_id} and page_id = ${page_id} and name = ${name} returning ${columns}`;
 
+/** What was seen of it could not be kept. */
+export const checkLater = (tx: Tx, { org_id, page_id, name }: DomainRow) => run(tx)`
+  update status.domain set checked_at = kernel.now(), next_check_at = kernel.now() + interval '30 minutes'
+   where org_id = ${org_id} and page_id = ${page_id} and name = ${name}`;
+
 /** Its organization has lost it to another that proved it. */
 export const loseDomain = (tx: Tx, { org_id, page_id }: DomainRow) => run(tx)`
   update status.domain
