@@ -60,7 +60,10 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
     subscribe: (channel, act) => {
       const acts = listeners.get(channel) ?? new Set();
       listeners.set(channel, acts.add(act));
-      return () => acts.delete(act);
+      return () => {
+        acts.delete(act);
+        if (acts.size === 0 && listeners.get(channel) === acts) listeners.delete(channel);
+      };
     },
     onNews: (hear) => news.subscribe(hear),
     wake: wakeChannel,

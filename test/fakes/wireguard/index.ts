@@ -33,6 +33,7 @@ case "$1" in
   show)
     [ -e "$2/config" ] || exit 1
     if [ "$3" = listen-port ]; then echo 1; exit 0; fi
+    echo "$2" >> asked
     printf 'key\\tkey\\t1\\toff\\n'
     awk '/^PublicKey/ { key = $3 } /^AllowedIPs/ { split($3, a, "[./]"); printf "%s\\t(none)\\t203.0.113.%s:4000\\t%s\\t0\\t0\\t0\\toff\\n", key, a[4], $3 }' "$2/config" ;;
 esac
@@ -41,6 +42,8 @@ esac
 export interface WireguardStandIn {
   /** The configurations of all interfaces. */
   configs(): Promise<string[]>;
+  /** How often the peers of the interface with this text in its configuration were asked for. */
+  asked(text: string): Promise<number>;
   /** How many interfaces were made so far. */
   made(): Promise<number>;
   /** From now on `ip` is refused, as without the right to. */
@@ -66,6 +69,14 @@ export async function standInForWireguard(): Promise<WireguardStandIn> {
   const namespaces = async () => (await readdir(state, { withFileTypes: true })).filter((each) => each.isDirectory());
   return {
     configs: async () => Promise.all((await namespaces()).map(({ name }) => readFile(join(state, name, 'config'), 'utf8').catch(() => ''))),
+    asked: async (text) => {
+      const all = await Promise.all(
+        (await namespaces()).map(async ({ name }) => [name, await readFile(join(state, name, 'config'), 'utf8').catch(() => '')] as const),
+      );
+      const asked = (await readFile(join(state, 'asked'), 'utf8')).split('\n');
+      const names = all.flatMap(([name, config]) => (config.includes(text) ? name : []));
+      return asked.filter((each) => names.includes(each)).length;
+    },
     made: async () => (await readFile(join(state, 'made'), 'utf8')).split('\n').length - 1,
     forbid: () => writeFile(join(state, 'forbidden'), ''),
     allow: () => rm(join(state, 'forbidden')),

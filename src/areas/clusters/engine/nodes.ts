@@ -43,7 +43,7 @@ export async function recordCertificates(tx: Tx, { org_id, id }: ClusterRow, cer
   const pki = certificates.length > 0 ? await pkiOf(tx, id) : undefined;
   if (!pki) return;
   hint(tx, org_id, 'clusters.node');
-  wake(tx, meshDue); // a node with a place in the mesh has its certificate now
+  wake(tx, meshDue(id)); // a node with a place in the mesh has its certificate now
   const { publicKey } = new X509Certificate(pki.ca_certificate);
   for (const each of certificates) if (each.certificate.verify(publicKey)) await store.insertCertificate(tx, org_id, id, each);
 }

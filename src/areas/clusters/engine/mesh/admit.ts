@@ -95,9 +95,9 @@ export async function dismissNode(tx: Tx, cluster: MeshCluster, node: string): P
   return isGone;
 }
 
-function tellChange(tx: Tx, { org_id }: MeshCluster): void {
+function tellChange(tx: Tx, { id, org_id }: MeshCluster): void {
   hint(tx, org_id, 'clusters.node');
-  wake(tx, meshDue);
+  wake(tx, meshDue(id));
 }
 
 /** Which of these are in the mesh now. */

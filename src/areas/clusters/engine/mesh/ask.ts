@@ -41,7 +41,7 @@ export async function askForPeers(
     mesh.poke();
   } else if (peer.reached.join() !== reached.join()) {
     await app.db.write(async (tx) => {
-      if (await noteReached(tx, cluster.id, node, reached)) wake(tx, meshDue);
+      if (await noteReached(tx, cluster.id, node, reached)) wake(tx, meshDue(cluster.id));
     });
   }
   return mesh.follow(node, revision, signal);

@@ -11,7 +11,7 @@ export async function enableMesh(tx: Tx, which: string): Promise<{ id: string; c
   if (!first) return notFound(`cluster ${which} of programs that asked for a mesh`);
   if (second) return conflict(`several clusters are named ${which}; name one by its id: ${found.map(({ id }) => id).join(', ')}`);
   if (!(await store.insertMesh(tx, first.organization, first.id))) return conflict(`the mesh of ${first.cluster} is on already`);
-  wake(tx, meshDue);
+  wake(tx, meshDue(first.id));
   return first;
 }
 

@@ -22,8 +22,9 @@ import { ensureMesh, type ProvisionedMesh } from './provision.ts';
 
 const intervalMs = 10_000;
 const retryMs = 5_000;
-/** Several nodes that change at once share a pass. */
+/** Several nodes that change at once share a pass; a node that changes all the time causes no more than two in a second. */
 const settleMs = 100;
+const minBetweenMs = 500;
 /** How long a node waits for news. */
 const followMs = 25_000;
 /** How long a stop waits for a pass under way. */
@@ -92,10 +93,11 @@ export function startMesh(parts: MeshParts): RunningMesh {
   };
   const nudge = makeInterruptibleSleep();
   let stopped = false;
-  const endHearing = [meshDue, clockMoved].map((channel) => app.waker.subscribe(channel, nudge.wake));
+  const endHearing = [meshDue(cluster().id), clockMoved].map((channel) => app.waker.subscribe(channel, nudge.wake));
   const loop = (async () => {
     while (!stopped) {
       let hasFailed = false;
+      const began = performance.now();
       await runFor({ org: cluster().org_id, operation: 'clusters.mesh' }, () => pass(state), app.watch).catch((error) => {
         hasFailed = true;
         if (!isUnavailable(error) && !stopped) app.log.warn({ err: error, cluster: cluster().id }, 'a mesh could not be looked after');
@@ -103,7 +105,7 @@ export function startMesh(parts: MeshParts): RunningMesh {
       for (const tell of state.waiting.values()) tell();
       if (stopped) break;
       await nudge.sleep(hasFailed || state.problem ? retryMs : intervalMs);
-      if (!stopped) await sleep(settleMs);
+      if (!stopped) await sleep(Math.max(settleMs, began + minBetweenMs - performance.now()));
     }
   })();
   return {

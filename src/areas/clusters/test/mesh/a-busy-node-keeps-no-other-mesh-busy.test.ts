@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { standInForWireguard } from '../../../../../test/fakes/wireguard/index.ts';
+import { withPrograms } from '../process/support.ts';
+import { askPeers, meshedCluster, newPublicKey } from './support.ts';
+
+test('a node that says something else with every request has its own mesh looked at, twice a second at most, and no other', async (t) => {
+  const wireguard = await standInForWireguard();
+  const { owner, url } = await withPrograms(t);
+  const [busy, quiet] = [await meshedCluster({ owner, url }, 'busy'), await meshedCluster({ owner, url }, 'quiet')];
+  const [node, other] = [await busy.join('worker'), await quiet.join('worker')];
+  const passes = async () => [await wireguard.asked(node.publicKey), await wireguard.asked(other.publicKey)] as const;
+  const [, before] = await passes();
+  const began = performance.now();
+  let asked = 0;
+  for (; performance.now() - began < 4_000; asked++)
+    assert.equal((await askPeers(node, { reached: [newPublicKey()] })).status, 200);
+  const [ofBusy, after] = await passes();
+  const seconds = (performance.now() - began) / 1_000;
+  assert.ok(asked > 20, String(asked));
+  // Each pass asks for the peers twice; every ten seconds there is one in any case.
+  assert.ok(after - before <= 2 * 2, `${after - before} of ${asked}`);
+  assert.ok(ofBusy <= 2 * (2 * seconds + 8), `${ofBusy} of ${asked}`);
+});
