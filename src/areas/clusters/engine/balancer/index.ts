@@ -7,7 +7,7 @@ import { balancedServicesPath, nodesPath, slicesPath } from '../../clients/tenan
 import { type BalancedService, type NodeState, readNode } from '../../rules/load-balancer.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import { balancersOf, countPools } from '../../store/load-balancers.ts';
-import { clustersDue } from '../channels.ts';
+import { addressFree, poolAdded } from '../channels.ts';
 import type { BalancerFigures } from './listener.ts';
 import { type BalancerParts, type BalancerState, reconcile } from './reconcile.ts';
 
@@ -50,9 +50,11 @@ export function startBalancer(parts: BalancerParts): RunningBalancer {
     nudge.wake();
   };
   const watches = makeWatches(plane, poke, state);
-  const endHearing = app.waker.subscribe(clustersDue, () => {
-    if (isPending || services === 0) poke(); // an address may be free, or the first network is there
-  });
+  // Other clusters wake it for nothing else: what one organization changes must not have the Services of all clusters read.
+  const endHearing = [
+    app.waker.subscribe(poolAdded, poke),
+    app.waker.subscribe(addressFree, () => (isPending ? poke() : undefined)),
+  ];
 
   const pass = async () => {
     const isWanted = cluster().load_balancers;
@@ -90,7 +92,7 @@ export function startBalancer(parts: BalancerParts): RunningBalancer {
     figures: () => ({ ...listeners.figures(), services }),
     async stop() {
       stopped = true;
-      endHearing();
+      for (const end of endHearing) end();
       watches.end();
       nudge.wake();
       // First, so that the next holder can listen; a pass may wait for an apiserver that does not answer.

@@ -4,7 +4,7 @@ import { conflict, invalid, notFound } from '../../../../kernel/errors.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
 import { maxPools, refusePool } from '../../rules/address-pool.ts';
 import * as store from '../../store/load-balancers.ts';
-import { clustersDue } from '../channels.ts';
+import { poolAdded } from '../channels.ts';
 
 // The operator's addresses for load balancers.
 
@@ -18,7 +18,7 @@ export async function addPool(tx: Tx, network: string, { isLoopbackAllowed }: { 
     return conflict(`${network} overlaps ${overlapping.join(' and ')}, which the pool has; choose another network`);
   if ((await store.countPools(tx)) >= maxPools) return conflict(`the pool has ${maxPools} networks, as many as it may; remove one first`);
   await store.insertPool(tx, network);
-  wake(tx, clustersDue);
+  wake(tx, poolAdded);
 }
 
 /** Refused while a Service has an address of it. */

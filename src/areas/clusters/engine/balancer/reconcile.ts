@@ -18,7 +18,7 @@ import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import * as store from '../../store/load-balancers.ts';
 import type { HeldLease } from '../../store/shards.ts';
-import { clustersDue } from '../channels.ts';
+import { addressFree } from '../channels.ts';
 import type { ClusterBalancer } from './listener.ts';
 
 // One pass over a cluster's Services. Each address goes: taken (row) → listener open → shown in the Service's status; and back: listener closed →
@@ -70,8 +70,9 @@ export async function reconcile(state: BalancerState, isOn: boolean): Promise<Pa
     new Set(rows.keys()),
     tierOf(tier).maxServices,
   );
-  for (const uid of rows.keys()) if (!served.some((each) => each.uid === uid)) await release(state, rows.get(uid)!);
-  for (const uid of state.told.keys()) if (!found.some(({ service }) => service.uid === uid)) state.told.delete(uid);
+  for (const [uid, row] of rows) if (!served.some((each) => each.uid === uid)) await release(state, row);
+  const known = new Set(found.map(({ service }) => service.uid));
+  for (const uid of state.told.keys()) if (!known.has(uid)) state.told.delete(uid);
   if (isOn && served.length > 0) await readNodes(state);
 
   const result: PassResult = { held: 0, isPending: false, local: [] };
@@ -202,7 +203,7 @@ async function release({ app, plane, cluster, listeners }: BalancerState, row: s
   await app.db.write(async (tx) => {
     await store.releaseAddress(tx, cluster().id, row.uid);
     hint(tx, cluster().org_id, 'clusters.cluster');
-    wake(tx, clustersDue);
+    wake(tx, addressFree);
   });
 }
 

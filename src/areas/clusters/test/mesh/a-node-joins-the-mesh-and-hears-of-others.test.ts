@@ -46,7 +46,9 @@ test('a node joins the mesh with its key, hears of the others, and is gone withi
   assert.deepEqual([plain.status, 'mesh' in plain.body], [201, false]);
 
   const waiting = askPeers(one, { reached: [two.publicKey], revision: direct.revision });
-  assert.equal((await answered(() => owner.delete('/clusters/prod/nodes/worker-2'))).status, 204);
+  // One that was answered 502 for lack of time may have been done all the same: then it is repeated to a node that is gone.
+  const gone = await answered(() => owner.delete('/clusters/prod/nodes/worker-2'));
+  assert.ok(gone.status === 204 || gone.status === 404, JSON.stringify(gone.body));
   const began = performance.now();
   const heard = await waiting;
   assert.ok(performance.now() - began < 2_000, 'the others hear within 2 s');
