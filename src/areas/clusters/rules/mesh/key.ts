@@ -10,10 +10,13 @@ const probe = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, Buffer.alloc(3
 const isReduced = (bytes: Buffer): boolean =>
   bytes[31]! < 0x7f || (bytes[31] === 0x7f && (bytes.subarray(1, 31).some((byte) => byte !== 0xff) || bytes[0]! < 0xed));
 
+/** Whether a text has the form of a key, for one that is only compared: to judge the point itself costs a fifth of a millisecond. */
+export const isKeyText = (text: unknown): text is string => typeof text === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(text);
+
 /** Why a text is no public key that a node can have, as a sentence; undefined: it is one. Each key has one spelling. */
 export function refusePublicKey(text: unknown): string | undefined {
   const refused = (why: string) => `wireguardPublicKey ${why}; send what \`wg pubkey\` prints`;
-  if (typeof text !== 'string' || !/^[A-Za-z0-9+/]{43}=$/.test(text)) return refused('is not 32 bytes in base64');
+  if (!isKeyText(text)) return refused('is not 32 bytes in base64');
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) return refused('has bits set after its 32 bytes');
   if (!isReduced(bytes)) return refused('is another spelling of a key');

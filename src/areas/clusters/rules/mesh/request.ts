@@ -1,5 +1,5 @@
 import { isNodeName } from '../requests.ts';
-import { refusePublicKey } from './key.ts';
+import { isKeyText, refusePublicKey } from './key.ts';
 import { maxDirectNodes } from './peers.ts';
 
 /** What a machine says of itself when it exchanges a registration token. */
@@ -51,8 +51,6 @@ export function readPeerRequest(body: unknown): PeerRequest | string {
     return 'revision is no text of at most 64 characters; send it as it was answered';
   if (!Array.isArray(reached) || reached.length > maxDirectNodes)
     return `reached is no list of at most ${maxDirectNodes} keys; send those of peers with a handshake within three minutes`;
-  const wrong = reached.map(refusePublicKey).find((each) => each !== undefined);
-  return wrong
-    ? `reached: ${wrong}`
-    : { publicKey: wireguardPublicKey as string, revision, reached: [...new Set(reached as string[])].sort() };
+  if (!reached.every(isKeyText)) return 'reached: a key is not 32 bytes in base64; send what `wg show` prints';
+  return { publicKey: wireguardPublicKey as string, revision, reached: [...new Set(reached)].sort() };
 }

@@ -34,6 +34,13 @@ test('a public key is a point that only one machine knows the secret of, in one 
   assert.match(refusePublicKey(x) ?? '', /base64/, 'not base64url');
 });
 
+test('keys that are only compared are judged by their form: a hundred points would take a server milliseconds of each request', () => {
+  const lowOrder = base64('00'.repeat(32));
+  const asked = readPeerRequest({ wireguardPublicKey: newPublicKey(), reached: Array(100).fill(lowOrder) });
+  assert.deepEqual(typeof asked === 'string' ? asked : asked.reached, [lowOrder]);
+  assert.match(String(readPeerRequest({ wireguardPublicKey: newPublicKey(), reached: ['x'] })), /reached: .* base64/);
+});
+
 test('networks and addresses are the lowest free ones, and never overlap', () => {
   assert.equal(freeNetwork('100.64.0.0/10', []), '100.64.0.0/20');
   assert.equal(freeNetwork('100.64.0.0/10', ['100.64.0.0/20', '100.64.32.0/20']), '100.64.16.0/20');
@@ -121,7 +128,7 @@ test('what a machine sends is taken whole, or refused with a sentence', () => {
     [{ wireguardPublicKey, node: 'other' }, /node is not known here/],
     [{ wireguardPublicKey, revision: 7 }, /revision is no text/],
     [{ wireguardPublicKey, reached: 'all' }, /reached is no list/],
-    [{ wireguardPublicKey, reached: ['x'] }, /reached: wireguardPublicKey/],
+    [{ wireguardPublicKey, reached: ['x'] }, /reached: a key is not 32 bytes/],
     [{ wireguardPublicKey, reached: Array(maxDirectNodes + 1).fill(wireguardPublicKey) }, /reached is no list/],
   ] as const)
     assert.match(readPeerRequest(body) as string, why, JSON.stringify(body));
