@@ -10,7 +10,8 @@ const tokenPattern = /^[A-Za-z0-9_-]{16,200}$/;
 export function answerProofs(presented: Presented): RawHandler {
   return (request, response) => {
     if (!presented.source || !request.url?.startsWith(prefix)) return false;
-    void sendProof(presented.source, request, response);
+    // While it was looked for, a server that ends may have refused the request.
+    sendProof(presented.source, request, response).catch(() => response.destroy());
     return true;
   };
 }
@@ -24,6 +25,7 @@ async function sendProof(
   const isAsked = (method === 'GET' || method === 'HEAD') && tokenPattern.test(token);
   // While the database is away there is nothing to prove either.
   const proof = isAsked ? await source.findHttpProof(token).catch(() => undefined) : undefined;
+  if (response.headersSent || response.destroyed) return;
   const body = proof ?? 'there is no such proof\n';
   response
     .writeHead(proof === undefined ? 404 : 200, {

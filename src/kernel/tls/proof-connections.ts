@@ -30,7 +30,8 @@ export function takeProofConnections(server: Server, presented: Presented): void
       ([socket]) => socket,
       (socket: Socket) => {
         readHello(socket, (serverName, protocols) => {
-          if (protocols.length === 1 && protocols[0] === proofProtocol && serverName !== undefined) void prove(source, socket, serverName);
+          if (protocols.length === 1 && protocols[0] === proofProtocol && serverName !== undefined)
+            prove(source, socket, serverName).catch(() => socket.destroy());
           else accept.call(server, socket);
         });
       },
