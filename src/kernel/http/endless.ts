@@ -37,12 +37,13 @@ export class ResponseSink implements EventSink {
     return this.#response.destroyed || this.#response.writableEnded;
   }
 
+  /** After its end it does nothing: a slow reader's connection stays open for a while, and node makes an exception of a late piece. */
   write(text: string): void {
-    this.#response.write(text);
+    if (!this.isClosed) this.#response.write(text);
   }
 
   end(text: string): void {
-    this.#response.end(text);
+    if (!this.isClosed) this.#response.end(text);
   }
 
   cut(): void {
