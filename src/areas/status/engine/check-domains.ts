@@ -119,6 +119,7 @@ async function takeOver(tx: Tx, app: App, domain: store.DomainRow, claims: reado
     await dropPage(tx, app, claim);
   }
   await store.keepOwner(tx, domain.name, domain.org_id);
+  await store.trimOwners(tx, domain.org_id);
 }
 
 async function publish(tx: Tx, app: App, domain: store.DomainRow): Promise<void> {

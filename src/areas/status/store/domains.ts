@@ -50,6 +50,16 @@ export const keepOwner = (tx: Tx, name: string, org: string) => run(tx)`
   insert into status.domain_owner (name, org_id, verified_at) values (${name}, ${org}, kernel.now())
   on conflict (name) do update set org_id = excluded.org_id, verified_at = excluded.verified_at`;
 
+/** Names that an organization is remembered for after it has given them up. A wildcard in the DNS could prove any number of them. */
+const maxFormerNames = 1_000;
+
+/** Forgets the names that an organization gave up longest ago, beyond those. */
+export const trimOwners = (tx: Tx, org: string) => run(tx)`
+  delete from status.domain_owner where name in (
+    select o.name from status.domain_owner o
+     where o.org_id = ${org} and not exists (select from status.domain d where d.name = o.name and d.org_id = ${org})
+     order by o.verified_at desc, o.name offset ${maxFormerNames} for update skip locked)`;
+
 /** Undefined: another page of the organization has it. */
 export const insertDomain = (tx: Tx, d: Pick<DomainRow, 'org_id' | 'page_id' | 'name' | 'is_contested'>) => row(tx, DomainRow)`
   insert into status.domain (org_id, page_id, name, state, state_at, is_contested, next_check_at, created_at)
