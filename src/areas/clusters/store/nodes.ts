@@ -10,7 +10,7 @@ export interface IssuedCertificate {
 }
 
 /** Serializes writes for a node: a certificate recorded during its refusal is refused too. */
-const lockNode = (tx: Tx, cluster: string, node: string) =>
+export const lockNode = (tx: Tx, cluster: string, node: string) =>
   run(tx)`select pg_advisory_xact_lock(hashtext('clusters.node_certificate'), hashtext(${`${cluster}/${node}`}))`;
 
 /** Refused from the start if the requesting certificate is refused: a deregistered node cannot renew itself. */

@@ -4,7 +4,7 @@ import { wake } from '../../../../kernel/jobs/index.ts';
 import type { MeshView } from '../../rules/mesh/peers.ts';
 import type { PeerRequest } from '../../rules/mesh/request.ts';
 import { noteReached, peerOf } from '../../store/mesh.ts';
-import { isCertificateRefused } from '../../store/nodes.ts';
+import { isCertificateRefused, lockNode } from '../../store/nodes.ts';
 import { meshDue } from '../channels.ts';
 import { setNodeKey } from './admit.ts';
 import type { RunningMesh } from './index.ts';
@@ -34,7 +34,8 @@ export async function askForPeers(
   if (!peer?.is_in || peer.public_key !== publicKey) {
     if (peer?.is_in && peer.changed_ago < keyChangeSeconds) throw tooManyKeys();
     await app.db.write(async (tx) => {
-      // Again, in the transaction that changes something: a deregistration may have come between.
+      // Again, under the lock of a deregistration: one that came between would leave a key that keeps the node from joining anew.
+      await lockNode(tx, cluster.id, node);
       if (await isCertificateRefused(tx, cluster.id, certificate)) refuseRemoved(node);
       if (!(await setNodeKey(tx, cluster, { node, publicKey }))) notFound('mesh of this cluster');
     });
