@@ -175,7 +175,7 @@ async function takeFor(state: BalancerState, service: BalancedService): Promise<
   const { app, held } = state;
   const taken = await app.db.write(async (tx) => {
     const holder = await store.lockHeldCluster(tx, held);
-    if (!holder) throw new Error('the lease of the cluster is lost');
+    if (!holder) throw leaseLost();
     if (!holder.load_balancers || holder.phase === 'deleting') return 'off';
     const others = (await store.balancersOf(tx, held.id)).filter(({ uid }) => uid !== service.uid);
     if (others.length >= tierOf(holder.tier).maxServices) return 'limit';
@@ -190,17 +190,20 @@ async function takeFor(state: BalancerState, service: BalancedService): Promise<
   return undefined;
 }
 
+const leaseLost = () => new Error('the lease of the cluster is lost');
+
 const noneFree: ServiceEvent = {
   type: 'Warning',
   reason: 'LoadBalancerAddress',
   message: 'every address of the operator’s pool is taken; the Service gets one as soon as one is free',
 };
 
-/** Closes the listener, takes the address out of the Service's status, and gives it back. */
-async function release({ app, plane, cluster, listeners }: BalancerState, row: store.BalancerRow): Promise<void> {
+/** Closes the listener, takes the address out of the Service's status, and gives it back; a server that lost the lease does not: another one listens. */
+async function release({ app, plane, cluster, held, listeners }: BalancerState, row: store.BalancerRow): Promise<void> {
   await listeners.close(row.uid);
   await showAddress(plane.ask, { uid: row.uid, namespace: row.namespace, name: row.service }, undefined);
   await app.db.write(async (tx) => {
+    if (!(await store.lockHeldCluster(tx, held))) throw leaseLost();
     await store.releaseAddress(tx, cluster().id, row.uid);
     hint(tx, cluster().org_id, 'clusters.cluster');
     wake(tx, addressFree);
