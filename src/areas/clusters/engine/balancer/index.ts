@@ -52,7 +52,7 @@ export function startBalancer(parts: BalancerParts): RunningBalancer {
   const watches = makeWatches(plane, poke, state);
   // Other clusters wake it for nothing else: what one organization changes must not have the Services of all clusters read.
   const endHearing = [
-    app.waker.subscribe(poolAdded, poke),
+    app.waker.subscribe(poolAdded, () => (isPending || services === 0 ? poke() : undefined)),
     app.waker.subscribe(addressFree, () => (isPending ? poke() : undefined)),
   ];
 
