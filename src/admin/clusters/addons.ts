@@ -25,5 +25,7 @@ export async function enableClusterAddons({ db }: Session, cluster: string): Pro
     await audit(tx, operator(installation), 'clusters.addons.enable', { id: found.id }, { cluster: found.cluster });
     return found;
   });
-  console.log(`${enabled.cluster} gets kube-proxy and CoreDNS within a minute or two; objects that have their names already stay as they are`);
+  console.log(
+    `${enabled.cluster} gets kube-proxy and CoreDNS within a minute or two; objects that have their names already stay as they are`,
+  );
 }

@@ -17,6 +17,7 @@
  *   the certificate requests of nodes; engine/nodes.ts lists, drains and deregisters nodes.
  * - engine/pki.ts makes and seals a cluster's keys, and the task in engine/renewal.ts renews certificates. engine/access.ts issues client
  *   configurations, and a task removes the access of users that lost the right.
+ * - store/ has the SQL, a file for each table or few that belong together, and nothing else speaks it.
  *
  * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
  *

@@ -49,10 +49,14 @@ test('every conformance test is listed once, and a cluster of programs passes al
   t.diagnostic(`${results.length} pass`);
 });
 
-test('an embedded cluster passes what is not listed as refused, and refuses the rest with its sentence', { timeout: 3 * hours }, async (t) => {
+test('an embedded cluster passes what is not listed as refused, and refuses the rest with its sentence', {
+  timeout: 3 * hours,
+}, async (t) => {
   const run = await clusterFor(t, 'v1.36.0+embedded');
   const { controlPlane, embeddedRefuses } = await readLists();
-  const sentenceOf = new Map(Object.entries(embeddedRefuses).flatMap(([sentence, names]) => names.map((name) => [name, sentence] as const)));
+  const sentenceOf = new Map(
+    Object.entries(embeddedRefuses).flatMap(([sentence, names]) => names.map((name) => [name, sentence] as const)),
+  );
   const results = await runConformanceTests(run, controlPlane);
   assert.deepEqual(inOrder(results.map(({ name }) => name)), inOrder(controlPlane));
   const expected = results.filter(({ name }) => !sentenceOf.has(name));

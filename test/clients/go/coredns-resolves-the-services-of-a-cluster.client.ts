@@ -14,7 +14,8 @@ import { binaries, patience } from './kubernetes-support.ts';
 
 const run = promisify(execFile);
 const missing = ['coredns', 'ip', 'unshare'].filter((name) => !process.env['PATH']!.split(':').some((dir) => existsSync(join(dir, name))));
-const skip = (process.getuid!() !== 0 && 'a network namespace needs root') || (missing.length > 0 && `not installed: ${missing.join(', ')}`);
+const skip =
+  (process.getuid!() !== 0 && 'a network namespace needs root') || (missing.length > 0 && `not installed: ${missing.join(', ')}`);
 
 const own = `qd${process.pid}`;
 const [here, there] = ['10.214.41.1', '10.214.41.2'];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { addonObjects } from '../../../src/areas/clusters/rules/addons.ts';
+import { addonObjects } from '../../../src/areas/clusters/rules/addons/index.ts';
 import type { KubeObject } from '../../../src/areas/clusters/rules/kubeadm.ts';
 import { podRange, serviceRange } from '../../../src/areas/clusters/rules/networks.ts';
 import { scratch } from '../../harness/process.ts';
@@ -32,7 +32,9 @@ const readTexts = (object: KubeObject): KubeObject =>
       }
     : object;
 
-test('kube-proxy and CoreDNS are laid down exactly as kubeadm of that version prints them', { skip: !kubeadm && 'kubeadm is not built' }, async (t) => {
+test('kube-proxy and CoreDNS are laid down exactly as kubeadm of that version prints them', {
+  skip: !kubeadm && 'kubeadm is not built',
+}, async (t) => {
   const { dir } = await scratch(t);
   const config = join(dir, 'config.json');
   const api = { apiVersion: 'kubeadm.k8s.io/v1beta4' };

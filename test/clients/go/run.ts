@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPackages } from '../../../src/admin/clusters/build.ts';
 import { noProgress } from '../../../src/admin/progress.ts';
-import { dnsVersionOf } from '../../../src/areas/clusters/rules/addons.ts';
+import { dnsVersionOf } from '../../../src/areas/clusters/rules/addons/index.ts';
 
 const here = import.meta.dirname;
 /** The newest Kubernetes that is tried. */
@@ -82,7 +82,8 @@ async function buildOfKubernetes(names: readonly string[]) {
       ? { name, package: 'k8s.io/kubernetes/test/e2e', isTest: true }
       : { name, package: `k8s.io/kubernetes/cmd/${name}` },
   );
-  if (packages.length > 0) await buildPackages(newest, packages, { into: folder, work: join(folder, 'kubernetes.source'), progress: noProgress });
+  if (packages.length > 0)
+    await buildPackages(newest, packages, { into: folder, work: join(folder, 'kubernetes.source'), progress: noProgress });
 }
 
 function installKubernetes(version: string) {

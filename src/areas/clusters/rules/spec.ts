@@ -132,7 +132,9 @@ function limitsOfEmbedded({ replicas }: Spec): string[] {
 
 /** Limitations of the process driver. */
 function limitsOfPrograms({ replicas }: Spec): string[] {
-  return replicas > 1 ? [`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`] : [];
+  return replicas > 1
+    ? [`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`]
+    : [];
 }
 
 /** kube-proxy and CoreDNS of a cluster of programs; undefined where it gets none. */

@@ -1,5 +1,5 @@
 import type { Ask } from '../../../../drivers/driver.ts';
-import { type AddonContext, addonObjects, addonWorkloads, imageLoginSecret, withNewerImage } from '../../rules/addons.ts';
+import { type AddonContext, addonObjects, addonWorkloads, imageLoginSecret, withNewerImage } from '../../rules/addons/index.ts';
 import { changeObject } from './ask.ts';
 import { ensureObject } from './prepare.ts';
 

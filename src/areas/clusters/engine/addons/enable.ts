@@ -8,7 +8,8 @@ export async function enableAddons(tx: Tx, which: string): Promise<{ id: string;
   const [first, second] = found;
   if (!first) return notFound(`cluster ${which} of programs`);
   if (second) return conflict(`several clusters are named ${which}; name one by its id: ${found.map(({ id }) => id).join(', ')}`);
-  if (!(await store.insertAddons(tx, first.organization, first.id))) return conflict(`${first.cluster} gets kube-proxy and CoreDNS already`);
+  if (!(await store.insertAddons(tx, first.organization, first.id)))
+    return conflict(`${first.cluster} gets kube-proxy and CoreDNS already`);
   return first;
 }
 

@@ -3,8 +3,8 @@ import type { App } from '../../../../kernel/app.ts';
 import { isUnavailable } from '../../../../kernel/db/index.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
 import { ensureImageLogin, makeAddons, raiseAddons } from '../../clients/tenant/addons.ts';
-import type { ClusterRow } from '../../store/clusters.ts';
 import * as store from '../../store/addons.ts';
+import type { ClusterRow } from '../../store/clusters.ts';
 import type { HeldLease } from '../../store/shards.ts';
 
 // kube-proxy and CoreDNS of a cluster of programs. They are made once; then they are the tenant's, and only the tags of their images are raised

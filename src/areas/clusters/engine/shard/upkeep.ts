@@ -5,8 +5,8 @@ import { removeJoinTokens } from '../../clients/tenant/prepare.ts';
 import type { HeldLease } from '../../store/shards.ts';
 import { deleteJoinTokens, oldJoinTokens } from '../../store/tokens.ts';
 import { meter } from '../../store/usage.ts';
-import { markSilentNodes } from './node-heartbeats.ts';
 import { retryAddons } from '../addons/ensure.ts';
+import { markSilentNodes } from './node-heartbeats.ts';
 import type { RunningCluster } from './run-cluster.ts';
 
 const batchSize = 100;

@@ -50,7 +50,10 @@ test('a webhook that refuses the objects leaves the cluster ready, with a limita
   await misbehave(binaries, { 'kube-apiserver': { denies: 'daemonsets' } });
   await readyCluster(owner, { name: 'prod' });
   const limitations = async (): Promise<string> => (await owner.get('/clusters/prod/usage')).body.limitations.join('\n');
-  assert.match(await limitations(), /^addons: kube-proxy and CoreDNS could not be brought to v1\.36\.4.*"guard\.example" denied the request/);
+  assert.match(
+    await limitations(),
+    /^addons: kube-proxy and CoreDNS could not be brought to v1\.36\.4.*"guard\.example" denied the request/,
+  );
   await misbehave(binaries, {});
   const isMended = async () => {
     await clock.advance('61s');

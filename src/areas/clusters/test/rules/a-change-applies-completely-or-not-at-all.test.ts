@@ -111,7 +111,9 @@ test('accepted fields without effect are listed as limitations', () => {
   // Programs have load balancers as soon as the operator has addresses for them.
   const ofPrograms = { ...asked, version: 'v1.36.4' };
   const isNamed = (hasAddresses: boolean) =>
-    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined, addons: { problem: null } }).some((each) => each.startsWith('managedLoadBalancers:'));
+    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined, addons: { problem: null } }).some((each) =>
+      each.startsWith('managedLoadBalancers:'),
+    );
   assert.deepEqual([isNamed(false), isNamed(true)], [true, false]);
   // A cluster of programs has everything that the specification names, and kube-proxy and DNS; one of an earlier release has not.
   const plain = { ...newSpec(embeddedCatalog, { tier: 'small' }), version: 'v1.36.4' } as Spec;

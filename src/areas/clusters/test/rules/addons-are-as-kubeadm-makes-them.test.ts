@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { addonObjects, dnsVersionOf, raiseTag, withNewerImage } from '../../rules/addons.ts';
+import { addonObjects, dnsVersionOf, raiseTag, withNewerImage } from '../../rules/addons/index.ts';
 
 const context = { version: 'v1.36.4', endpoint: 'https://203.0.113.5:16443', images: 'registry.k8s.io' };
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
@@ -57,7 +57,16 @@ test('a tag only rises, and an image without a version is left alone', () => {
   const raise = (image: unknown) => raiseTag(image, { tag: 'v1.36.4' });
   assert.equal(raise('registry.k8s.io/kube-proxy:v1.35.8'), 'registry.k8s.io/kube-proxy:v1.36.4');
   assert.equal(raise('localhost:5000/mine/kube-proxy:v1.35.8'), 'localhost:5000/mine/kube-proxy:v1.36.4');
-  for (const kept of ['a/kube-proxy:v1.36.4', 'a/kube-proxy:v1.37.0', 'a/kube-proxy:latest', 'a:5000/kube-proxy', 'a@sha256:ab', '', 7, null])
+  for (const kept of [
+    'a/kube-proxy:v1.36.4',
+    'a/kube-proxy:v1.37.0',
+    'a/kube-proxy:latest',
+    'a:5000/kube-proxy',
+    'a@sha256:ab',
+    '',
+    7,
+    null,
+  ])
     assert.equal(raise(kept), undefined, String(kept));
   const version = fc.tuple(fc.nat(60), fc.nat(60)).map(([minor, patch]) => `v1.${minor}.${patch}`);
   fc.assert(
@@ -82,6 +91,9 @@ test('of a workload only the image changes, and any object of a tenant is taken'
   assert.equal(withNewerImage(raised, image), undefined);
   fc.assert(fc.property(fc.jsonValue(), (spec) => withNewerImage({ ...workload, spec }, image) === undefined));
   fc.assert(
-    fc.property(fc.jsonValue(), (containers) => withNewerImage({ ...workload, spec: { template: { spec: { containers } } } }, image) === undefined),
+    fc.property(
+      fc.jsonValue(),
+      (containers) => withNewerImage({ ...workload, spec: { template: { spec: { containers } } } }, image) === undefined,
+    ),
   );
 });
