@@ -135,7 +135,9 @@ export const domain = written((v, key) =>
 /** A registry, or a path in one: what stands before the name of an image. */
 export const imagePrefix = written((v, key) => {
   const [host = '', ...path] = v.split('/');
-  const isHost = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?$/.test(host) && (/[.:]/.test(host) || host === 'localhost');
+  const [name = '', port, ...more] = host.split(':');
+  const isPort = port === undefined ? name.includes('.') || name === 'localhost' : /^\d{1,5}$/.test(port) && more.length === 0;
+  const isHost = isPort && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
   const isPath = path.every((part) => /^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$/.test(part));
   return isHost && isPath && v.length <= 300
     ? v
