@@ -66,7 +66,7 @@ const files = readdirSync(here)
   .map((file) => join('test/clients/go', file));
 // Also run by test:clients, where the server is installed.
 if (wanted.includes('s3')) files.push('test/clients/storage-a-real-s3-server-keeps-the-contract.test.ts');
-const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files], {
+const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files, ...(wanted.includes('conformance') ? ['--long'] : [])], {
   stdio: 'inherit',
   cwd: join(here, '../../..'),
   env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetesFolder },
