@@ -39,7 +39,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 /** Runs files and says which of them failed. */
 async function run(some: string[], lanes: { lanes: number; lanesAtMost?: number }, isEachAlone: boolean): Promise<string[]> {
   const { tell, failed, missing, times, close } = makeReporter();
-  const timeoutMs = args.includes('--faults') ? 3_600_000 : 180_000; // campaigns of kills name their own, longer limits
+  // Campaigns of kills and Kubernetes' own tests name their own, longer limits.
+  const timeoutMs = args.includes('--faults') || args.includes('--long') ? 3_600_000 : 180_000;
   await runFiles({ files: longestFirst(some), ...lanes, isEachAlone, timeoutMs, env, stop: stop.signal, tell });
   // Nothing passes because nothing was heard of it. Of a run that was ended nobody asks.
   const unheard = stop.signal.aborted ? [] : missing(some);

@@ -132,6 +132,20 @@ export const domain = written((v, key) =>
     ? v
     : refuse(key, `expected a domain in lower case such as clusters.example.com, found "${v}"`),
 );
+/** A registry, or a path in one: what stands before the name of an image. */
+export const imagePrefix = written((v, key) => {
+  const [host = '', ...path] = v.split('/');
+  const [name = '', port, ...more] = host.split(':');
+  const isPort = port === undefined ? name.includes('.') || name === 'localhost' : /^\d{1,5}$/.test(port) && more.length === 0;
+  const isHost = isPort && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
+  const isPath = path.every((part) => /^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$/.test(part));
+  return isHost && isPath && v.length <= 300
+    ? v
+    : refuse(key, `expected a registry such as registry.example.com/infra/registry.k8s.io, without https:// and a tag, found "${v}"`);
+});
+export const login = written((v, key) =>
+  v === '' || /^[^\s:]{1,300}:[!-~]{1,4000}$/.test(v) ? v : refuse(key, 'expected user:password in printable characters without spaces'),
+);
 export const internalPath = written((v, key) =>
   v === '' || /^(?:\/[a-z0-9_-]+)+$/i.test(v) ? v : refuse(key, `expected a path such as /layers, found "${v}"`),
 );

@@ -49,6 +49,16 @@ export function builderModule(version: string, itsModule: string): string {
 export async function buildPrograms(
   version: string,
   names: readonly string[],
+  given: Pick<Built, 'into' | 'work' | 'progress'>,
+): Promise<void> {
+  const programs = names.map((name) => ({ name, package: `k8s.io/kubernetes/cmd/${name}` }));
+  await buildPackages(version, programs, given);
+}
+
+/** Packages of Kubernetes' own module. */
+export async function buildPackages(
+  version: string,
+  programs: Built['programs'],
   { into, work, progress }: Pick<Built, 'into' | 'work' | 'progress'>,
 ): Promise<void> {
   progress.begin(`downloading the sources of ${version}`);
@@ -58,7 +68,6 @@ export async function buildPrograms(
   const sources = (JSON.parse(downloaded) as { Dir: string }).Dir;
   const module = builderModule(version, await readFile(join(sources, 'go.mod'), 'utf8'));
   const says = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].map((name) => `-X ${name}.gitVersion=${version}`);
-  const programs = names.map((name) => ({ name, package: `k8s.io/kubernetes/cmd/${name}` }));
   await buildAll({ version, module, programs, says, into, work, progress });
 }
 
@@ -74,7 +83,7 @@ export async function buildKine(into: string, work: string, progress: Progress):
 interface Built {
   version: string;
   module: string;
-  programs: readonly { name: string; package: string }[];
+  programs: readonly { name: string; package: string; isTest?: boolean }[];
   /** What the linker writes into them. */
   says: readonly string[];
   into: string;
@@ -92,7 +101,7 @@ async function buildAll({ version, module, programs, says, into, work, progress 
     console.log(`building ${each.name} ${version}`);
     progress.begin(`building ${each.name}`);
     const flags = ['-trimpath', '-ldflags', ['-s -w', ...says].join(' ')];
-    await runGo({ cwd: work, args: ['build', ...flags, '-o', join(into, each.name), each.package] });
+    await runGo({ cwd: work, args: [...(each.isTest ? ['test', '-c', '-vet=off'] : ['build']), ...flags, '-o', join(into, each.name), each.package] });
   }
   await rm(work, { recursive: true, force: true });
 }

@@ -43,6 +43,22 @@ function meshCommands(clusters: Command) {
     .action(atDatabase(async () => (await import('../clusters/mesh.ts')).enableClusterMesh));
 }
 
+function addonCommands(clusters: Command) {
+  const group = clusters.command('addons').description('kube-proxy and CoreDNS, which new clusters of real versions have from the start');
+
+  group
+    .command('list')
+    .description('clusters of real versions, the version of their addons, and what keeps them from it')
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../clusters/addons.ts')).listClusterAddons));
+
+  group
+    .command('enable')
+    .description('add them to a cluster of an earlier release; what it has by these names stays as it is')
+    .argument('<cluster>', 'its name, or its id where several have the name')
+    .action(atDatabase(async () => (await import('../clusters/addons.ts')).enableClusterAddons));
+}
+
 export function clusterCommands(admin: Command) {
   const group = admin.command('clusters').description('Kubernetes’ own programs, which clusters of real versions run');
 
@@ -68,4 +84,5 @@ export function clusterCommands(admin: Command) {
 
   addressCommands(group);
   meshCommands(group);
+  addonCommands(group);
 }

@@ -12,10 +12,12 @@
  *   planes/balancer listens at these addresses and joins each connection with one to a node's port.
  * - engine/mesh keeps the WireGuard network of a cluster: a pass compares rows with the interface (clients/mesh), which is in a network namespace of
  *   its own. planes/mesh answers nodes that ask for their peers with their certificate.
+ * - engine/addons makes kube-proxy and CoreDNS in a new cluster of programs, and raises their images with its version.
  * - planes/join exchanges a registration token for a bootstrap token (engine/join.ts, exchange.ts). The approver (engine/shard/approver.ts) decides
  *   the certificate requests of nodes; engine/nodes.ts lists, drains and deregisters nodes.
  * - engine/pki.ts makes and seals a cluster's keys, and the task in engine/renewal.ts renews certificates. engine/access.ts issues client
  *   configurations, and a task removes the access of users that lost the right.
+ * - store/ has the SQL, a file for each table or few that belong together, and nothing else speaks it.
  *
  * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
  *
@@ -53,6 +55,7 @@ import { updateRegistrationToken } from './operations/update-registration-token.
 import { namedClusters } from './store/clusters.ts';
 import { tasks } from './tasks.ts';
 
+export { enableAddons, listAddons } from './engine/addons/enable.ts';
 export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
 export { enableMesh, listMeshes } from './engine/mesh/enable.ts';
 export { parseVersion } from './rules/versions.ts';

@@ -61,7 +61,7 @@ test('what is shown of a setting is taken by it again, and means the same', () =
   const settings = [...bySetting.keys()];
   for (const [env, { text, value }] of bySetting) {
     assert.deepEqual(explain(env, text)?.value, value, `the default of ${env}: ${text}`);
-    const isSecret = explain(env, 'x')?.value === '(set)';
+    const isSecret = ['x', 'user:password'].some((each) => explain(env, each)?.value === '(set)');
     const shown = new Set([...plain, ...words].map((each) => checkRoundTrip(env, each)));
     assert.ok(isSecret || shown.size > 2, `${env} took ${[...shown].join(' ')}`);
   }

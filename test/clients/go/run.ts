@@ -1,14 +1,17 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes coredns conformance]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildPrograms } from '../../../src/admin/clusters/build.ts';
+import { buildPackages } from '../../../src/admin/clusters/build.ts';
 import { noProgress } from '../../../src/admin/progress.ts';
+import { dnsVersionOf } from '../../../src/areas/clusters/rules/addons/index.ts';
 
 const here = import.meta.dirname;
+/** The newest Kubernetes that is tried. */
+const newest = 'v1.36.4';
 const folder = process.env['QUARTERDECK_GO_CLIENTS'] ?? join(tmpdir(), 'quarterdeck-go-clients');
 
 interface Program {
@@ -29,52 +32,62 @@ const programs: Record<string, Program[]> = {
   // Its command is taken as it is installed; the daemon starts a containerd of its own.
   docker: [containerd, { name: 'dockerd', module: 'github.com/moby/moby/v2', version: 'v2.0.0-beta.24', package: './cmd/dockerd' }],
   pebble: [{ name: 'pebble', module: 'github.com/letsencrypt/pebble/v2', version: 'v2.10.1', package: './cmd/pebble' }],
+  // Of the newest Kubernetes below.
+  coredns: [{ name: 'coredns', module: 'github.com/coredns/coredns', version: dnsVersionOf(newest), package: '.' }],
   s3: [{ name: 'versitygw', module: 'github.com/versity/versitygw', version: 'v1.8.0', package: './cmd/versitygw' }],
 };
 
-/** Built by the product itself, as an operator would; QUARTERDECK_CLUSTER_BINARIES names a folder that has them already. */
-const kubernetes = { folder: process.env['QUARTERDECK_CLUSTER_BINARIES'] ?? join(folder, 'kubernetes'), versions: ['v1.35.8', 'v1.36.4'] };
+/** What a group needs of Kubernetes. */
+const ofKubernetes: Record<string, { versions: string[]; programs: string[] }> = {
+  kubernetes: { versions: ['v1.35.8', newest], programs: ['kubeadm', 'kubelet', 'kubectl'] },
+  coredns: { versions: [newest], programs: [] },
+  conformance: { versions: [newest], programs: ['kubectl', 'e2e.test'] },
+};
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : [...Object.keys(programs), 'kubernetes'];
-const unknown = wanted.find((name) => !programs[name] && name !== 'kubernetes');
+/** Built by the product itself, as an operator would; QUARTERDECK_CLUSTER_BINARIES names a folder that has them already. */
+const kubernetesFolder = process.env['QUARTERDECK_CLUSTER_BINARIES'] ?? join(folder, 'kubernetes');
+
+const groups = [...new Set([...Object.keys(programs), ...Object.keys(ofKubernetes)])];
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : groups;
+const unknown = wanted.find((name) => !groups.includes(name));
 if (unknown) {
-  console.error(`there is no client "${unknown}"; there are ${Object.keys(programs).join(', ')}, kubernetes`);
+  console.error(`there is no client "${unknown}"; there are ${groups.join(', ')}`);
   process.exit(2);
 }
 mkdirSync(folder, { recursive: true });
 for (const program of wanted.flatMap((name) => programs[name] ?? [])) if (!existsSync(join(folder, program.name))) build(program);
 
-if (wanted.includes('kubernetes')) {
-  for (const version of kubernetes.versions) installKubernetes(version);
-  await buildNodePrograms();
-}
+const needed = wanted.flatMap((name) => ofKubernetes[name] ?? []);
+for (const version of new Set(needed.flatMap(({ versions }) => versions))) installKubernetes(version);
+await buildOfKubernetes([...new Set(needed.flatMap((each) => each.programs))]);
 
 const files = readdirSync(here)
   .filter((file) => wanted.some((name) => file.startsWith(`${name}-`) && file.endsWith('.client.ts')))
   .map((file) => join('test/clients/go', file));
 // Also run by test:clients, where the server is installed.
 if (wanted.includes('s3')) files.push('test/clients/storage-a-real-s3-server-keeps-the-contract.test.ts');
-const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files], {
+const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files, ...(wanted.includes('conformance') ? ['--long'] : [])], {
   stdio: 'inherit',
   cwd: join(here, '../../..'),
-  env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetes.folder },
+  env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetesFolder },
 });
 process.exit(tests.status ?? 1);
 
-/** What a node needs, of the newest version, beside the clients; what is in the PATH is taken from there. */
-async function buildNodePrograms() {
+/** Programs of the newest version beside those of a control plane; what is in the PATH is taken from there, but its tests are its own. */
+async function buildOfKubernetes(names: readonly string[]) {
   const paths = [folder, ...process.env['PATH']!.split(':')];
-  const lacking = ['kubeadm', 'kubelet'].filter((name) => !paths.some((dir) => existsSync(join(dir, name))));
-  if (lacking.length > 0)
-    await buildPrograms(kubernetes.versions.at(-1)!, lacking, {
-      into: folder,
-      work: join(folder, 'kubernetes.source'),
-      progress: noProgress,
-    });
+  const lacking = names.filter((name) => !paths.some((dir) => existsSync(join(dir, name))));
+  const packages = lacking.map((name) =>
+    name === 'e2e.test'
+      ? { name, package: 'k8s.io/kubernetes/test/e2e', isTest: true }
+      : { name, package: `k8s.io/kubernetes/cmd/${name}` },
+  );
+  if (packages.length > 0)
+    await buildPackages(newest, packages, { into: folder, work: join(folder, 'kubernetes.source'), progress: noProgress });
 }
 
 function installKubernetes(version: string) {
-  const env = { ...process.env, QUARTERDECK_CLUSTER_BINARIES: kubernetes.folder };
+  const env = { ...process.env, QUARTERDECK_CLUSTER_BINARIES: kubernetesFolder };
   execFileSync(process.execPath, [join(here, '../../../src/main.ts'), 'admin', 'clusters', 'install', version, '--build'], {
     env,
     stdio: 'inherit',

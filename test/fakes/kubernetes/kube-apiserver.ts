@@ -180,6 +180,8 @@ function requireRight(user: User, method: string, path: string): void {
 async function act(method: string, place: Place, query: URLSearchParams, body: KubeObject, user: User): Promise<KubeObject> {
   if (place.subresource === 'proxy') return dialNode(place);
   if (method === 'GET') return place.name ? objects.read(place) : objects.list(place, query);
+  if ((await program.misbehaviour()).denies === place.plural)
+    throw new Refusal(403, 'Forbidden', 'admission webhook "guard.example" denied the request');
   if (method === 'DELETE') return objects.remove(place);
   if (method === 'PUT') return objects.change(place, () => body);
   if (method === 'PATCH') return objects.change(place, (before) => applyMerge(before, body));

@@ -22,6 +22,8 @@ export interface Misbehaviour {
   slowRolesMs?: number;
   /** /readyz answers 500 from the moment this is said. */
   readyz500?: boolean;
+  /** Writes of this kind, by its plural, are denied as a tenant's webhook denies them. */
+  denies?: string;
   /** Only the program of this version. */
   version?: string;
 }

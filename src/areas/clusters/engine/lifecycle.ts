@@ -9,6 +9,7 @@ import { refuseChange } from '../rules/phases.ts';
 import { type CreateRequest, isRefused, newSpec, type Patch, type PlannedChange, planChange, type SpecRefusal } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
 import { parseVersion } from '../rules/versions.ts';
+import { insertAddons } from '../store/addons.ts';
 import * as store from '../store/clusters.ts';
 import { insertMesh } from '../store/mesh.ts';
 import { samplesOf } from '../store/usage.ts';
@@ -30,6 +31,7 @@ export async function createCluster(
     forbidden(`quota exceeded: the organization has ${count} clusters, as many as it may; delete one first`, { code: 'quota_reached' });
   const made = await store.insertCluster(tx, org, name, parseVersion(spec.version)!.driver, spec);
   if (!made) return conflict(`a cluster named ${name} exists; choose another name`);
+  if (made.driver === 'process') await insertAddons(tx, org, made.id);
   if (made.mesh && made.driver === 'process') await insertMesh(tx, org, made.id);
   wake(tx, clustersDue);
   return made;

@@ -132,10 +132,22 @@ function limitsOfEmbedded({ replicas }: Spec): string[] {
 
 /** Limitations of the process driver. */
 function limitsOfPrograms({ replicas }: Spec): string[] {
-  const sentences = ['addons: a network plugin, kube-proxy and the cluster’s DNS are yours to install'];
-  if (replicas > 1)
-    sentences.push(`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`);
-  return sentences;
+  return replicas > 1
+    ? [`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`]
+    : [];
+}
+
+/** kube-proxy and CoreDNS of a cluster of programs; undefined where it gets none. */
+export interface AddonsState {
+  problem: string | null;
+}
+
+function limitsOfAddons(addons: AddonsState | undefined): string[] {
+  if (!addons)
+    return [
+      'addons: kube-proxy and DNS are yours to install in a cluster of an earlier release, unless the operator adds them (quarterdeck admin clusters addons enable)',
+    ];
+  return addons.problem === null ? [] : [`addons: ${addons.problem}`];
 }
 
 /** The mesh of a cluster, and its nodes that are not in it. */
@@ -166,12 +178,14 @@ export interface LimitationContext {
   /** The operator has added addresses for load balancers. */
   hasAddresses: boolean;
   mesh: MeshState | undefined;
+  addons: AddonsState | undefined;
 }
 
 /** Accepted fields that the cluster does not have as asked for, one sentence each. */
-export function limitationsOf(spec: Spec, { hasAddresses, mesh }: LimitationContext): string[] {
+export function limitationsOf(spec: Spec, { hasAddresses, mesh, addons }: LimitationContext): string[] {
   const isProcess = parseVersion(spec.version)?.driver === 'process';
   const sentences = isProcess ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
+  if (isProcess) append(sentences, limitsOfAddons(addons));
   if (spec.mesh && isProcess) append(sentences, limitsOfMesh(mesh));
   if (spec.mesh && !isProcess) sentences.push('mesh: kept; an embedded control plane runs no pods, and sets none up');
   if (spec.loadBalancers && !isProcess)

@@ -180,6 +180,7 @@ export async function removeCluster(tx: Tx, { id, lease }: HeldLease): Promise<b
     run(tx)`delete from clusters.sample where cluster_id = ${id}`,
     run(tx)`delete from clusters.phase where cluster_id = ${id}`,
     run(tx)`delete from clusters.load_balancer where cluster_id = ${id}`,
+    run(tx)`delete from clusters.addons where cluster_id = ${id}`,
     run(tx)`delete from clusters.mesh where cluster_id = ${id}`,
     run(tx)`delete from clusters.mesh_peer where cluster_id = ${id}`,
   ]);

@@ -1,6 +1,6 @@
 import { cgroupLimitsOf } from '../../../drivers/process/index.ts';
 import { p95 } from '../rules/headroom.ts';
-import { limitationsOf } from '../rules/spec.ts';
+import { type AddonsState, limitationsOf } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
 import { type ClusterRow, specOf } from '../store/clusters.ts';
 import type { MeterRow, SampleRow } from '../store/usage.ts';
@@ -50,6 +50,7 @@ interface UsageRows {
   hasAddresses: boolean;
   /** Undefined: it is not switched on. */
   mesh: { problem: string | null; nodes: readonly string[] } | undefined;
+  addons: AddonsState | undefined;
 }
 
 const namesOutside = (inside: readonly string[], nodes: readonly NodeCapacity[] = []) =>
@@ -57,7 +58,7 @@ const namesOutside = (inside: readonly string[], nodes: readonly NodeCapacity[] 
 
 export function usageView(
   row: ClusterRow,
-  { meter, recent, newest: last, hasAddresses, mesh }: UsageRows,
+  { meter, recent, newest: last, hasAddresses, mesh, addons }: UsageRows,
   nodes: readonly NodeCapacity[] | undefined,
 ) {
   const tier = tierOf(row.tier);
@@ -99,7 +100,11 @@ export function usageView(
             'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
           ]),
       ...oomLimitations(row, recent.at(-1)),
-      ...limitationsOf(specOf(row), { hasAddresses, mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) } }),
+      ...limitationsOf(specOf(row), {
+        hasAddresses,
+        addons,
+        mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) },
+      }),
       ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),
     ],
   };

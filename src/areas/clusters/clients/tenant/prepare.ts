@@ -27,7 +27,8 @@ export async function prepareCluster(ask: Ask, described: ClusterDescription): P
 /** Each concurrent write takes a connection, and a new connection costs more than waiting for a free one. */
 const concurrency = 3;
 
-async function ensureObject(ask: Ask, { path, object, corrected = [] }: WantedObject): Promise<void> {
+/** An object that is there stays as it is, but for its corrected fields. */
+export async function ensureObject(ask: Ask, { path, object, corrected = [] }: WantedObject): Promise<void> {
   const { status, body } = await ask('POST', path, object);
   if (status === 201) return;
   if (status !== 409) throw new Error(`${object.kind} ${object.metadata.name} could not be made: ${status} ${String(body?.message ?? '')}`);

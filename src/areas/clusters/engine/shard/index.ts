@@ -11,6 +11,7 @@ import type { Ending } from '../../../../kernel/lifecycle/ending.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
+import { ensureAddons } from '../addons/ensure.ts';
 import { clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
@@ -346,6 +347,8 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
     if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
     held.running = started;
   }
+  await ensureAddons({ app, held, ...held.running, ask: held.running.plane.ask });
+  if (shard.held.get(held.id) !== held) return;
   await app.db.write((tx) => {
     hint(tx, held.org, 'clusters.cluster');
     return store.settleReady(tx, held, row.generation, held.running!.endpoint);

@@ -5,6 +5,7 @@ import { removeJoinTokens } from '../../clients/tenant/prepare.ts';
 import type { HeldLease } from '../../store/shards.ts';
 import { deleteJoinTokens, oldJoinTokens } from '../../store/tokens.ts';
 import { meter } from '../../store/usage.ts';
+import { retryAddons } from '../addons/ensure.ts';
 import { markSilentNodes } from './node-heartbeats.ts';
 import type { RunningCluster } from './run-cluster.ts';
 
@@ -43,6 +44,7 @@ export async function runUpkeep(app: App, held: HeldLease, running: RunningClust
   running.metered = { requests, errors, bytesIn: balancers.bytesIn, bytesOut: balancers.bytesOut };
   running.inflightPeak = 0;
   await sweepTokens(app, running);
+  await retryAddons({ app, held, ...running, ask: running.plane.ask });
 }
 
 /** Every 10 s for a cluster with nodes. */

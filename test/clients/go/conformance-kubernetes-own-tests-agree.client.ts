@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readyCluster } from '../../../src/areas/clusters/test/support.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { quarterdeck } from '../../harness/index.ts';
+import { scratch } from '../../harness/process.ts';
+import { listConformanceTests, readLists, runConformanceTests, type SpecResult } from './conformance-support.ts';
+import { binaries } from './kubernetes-support.ts';
+
+const hours = 3_600_000;
+
+/** A cluster and a configuration for e2e.test. */
+async function clusterFor(t: TestContext, orchestratorVersion: string) {
+  const { dir } = await scratch(t);
+  const port = await freePort();
+  // Kubernetes takes no loopback address for the endpoints of the service `kubernetes`: they name one of the documentation range.
+  const env = {
+    QUARTERDECK_CLUSTER_BINARIES: binaries,
+    QUARTERDECK_CLUSTER_LISTEN: `0.0.0.0:${port}`,
+    QUARTERDECK_PUBLIC_URL: 'http://192.0.2.7:8080',
+  };
+  const { owner } = await quarterdeck(t, { env });
+  await readyCluster(owner, { name: 'prod', tier: 'medium', orchestratorVersion });
+  const kubeconfig = join(dir, 'config');
+  const renew = async () => {
+    const { body } = await owner.get('/clusters/prod/kubeconfig');
+    await writeFile(kubeconfig, body.kubeconfig.replaceAll('192.0.2.7', '127.0.0.1'));
+    await chmod(kubeconfig, 0o600);
+  };
+  await renew();
+  return { dir, kubeconfig };
+}
+
+const failuresOf = (results: readonly SpecResult[]) =>
+  results.filter(({ state }) => state !== 'passed').map(({ name, state, message }) => `${name}: ${state}: ${message.slice(0, 600)}`);
+
+const inOrder = (names: readonly string[]) => [...names].sort();
+
+test('every conformance test is listed once, and a cluster of programs passes all that need no node', { timeout: 3 * hours }, async (t) => {
+  const run = await clusterFor(t, 'v1.36.4');
+  const { controlPlane, embeddedRefuses, notRun } = await readLists();
+  assert.deepEqual(inOrder([...controlPlane, ...Object.values(notRun).flat()]), await listConformanceTests(run));
+  for (const name of Object.values(embeddedRefuses).flat()) assert.ok(controlPlane.includes(name), name);
+  const results = await runConformanceTests(run, controlPlane);
+  assert.deepEqual(failuresOf(results), []);
+  assert.deepEqual(inOrder(results.map(({ name }) => name)), inOrder(controlPlane));
+  t.diagnostic(`${results.length} pass`);
+});
+
+test('an embedded cluster passes what is not listed as refused, and refuses the rest with its sentence', {
+  timeout: 3 * hours,
+}, async (t) => {
+  const run = await clusterFor(t, 'v1.36.0+embedded');
+  const { controlPlane, embeddedRefuses } = await readLists();
+  const sentenceOf = new Map(
+    Object.entries(embeddedRefuses).flatMap(([sentence, names]) => names.map((name) => [name, sentence] as const)),
+  );
+  const results = await runConformanceTests(run, controlPlane);
+  assert.deepEqual(inOrder(results.map(({ name }) => name)), inOrder(controlPlane));
+  const expected = results.filter(({ name }) => !sentenceOf.has(name));
+  assert.deepEqual(failuresOf(expected), []);
+  const refused = results.filter(({ name }) => sentenceOf.has(name));
+  for (const { name, state, message } of refused) {
+    assert.equal(state, 'failed', `${name} ${state}: take it from the list of what is refused`);
+    assert.ok(message.includes(sentenceOf.get(name)!), `${name}: ${message.slice(0, 600)}`);
+  }
+  t.diagnostic(`${expected.length} pass, ${refused.length} are refused`);
+});
