@@ -1,54 +1,13 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { recordsIn, runOf } from '../../../src/areas/clusters/test/process/support.ts';
-import { adminOf, kube, readyCluster, type Way } from '../../../src/areas/clusters/test/support.ts';
-import { openEtcdClient } from '../../../src/drivers/process/clients/etcd.ts';
-import type { MembersFile } from '../../../src/drivers/process/rules/etcd/members.ts';
-import { type Caller, quarterdeck } from '../../harness/index.ts';
+import { runOf } from '../../../src/areas/clusters/test/process/support.ts';
+import type { Caller } from '../../harness/index.ts';
 import { eventually } from '../../harness/process.ts';
-import { assertNothingLost, steadyLoad } from './clusters-support.ts';
-import { binaries, patience } from './kubernetes-support.ts';
-
-const maps = '/api/v1/namespaces/default/configmaps';
-
-async function dedicatedCluster(t: TestContext, datastore: object) {
-  const qd = await quarterdeck(t, { env: { QUARTERDECK_CLUSTER_BINARIES: binaries } });
-  const { owner, dataDir } = qd;
-  await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.36.4', datastore: { mode: 'dedicated', storageGiB: 1, ...datastore } });
-  const admin = await adminOf(owner, 'prod');
-  const seed = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'seed' } };
-  assert.equal((await kube(admin, 'POST', maps, seed)).status, 201);
-  return { ...qd, admin, members: () => membersOf(dataDir), list: () => listMaps(admin) };
-}
-
-const listMaps = async (admin: Way) => (await kube(admin, 'GET', maps)).body.items;
-
-/** The members of the only cluster, as their files and they themselves tell. */
-async function membersOf(dataDir: string) {
-  const [cluster] = await readdir(await runOf(dataDir));
-  const store = join(dataDir, 'clusters', 'stores', cluster!, 'etcd-1');
-  const file = JSON.parse(await readFile(join(store, 'members.json'), 'utf8')) as MembersFile;
-  const dir = join(await runOf(dataDir), cluster!);
-  const keysDir = join(dir, (await readdir(dir)).find((name) => name.startsWith('keys-'))!);
-  const read = (name: string) => readFile(join(keysDir, name), 'utf8');
-  const keys = {
-    authority: { certificate: await read('etcd-authority.crt'), key: '' },
-    client: { certificate: await read('etcd-client.crt'), key: await read('etcd-client.key') },
-  };
-  const records = (await recordsIn(dataDir)).filter(({ kind }) => kind === 'etcd') as ({ name: string } & { pid: number })[];
-  return Promise.all(
-    file.members.map(async ({ name, gatewayPort }) => {
-      const client = openEtcdClient(gatewayPort, keys);
-      const status = await client.status().catch(() => undefined);
-      client.close();
-      const isLeader = status !== undefined && status.leader === status.memberId;
-      return { name, isLeader, status, pid: records.find((record) => record.name === `etcd-1-${name}`)?.pid };
-    }),
-  );
-}
+import { assertNothingLost, dedicatedCluster, steadyLoad } from './clusters-support.ts';
+import { patience } from './kubernetes-support.ts';
 
 const isSettled = async (owner: Caller) => (await owner.get('/clusters/prod')).body.phase === 'ready';
 
@@ -74,6 +33,7 @@ function assertOnlyInHand(load: Load, killedAt: number) {
 test('one member: kill -9 under load fails no request but a write in hand, and loses no acknowledged one', { timeout: 600_000 }, async (t) => {
   const { owner, admin, members, list } = await dedicatedCluster(t, {});
   const load = steadyLoad(admin, 'one');
+  t.after(load.stop);
   for (let round = 0; round < 3; round++) {
     await load.go(3_000);
     const [before] = await members();
