@@ -30,7 +30,9 @@ function assertOnlyInHand(load: Load, killedAt: number) {
   assert.ok(load.failures.length <= 2, `${load.failures.length} writes were in hand`);
 }
 
-test('one member: kill -9 under load fails no request but a write in hand, and loses no acknowledged one', { timeout: 600_000 }, async (t) => {
+test('one member: kill -9 under load fails no request but a write in hand, and loses no acknowledged one', {
+  timeout: 600_000,
+}, async (t) => {
   const { owner, admin, members, list } = await dedicatedCluster(t, {});
   const load = steadyLoad(admin, 'one');
   t.after(load.stop);
@@ -76,7 +78,9 @@ test('one member rolls, grows to three and shrinks again under load without a fa
   assert.deepEqual([datastore.quotaBytes, datastore.members], [2 * 2 ** 30, 1]);
 });
 
-test('three members: kill -9 of a follower and of the leader under load, and a member that is lost is replaced', { timeout: 900_000 }, async (t) => {
+test('three members: kill -9 of a follower and of the leader under load, and a member that is lost is replaced', {
+  timeout: 900_000,
+}, async (t) => {
   const { owner, admin, dataDir, members, list } = await dedicatedCluster(t, { replicas: 3 });
   for (const which of ['follower', 'leader'] as const) {
     const load = steadyLoad(admin, which);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import https from 'node:https';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readdir, readFile } from 'node:fs/promises';
+import https from 'node:https';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Recorded, recordsIn, runOf } from '../../../src/areas/clusters/test/process/support.ts';
 import { adminOf, kube, readyCluster, type Way } from '../../../src/areas/clusters/test/support.ts';
+import type { EtcdKeys } from '../../../src/drivers/keys.ts';
 import { openEtcdClient } from '../../../src/drivers/process/clients/etcd.ts';
 import type { MembersFile } from '../../../src/drivers/process/rules/etcd/members.ts';
-import type { EtcdKeys } from '../../../src/drivers/keys.ts';
 import { quarterdeck } from '../../harness/index.ts';
 import { binaries } from './kubernetes-support.ts';
 
@@ -34,7 +34,10 @@ export function steadyLoad(way: Way, prefix: string, perSecond = 50) {
   let isOver = false;
   const ask = (method: string, path: string, body?: unknown) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const headers = { authorization: `Bearer ${way.token}`, 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
+      const headers = {
+        authorization: `Bearer ${way.token}`,
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      };
       const request = https.request(`${way.server}${path}`, { method, agent, headers }, (answer) => {
         let text = '';
         answer
@@ -92,7 +95,10 @@ export function steadyLoad(way: Way, prefix: string, perSecond = 50) {
 }
 
 /** Everything that was acknowledged is in the cluster. */
-export async function assertNothingLost(list: () => Promise<{ metadata: { name: string }; data?: Record<string, string> }[]>, acknowledged: ReadonlyMap<string, string>) {
+export async function assertNothingLost(
+  list: () => Promise<{ metadata: { name: string }; data?: Record<string, string> }[]>,
+  acknowledged: ReadonlyMap<string, string>,
+) {
   const found = new Map((await list()).map(({ metadata, data }) => [metadata.name, data?.n]));
   const lost = [...acknowledged].filter(([name, value]) => found.get(name) !== value).map(([name]) => name);
   assert.deepEqual(lost, [], `of ${acknowledged.size} acknowledged writes`);
@@ -102,7 +108,11 @@ export async function assertNothingLost(list: () => Promise<{ metadata: { name: 
 export async function dedicatedCluster(t: TestContext, datastore: object) {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_CLUSTER_BINARIES: binaries } });
   const { owner, dataDir } = qd;
-  await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.36.4', datastore: { mode: 'dedicated', storageGiB: 1, ...datastore } });
+  await readyCluster(owner, {
+    name: 'prod',
+    orchestratorVersion: 'v1.36.4',
+    datastore: { mode: 'dedicated', storageGiB: 1, ...datastore },
+  });
   const admin = await adminOf(owner, 'prod');
   const seed = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'seed' } };
   assert.equal((await kube(admin, 'POST', maps, seed)).status, 201);

@@ -26,7 +26,9 @@ const program = await beginProgram('etcd', () => {
 
 const name = requireFlag(flags, 'name');
 const portOf = (flag: string) =>
-  Number(/^https:\/\/127\.0\.0\.1:(\d+)$/.exec(requireFlag(flags, flag))?.[1] ?? refuse(`fake etcd: --${flag} must be https://127.0.0.1:…`));
+  Number(
+    /^https:\/\/127\.0\.0\.1:(\d+)$/.exec(requireFlag(flags, flag))?.[1] ?? refuse(`fake etcd: --${flag} must be https://127.0.0.1:…`),
+  );
 const ports = { client: portOf('listen-client-urls'), gateway: portOf('listen-client-http-urls'), peer: portOf('listen-peer-urls') };
 if (requireFlag(flags, 'initial-cluster') !== `${name}=${requireFlag(flags, 'initial-advertise-peer-urls')}`)
   refuse('fake etcd: there is one member only');
@@ -67,7 +69,13 @@ function keep(entry: Entry): void {
   else present.set(entry.key, entry);
 }
 
-const rowOf = ({ key, value, revision: at, isNew }: Entry): KineRow => ({ key, value: value ?? '', revision: at, isNew, isGone: value === null });
+const rowOf = ({ key, value, revision: at, isNew }: Entry): KineRow => ({
+  key,
+  value: value ?? '',
+  revision: at,
+  isNew,
+  isGone: value === null,
+});
 
 function write({ key = '', value = null, expected }: Pick<KineRequest, 'key' | 'value' | 'expected'>): Omit<KineAnswer, 'id'> {
   const before = present.get(key);
@@ -132,9 +140,7 @@ const answers: Record<string, (body: Body) => Promise<object> | object> = {
   },
   '/v3/cluster/member/list': () => ({
     header: header(),
-    members: [
-      { ID: memberId, name, peerURLs: [`https://127.0.0.1:${ports.peer}`], clientURLs: [`https://127.0.0.1:${ports.client}`] },
-    ],
+    members: [{ ID: memberId, name, peerURLs: [`https://127.0.0.1:${ports.peer}`], clientURLs: [`https://127.0.0.1:${ports.client}`] }],
   }),
   '/v3/kv/range': (body) => {
     const [first, end] = [decoded(body.key), decoded(body.range_end)];
@@ -163,7 +169,9 @@ async function serveSnapshot(response: ServerResponse): Promise<void> {
   for (let at = 0; at < whole.length; at += 32_768) {
     if (cutSnapshot && at + 32_768 >= whole.length) return void response.end();
     const blob = whole.subarray(at, at + 32_768);
-    response.write(`${JSON.stringify({ result: { remaining_bytes: String(whole.length - at - blob.length), blob: blob.toString('base64') } })}\n`);
+    response.write(
+      `${JSON.stringify({ result: { remaining_bytes: String(whole.length - at - blob.length), blob: blob.toString('base64') } })}\n`,
+    );
   }
   response.end();
 }

@@ -56,7 +56,9 @@ function storeAddress() {
   const servers = requireFlag(flags, 'etcd-servers');
   const socket = /^unix:\/\/(\/.+)$/.exec(servers)?.[1];
   if (socket) return socket;
-  const port = Number(/^https:\/\/127\.0\.0\.1:(\d+)$/.exec(servers)?.[1] ?? refuse(`Error: the fake does not know --etcd-servers=${servers}`));
+  const port = Number(
+    /^https:\/\/127\.0\.0\.1:(\d+)$/.exec(servers)?.[1] ?? refuse(`Error: the fake does not know --etcd-servers=${servers}`),
+  );
   const read = (flag: string) => readFileSync(requireFlag(flags, flag));
   return { host: '127.0.0.1', port, ca: read('etcd-cafile'), cert: read('etcd-certfile'), key: read('etcd-keyfile') };
 }

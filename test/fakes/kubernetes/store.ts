@@ -1,7 +1,7 @@
 import net, { type Socket } from 'node:net';
-import tls, { type ConnectionOptions } from 'node:tls';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import tls, { type ConnectionOptions } from 'node:tls';
 import type { KineAnswer, KineRequest, KineRow } from './kine.ts';
 
 /** A fake apiserver's way to the fake kine or etcd; it comes back by itself when that does. */

@@ -25,7 +25,14 @@ import { recordHolder, waitForSweep } from './orphans.ts';
 import { probeReady } from './readiness.ts';
 import type { ProcessPlane, RunningApiserver } from './state.ts';
 
-const limits = { kineTimeoutMs: 30_000, readyTimeoutMs: 120_000, checkProcessEvery: 5, drainTimeoutMs: 60_000, stopTimeoutMs: 60_000, freezeTimeoutMs: 60_000 };
+const limits = {
+  kineTimeoutMs: 30_000,
+  readyTimeoutMs: 120_000,
+  checkProcessEvery: 5,
+  drainTimeoutMs: 60_000,
+  stopTimeoutMs: 60_000,
+  freezeTimeoutMs: 60_000,
+};
 
 /**
  * Starts, replaces and stops programs until the cluster runs as its row says, and returns once it answers. Every step checks the present state,
@@ -57,7 +64,8 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   await beginStore(plane, run, inner);
   await excludeExited(plane);
   // In parallel: an apiserver initializes for a second before it connects to its store. One that serves already waits for the members to change.
-  if (plane.servers.length === 0 && isSettled(plane, run)) await Promise.all(wantServers(plane, run).map((each) => ensureProgram(plane, each)));
+  if (plane.servers.length === 0 && isSettled(plane, run))
+    await Promise.all(wantServers(plane, run).map((each) => ensureProgram(plane, each)));
   await settleStore(plane, run, inner);
   const servers = wantServers(plane, run);
   stopping.signal.throwIfAborted();
@@ -124,7 +132,9 @@ async function removeFormerStores(plane: ProcessPlane): Promise<void> {
   const { app, parts, directory, etcd } = plane;
   const { dir } = directory!;
   const prefix = `etcd-${etcd?.generation}-`;
-  const unused = (await readRecords(dir)).filter(({ kind, name }) => (etcd ? kind === 'kine' || (kind === 'etcd' && !name.startsWith(prefix)) : kind === 'etcd'));
+  const unused = (await readRecords(dir)).filter(({ kind, name }) =>
+    etcd ? kind === 'kine' || (kind === 'etcd' && !name.startsWith(prefix)) : kind === 'etcd',
+  );
   const isSurplus = etcd !== undefined && etcd.file.members.length > etcd.endpoints.length;
   if (unused.length === 0 && !isSurplus) return;
   await Promise.all(plane.draining);
@@ -183,7 +193,7 @@ async function removeUnused(plane: ProcessPlane): Promise<void> {
 }
 
 async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egressSocket'>): Promise<rules.RunSpec> {
-  const { app, parts } = plane;
+  const { parts } = plane;
   const { version, tier, replicas } = parts.cluster();
   const directory = plane.directory!;
   const folder = await parts.binaries.find(version);
@@ -211,7 +221,9 @@ async function describeStore({ app, parts, directory }: ProcessPlane, inner: Inn
     return { kind: 'kine', socket: directory!.kineSocket, database: databaseUrl(app, schemaOf(id), loginOf(schemaOf(id), inner.storeKey)) };
   const programs = await parts.binaries.etcd();
   if (!programs)
-    throw new ClusterError('etcd is not installed on the server that has its datastore; the operator runs quarterdeck admin clusters install');
+    throw new ClusterError(
+      'etcd is not installed on the server that has its datastore; the operator runs quarterdeck admin clusters install',
+    );
   return {
     kind: 'etcd',
     programs,

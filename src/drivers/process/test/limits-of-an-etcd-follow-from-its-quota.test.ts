@@ -29,12 +29,16 @@ test('a file is defragmented when that frees much of it, or some of one that is 
 test('clients have connected again when the last attempt that may follow the end of an outage is over', () => {
   assert.deepEqual([reconnectedAfterMs(0), reconnectedAfterMs(700), reconnectedAfterMs(900)], [1_200, 1_200, 2_820]);
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 60_000 }), fc.array(fc.double({ min: 0.8, max: 1.2, noNaN: true }), { minLength: 20, maxLength: 20 }), (downMs, jitter) => {
-      // One client, with its own jitter: its first attempt after the outage.
-      let at = 0;
-      for (let n = 0, wait = 1_000; at < downMs || n === 0; n++, wait = Math.min(120_000, wait * 1.6)) at += wait * jitter[n % 20]!;
-      assert.ok(at <= reconnectedAfterMs(downMs) + 1e-6, `${at} > ${reconnectedAfterMs(downMs)}`);
-    }),
+    fc.property(
+      fc.integer({ min: 0, max: 60_000 }),
+      fc.array(fc.double({ min: 0.8, max: 1.2, noNaN: true }), { minLength: 20, maxLength: 20 }),
+      (downMs, jitter) => {
+        // One client, with its own jitter: its first attempt after the outage.
+        let at = 0;
+        for (let n = 0, wait = 1_000; at < downMs || n === 0; n++, wait = Math.min(120_000, wait * 1.6)) at += wait * jitter[n % 20]!;
+        assert.ok(at <= reconnectedAfterMs(downMs) + 1e-6, `${at} > ${reconnectedAfterMs(downMs)}`);
+      },
+    ),
   );
 });
 

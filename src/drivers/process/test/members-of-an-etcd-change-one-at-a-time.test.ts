@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { firstMembers, keptMembers, type MemberView, memberCountOf, nextMemberStep, withJoiner, withMember, withoutMember } from '../rules/etcd/members.ts';
+import {
+  firstMembers,
+  keptMembers,
+  type MemberView,
+  memberCountOf,
+  nextMemberStep,
+  withJoiner,
+  withMember,
+  withoutMember,
+} from '../rules/etcd/members.ts';
 
 const view = (name: string, more: Partial<MemberView> = {}): MemberView => ({
   name,
@@ -16,7 +25,8 @@ const view = (name: string, more: Partial<MemberView> = {}): MemberView => ({
 });
 
 const voters = (members: readonly MemberView[]) => members.filter(({ isListed, isLearner }) => isListed && !isLearner);
-const hasMajority = (members: readonly MemberView[]) => voters(members).filter(({ isHealthy }) => isHealthy).length * 2 > voters(members).length;
+const hasMajority = (members: readonly MemberView[]) =>
+  voters(members).filter(({ isHealthy }) => isHealthy).length * 2 > voters(members).length;
 const elect = (members: MemberView[]): MemberView[] => {
   const leader = members.find((each) => each.isLeader && each.isHealthy) ?? voters(members).find(({ isHealthy }) => isHealthy);
   return members.map((each) => ({ ...each, isLeader: each === leader }));
@@ -57,7 +67,8 @@ test('from any state with a majority the wanted members are reached, and each st
         assert.ok(count < 60, `no end: ${JSON.stringify(members)}`);
         const isSingle = voters(members).length === 1;
         const taken = take(members, next);
-        for (const state of taken.states) assert.ok(isSingle || hasMajority(state), `${JSON.stringify(members)} → ${JSON.stringify(state)}`);
+        for (const state of taken.states)
+          assert.ok(isSingle || hasMajority(state), `${JSON.stringify(members)} → ${JSON.stringify(state)}`);
         if (isSingle) assert.ok(taken.states.every(hasMajority), 'the only member is never stopped');
         members = elect(taken.states.at(-1)!);
         next = taken.next;
@@ -73,7 +84,11 @@ test('from any state with a majority the wanted members are reached, and each st
 test('without a majority nothing is changed', () => {
   const down = { isHealthy: false };
   assert.deepEqual(nextMemberStep([view('m1'), view('m2', down), view('m3', { ...down, isLost: true })], 3), { kind: 'wait' });
-  assert.deepEqual(nextMemberStep([view('m1', { ...down, isLost: true })], 1), { kind: 'wait' }, 'the only member has no other to copy from');
+  assert.deepEqual(
+    nextMemberStep([view('m1', { ...down, isLost: true })], 1),
+    { kind: 'wait' },
+    'the only member has no other to copy from',
+  );
 });
 
 test('a roll takes followers first, and moves the leader to one that is rolled', () => {

@@ -6,7 +6,13 @@ import { makeRequestGate } from '../engine/request-gate.ts';
 async function stateOf(waiting: Promise<void> | undefined): Promise<string> {
   if (!waiting) return 'open';
   await turn();
-  return Promise.race([waiting.then(() => 'passed', (error) => `refused ${error.code}`), Promise.resolve('waits')]);
+  return Promise.race([
+    waiting.then(
+      () => 'passed',
+      (error) => `refused ${error.code}`,
+    ),
+    Promise.resolve('waits'),
+  ]);
 }
 
 test('requests wait until every outage is over, however it ends', async () => {

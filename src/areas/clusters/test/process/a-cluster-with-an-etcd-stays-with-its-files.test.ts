@@ -83,7 +83,8 @@ test('another server does not take a cluster whose files it lacks; it deletes on
   assert.equal(listed.phase, 'degraded');
   // A server of the release before knows nothing of stores: what it would claim stays free.
   const stolen = await app.db.write(
-    (tx) => run(tx)`update clusters.cluster set lease = gen_random_uuid(), lease_until = kernel.now() + interval '1 day' where name = 'prod'`,
+    (tx) =>
+      run(tx)`update clusters.cluster set lease = gen_random_uuid(), lease_until = kernel.now() + interval '1 day' where name = 'prod'`,
   );
   assert.equal(stolen, 0);
 

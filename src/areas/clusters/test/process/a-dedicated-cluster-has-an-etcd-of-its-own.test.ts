@@ -44,11 +44,19 @@ test('a dedicated cluster of a server without etcd stays on the shared store and
   await readyCluster(owner, { name: 'before', datastore: dedicated });
   await installFakes(binaries, versions, { withEtcd: true });
   const kinds = async () => (await recordsIn(dataDir)).map(({ kind }) => kind);
-  const saysShared = async (name: string) => /dedicated is kept; .* datastore move/.test((await owner.get(`/clusters/${name}/usage`)).body.limitations.join());
+  const saysShared = async (name: string) =>
+    /dedicated is kept; .* datastore move/.test((await owner.get(`/clusters/${name}/usage`)).body.limitations.join());
   assert.equal(await saysShared('before'), true);
-  assert.deepEqual((await kinds()).filter((kind) => kind === 'etcd'), []);
+  assert.deepEqual(
+    (await kinds()).filter((kind) => kind === 'etcd'),
+    [],
+  );
   await eventually(async () => {
-    const { status, body } = await owner.post('/clusters', { name: `after-${performance.now().toFixed(0)}`, tier: 'small', datastore: dedicated });
+    const { status, body } = await owner.post('/clusters', {
+      name: `after-${performance.now().toFixed(0)}`,
+      tier: 'small',
+      datastore: dedicated,
+    });
     assert.equal(status, 201, JSON.stringify(body));
     await untilReady(owner, body.name);
     return !(await saysShared(body.name));
@@ -85,7 +93,8 @@ test('a store that is 95 % full takes no writes by a policy, and takes them agai
   await readyCluster(owner, { name: 'prod', datastore: dedicated });
   const admin = await adminOf(owner, 'prod');
   const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
-  const names = async () => ((await kube(admin, 'GET', policies)).body.items ?? []).map((each: { metadata: { name: string } }) => each.metadata.name);
+  const names = async () =>
+    ((await kube(admin, 'GET', policies)).body.items ?? []).map((each: { metadata: { name: string } }) => each.metadata.name);
   await eventually(async () => (await names()).includes('quarterdeck-datastore-full'), { withinMs: 60_000 });
   assert.deepEqual(
     (await kube(admin, 'GET', `${policies.replace('policies', 'policybindings')}`)).body.items.map(
@@ -110,13 +119,20 @@ test('a store whose files are gone is not begun anew, and its cluster says so', 
   assert.deepEqual(JSON.parse(await readFile(join(dir, 'members.json'), 'utf8')).members.length, 1);
   await rm(join(dir, 'm1'), { recursive: true });
   const pid = await killProgram(dataDir, 'etcd');
-  await eventually(async () => /the data of the datastore’s member m1 is gone/.test((await owner.get('/clusters/prod/usage')).body.limitations?.join() ?? ''), {
-    withinMs: 60_000,
-  });
+  await eventually(
+    async () =>
+      /the data of the datastore’s member m1 is gone/.test((await owner.get('/clusters/prod/usage')).body.limitations?.join() ?? ''),
+    {
+      withinMs: 60_000,
+    },
+  );
   assert.deepEqual(await pidsOf(dataDir, 'etcd'), [pid], 'none was started in its place');
   await rm(dir, { recursive: true });
   await eventually(
-    async () => /the data of its datastore is not on the server .* restores a backup/.test((await owner.get('/clusters/prod/usage')).body.limitations?.join() ?? ''),
+    async () =>
+      /the data of its datastore is not on the server .* restores a backup/.test(
+        (await owner.get('/clusters/prod/usage')).body.limitations?.join() ?? '',
+      ),
     { withinMs: 90_000 },
   );
 });

@@ -82,15 +82,20 @@ async function makeStore(plane: ProcessPlane, store: EtcdSpec, keys: EtcdKeys): 
 }
 
 /** Starts a member's program unless it runs, however it was started: restarts are steps of their own. */
-async function startMember(plane: ProcessPlane, run: RunSpec, store: EtcdSpec, member: rules.MemberRecord, keys: EtcdKeys): Promise<RunningMember> {
+async function startMember(
+  plane: ProcessPlane,
+  run: RunSpec,
+  store: EtcdSpec,
+  member: rules.MemberRecord,
+  keys: EtcdKeys,
+): Promise<RunningMember> {
   const wanted = wantEtcd(run, store, member, plane.etcd!.file.token);
   const known = (await readRecords(plane.directory!.dir)).find(({ name }) => name === wanted.name);
   if (known) await stopIfStuck(plane, member.name, known);
   const isThere = known !== undefined && (await isRunning(known));
   if (!isThere) {
     const dir = join(store.dir, member.name);
-    if (member.hasStarted && !(await hasData(dir)))
-      throw new ClusterError(`the data of the datastore’s member ${member.name} is gone`);
+    if (member.hasStarted && !(await hasData(dir))) throw new ClusterError(`the data of the datastore’s member ${member.name} is gone`);
     await ownMemberDir(dir, plane.directory!.identity.owner);
   }
   const record = isThere ? known : await ensureProgram(plane, wanted);
@@ -220,7 +225,8 @@ export async function settleMembers(plane: ProcessPlane, run: RunSpec, store: Et
       etcd.endpoints = etcd.file.members.filter(({ name }) => kept.has(name));
       return;
     }
-    if (performance.now() > deadline) throw new ClusterError('the members of its datastore could not be changed in time; it is tried again');
+    if (performance.now() > deadline)
+      throw new ClusterError('the members of its datastore could not be changed in time; it is tried again');
     if (step.kind !== 'wait') plane.app.log.info({ cluster: plane.parts.cluster().id, ...step }, 'the members of a cluster’s etcd change');
     await takeStep(plane, run, store, keys, step);
   }
@@ -253,7 +259,8 @@ function anyClient(etcd: RunningEtcd): EtcdClient {
 }
 
 const memberOfFile = ({ file }: RunningEtcd, name: string): rules.MemberRecord => file.members.find((each) => each.name === name)!;
-const listedAs = (listed: readonly EtcdMember[], member: rules.MemberRecord) => listed.find(({ peerUrl }) => peerUrl === rules.peerUrlOf(member));
+const listedAs = (listed: readonly EtcdMember[], member: rules.MemberRecord) =>
+  listed.find(({ peerUrl }) => peerUrl === rules.peerUrlOf(member));
 
 async function viewMembers(plane: ProcessPlane, run: RunSpec, store: EtcdSpec): Promise<rules.MemberView[]> {
   const etcd = plane.etcd!;

@@ -33,7 +33,11 @@ export interface Scratch {
 const limits = { startTimeoutMs: 60_000, pauseMs: 50, quotaBytes: 16 * 2 ** 30, pairsAtOnce: 100, bytesAtOnce: 2 ** 20 };
 
 /** Puts content into a scratch etcd, with its revisions as they are, and works with it. */
-export async function withScratchEtcd<T>(scratch: Scratch, content: StoreContent | undefined, work: (client: EtcdClient) => Promise<T>): Promise<T> {
+export async function withScratchEtcd<T>(
+  scratch: Scratch,
+  content: StoreContent | undefined,
+  work: (client: EtcdClient) => Promise<T>,
+): Promise<T> {
   const { dir, identity, programs, keys, cwd, env, signal } = scratch;
   const { token, members } = firstMembers('scratch', 1, await findLastingPorts(portsPerMember));
   const [member] = members;
@@ -45,7 +49,13 @@ export async function withScratchEtcd<T>(scratch: Scratch, content: StoreContent
     if (identity.owner) await chown(path, identity.owner.uid, identity.owner.gid);
     const tool = { program: programs.etcdutl, identity, cwd };
     await readSnapshotRevision(tool, path);
-    await restoreSnapshot(tool, path, { ...member!, peerUrl: peerUrlOf(member!), token, dataDir: join(memberDir, 'data'), bumpRevision: 0 });
+    await restoreSnapshot(tool, path, {
+      ...member!,
+      peerUrl: peerUrlOf(member!),
+      token,
+      dataDir: join(memberDir, 'data'),
+      bumpRevision: 0,
+    });
   }
   const keysDir = await writeKeys(join(dir, 'keys'), keys, identity);
   const args = etcdArguments({ member: member!, token, keysDir, dataDir: join(memberDir, 'data'), quotaBytes: limits.quotaBytes });

@@ -1,5 +1,5 @@
-import type { StoreSize } from '../../store/kine.ts';
 import { isFull, needsDefragmentation } from '../../rules/etcd/limits.ts';
+import type { StoreSize } from '../../store/kine.ts';
 import type { ProcessPlane } from '../state.ts';
 import { closeFullStore, openStore } from './full-store.ts';
 import { isHealthy, probeMembers } from './members.ts';
