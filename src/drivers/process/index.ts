@@ -26,13 +26,17 @@ import type { Driver } from '../driver.ts';
 import { detectedCgroups, isAllowed } from './clients/cgroup.ts';
 import { removeDirectory, runDir } from './clients/directory.ts';
 import { stopAll } from './clients/programs.ts';
+import { removeStore } from './clients/store-directory.ts';
 import { releaseDeadHolders, sweepOrphans } from './engine/orphans.ts';
 import { openEndpointClient, openPlane } from './open.ts';
 import { closeRole, dropSchema, endSessions } from './store/kine.ts';
 
-export { binariesDir, listInstalled, openBinaries, programNames } from './clients/binaries.ts';
+export { binariesDir, etcdNames, listInstalled, openBinaries, programNames } from './clients/binaries.ts';
+export { readDirectoryId } from './clients/directory-id.ts';
 export { knownSharedUserReason } from './clients/users.ts';
 export { cgroupLimitsOf } from './rules/cgroup.ts';
+export { quotaBytesOf } from './rules/etcd/limits.ts';
+export { memberCountOf } from './rules/etcd/members.ts';
 export { isUpgrade } from './rules/forwarding.ts';
 export { kineSchemas } from './store/kine.ts';
 
@@ -50,6 +54,7 @@ export const processDriver: Driver = {
   },
   async removeFiles(app, cluster) {
     await removeDirectory(app.config.data, cluster);
+    await removeStore(app.config.data, cluster);
     const found = detectedCgroups();
     if (found && isAllowed(found)) await found.remove(cluster);
   },

@@ -6,10 +6,15 @@ import { askCluster, type Dial, watchCluster } from './clients/ask.ts';
 import { dialEndpoint, dialServer, makeEndpointAgent } from './clients/dial.ts';
 import { removeOtherKeyFiles, returnToDataOwner } from './clients/directory.ts';
 import { stopAll } from './clients/programs.ts';
-import { applyPlane } from './engine/apply.ts';
+import { returnStoreToDataOwner } from './clients/store-directory.ts';
+import { applyPlane, freezePlane } from './engine/apply.ts';
 import { makeCapacity } from './engine/capacity.ts';
+import { closeEtcd } from './engine/etcd/members.ts';
+import { snapshotEtcd } from './engine/etcd/snapshot.ts';
+import { describeFullStore } from './engine/etcd/upkeep.ts';
 import { firstNodeJoined, listPrograms, programsOf, runHealthLoop } from './engine/health-loop.ts';
 import { probeReady } from './engine/readiness.ts';
+import { makeRequestGate } from './engine/request-gate.ts';
 import type { ProcessPlane } from './engine/state.ts';
 import { measureStore } from './engine/store-size.ts';
 import { type InflightRequest, makeTargetPool } from './engine/target-pool.ts';
@@ -34,6 +39,9 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
     );
     return asked;
   };
+  const gate = makeRequestGate();
+  // etcd has a quota of its own.
+  const isOnKine = () => parts.cluster().store === 'kine';
   const plane: ProcessPlane = {
     app,
     parts,
@@ -43,6 +51,13 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
     directory: undefined,
     keysDir: undefined,
     kine: undefined,
+    etcd: undefined,
+    formerEtcds: [],
+    reviving: undefined,
+    memberEnded: () => {},
+    freeze: () => freezePlane(plane),
+    unfreeze: () => {},
+    gate,
     servers: [],
     draining: new Set(),
     controllers: new Map(),
@@ -66,9 +81,10 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
       inflight: 0,
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
       capacity: makeCapacity(
-        () => parts.limits().datastoreBytes,
-        (last) => measureStore(app, parts, last),
+        () => (isOnKine() ? parts.limits().datastoreBytes : Number.POSITIVE_INFINITY),
+        async (last) => (isOnKine() ? measureStore(app, parts, last) : { bytes: 0, last: 0 }),
       ),
+      gate,
     },
     checkSoon: () => {},
     stopping: new AbortController(),
@@ -84,6 +100,11 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
   return {
     apply: (pki, prepare) => applyExclusively(plane, pki, prepare),
     problem: () => (plane.problem === undefined ? undefined : { why: plane.problem, isAway: plane.problem !== firstNodeJoined }),
+    fullness: () => describeFullStore(plane),
+    snapshot: () => {
+      if (!plane.etcd) throw new Error('its store cannot be copied');
+      return snapshotEtcd(plane.etcd);
+    },
     hasControllers: true,
     serve: (request, response, identity) => forwardRequest(forwarding, request, response, identity),
     upgrade: (request, socket, head, identity) => forwardUpgrade(forwarding, request, socket, head, identity),
@@ -103,6 +124,7 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
       if (plane.directory) await removeOtherKeyFiles(plane.directory, undefined);
       await closeTargets(plane);
       if (plane.directory) await returnToDataOwner(plane.directory.dir);
+      if (plane.etcd) await returnStoreToDataOwner(app.config.data, parts.cluster().id);
     },
     async leave() {
       await stopServing(plane, healthLoop);
@@ -113,7 +135,8 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
 
 async function stopServing(plane: ProcessPlane, healthLoop: Promise<void>): Promise<void> {
   plane.stopping.abort();
-  await Promise.all([healthLoop, plane.applying?.catch(() => {})]);
+  await Promise.all([healthLoop, plane.applying?.catch(() => {}), plane.reviving]);
+  for (const each of [...plane.formerEtcds, ...(plane.etcd ? [plane.etcd] : [])]) closeEtcd(each);
   plane.pool.switchTo([]);
 }
 
@@ -125,6 +148,7 @@ async function closeTargets({ pool, servers, egress }: ProcessPlane): Promise<vo
 /** One apply at a time. `stop` waits for a running apply, which aborts soon, and then stops every program that it started. */
 function applyExclusively(plane: ProcessPlane, pki: Pki, prepare: Prepare): Promise<void> {
   const applying = applyPlane(plane, pki, prepare).finally(() => {
+    plane.unfreeze();
     plane.applyCount++;
     plane.applying = undefined;
   });

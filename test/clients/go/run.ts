@@ -1,4 +1,4 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes coredns conformance]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes clusters coredns conformance]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -40,6 +40,7 @@ const programs: Record<string, Program[]> = {
 /** What a group needs of Kubernetes. */
 const ofKubernetes: Record<string, { versions: string[]; programs: string[] }> = {
   kubernetes: { versions: ['v1.35.8', newest], programs: ['kubeadm', 'kubelet', 'kubectl'] },
+  clusters: { versions: ['v1.35.8', newest], programs: [] },
   coredns: { versions: [newest], programs: [] },
   conformance: { versions: [newest], programs: ['kubectl', 'e2e.test'] },
 };

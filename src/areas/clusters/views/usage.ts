@@ -1,4 +1,4 @@
-import { cgroupLimitsOf } from '../../../drivers/process/index.ts';
+import { cgroupLimitsOf, memberCountOf, quotaBytesOf } from '../../../drivers/process/index.ts';
 import { p95 } from '../rules/headroom.ts';
 import { type AddonsState, limitationsOf } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
@@ -32,10 +32,10 @@ function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
 }
 
 /** A sentence about programs that the kernel killed lately, because together they exceeded the tier's memory. */
-function oomLimitations({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
+function oomLimitations(row: ClusterRow, last: SampleRow | undefined): string[] {
   const ended = last?.components.filter(({ outOfMemory }) => outOfMemory).map(({ name }) => name) ?? [];
   if (ended.length === 0) return [];
-  const { maxMiB: mostMiB } = cgroupLimitsOf(tier, replicas);
+  const { maxMiB: mostMiB } = cgroupLimitsOf(row);
   return [
     `memory: within the last 15 minutes ${ended.join(' and ')} needed more than the ${mostMiB} MiB of the tier and was ended; choose a larger one`,
   ];
@@ -62,6 +62,7 @@ export function usageView(
   nodes: readonly NodeCapacity[] | undefined,
 ) {
   const tier = tierOf(row.tier);
+  const members = row.store === 'etcd' ? memberCountOf(row.datastore.replicas) : undefined;
   const byVersion = new Map<string, number>();
   for (const { agentVersion } of nodes ?? []) byVersion.set(agentVersion, (byVersion.get(agentVersion) ?? 0) + 1);
   const count = nodes?.length ?? last?.nodes ?? 0;
@@ -84,7 +85,13 @@ export function usageView(
       memoryBytes: sum(nodes?.map(({ memoryBytes }) => memoryBytes) ?? []),
       byVersion: Object.fromEntries(byVersion),
     },
-    datastore: { mode: row.datastore.mode, usedBytes: last?.bytes ?? 0, quotaBytes: tier.datastoreBytes, keys: last?.objects ?? 0 },
+    datastore: {
+      mode: row.datastore.mode,
+      usedBytes: last?.bytes ?? 0,
+      quotaBytes: row.store === 'etcd' ? quotaBytesOf(row.datastore) : tier.datastoreBytes,
+      keys: last?.objects ?? 0,
+      ...(members === undefined ? {} : { members }),
+    },
     loadBalancers: {
       count: row.balancers.length,
       hours: hours(meter.balancer_seconds + meter.open_seconds * row.balancers.length),
@@ -103,6 +110,7 @@ export function usageView(
       ...limitationsOf(specOf(row), {
         hasAddresses,
         addons,
+        members,
         mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) },
       }),
       ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),

@@ -1,12 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProgramFigures } from '../../driver.ts';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../clients/programs.ts';
+import { isStuck, probeMembers } from './etcd/members.ts';
+import { isNearlyFull, keepEtcd } from './etcd/upkeep.ts';
 import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
 import { probeReady } from './readiness.ts';
 import type { Component, ProcessPlane } from './state.ts';
 import { measureStore } from './store-size.ts';
 
-const limits = { checkIntervalMs: 2_000, probeEvery: 2, probeTimeoutMs: 5_000, maxFailedProbes: 3, measureIntervalMs: 60_000 };
+const limits = {
+  checkIntervalMs: 2_000,
+  probeEvery: 2,
+  probeTimeoutMs: 5_000,
+  maxFailedProbes: 3,
+  measureIntervalMs: 60_000,
+  /** Of a store that is nearly full. */
+  closeMeasureIntervalMs: 5_000,
+};
 
 /** Checks a cluster's programs until the plane stops. A finding is set as `plane.problem`, and `onProblem` wakes the shard, which applies again. */
 export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, everyMs = limits.checkIntervalMs): Promise<void> {
@@ -16,7 +26,7 @@ export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, 
     await waitForNextCheck(plane, everyMs);
     // Also during a change: tenants can make an apiserver log a lot.
     if (plane.directory) await boundLogs(plane.directory.dir).catch(() => {}); // at the next check
-    if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
+    if (signal.aborted || plane.applying || plane.reviving || plane.servers.length === 0) continue;
     try {
       const { applyCount } = plane;
       const found =
@@ -27,7 +37,8 @@ export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, 
         plane.hasNodes ||= found === firstNodeJoined;
         onProblem();
       }
-      if (performance.now() - measuredAt < limits.measureIntervalMs) continue;
+      const intervalMs = plane.etcd && isNearlyFull(plane.etcd) ? limits.closeMeasureIntervalMs : limits.measureIntervalMs;
+      if (performance.now() - measuredAt < intervalMs) continue;
       measuredAt = performance.now();
       await measure(plane);
     } catch (error) {
@@ -44,8 +55,9 @@ async function waitForNextCheck(plane: ProcessPlane, everyMs: number): Promise<v
 }
 
 /** Every known program except the draining ones. */
-export const programsOf = ({ kine, servers, controllers }: ProcessPlane): ProgramRecord[] => [
+export const programsOf = ({ kine, etcd, servers, controllers }: ProcessPlane): ProgramRecord[] => [
   ...(kine ? [kine] : []),
+  ...(etcd ? [...etcd.members.values()].map(({ record }) => record) : []),
   ...servers.map(({ record }) => record),
   ...controllers.values(),
 ];
@@ -55,8 +67,10 @@ async function findExited(plane: ProcessPlane): Promise<string | undefined> {
   return undefined;
 }
 
-/** An apiserver that fails several probes in a row, by not answering or by not being ready. */
+/** A member of etcd that does not answer, or an apiserver that fails several probes in a row, by not answering or by not being ready. */
 async function findUnresponsive(plane: ProcessPlane): Promise<string | undefined> {
+  if (plane.etcd) await probeMembers(plane.etcd, limits.probeTimeoutMs);
+  if (plane.etcd && [...plane.etcd.members.values()].some(isStuck)) return 'a member of its datastore does not answer; it is started again';
   await Promise.all(
     plane.servers.map(async (server) => {
       const { isThere, isReady } = await probeReady(server.target, limits.probeTimeoutMs);
@@ -90,7 +104,7 @@ export const firstNodeJoined = 'the first node joined; the scheduler is started'
 async function measure(plane: ProcessPlane): Promise<void> {
   const { app, parts, cpu, restarts, forwarding } = plane;
   const measureAll = () => measureStore(app, parts);
-  const { bytes, objects } = await forwarding.capacity.remeasure(measureAll);
+  const { bytes, objects } = plane.etcd ? await keepEtcd(plane) : await forwarding.capacity.remeasure(measureAll);
   const byKind = new Map<string, Component>();
   const at = performance.now();
   const seen = new Set<number>();

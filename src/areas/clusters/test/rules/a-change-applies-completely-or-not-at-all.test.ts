@@ -106,18 +106,19 @@ test('accepted fields without effect are listed as limitations', () => {
     replicas: 3,
     datastore: { mode: 'dedicated' as const },
   };
-  const said = limitationsOf(asked, { hasAddresses: true, mesh: undefined, addons: undefined }).join('\n');
+  const said = limitationsOf(asked, { hasAddresses: true, mesh: undefined, members: undefined, addons: undefined }).join('\n');
   for (const word of ['mesh:', 'managedLoadBalancers:', 'replicas:', 'datastore:', 'workloads:']) assert.ok(said.includes(word), word);
   // Programs have load balancers as soon as the operator has addresses for them.
   const ofPrograms = { ...asked, version: 'v1.36.4' };
   const isNamed = (hasAddresses: boolean) =>
-    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined, addons: { problem: null } }).some((each) =>
+    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined, members: undefined, addons: { problem: null } }).some((each) =>
       each.startsWith('managedLoadBalancers:'),
     );
   assert.deepEqual([isNamed(false), isNamed(true)], [true, false]);
   // A cluster of programs has everything that the specification names, and kube-proxy and DNS; one of an earlier release has not.
   const plain = { ...newSpec(embeddedCatalog, { tier: 'small' }), version: 'v1.36.4' } as Spec;
-  const ofPlain = (addons: { problem: string | null } | undefined) => limitationsOf(plain, { hasAddresses: true, mesh: undefined, addons });
+  const ofPlain = (addons: { problem: string | null } | undefined) =>
+    limitationsOf(plain, { hasAddresses: true, mesh: undefined, members: undefined, addons });
   assert.deepEqual(ofPlain({ problem: null }), []);
   assert.deepEqual(ofPlain({ problem: 'why' }), ['addons: why']);
   assert.match(ofPlain(undefined).join(), /^addons: kube-proxy and DNS are yours to install in a cluster of an earlier release/);
