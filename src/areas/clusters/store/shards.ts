@@ -13,6 +13,8 @@ const ClaimedRow = Type.Object({ id: Type.String(), org_id: Type.String(), lease
 export interface ClaimOptions {
   limit: number;
   lease: string;
+  /** The server's own row. */
+  shard: string;
   leaseSeconds: number;
   /** Clusters that this process serves already, even if their leases look expired. */
   held: readonly string[];
@@ -22,14 +24,23 @@ export interface ClaimOptions {
   versions: readonly string[];
 }
 
-/** Claims clusters that no server holds, under a new lease. */
-export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: ClaimOptions) =>
-  claim(tx, ClaimedRow, queue, {
+/** Claims clusters that no server holds, under a new lease. One that another server has prepared to serve is left to it for a while. */
+export async function claimClusters(tx: Tx, { held, drivers, versions, shard, ...wanted }: ClaimOptions) {
+  const claimed = await claim(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])
-      and (q.driver <> 'process' or q.phase = 'deleting' or q.version = any(${versions}::text[]))`,
+      and (q.driver <> 'process' or q.phase = 'deleting' or q.version = any(${versions}::text[]))
+      and (q.heir_shard is null or q.heir_shard = ${shard} or q.heir_until <= kernel.now())`,
     returning: sql`q.id, q.org_id`,
   });
+  if (claimed.length > 0) await stampHolder(tx, shard, [wanted.lease]);
+  return claimed;
+}
+
+/** The server's heartbeat stands for these leases from now on. */
+export const stampHolder = (tx: Tx, shard: string, leases: readonly string[]) => run(tx)`
+  update clusters.cluster set holder = ${shard}, holder_lease = lease
+   where lease = any(${leases}::uuid[]) and (holder is distinct from ${shard} or holder_lease is distinct from lease)`;
 
 export const renewClusters = (tx: Tx, leased: readonly (Leased<string> & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 
@@ -51,6 +62,10 @@ const WorkStateRow = Type.Object({
   revision: Type.Integer(),
   is_meter_due: Type.Boolean(),
   is_for_another: Type.Boolean(),
+  lease: Type.Union([Type.String(), Type.Null()]),
+  /** The lease of a holder before that has not closed everything yet. */
+  left_lease: Type.Union([Type.String(), Type.Null()]),
+  is_offered: Type.Boolean(),
 });
 export type WorkStateRow = Static<typeof WorkStateRow>;
 
@@ -59,16 +74,22 @@ export const workStatesOf = (tx: Tx, ids: readonly string[], own: { versions: re
   tx,
   WorkStateRow,
 )`
-  select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
+  select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision, c.lease, c.left_lease,
+         coalesce(c.offered_lease = c.lease, false) as is_offered,
          coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due,
          c.driver = 'process' and c.phase <> 'deleting' and c.version <> all(${own.versions}::text[]) and exists (
            select from clusters.shard s
-            where c.version = any(s.versions) and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
+            where c.version = any(s.versions) and not s.leaving
+              and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
 
 /** The row that a shard server writes about itself. */
 export interface ShardHeartbeat {
   id: string;
+  /** As in kernel.server. */
+  process: string;
+  /** It stops, and takes no cluster any more. */
+  leaving: boolean;
   versions: readonly string[];
   /** '': it limits programs by cgroups; else why not. null: it has run none yet. */
   withoutCgroups: string | null;
@@ -76,13 +97,18 @@ export interface ShardHeartbeat {
   sharing: string | null;
 }
 
-/** Writes this server's heartbeat, and deletes rows that are older than an hour. */
-export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing }: ShardHeartbeat): Promise<void> {
+/** Writes this server's heartbeat, and deletes rows that are older than an hour. A crash of PostgreSQL may lose the last ones: another follows. */
+export async function touchShard(
+  tx: Tx,
+  { id, process, leaving, versions, withoutCgroups, sharing }: ShardHeartbeat,
+): Promise<void> {
+  await run(tx)`set local synchronous_commit = off`;
   await run(tx)`
-    insert into clusters.shard (id, seen_at, versions, without_cgroups, sharing)
-    values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups}, ${sharing})
+    insert into clusters.shard (id, seen_at, process, leaving, versions, without_cgroups, sharing)
+    values (${id}, kernel.now(), ${process}, ${leaving}, ${versions}::text[], ${withoutCgroups}, ${sharing})
     on conflict (id) do update
-       set seen_at = excluded.seen_at, versions = excluded.versions, without_cgroups = excluded.without_cgroups, sharing = excluded.sharing`;
+       set seen_at = excluded.seen_at, process = excluded.process, leaving = excluded.leaving, versions = excluded.versions,
+           without_cgroups = excluded.without_cgroups, sharing = excluded.sharing`;
   await run(tx)`delete from clusters.shard where seen_at < kernel.now() - interval '1 hour'`;
 }
 

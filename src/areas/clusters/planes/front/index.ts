@@ -17,6 +17,7 @@ import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
 import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
+import { leaveConnections } from './leave.ts';
 import { refuse, refuseAtEnd } from './refuse.ts';
 import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
@@ -31,6 +32,9 @@ const limits = {
   maxHeaderBytes: 65_536,
   maxConnections: 20_000,
 };
+/** A listener with new connections in this many turns of the event loop is closed all the same. */
+const maxAcceptTurns = 100;
+
 /** The share of a tier's connections and requests for unauthenticated callers; the rest is reserved for authenticated ones. */
 const unauthenticatedShare = { total: 1 / 2, perAddress: 1 / 4 };
 const unauthenticatedLimits = (max: number) => ({
@@ -48,6 +52,10 @@ interface ServedCluster {
   context: SecureContext;
   sockets: Map<TLSSocket, PresentedCertificate>;
   unauthenticated: UnauthenticatedConnections<TLSSocket>;
+  /** Connections that carry another protocol after an upgrade. */
+  upgraded: WeakSet<Socket>;
+  /** Another server serves it now: each connection closes with its next response. */
+  isLeft: boolean;
 }
 
 type AddressOf = (socket: Socket) => string | undefined;
@@ -79,6 +87,8 @@ function makeServedCluster(served: ListenerOptions, addressOf: AddressOf): Serve
     context: makeContext(served.keys),
     sockets,
     unauthenticated,
+    upgraded: new WeakSet(),
+    isLeft: false,
   };
 }
 
@@ -202,6 +212,7 @@ function answerRequest(cluster: ServedCluster, presented: PresentedCertificate, 
   if (!isUsable(presented))
     return void refuse(response, 401, 'Unauthorized', 'the client certificate is not of this cluster, or has expired');
   const socket = request.socket as TLSSocket;
+  if (cluster.isLeft) response.shouldKeepAlive = false;
   const isAuthenticated = !cluster.unauthenticated.has(socket);
   let endUnauthenticated: (() => void) | undefined;
   if (!isAuthenticated) {
@@ -223,6 +234,7 @@ function answerUpgrade(
   head: Buffer,
 ): void {
   const own = request.socket as TLSSocket;
+  cluster.upgraded.add(own);
   const isAuthenticated = !cluster.unauthenticated.has(own);
   if (!isAuthenticated) {
     const end = cluster.unauthenticated.beginRequest(own);
@@ -294,6 +306,24 @@ async function closeServer(server: Server, { open, sockets }: FrontParts): Promi
   await closed;
 }
 
+/**
+ * Closes the listening socket in a turn of the event loop that accepted no connection: the kernel resets those that wait on a socket that closes,
+ * even if another process listens beside it. (Linux passes them on with net.ipv4.tcp_migrate_req.)
+ */
+async function acceptNoMore(server: Server, { sockets }: FrontParts): Promise<void> {
+  let hasAccepted = true;
+  const note = () => {
+    hasAccepted = true;
+  };
+  server.on('connection', note);
+  for (let turn = 0; turn < maxAcceptTurns && hasAccepted; turn++) {
+    hasAccepted = false;
+    await new Promise(setImmediate);
+  }
+  server.off('connection', note);
+  sockets.close(server);
+}
+
 /** Accepts no more; requests in flight have this long to finish. */
 async function drainServers({ open, sockets }: FrontParts, limitMs: number): Promise<void> {
   for (const server of open.keys()) sockets.close(server);
@@ -356,6 +386,11 @@ async function openOwnPort(served: ListenerOptions, parts: FrontParts): Promise<
       server.setSecureContext(contextOptions(keys));
     },
     cut: (fingerprints) => cutSockets(cluster, fingerprints),
+    acceptNoMore: () => acceptNoMore(server, parts),
+    async leave(limits) {
+      await leaveConnections(cluster, limits);
+      await closeServer(server, parts);
+    },
     async close() {
       closeSockets(cluster);
       await closeServer(server, parts);
@@ -381,6 +416,12 @@ function makeSharedPort(parts: FrontParts) {
         port: portOf(server),
         renew: (keys) => renewKeys(cluster, keys),
         cut: (fingerprints) => cutSockets(cluster, fingerprints),
+        acceptNoMore: async () => {}, // other clusters are served here
+        async leave(limits) {
+          await leaveConnections(cluster, limits);
+          if (clusters.get(serverName) === cluster) clusters.delete(serverName);
+          closeSockets(cluster);
+        },
         async close() {
           if (clusters.get(serverName) === cluster) clusters.delete(serverName);
           closeSockets(cluster);
