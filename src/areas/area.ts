@@ -56,6 +56,9 @@ export interface Running {
   stop(ending: Ending): Promise<void>;
 }
 
+/** What runs by itself, and has clients. */
+export type ListeningPart = Running & Required<Pick<Running, 'drain'>>;
+
 /** An area in a running process: made once, by its open.ts. */
 export interface Opened<Own> {
   /** Its running state; handed to each of its operations, jobs and tasks as their second argument. */

@@ -1,4 +1,4 @@
-import type { Running } from '../areas/area.ts';
+import type { ListeningPart } from '../areas/area.ts';
 import { type Ending, stopEnding } from '../kernel/lifecycle/ending.ts';
 import type { Logger } from '../kernel/log.ts';
 
@@ -21,8 +21,6 @@ export interface Parts {
   /** Safe to call twice. A stop that comes during a hand-over makes a stop of it, as far as it has not got. */
   end(ending?: Ending): Promise<void>;
 }
-
-type ListeningPart = Required<Omit<Running, 'passOn'>> & Pick<Running, 'passOn'>;
 
 export interface EndSignals {
   /** Step 1. */
