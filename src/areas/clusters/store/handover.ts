@@ -53,6 +53,14 @@ export const findToOffer = (tx: Tx, which: string, seconds: number) => rows(tx, 
     left join clusters.shard h on h.id = c.holder and c.holder_lease = c.lease and c.lease_until > kernel.now()
    where c.id = ${which} or c.name = ${which} order by c.id limit 20`;
 
+export const offerHeldBy = (tx: Tx, id: string, shard: string) => run(tx)`
+  update clusters.cluster set offered_lease = lease where id = ${id} and holder = ${shard} and holder_lease = lease`;
+
+const IsOfferedRow = Type.Object({ is_offered: Type.Boolean() });
+export const isOffered = async (tx: Tx, id: string): Promise<boolean> =>
+  (await row(tx, IsOfferedRow)`select coalesce(offered_lease = lease, false) as is_offered from clusters.cluster where id = ${id}`)
+    ?.is_offered ?? false;
+
 const ProgressRow = Type.Object({ offered: Type.Integer(), taken: Type.Integer() });
 
 /** Of these leases: how many are still offered, and for how many of them a server prepares. */

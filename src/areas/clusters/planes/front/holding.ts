@@ -15,7 +15,7 @@ export interface HoldingLimits {
   perCluster: number;
 }
 
-const defaults: HoldingLimits = { waitMs: 10_000, bytes: 64 * 2 ** 20, perCluster: 1_000 };
+const defaults: HoldingLimits = { waitMs: 8_000, bytes: 64 * 2 ** 20, perCluster: 1_000 };
 
 /** What a held request costs: its connection and objects; with a body, what the kernel and the parser have read of it already. */
 const weight = { requestBytes: 12_288, bodyBytes: 65_536 };

@@ -32,8 +32,8 @@ const limits = {
   maxHeaderBytes: 65_536,
   maxConnections: 20_000,
 };
-/** A listener with new connections in this many turns of the event loop is closed all the same. */
-const maxAcceptTurns = 100;
+/** When a listening socket that another process shares is closed: after this time in any turn of the event loop. */
+const quietTurn = { maxMs: 0.2, withinMs: 500 };
 
 /** The share of a tier's connections and requests for unauthenticated callers; the rest is reserved for authenticated ones. */
 const unauthenticatedShare = { total: 1 / 2, perAddress: 1 / 4 };
@@ -307,20 +307,21 @@ async function closeServer(server: Server, { open, sockets }: FrontParts): Promi
 }
 
 /**
- * Closes the listening socket in a turn of the event loop that accepted no connection: the kernel resets those that wait on a socket that closes,
- * even if another process listens beside it. (Linux passes them on with net.ipv4.tcp_migrate_req.)
+ * The kernel resets connections that wait on a listening socket that closes, even if another process listens beside it, unless Linux is told to pass
+ * them on (net.ipv4.tcp_migrate_req). So the socket is closed right after a short turn of the event loop in which none came.
  */
 async function acceptNoMore(server: Server, { sockets }: FrontParts): Promise<void> {
-  let hasAccepted = true;
-  const note = () => {
-    hasAccepted = true;
-  };
-  server.on('connection', note);
-  for (let turn = 0; turn < maxAcceptTurns && hasAccepted; turn++) {
-    hasAccepted = false;
+  let accepted = 0;
+  const count = () => accepted++;
+  server.on('connection', count);
+  const until = performance.now() + quietTurn.withinMs;
+  for (let isQuiet = false; !isQuiet; ) {
+    const [before, began] = [accepted, performance.now()];
     await new Promise(setImmediate);
+    const now = performance.now();
+    isQuiet = now > until || (accepted === before && now - began < quietTurn.maxMs);
   }
-  server.off('connection', note);
+  server.off('connection', count);
   sockets.close(server);
 }
 
