@@ -169,6 +169,7 @@ export async function startShard(
       sharing: knownSharedUserReason(),
     }),
     isNeeded: () => shard.held.size > 0,
+    checkLeases: async () => giveUpLost(shard, await readMarks(shard)),
     onGone: nudge.wake,
   });
   const endHearing = [clustersDue, clockMoved].map((channel) =>
@@ -243,15 +244,8 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
   if (performance.now() - shard.sweptAt >= sweepIntervalMs) shard.sweeping ??= sweepLeftovers(shard);
   if (held.size === 0) return;
   const running = new Map([...held, ...shard.left].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
-  const [marks] = await Promise.all([
-    app.db.read((tx) => store.workStatesOf(tx, [...held.keys()], { versions: shard.versions, seconds: leaseSeconds })),
-    running.size > 0 ? refused.refresh(app, running) : undefined,
-  ]);
-  const markOf = new Map(marks.map((mark) => [mark.id, mark]));
-  for (const each of [...held.values()]) {
-    const mark = markOf.get(each.id);
-    if (mark && mark.lease !== each.lease) giveUp(shard, each, mark.left_lease === each.lease);
-  }
+  const [markOf] = await Promise.all([readMarks(shard), running.size > 0 ? refused.refresh(app, running) : undefined]);
+  giveUpLost(shard, markOf);
   const busy = countInFlight(held.values());
   for (const each of held.values()) {
     if (busy.total >= maxConcurrentWork || shard.stopped) break;
@@ -268,10 +262,23 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
   }
 }
 
-/** For a lease that another server has: by a handover, or because this one was taken for gone. */
-function giveUp(shard: Shard, held: HeldCluster, isHandedOver: boolean): void {
-  const work = isHandedOver ? leave(shard, held) : dropCluster(shard, held);
-  work.catch((error) => shard.app.log.warn({ err: error, cluster: held.id }, 'a cluster of another server could not be left cleanly'));
+/** Under which lease this server held the cluster when the row was read. */
+type Mark = store.WorkStateRow & { heldLease: string };
+
+async function readMarks({ app, held, versions }: Shard): Promise<Map<string, Mark>> {
+  const leaseOf = new Map([...held.values()].map(({ id, lease }) => [id, lease]));
+  const marks = await app.db.read((tx) => store.workStatesOf(tx, [...leaseOf.keys()], { versions, seconds: leaseSeconds }));
+  return new Map(marks.map((mark) => [mark.id, { ...mark, heldLease: leaseOf.get(mark.id)! }]));
+}
+
+/** For leases that other servers have: by a handover, or because this one was taken for gone. */
+function giveUpLost(shard: Shard, markOf: ReadonlyMap<string, Mark>): void {
+  for (const held of [...shard.held.values()]) {
+    const mark = markOf.get(held.id);
+    if (!mark || mark.heldLease !== held.lease || mark.lease === held.lease) continue;
+    const work = mark.left_lease === held.lease ? leave(shard, held) : dropCluster(shard, held);
+    work.catch((error) => shard.app.log.warn({ err: error, cluster: held.id }, 'a cluster of another server could not be left cleanly'));
+  }
 }
 
 /** The server that took the cluster over serves it. Connections end here one after the other. */

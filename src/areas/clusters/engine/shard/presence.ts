@@ -38,6 +38,8 @@ export interface PresenceParts {
   describe(): Omit<ShardHeartbeat, 'id' | 'process'>;
   /** Whether it has clusters. */
   isNeeded(): boolean;
+  /** Gives up the clusters whose leases other servers have. */
+  checkLeases(): Promise<void>;
   onGone(): void;
 }
 
@@ -51,9 +53,21 @@ export async function startPresence(parts: PresenceParts): Promise<Presence> {
   const nudge = makeInterruptibleSleep();
   const endHearing = app.waker.subscribe(clockMoved, nudge.wake);
 
+  // While it is off, others may see no connection of this server, and count its silence for more.
+  let listenerChangedAt = Number.NEGATIVE_INFINITY;
+  app.listener.onChange(() => {
+    listenerChangedAt = performance.now();
+  });
+  const isCurrent = () => {
+    const silentMs = performance.now() - sentAt;
+    const isConnected = app.listener.hearing && listenerChangedAt < sentAt;
+    return silentMs < (isConnected ? silentSeconds * 1000 : disconnectedMs);
+  };
   const beat = async () => {
     const at = performance.now(); // not when it is answered: others count from before that
     await app.db.write((tx) => touchShard(tx, { id, process: app.process, ...parts.describe() }));
+    // Others may have ended its leases meanwhile; from this heartbeat on they do not.
+    if (!isCurrent()) await parts.checkLeases();
     sentAt = at;
   };
   const look = async () => {
@@ -92,7 +106,7 @@ export async function startPresence(parts: PresenceParts): Promise<Presence> {
     }
   })();
   return {
-    isCurrent: () => performance.now() - sentAt < (app.listener.hearing ? silentSeconds * 1000 : disconnectedMs),
+    isCurrent,
     beat,
     peers: () => peers,
     async stop() {

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { chmod, copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import Type from 'typebox';
 import { freePort } from '../../../../../test/harness/free-port.ts';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, type ServerProcess, serverProcess } from '../../../../../test/harness/process.ts';
+import { row } from '../../../../kernel/db/index.ts';
 import { adminOf, kube, readyCluster, type Way } from '../support.ts';
 import { maps } from '../process/request-loop.ts';
 
+export type ShardProcess = ServerProcess & { dataDir: string };
+
 export interface Machines extends Quarterdeck {
   /** A shard server with a data directory of its own, as on a machine of its own. */
-  startShard(name: string, env?: Record<string, string>): Promise<ServerProcess>;
+  startShard(name: string, env?: Record<string, string>): Promise<ShardProcess>;
 }
 
 /** A server of the API, and shard servers over the same PostgreSQL, all at one port. */
@@ -19,6 +23,7 @@ export async function machines(t: TestContext, { env = {} }: { env?: Record<stri
   const shared = { QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}`, ...env };
   const api = await quarterdeck(t, { env: { ...shared, QUARTERDECK_ROLES: 'api,worker' } });
   const { dir } = await scratch(t);
+  await chmod(dir, 0o700); // like the database's socket: programs run as a user that can reach both
   return {
     ...api,
     async startShard(name, own = {}) {
@@ -38,7 +43,7 @@ export async function machines(t: TestContext, { env = {} }: { env?: Record<stri
         },
       });
       await server.ready;
-      return server;
+      return { ...server, dataDir };
     },
   };
 }
@@ -55,3 +60,9 @@ export async function seeded({ owner }: Pick<Machines, 'owner'>, name: string): 
 /** Until a server says so in its log. */
 export const untilSaid = (server: ServerProcess, text: string): Promise<true> =>
   eventually(async () => server.stderr().includes(text) || undefined, { withinMs: 60_000 });
+
+const HeirRow = Type.Object({ heir: Type.Union([Type.String(), Type.Null()]) });
+
+/** The lease under which another server prepares the only cluster. */
+export const heirOf = async ({ app }: Pick<Machines, 'app'>): Promise<string | null | undefined> =>
+  (await app.db.read((tx) => row(tx, HeirRow)`select heir from clusters.cluster`))?.heir;
