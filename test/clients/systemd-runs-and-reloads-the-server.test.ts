@@ -39,7 +39,9 @@ test('the units are right, and closed', { skip: !hasSystemd && 'systemd is not i
   assert.equal(stdout + stderr, '');
 });
 
-test('the units of a shard machine are right, as closed as each drop-in lets them be', { skip: !hasSystemd && 'systemd is not installed' }, async (t) => {
+test('the units of a shard machine are right, as closed as each drop-in lets them be', {
+  skip: !hasSystemd && 'systemd is not installed',
+}, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'qd-units-'));
   t.after(() => rm(folder, { recursive: true }));
   const from = join(root, 'deploy', 'clusters');
@@ -62,9 +64,13 @@ test('the units of a shard machine are right, as closed as each drop-in lets the
     const env = { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` };
     const { stdout, stderr } = await run('systemd-analyze', ['verify', name], { env });
     assert.equal(stdout + stderr, '', dropIn);
-    const { stdout: judged } = await run('systemd-analyze', ['security', '--offline=yes', '--no-pager', '--threshold=100', join(folder, name)], {
-      env,
-    });
+    const { stdout: judged } = await run(
+      'systemd-analyze',
+      ['security', '--offline=yes', '--no-pager', '--threshold=100', join(folder, name)],
+      {
+        env,
+      },
+    );
     const found = Number(/Overall exposure level for \S+: ([\d.]+) /.exec(judged)?.[1]);
     assert.ok(found <= exposure, `${dropIn}: ${found}`);
   }

@@ -22,7 +22,11 @@ test('the operator hands a cluster over to another server, or is told why not', 
     assert.match(err, why);
   }
 
-  const second = await quarterdeck(t, { connection: first.connection, dataDir: first.dataDir, env: { ...env, QUARTERDECK_ROLES: 'shard' } });
+  const second = await quarterdeck(t, {
+    connection: first.connection,
+    dataDir: first.dataDir,
+    env: { ...env, QUARTERDECK_ROLES: 'shard' },
+  });
   const done = await handOver('prod');
   assert.equal(done.code, 0, done.err);
   assert.equal(done.out, 'prod was handed over\n');

@@ -52,7 +52,8 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
     own: { ...answering, binaries, isServed: (cluster) => isServed(answering, cluster) },
     planes: [joinPlane({ app, principals, tenants })],
     runs: { shard: startServing },
-    metrics: (registry) => registerMetrics(registry, app.db, { shard: () => running, unreadBytes: unread.bytes, heldRequests: () => holding?.size() ?? 0 }),
+    metrics: (registry) =>
+      registerMetrics(registry, app.db, { shard: () => running, unreadBytes: unread.bytes, heldRequests: () => holding?.size() ?? 0 }),
     stop: () => tenants.stop(),
   };
 }

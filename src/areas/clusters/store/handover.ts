@@ -85,7 +85,10 @@ export interface HeirOptions {
 }
 
 /** Becomes the heir of clusters that are offered. */
-export const becomeHeir = (tx: Tx, { limit, perOrg, shard, heir, heirSeconds, drivers, versions, except }: HeirOptions) => rows(tx, HeirRow)`
+export const becomeHeir = (tx: Tx, { limit, perOrg, shard, heir, heirSeconds, drivers, versions, except }: HeirOptions) => rows(
+  tx,
+  HeirRow,
+)`
   with ranked as (
          select c.id, row_number() over (partition by c.org_id order by c.id) as n from clusters.cluster c
           where c.offered_lease = c.lease and c.lease_until > kernel.now() and (c.heir is null or c.heir_until <= kernel.now())
@@ -140,8 +143,12 @@ const WasLeftRow = Type.Object({ was_left: Type.Boolean() });
 
 /** Whether this lease went to an heir. */
 export const wasTaken = async (tx: Tx, { id, lease }: HeldLease): Promise<boolean> =>
-  (await row(tx, WasLeftRow)`select left_lease = ${lease}::uuid as was_left from clusters.cluster where id = ${id} and left_lease is not null`)
-    ?.was_left ?? false;
+  (
+    await row(
+      tx,
+      WasLeftRow,
+    )`select left_lease = ${lease}::uuid as was_left from clusters.cluster where id = ${id} and left_lease is not null`
+  )?.was_left ?? false;
 
 // Servers that are gone.
 

@@ -98,10 +98,7 @@ export interface ShardHeartbeat {
 }
 
 /** Writes this server's heartbeat, and deletes rows that are older than an hour. A crash of PostgreSQL may lose the last ones: another follows. */
-export async function touchShard(
-  tx: Tx,
-  { id, process, leaving, versions, withoutCgroups, sharing }: ShardHeartbeat,
-): Promise<void> {
+export async function touchShard(tx: Tx, { id, process, leaving, versions, withoutCgroups, sharing }: ShardHeartbeat): Promise<void> {
   await run(tx)`set local synchronous_commit = off`;
   await run(tx)`
     insert into clusters.shard (id, seen_at, process, leaving, versions, without_cgroups, sharing)

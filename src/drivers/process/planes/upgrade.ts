@@ -109,12 +109,15 @@ function attemptTarget(upgrade: Upgrade, attempt: number): void {
 function holdUntilUsable(upgrade: Upgrade, attempt: number): void {
   const { forwarding, request, socket } = upgrade;
   const away = () => refuse(forwarding, socket, unavailableError('no apiserver of this cluster answers at the moment; try again shortly'));
-  if (!forwarding.hold) return away();
+  if (!forwarding.hold) {
+    away();
+    return;
+  }
   void forwarding.hold(request, socket, forwarding.pool.hasNext).then((isOpen) => {
     if (socket.destroyed) return;
-    if (!isOpen) return away();
     try {
-      attemptTarget(upgrade, attempt);
+      if (isOpen) attemptTarget(upgrade, attempt);
+      else away();
     } catch (error) {
       refuse(forwarding, socket, error);
     }

@@ -80,7 +80,10 @@ export async function startPresence(parts: PresenceParts): Promise<Presence> {
         return ended;
       });
       if (!isEnded) continue;
-      app.log.warn({ server: gone.id, silentMs: Math.round(gone.silent_ms) }, 'a server with the role shard is gone; its clusters are taken over');
+      app.log.warn(
+        { server: gone.id, silentMs: Math.round(gone.silent_ms) },
+        'a server with the role shard is gone; its clusters are taken over',
+      );
       parts.onGone();
     }
   };

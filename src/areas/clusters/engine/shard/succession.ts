@@ -150,7 +150,9 @@ async function listenBeside(running: RunningCluster): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     if (running.row.port === null)
-      throw new ClusterError('two servers of one machine cannot share the one port of all clusters; stop the other one first', { cause: error });
+      throw new ClusterError('two servers of one machine cannot share the one port of all clusters; stop the other one first', {
+        cause: error,
+      });
   }
 }
 
@@ -164,4 +166,3 @@ async function recordFailure({ app }: ShardServices, heir: Heir, error: unknown)
     await store.recordHeirFailure(tx, heir, phaseAfterFailure(row.phase, row.failures + 1), reason);
   });
 }
-

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TLSSocket } from 'node:tls';
 import { closeAfterResponse, responseOn } from '../../../../kernel/http/connections.ts';
 import type { LeaveLimits } from '../../engine/shard/listener.ts';
 import { refuseAtEnd } from './refuse.ts';

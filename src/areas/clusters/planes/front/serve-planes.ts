@@ -40,7 +40,12 @@ const handlersOf = (
     if (meshDoor.owns(request))
       return runFor(context, () => meshDoor.answer({ id, org, mesh: mesh() }, request, response, identity), app.watch);
     const refuseAway = () => {
-      refuse(response, 503, 'ServiceUnavailable', 'the control plane of this cluster is being taken over by another server; try again in a moment');
+      refuse(
+        response,
+        503,
+        'ServiceUnavailable',
+        'the control plane of this cluster is being taken over by another server; try again in a moment',
+      );
       discard(request);
     };
     withPlane(hold, request, response, plane, refuseAway, (served) =>
@@ -49,12 +54,7 @@ const handlersOf = (
   },
 });
 
-const upgradeHandlerOf = (
-  app: App,
-  org: string,
-  hold: HoldRequest,
-  plane: ServedCluster['plane'],
-): Pick<ListenerOptions, 'upgrade'> => ({
+const upgradeHandlerOf = (app: App, org: string, hold: HoldRequest, plane: ServedCluster['plane']): Pick<ListenerOptions, 'upgrade'> => ({
   upgrade: (request, socket, head, { identity, isAuthenticated }) => {
     const context = contextOf(app, org, request, isAuthenticated);
     const cut = () => void socket.destroy();
@@ -75,7 +75,10 @@ function withPlane(
   serve: (plane: ControlPlane) => void,
 ): void {
   const served = plane();
-  if (served) return serve(served);
+  if (served) {
+    serve(served);
+    return;
+  }
   const goOn = guarded('clusters.front.held', caller, (isOpen: boolean) => {
     if (caller.destroyed) return;
     const opened = isOpen ? plane() : undefined;

@@ -9,7 +9,9 @@ test('a cluster moves to a server that has its version; a version that no server
   const { owner, app } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_PUBLIC_URL: 'http://localhost' } });
   const [here, there] = [randomUUID(), randomUUID()];
   const touch = (id: string, versions: string[]) =>
-    app.db.write((tx) => store.touchShard(tx, { id, process: id.slice(0, 8), leaving: false, versions, withoutCgroups: null, sharing: null }));
+    app.db.write((tx) =>
+      store.touchShard(tx, { id, process: id.slice(0, 8), leaving: false, versions, withoutCgroups: null, sharing: null }),
+    );
   const claim = (versions: string[]) =>
     app.db.write((tx) =>
       store.claimClusters(tx, { limit: 10, shard: here, lease: randomUUID(), leaseSeconds: 20, held: [], drivers: ['process'], versions }),

@@ -27,7 +27,9 @@ test('an upgrade to a version that only another server has moves the cluster the
   const second = await qd.startShard('second');
   const loop = askOften(admin, 'm', 4);
   const watch = watchFrom(admin, maps);
-  await eventually(async () => (await qd.owner.patch('/clusters/prod', { orchestratorVersion: 'v1.36.4' })).status === 200, { withinMs: 60_000 });
+  await eventually(async () => (await qd.owner.patch('/clusters/prod', { orchestratorVersion: 'v1.36.4' })).status === 200, {
+    withinMs: 60_000,
+  });
   await untilSaid(second, 'a cluster was handed over to this server');
   await untilReady(qd.owner, 'prod');
   await eventually(async () => (await kube(admin, 'GET', '/version')).body.gitVersion === 'v1.36.4');

@@ -39,7 +39,9 @@ test('of all servers one is the heir, and it takes only what is offered', async 
   await assert.rejects(offer(), /is not ready yet/);
   const [held] = await claim(holder);
   const { id, lease } = held!;
-  await app.db.write((tx) => run(tx)`update clusters.cluster set observed_generation = generation, phase = 'ready', port = 16443 where id = ${id}`);
+  await app.db.write(
+    (tx) => run(tx)`update clusters.cluster set observed_generation = generation, phase = 'ready', port = 16443 where id = ${id}`,
+  );
   await assert.rejects(offer(), /no other server with the role shard can take cluster prod over/);
   await touch(one, true);
   await assert.rejects(offer(), /no other server/, 'one that stops takes nothing');

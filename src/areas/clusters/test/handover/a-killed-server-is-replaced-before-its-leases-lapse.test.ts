@@ -70,8 +70,7 @@ test('a frozen server that wakes up answers nothing any more from what another o
 });
 
 async function untilRefused(way: Way): Promise<never> {
-  for (;;)
-  {
+  for (;;) {
     await kube(way, 'GET', '/version').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED') throw error;
     });

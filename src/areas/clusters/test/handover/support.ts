@@ -6,10 +6,10 @@ import Type from 'typebox';
 import { freePort } from '../../../../../test/harness/free-port.ts';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
-import { eventually, scratch, type ServerProcess, serverProcess } from '../../../../../test/harness/process.ts';
+import { eventually, type ServerProcess, scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { row } from '../../../../kernel/db/index.ts';
-import { adminOf, kube, readyCluster, type Way } from '../support.ts';
 import { maps } from '../process/request-loop.ts';
+import { adminOf, kube, readyCluster, type Way } from '../support.ts';
 
 export type ShardProcess = ServerProcess & { dataDir: string };
 
