@@ -242,7 +242,7 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
     await shard.succession.tick();
   }
   if (performance.now() - shard.sweptAt >= sweepIntervalMs) shard.sweeping ??= sweepLeftovers(shard);
-  if (held.size === 0) return;
+  if (held.size === 0 && shard.left.size === 0) return;
   const running = new Map([...held, ...shard.left].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
   const [markOf] = await Promise.all([readMarks(shard), running.size > 0 ? refused.refresh(app, running) : undefined]);
   giveUpLost(shard, markOf);
