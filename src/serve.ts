@@ -194,8 +194,8 @@ async function runAreas({ opened, roles }: OpenAreas, metrics: ReturnType<typeof
   }
 }
 
-function addPart(parts: Parts, role: Role, { drain, stop }: RunningPart) {
-  if (drain) parts.addListening({ drain, stop });
+function addPart(parts: Parts, role: Role, { passOn, drain, stop }: RunningPart) {
+  if (drain) parts.addListening({ ...(passOn ? { passOn } : {}), drain, stop });
   else if (role === 'worker' || role === 'prober') parts.addBackground(stop);
   else parts.add(stop);
 }
@@ -273,6 +273,7 @@ async function openApp(
     ending,
     handedOver,
     log,
+    process: name.process,
     version: build,
     publicUrl: () => config.public_url || address.url,
     strict,

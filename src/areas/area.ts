@@ -49,10 +49,15 @@ export interface Host {
 
 /** What runs by itself until it is stopped. */
 export interface Running {
+  /** Before a stop that no next server of this data directory waits for: gives to other servers what they can go on with. Clients are served meanwhile. */
+  passOn?(): Promise<void>;
   /** Accepts no more from clients, and tells those that it has to come again; `stop` follows. For parts that listen. */
   drain?(ending: Ending): Promise<void>;
   stop(ending: Ending): Promise<void>;
 }
+
+/** What runs by itself, and has clients. */
+export type ListeningPart = Running & Required<Pick<Running, 'drain'>>;
 
 /** An area in a running process: made once, by its open.ts. */
 export interface Opened<Own> {

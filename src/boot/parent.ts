@@ -1,7 +1,14 @@
 import type { Serializable } from 'node:child_process';
 import type { AddressInfo, Server } from 'node:net';
 import { exitCodes } from '../kernel/errors.ts';
-import { acceptBacklog, type ListeningSockets, ownSockets, stopAccepting, untilListening } from '../kernel/lifecycle/listening-sockets.ts';
+import {
+  acceptBacklog,
+  type ListenAddress,
+  type ListeningSockets,
+  ownSockets,
+  stopAccepting,
+  untilListening,
+} from '../kernel/lifecycle/listening-sockets.ts';
 import { sayLast } from '../kernel/lifecycle/say-last.ts';
 import { build } from '../kernel/version.ts';
 
@@ -200,7 +207,7 @@ class Channel implements Parent {
     }
   }
 
-  async #listen(server: Server, name: string, at: { host: string; port: number }): Promise<void> {
+  async #listen(server: Server, name: string, at: ListenAddress): Promise<void> {
     const isSame = (one: SocketAddress) => one.name === name && one.host === at.host && (one.port === at.port || one.bound === at.port);
     const [id, inherited] = [...this.#inherited].find((each) => isSame(each[1].at)) ?? [];
     if (id !== undefined && inherited) {
@@ -211,7 +218,7 @@ class Channel implements Parent {
       return this.#send({ type: 'accepting', id });
     }
     await ownSockets.listen(server, name, at);
-    const address: SocketAddress = { name, ...at, bound: (server.address() as AddressInfo).port };
+    const address: SocketAddress = { name, host: at.host, port: at.port, bound: (server.address() as AddressInfo).port };
     const made = `${name} ${address.host}:${address.bound}`;
     this.#ids.set(server, made);
     this.#send({ type: 'listening', id: made, at: { ...address } }, handleOf(server));

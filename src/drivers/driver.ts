@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { App } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import type { Guard } from '../kernel/guard/index.ts';
@@ -199,6 +199,12 @@ export interface Access {
   lock(tx: Tx, holder: AccessHolder): Promise<void>;
 }
 
+/**
+ * Lets a request wait for some seconds until `isOpen`, for a cluster that cannot take it at the moment. `caller` is its response, or its connection.
+ * False: there is no room for it, its time is over, or the caller has left.
+ */
+export type HoldRequest = (request: IncomingMessage, caller: Writable, isOpen: () => boolean) => Promise<boolean>;
+
 /** `cluster` and `limits` are functions because version and tier change while the plane runs. */
 export interface PlaneOptions {
   cluster: () => DrivenCluster;
@@ -222,6 +228,10 @@ export interface PlaneOptions {
   unread: UnreadLimiter;
   /** The lease under which this server serves it; none for a client. */
   lease?: string;
+  /** For requests that no program can take at the moment; absent: they are refused at once. */
+  hold?: HoldRequest;
+  /** Aborted when this server serves the cluster no longer: watches end as if their time was over. Absent: they end with the server. */
+  ending?: AbortSignal;
   /** Wakes the shard: the plane has a `problem`. */
   wakeShard: () => void;
 }

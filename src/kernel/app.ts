@@ -55,6 +55,8 @@ export interface App {
   /** What the server before this one left, by name: see `Ending.leave`. Empty at an ordinary start. */
   handedOver: ReadonlyMap<string, unknown>;
   log: Logger;
+  /** This process among all servers of the database: in `kernel.server`, and in the name of its listening connection. */
+  process: string;
   /** With the build behind a plus. */
   version: string;
   /** The public address, without a trailing slash. Known once the port is bound. */

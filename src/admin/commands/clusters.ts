@@ -82,6 +82,13 @@ export function clusterCommands(admin: Command) {
     .argument('<version>', 'such as v1.35.8')
     .action(atDatabase(async () => (await import('../clusters/versions.ts')).removeVersion));
 
+  group
+    .command('hand-over')
+    .description('have another server with the role shard take a cluster over, without a failed request; waits until it has')
+    .argument('<cluster>', 'its name, or its id where several have the name')
+    .option('--no-wait', 'only ask for it')
+    .action(atDatabase(async () => (await import('../clusters/hand-over.ts')).handOverCluster));
+
   addressCommands(group);
   meshCommands(group);
   addonCommands(group);

@@ -24,8 +24,10 @@
  * States (rules/phases.ts): pending → provisioning → ready; updating while a change is applied; degraded or failed with a reason, and retried;
  * deleting until the row is gone.
  *
- * What survives a crash. Wanted and observed state, keys, tokens, certificates and meters are rows. Leases of a dead shard expire after 20 s, and
- * another shard claims its clusters; every step of a change is safe to run again. In memory are only held leases, open planes and listeners.
+ * What survives a crash. Wanted and observed state, keys, tokens, certificates and meters are rows. Shards notice that one is
+ * gone by its heartbeat (engine/shard/presence.ts), end its leases and claim its clusters; every step of a change is safe to run again. A shard that
+ * stops offers its clusters to others, which prepare beside it (engine/shard/succession.ts). In memory are held leases, open planes, listeners and
+ * requests that wait (planes/front/holding.ts).
  */
 
 import { kineSchemas } from '../../drivers/process/index.ts';
@@ -57,6 +59,7 @@ import { tasks } from './tasks.ts';
 
 export { enableAddons, listAddons } from './engine/addons/enable.ts';
 export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
+export { isHandedOver, offerHandover } from './engine/hand-over.ts';
 export { enableMesh, listMeshes } from './engine/mesh/enable.ts';
 export { parseVersion } from './rules/versions.ts';
 export { countOfVersion, countOwnPrograms } from './store/clusters.ts';

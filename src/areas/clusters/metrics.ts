@@ -5,8 +5,14 @@ import type { MeshFigures } from './engine/mesh/index.ts';
 import type { RunningShard } from './engine/shard/index.ts';
 import { clusterFigures } from './store/usage.ts';
 
+interface MeasuredParts {
+  shard(): RunningShard | undefined;
+  unreadBytes(): number;
+  heldRequests(): number;
+}
+
 /** Gauges from the database at scrape time, and of the clusters that this process serves. Without the database the last figures are kept. */
-export function registerMetrics(registry: Registry, db: Db, shard: () => RunningShard | undefined, unreadBytes: () => number): void {
+export function registerMetrics(registry: Registry, db: Db, { shard, unreadBytes, heldRequests }: MeasuredParts): void {
   const registers = [registry];
   const unheld = new Gauge({
     name: 'quarterdeck_clusters_unserved',
@@ -40,6 +46,14 @@ export function registerMetrics(registry: Registry, db: Db, shard: () => Running
     registers,
     collect() {
       this.set(unreadBytes());
+    },
+  });
+  new Gauge({
+    name: 'quarterdeck_clusters_held_requests',
+    help: 'Requests that wait here because their cluster is being taken over, or none of its apiservers is ready',
+    registers,
+    collect() {
+      this.set(heldRequests());
     },
   });
   registerProgramMetrics(registry, shard);

@@ -9,6 +9,7 @@ import { isServed, type ShardAvailability } from './engine/shard-availability.ts
 import { makeTenantClusters } from './engine/tenant-clusters.ts';
 import { registerMetrics } from './metrics.ts';
 import { makeBalancers } from './planes/balancer/index.ts';
+import { type HoldingRoom, makeHoldingRoom } from './planes/front/holding.ts';
 import { makeFront } from './planes/front/index.ts';
 import { servePlanes } from './planes/front/serve-planes.ts';
 import { joinPlane } from './planes/join/index.ts';
@@ -27,14 +28,18 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
   const tenants = makeTenantClusters(app, binaries, unread);
   const answering: ShardAvailability = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
+  let holding: HoldingRoom | undefined;
   const startServing = async () => {
     const httpFront = makeFront(app.log, app.peers, { isBusy: app.watch.isBusy, sockets: app.sockets });
-    const front = servePlanes(app, httpFront, makeMeshDoor(app));
+    const room = makeHoldingRoom();
+    holding = room;
+    const front = servePlanes(app, httpFront, makeMeshDoor(app), room);
     const meshHost = makeMeshHost(app.config.data, app.log);
     const balancers = makeBalancers(app);
-    const shard = await startShard({ app, tenants, front, balancers, meshHost, binaries, unread });
+    const shard = await startShard({ app, tenants, front, balancers, meshHost, binaries, unread, holdOf: room.of });
     running = shard;
     return {
+      passOn: shard.passOn,
       drain: shard.drain,
       async stop(ending: Ending) {
         running = undefined;
@@ -47,7 +52,8 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
     own: { ...answering, binaries, isServed: (cluster) => isServed(answering, cluster) },
     planes: [joinPlane({ app, principals, tenants })],
     runs: { shard: startServing },
-    metrics: (registry) => registerMetrics(registry, app.db, () => running, unread.bytes),
+    metrics: (registry) =>
+      registerMetrics(registry, app.db, { shard: () => running, unreadBytes: unread.bytes, heldRequests: () => holding?.size() ?? 0 }),
     stop: () => tenants.stop(),
   };
 }

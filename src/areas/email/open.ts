@@ -5,7 +5,7 @@ import { readNodeId } from '../../kernel/data/node.ts';
 import { makeOperatorGuard } from '../../kernel/guard/index.ts';
 import type { Ending } from '../../kernel/lifecycle/ending.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
-import type { Host, Opened, Running } from '../area.ts';
+import type { Host, ListeningPart, Opened, Running } from '../area.ts';
 import { type DkimKeys, makeKeyMaker } from './domains/engine/dkim-keys.ts';
 import { type DomainCache, makeDomainCache } from './domains/engine/domain-cache.ts';
 import { mailHostOf } from './domains/engine/mail-host.ts';
@@ -125,7 +125,7 @@ function makeQueueRole(startQueue: () => Promise<Queue>, startReadings: () => { 
 async function startSmtpRole(
   smtp: OpenEmail['smtp'],
   startSubmission: () => ReturnType<typeof startSubmissionServer>,
-  startMx: () => Promise<Required<Running>>,
+  startMx: () => Promise<ListeningPart>,
 ): Promise<Running> {
   const submission = await startSubmission();
   smtp.ports = submission.ports;

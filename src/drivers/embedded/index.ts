@@ -43,6 +43,7 @@ const openPlane: Driver['open'] = (app, parts) => {
     isRefusedNow: parts.isRefusedNow,
     access: parts.access,
     unread: parts.unread,
+    ending: parts.ending,
     certificateSeconds: parts.nodeCertificateSeconds,
     inflight: () => limits().inflight,
     bytes: () => limits().datastoreBytes,

@@ -76,7 +76,8 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
     forwarding: {
       pool,
       isRefused: parts.isRefused,
-      ending: app.ending,
+      ending: parts.ending ?? app.ending,
+      hold: parts.hold,
       maxInflight: () => parts.limits().inflight,
       inflight: 0,
       figures: { requests: 0, errors: 0, inflightPeak: 0 },

@@ -73,17 +73,25 @@ class TrackedConnection {
 
   /** The response that it waits for or sends. */
   get response(): ServerResponse | undefined {
-    return this.httpSocket._httpMessage ?? undefined;
+    return responseOn(this.httpSocket);
   }
 
-  /** Closes after the response in flight. */
   closeAfterResponse(): void {
-    const { response, httpSocket } = this;
-    if (!response) return;
-    const close = guarded('http.connections.finish', httpSocket, () => void httpSocket.destroySoon());
-    if (response.headersSent) response.once('finish', close);
-    else response.shouldKeepAlive = false;
+    closeAfterResponse(this.httpSocket);
   }
+}
+
+/** The response that a connection waits for or sends. `socket` carries HTTP: the TCP socket, or TLS on top of it. */
+export const responseOn = (socket: Socket & { _httpMessage?: ServerResponse | null }): ServerResponse | undefined =>
+  socket._httpMessage ?? undefined;
+
+/** Closes a connection after the response in flight. */
+export function closeAfterResponse(socket: Socket): void {
+  const response = responseOn(socket);
+  if (!response) return;
+  const close = guarded('http.connections.finish', socket, () => void socket.destroySoon());
+  if (response.headersSent) response.once('finish', close);
+  else response.shouldKeepAlive = false;
 }
 
 const tracked = new WeakMap<Socket, { connection: TrackedConnection; become(connection: TrackedConnection): void }>();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Server } from 'node:net';
+import { createServer, Server } from 'node:net';
 
 /** Opens the listening sockets of a server. */
 export interface ListeningSockets {
@@ -7,10 +7,23 @@ export interface ListeningSockets {
    * Accepts connections at this address: on the socket that the server before this one left there, else on a new one. `name` says whose
    * socket it is. Rejects as `listen` of node fails.
    */
-  listen(server: Server, name: string, at: { host: string; port: number }): Promise<void>;
+  listen(server: Server, name: string, at: ListenAddress): Promise<void>;
   /** Accepts no more. Open connections go on. */
   close(server: Server): void;
 }
+
+export interface ListenAddress {
+  host: string;
+  port: number;
+  /**
+   * Several processes of one user may listen here if all of them say so; the kernel divides new connections among them. `first`: refused while
+   * any other does; `beside`: together with those that do.
+   */
+  share?: 'first' | 'beside';
+}
+
+/** Systems that divide connections among the sockets of one port. */
+const dividesConnections = process.platform === 'linux';
 
 /** Connections that the kernel keeps while none is accepted, as at a reload. It has a limit of its own, 4,096 by default. */
 export const acceptBacklog = 4_096;
@@ -19,11 +32,20 @@ export const acceptBacklog = 4_096;
 export const ownSockets: ListeningSockets = {
   listen: (server, _name, at) =>
     withoutIpv6(at, async ({ host, port }) => {
-      server.listen(port, host, acceptBacklog);
+      if (at.share === 'first' && port !== 0) await requireFree({ host, port });
+      server.listen({ port, host, backlog: acceptBacklog, reusePort: at.share !== undefined && dividesConnections });
       await untilListening(server);
     }),
   close: stopAccepting,
 };
+
+/** Rejects if another socket listens here. One that shares its port would not be refused beside one of another installation. */
+export async function requireFree(at: { host: string; port: number }): Promise<void> {
+  const probe = createServer().listen({ ...at, exclusive: true });
+  await untilListening(probe);
+  probe.close();
+  await once(probe, 'close');
+}
 
 /** `::` takes IPv4 too; on a machine without IPv6 it means all of IPv4. */
 export async function withoutIpv6(

@@ -1,16 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { untilListening, withoutIpv6 } from './listening-sockets.ts';
+import { requireFree, withoutIpv6 } from './listening-sockets.ts';
 
 /** Undefined: the address is free. Else the code with which the system refuses it. */
 export async function tryBind(at: { host: string; port: number }): Promise<string | undefined> {
   try {
-    await withoutIpv6(at, async ({ host, port }) => {
-      const server = createServer().listen({ host, port, exclusive: true });
-      await untilListening(server);
-      server.close();
-      await once(server, 'close');
-    });
+    await withoutIpv6(at, requireFree);
     return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

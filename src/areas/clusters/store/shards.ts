@@ -13,6 +13,8 @@ const ClaimedRow = Type.Object({ id: Type.String(), org_id: Type.String(), lease
 export interface ClaimOptions {
   limit: number;
   lease: string;
+  /** The server's own row. */
+  shard: string;
   leaseSeconds: number;
   /** Clusters that this process serves already, even if their leases look expired. */
   held: readonly string[];
@@ -39,15 +41,24 @@ const hasStore = ({ directory, hasEtcd }: Pick<ClaimOptions, 'directory' | 'hasE
        select from clusters.shard s where s.directory = q.store_directory and s.seen_at > kernel.now() - make_interval(secs => ${awaySeconds}))
      else q.store_directory is null and ${hasEtcd} end))`;
 
-/** Claims clusters that no server holds, under a new lease. */
-export const claimClusters = (tx: Tx, { held, drivers, versions, directory, hasEtcd, ...wanted }: ClaimOptions) =>
-  claim(tx, ClaimedRow, queue, {
+/** Claims clusters that no server holds, under a new lease. One that another server has prepared to serve is left to it for a while. */
+export async function claimClusters(tx: Tx, { held, drivers, versions, shard, directory, hasEtcd, ...wanted }: ClaimOptions) {
+  const claimed = await claim(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])
       and (q.driver <> 'process' or q.phase = 'deleting' or q.version = any(${versions}::text[]))
+      and (q.heir_shard is null or q.heir_shard = ${shard} or q.heir_until <= kernel.now())
       and ${hasStore({ directory, hasEtcd })}`,
     returning: sql`q.id, q.org_id`,
   });
+  if (claimed.length > 0) await stampHolder(tx, shard, [wanted.lease]);
+  return claimed;
+}
+
+/** The server's heartbeat stands for these leases from now on. */
+export const stampHolder = (tx: Tx, shard: string, leases: readonly string[]) => run(tx)`
+  update clusters.cluster set holder = ${shard}, holder_lease = lease
+   where lease = any(${leases}::uuid[]) and (holder is distinct from ${shard} or holder_lease is distinct from lease)`;
 
 export async function renewClusters(tx: Tx, leased: readonly (Leased<string> & { leaseSeconds: number })[]) {
   await run(tx)`select ${knowingStores}`;
@@ -72,6 +83,10 @@ const WorkStateRow = Type.Object({
   revision: Type.Integer(),
   is_meter_due: Type.Boolean(),
   is_for_another: Type.Boolean(),
+  lease: Type.Union([Type.String(), Type.Null()]),
+  /** The lease of a holder before that has not closed everything yet. */
+  left_lease: Type.Union([Type.String(), Type.Null()]),
+  is_offered: Type.Boolean(),
 });
 export type WorkStateRow = Static<typeof WorkStateRow>;
 
@@ -80,16 +95,22 @@ export const workStatesOf = (tx: Tx, ids: readonly string[], own: { versions: re
   tx,
   WorkStateRow,
 )`
-  select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
+  select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision, c.lease, c.left_lease,
+         coalesce(c.offered_lease = c.lease, false) as is_offered,
          coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due,
          c.driver = 'process' and c.phase <> 'deleting' and c.store_directory is null and c.version <> all(${own.versions}::text[]) and exists (
            select from clusters.shard s
-            where c.version = any(s.versions) and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
+            where c.version = any(s.versions) and not s.leaving
+              and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
 
 /** The row that a shard server writes about itself. */
 export interface ShardHeartbeat {
   id: string;
+  /** As in kernel.server. */
+  process: string;
+  /** It stops, and takes no cluster any more. */
+  leaving: boolean;
   versions: readonly string[];
   /** '': it limits programs by cgroups; else why not. null: it has run none yet. */
   withoutCgroups: string | null;
@@ -100,14 +121,15 @@ export interface ShardHeartbeat {
   hasEtcd: boolean;
 }
 
-/** Writes this server's heartbeat, and deletes rows that are older than an hour. */
-export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing, directory, hasEtcd }: ShardHeartbeat): Promise<void> {
+/** Writes this server's heartbeat, and deletes rows that are older than an hour. A crash of PostgreSQL may lose the last ones: another follows. */
+export async function touchShard(tx: Tx, { id, process, leaving, versions, withoutCgroups, sharing, directory, hasEtcd }: ShardHeartbeat): Promise<void> {
+  await run(tx)`set local synchronous_commit = off`;
   await run(tx)`
-    insert into clusters.shard (id, seen_at, versions, without_cgroups, sharing, directory, has_etcd)
-    values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups}, ${sharing}, ${directory}::uuid, ${hasEtcd})
+    insert into clusters.shard (id, seen_at, process, leaving, versions, without_cgroups, sharing, directory, has_etcd)
+    values (${id}, kernel.now(), ${process}, ${leaving}, ${versions}::text[], ${withoutCgroups}, ${sharing}, ${directory}::uuid, ${hasEtcd})
     on conflict (id) do update
-       set seen_at = excluded.seen_at, versions = excluded.versions, without_cgroups = excluded.without_cgroups, sharing = excluded.sharing,
-           directory = excluded.directory, has_etcd = excluded.has_etcd`;
+       set seen_at = excluded.seen_at, process = excluded.process, leaving = excluded.leaving, versions = excluded.versions,
+           without_cgroups = excluded.without_cgroups, sharing = excluded.sharing, directory = excluded.directory, has_etcd = excluded.has_etcd`;
   await run(tx)`delete from clusters.shard where seen_at < kernel.now() - interval '1 hour'`;
 }
 

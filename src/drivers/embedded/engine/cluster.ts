@@ -35,6 +35,8 @@ export interface EmbeddedOptions {
   unread: UnreadLimiter;
   /** The limit for the bytes of all objects, if it is below `limits.bytes`. */
   bytes?: () => number;
+  /** Ends watches; absent: they end with the server. */
+  ending?: AbortSignal | undefined;
 }
 
 /** An authenticated user. */

@@ -140,7 +140,7 @@ interface WatchOptions {
 async function* runWatch(cluster: Cluster, feed: ChangeFeed, watch: Watch, options: WatchOptions): AsyncGenerator<string> {
   const stop = () => endWatch(watch);
   const timer = setTimeout(stop, options.timeoutSeconds * 1000).unref();
-  const { ending } = cluster.app;
+  const { ending = cluster.app.ending } = cluster.options;
   for (const signal of [options.signal, ending]) {
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();

@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Ask, PlaneOptions } from '../../driver.ts';
+import type { Ask, HoldRequest, PlaneOptions } from '../../driver.ts';
 import type { Dial } from '../clients/ask.ts';
 import type { Cgroup } from '../clients/cgroup.ts';
 import type { Target } from '../clients/dial.ts';
@@ -42,6 +42,8 @@ export interface ForwardContext {
   gate?: RequestGate;
   /** Requests in flight that count against the tier. */
   inflight: number;
+  /** For requests while no apiserver is usable. */
+  hold?: HoldRequest | undefined;
 }
 
 /** The programs of a cluster that this server runs. */

@@ -11,6 +11,8 @@ export interface InflightRequest {
  *  program has exited, or a successor listens on its port that has not created its roles yet. */
 export interface TargetPool {
   next(): Target | undefined;
+  /** Whether `next` has one. */
+  hasNext(): boolean;
   /** A request met a broken connection. The apiserver is probed at once. Until it reports ready it is excluded, if it cannot be reached at
    *  all or if another one is usable. */
   reportFailure(target: Target, isUnreachable: boolean): void;
@@ -45,6 +47,7 @@ export function makeTargetPool(isReady: (target: Target) => Promise<boolean> = i
       const among = usable();
       return among[turn++ % Math.max(1, among.length)];
     },
+    hasNext: () => usable().length > 0,
     reportFailure(target, isUnreachable) {
       if (!current.includes(target)) return;
       if (isUnreachable || usable().some((other) => other !== target)) out.add(target);

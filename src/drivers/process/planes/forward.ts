@@ -94,10 +94,7 @@ interface Exchange {
 function attemptTarget(exchange: Exchange, attempt: number): void {
   const { forwarding, request, response, onwardRequest } = exchange;
   const target = forwarding.pool.next();
-  if (!target) {
-    refuse(forwarding, request, response, noApiserver());
-    return;
-  }
+  if (!target) return void holdUntilUsable(forwarding, request, response, () => attemptTarget(exchange, attempt));
   const inflight: InflightRequest = { isLongRunning: isLongRunning(onwardRequest.method, onwardRequest.path) };
   const done = forwarding.pool.begin(target, inflight);
   const onward = dialServer(target, onwardRequest);
@@ -148,6 +145,21 @@ function attemptTarget(exchange: Exchange, attempt: number): void {
       else refuse(forwarding, request, response, mayRetry ? noApiserver() : outcomeUnknown());
     }),
   );
+}
+
+/** Goes on once an apiserver is usable. Nothing of the request was sent, or it may be repeated. */
+function holdUntilUsable(forwarding: ForwardContext, request: IncomingMessage, response: ServerResponse, goOn: () => void): void {
+  const { hold, pool } = forwarding;
+  if (!hold) return void refuse(forwarding, request, response, noApiserver());
+  void hold(request, response, pool.hasNext).then((isOpen) => {
+    if (response.destroyed) return;
+    try {
+      if (isOpen) goOn();
+      else refuse(forwarding, request, response, noApiserver());
+    } catch (error) {
+      refuse(forwarding, request, response, error);
+    }
+  });
 }
 
 /** An apiserver that died may have executed a write, so only reads are repeated. */

@@ -31,7 +31,7 @@ export function forwardUpgrade(
     const endRequest = isLongRunning(method, path) ? () => {} : once(beginRequest(forwarding));
     socket.once('close', guarded('clusters.process.talk.close', socket, endRequest));
     const headers = [...withoutBody(method, callerHeaders), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
-    attemptTarget({ forwarding, socket, head, onwardRequest: { method, path, headers, credential }, endRequest }, 1);
+    attemptTarget({ forwarding, request, socket, head, onwardRequest: { method, path, headers, credential }, endRequest }, 1);
   } catch (error) {
     refuse(forwarding, socket, error);
   }
@@ -39,6 +39,7 @@ export function forwardUpgrade(
 
 interface Upgrade {
   forwarding: ForwardContext;
+  request: IncomingMessage;
   socket: Duplex;
   head: Buffer;
   onwardRequest: ApiserverRequest;
@@ -51,8 +52,7 @@ function attemptTarget(upgrade: Upgrade, attempt: number): void {
   const { forwarding, socket, head, onwardRequest, endRequest } = upgrade;
   const { pool } = forwarding;
   const target = pool.next();
-  if (!target)
-    return void refuse(forwarding, socket, unavailableError('no apiserver of this cluster answers at the moment; try again shortly'));
+  if (!target) return void holdUntilUsable(upgrade, attempt);
   const onward = dialServer(target, onwardRequest);
   const done = pool.begin(target, { isLongRunning: true, abort: () => socket.destroy() });
   const timer = setTimeout(() => onward.destroy(), responseTimeoutMs);
@@ -104,6 +104,24 @@ function attemptTarget(upgrade: Upgrade, attempt: number): void {
       joinStreams(socket, upstream, head, first);
     }),
   );
+}
+
+function holdUntilUsable(upgrade: Upgrade, attempt: number): void {
+  const { forwarding, request, socket } = upgrade;
+  const away = () => refuse(forwarding, socket, unavailableError('no apiserver of this cluster answers at the moment; try again shortly'));
+  if (!forwarding.hold) {
+    away();
+    return;
+  }
+  void forwarding.hold(request, socket, forwarding.pool.hasNext).then((isOpen) => {
+    if (socket.destroyed) return;
+    try {
+      if (isOpen) attemptTarget(upgrade, attempt);
+      else away();
+    } catch (error) {
+      refuse(forwarding, socket, error);
+    }
+  });
 }
 
 function once(act: () => void): () => void {

@@ -1,4 +1,5 @@
 import type { ControlPlane } from '../../../../drivers/driver.ts';
+import type { ListenAddress } from '../../../../kernel/lifecycle/listening-sockets.ts';
 import type { RunningMesh } from '../mesh/index.ts';
 
 /** The certificates of a listener, in PEM. */
@@ -15,18 +16,26 @@ export interface ListenerKeys {
 export interface ServedCluster {
   id: string;
   org: string;
-  listen: { host: string; port: number };
+  /** `share`: for a port of its own; `beside`: together with the server that still holds the cluster. */
+  listen: ListenAddress;
   /** With one port for all clusters: the TLS server name of this one. */
   serverName: string | undefined;
   keys: ListenerKeys;
   maxConnections: () => number;
   maxInflight: () => number;
-  /** Undefined until it is opened. */
+  /** Undefined while this server may not serve it, or its plane is not open: requests wait. */
   plane: () => ControlPlane | undefined;
   /** Undefined: an embedded cluster has none. */
   mesh: () => RunningMesh | undefined;
   /** Whether HTTP upgrades go to the plane; otherwise they are served as requests. */
   takesUpgrades: boolean;
+}
+
+export interface LeaveLimits {
+  /** Connections without a request stay open for this long: their clients may be about to send one. */
+  idleMs: number;
+  /** Requests have this long to finish. */
+  requestMs: number;
 }
 
 /** One cluster's listener. */
@@ -36,6 +45,10 @@ export interface ClusterListener {
   renew(keys: ListenerKeys): void;
   /** Closes connections that presented one of these certificates. */
   cut(fingerprints: ReadonlySet<string>): void;
+  /** For a cluster that another server serves now: new connections go there. */
+  acceptNoMore(): Promise<void>;
+  /** Closes each connection after a response, and then the listener. */
+  leave(limits: LeaveLimits): Promise<void>;
   close(): Promise<void>;
 }
 

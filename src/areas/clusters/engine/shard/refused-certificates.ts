@@ -28,7 +28,7 @@ export function makeRefusedCertificates(): RefusedCertificates {
       for (const { cluster_id, fingerprint } of fresh) known.set(cluster_id, (known.get(cluster_id) ?? new Set()).add(fingerprint));
       const cutAt = new Map<string, Set<string>>();
       for (const { cluster_id, fingerprint } of fresh) cutAt.set(cluster_id, (cutAt.get(cluster_id) ?? new Set()).add(fingerprint));
-      for (const [cluster, prints] of cutAt) running.get(cluster)?.listener.cut(prints);
+      for (const [cluster, prints] of cutAt) running.get(cluster)?.listener?.cut(prints);
       for (const { cluster_id, node, is_back } of fresh) if (!is_back) await removeLeftover(app, running.get(cluster_id), node);
     },
   };

@@ -1,5 +1,5 @@
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
-import type { Binaries, ControlPlane, Prepare, UnreadLimiter } from '../../../../drivers/driver.ts';
+import type { Binaries, ControlPlane, HoldRequest, Prepare, UnreadLimiter } from '../../../../drivers/driver.ts';
 import { drivers } from '../../../../drivers/index.ts';
 import type { Pki } from '../../../../drivers/keys.ts';
 import type { App } from '../../../../kernel/app.ts';
@@ -10,9 +10,9 @@ import type { ClusterRow } from '../../store/clusters.ts';
 import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
 import { type RunningBalancer, startBalancer } from '../balancer/index.ts';
 import type { Balancers } from '../balancer/listener.ts';
-import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
+import { clusterAddressOf, portCount } from '../cluster-address.ts';
 import { type RunningMesh, startMesh } from '../mesh/index.ts';
-import { ensurePki } from '../pki.ts';
+import { ensurePki, findPki } from '../pki.ts';
 import { planeOptionsOf } from '../plane-options.ts';
 import type { TenantClusters } from '../types.ts';
 import { type Approver, startApprover } from './approver.ts';
@@ -24,7 +24,10 @@ export interface RunningCluster {
   /** As last applied. */
   row: ClusterRow;
   plane: ControlPlane;
-  listener: ClusterListener;
+  /** Undefined while another server still holds its port. */
+  listener: ClusterListener | undefined;
+  /** Listens at its port together with the server that it is taken over from. */
+  openBeside?: () => Promise<ClusterListener>;
   approver: Approver;
   /** Of a cluster that runs pods. */
   balancer: RunningBalancer | undefined;
@@ -42,6 +45,8 @@ export interface RunningCluster {
   hasNodes: boolean;
   heartbeatsCheckedAt: number;
   heartbeats: LastHeartbeats;
+  /** Aborted when another server serves it: its watches end. */
+  left: AbortController;
 }
 
 export interface ShardServices {
@@ -51,6 +56,9 @@ export interface ShardServices {
   meshHost: MeshHost;
   tenants: TenantClusters;
   isRefused(cluster: string, fingerprint: string): boolean;
+  /** False once other servers may take the clusters of this one: it serves none until it knows better. */
+  isCurrent(): boolean;
+  holdOf(cluster: string, org: string): HoldRequest;
   binaries: Binaries;
   unread: UnreadLimiter;
   /** Aborted when the server stops. */
@@ -59,9 +67,46 @@ export interface ShardServices {
 
 /** Creates its keys if it has none, opens its listener and its control plane. On failure both are closed again. */
 export async function startCluster(services: ShardServices, held: HeldLease, row: ClusterRow): Promise<RunningCluster> {
-  const { app, tenants, binaries, unread } = services;
+  const { running, pki } = await beginCluster(services, row);
+  const listener = await openListener(services, held, running, pki);
+  Object.assign(running, { listener, endpoint: clusterAddressOf(services.app, row).endpoint(listener.port) });
+  try {
+    openMesh(services, held, running);
+    await openControlPlane(services, held, running, pki);
+    serveCluster(services, running);
+    openBalancer(services, held, running);
+    return running;
+  } catch (error) {
+    await Promise.all([listener.close(), running.mesh?.stop()]);
+    await running.plane?.stop();
+    throw error;
+  }
+}
+
+/**
+ * Opens the control plane of a cluster that another server serves: two control planes of one cluster agree by the database. `openBeside` and
+ * `serveCluster` follow, and `openMesh` and `openBalancer` once the other server has closed its own.
+ */
+export async function startStandby(services: ShardServices, held: HeldLease, row: ClusterRow): Promise<RunningCluster> {
+  const { app } = services;
+  const { running, pki } = await beginCluster(services, row);
   const address = clusterAddressOf(app, row);
-  const pki = await ensurePki(app, row, address.hosts);
+  running.endpoint = address.endpoint(row.port ?? address.listen.port);
+  running.openBeside = async () => {
+    const newest = (await app.db.read((tx) => findPki(tx, app, row.id))) ?? pki; // renewed meanwhile
+    return openListener(services, held, running, newest, true);
+  };
+  try {
+    await openControlPlane(services, held, running, pki);
+    return running;
+  } catch (error) {
+    await running.plane?.stop();
+    throw error;
+  }
+}
+
+async function beginCluster({ app }: ShardServices, row: ClusterRow): Promise<{ running: RunningCluster; pki: Pki }> {
+  const pki = await ensurePki(app, row, clusterAddressOf(app, row).hosts);
   const running = {
     row,
     revision: pki.revision,
@@ -70,38 +115,60 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
     hasNodes: true,
     heartbeatsCheckedAt: Number.NEGATIVE_INFINITY,
     heartbeats: new Map(),
+    left: new AbortController(),
   } as unknown as RunningCluster;
-  const cluster = () => running.row;
-  let plane: ControlPlane | undefined;
-  const listener = await openListener(services, held, row, address, pki, running, () => plane);
-  try {
-    const endpoint = address.endpoint(listener.port);
-    const isRefused = (print: string) => services.isRefused(row.id, print);
-    running.mesh = row.driver === 'process' ? startMesh({ app, host: services.meshHost, cluster, held }) : undefined;
-    const nodeGuard = (host: string) => running.mesh?.guardOf(host) ?? app.guard;
-    const given = { cluster, pki, endpoint, isRefused, binaries, unread, nodeGuard, lease: held.lease };
-    plane = drivers[row.driver]!.open(app, planeOptionsOf(app, given));
-    Object.assign(running, { plane, listener, endpoint });
-    await applyUnlessStopped(services, plane, pki, { row, endpoint });
-    running.approver = startApprover(app, plane, cluster, () => {
-      running.hasNodes = true;
-    });
-    running.balancer = row.driver === 'process' ? openBalancer(services, held, running) : undefined;
-    tenants.serve(row.id, plane);
-    return running;
-  } catch (error) {
-    await Promise.all([listener.close(), running.mesh?.stop()]);
-    await plane?.stop();
-    throw error;
-  }
+  return { running, pki };
 }
 
-function openBalancer({ app, balancers }: ShardServices, { id, lease }: HeldLease, running: RunningCluster): RunningBalancer {
+async function openControlPlane(services: ShardServices, held: HeldLease, running: RunningCluster, pki: Pki): Promise<void> {
+  const { app, binaries, unread } = services;
+  const { row, endpoint, left } = running;
+  const plane = drivers[row.driver]!.open(
+    app,
+    planeOptionsOf(app, {
+      cluster: () => running.row,
+      pki,
+      endpoint,
+      isRefused: (print) => services.isRefused(row.id, print),
+      binaries,
+      unread,
+      nodeGuard: (host) => running.mesh?.guardOf(host) ?? app.guard,
+      lease: held.lease,
+      hold: services.holdOf(row.id, row.org_id),
+      ending: AbortSignal.any([app.ending, left.signal]),
+    }),
+  );
+  running.plane = plane;
+  await applyUnlessStopped(services, plane, pki, { row, endpoint });
+}
+
+/** From here on this server acts for the cluster: it decides certificate requests, and answers for its API. */
+export function serveCluster({ app, tenants }: ShardServices, running: RunningCluster): void {
   const { plane, row } = running;
+  running.approver = startApprover(
+    app,
+    plane,
+    () => running.row,
+    () => {
+      running.hasNodes = true;
+    },
+  );
+  tenants.serve(row.id, plane);
+}
+
+/** One server at a time has the interface. */
+export function openMesh({ app, meshHost }: ShardServices, held: HeldLease, running: RunningCluster): void {
+  if (running.row.driver === 'process') running.mesh = startMesh({ app, host: meshHost, cluster: () => running.row, held });
+}
+
+/** One server at a time listens at the addresses of a cluster's Services. */
+export function openBalancer({ app, balancers }: ShardServices, { id, lease }: HeldLease, running: RunningCluster): void {
+  const { plane, row } = running;
+  if (row.driver !== 'process') return;
   const cluster = () => running.row;
   const guardOf = (host: string) => running.mesh?.guardOf(host) ?? app.guard;
   const listeners = balancers.open({ id, org: row.org_id, guardOf, maxConnections: () => tierOf(running.row.tier).connections });
-  return startBalancer({ app, plane, cluster, held: { id, lease }, listeners });
+  running.balancer = startBalancer({ app, plane, cluster, held: { id, lease }, listeners });
 }
 
 /** A stopping server does not wait for programs to become ready. */
@@ -127,7 +194,7 @@ export async function applyChange(services: ShardServices, running: RunningClust
   running.balancer?.poke();
   running.mesh?.poke();
   await applyUnlessStopped(services, running.plane, pki, running);
-  if (pki.revision !== running.revision) running.listener.renew(keysOf(pki));
+  if (pki.revision !== running.revision) running.listener?.renew(keysOf(pki));
   running.revision = pki.revision;
 }
 
@@ -138,8 +205,24 @@ export async function stopCluster(
 ): Promise<void> {
   tenants.forget(row.id);
   await Promise.all([approver.stop(), balancer?.stop(), mesh?.stop({ isHandOver })]);
-  await listener.close();
+  await listener?.close();
   await (isHandOver && plane.leave ? plane.leave() : plane.stop());
+}
+
+/** How long connections of a cluster that another server has taken over go on here. */
+const leaveLimits = { idleMs: 2_000, requestMs: 10_000 };
+
+/** For a cluster that another server has taken over and serves already. `onShared`: that one may open the mesh and the load balancers now. */
+export async function leaveCluster({ tenants }: ShardServices, running: RunningCluster, onShared: () => Promise<unknown>): Promise<void> {
+  const { row, approver, balancer, mesh, listener, plane, left } = running;
+  tenants.forget(row.id);
+  const accepted = listener?.acceptNoMore();
+  await Promise.all([accepted, approver.stop(), balancer?.stop(), mesh?.stop()]);
+  await onShared();
+  const drained = listener?.leave(leaveLimits);
+  left.abort(); // after each watch's connection was marked to close with it
+  await drained;
+  await plane.stop();
 }
 
 const keysOf = (pki: Pki) => ({
@@ -152,29 +235,30 @@ const keysOf = (pki: Pki) => ({
 const maxPortAttempts = 20;
 
 async function openListener(
-  { app, front }: ShardServices,
+  { app, front, isCurrent }: ShardServices,
   held: HeldLease,
-  row: ClusterRow,
-  address: ClusterAddress,
-  pki: Pki,
   running: RunningCluster,
-  plane: () => ControlPlane | undefined,
+  pki: Pki,
+  isBeside = false,
 ): Promise<ClusterListener> {
-  const { host, port: first } = address.listen;
+  const { row } = running;
+  const { listen, serverName } = clusterAddressOf(app, row);
+  const { host, port: first } = listen;
   const open = (port: number) =>
     front.open({
       id: row.id,
       org: row.org_id,
-      listen: { host, port },
-      serverName: address.serverName,
+      listen: { host, port, ...(serverName === undefined ? { share: isBeside ? 'beside' : 'first' } : {}) },
+      serverName,
       keys: keysOf(pki),
       maxConnections: () => tierOf(running.row.tier).connections,
       maxInflight: () => tierOf(running.row.tier).inflight,
-      plane,
+      plane: () => (isCurrent() ? running.plane : undefined),
       mesh: () => running.mesh,
       takesUpgrades: row.driver === 'process',
     });
-  if (address.serverName !== undefined) return open(first);
+  if (serverName !== undefined) return open(first);
+  if (isBeside && row.port !== null) return open(row.port);
   if (row.port !== null && (row.observed_generation > 0 || first === 0)) return open(row.port).catch(explainPortTaken(row.port));
   if (first === 0) {
     const listener = await open(0);

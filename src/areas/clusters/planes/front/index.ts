@@ -17,6 +17,7 @@ import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
 import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
+import { leaveConnections } from './leave.ts';
 import { refuse, refuseAtEnd } from './refuse.ts';
 import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
@@ -31,6 +32,9 @@ const limits = {
   maxHeaderBytes: 65_536,
   maxConnections: 20_000,
 };
+/** When a listening socket that another process shares is closed: after this time in any turn of the event loop. */
+const quietTurn = { maxMs: 0.2, withinMs: 500 };
+
 /** The share of a tier's connections and requests for unauthenticated callers; the rest is reserved for authenticated ones. */
 const unauthenticatedShare = { total: 1 / 2, perAddress: 1 / 4 };
 const unauthenticatedLimits = (max: number) => ({
@@ -48,6 +52,10 @@ interface ServedCluster {
   context: SecureContext;
   sockets: Map<TLSSocket, PresentedCertificate>;
   unauthenticated: UnauthenticatedConnections<TLSSocket>;
+  /** Connections that carry another protocol after an upgrade. */
+  upgraded: WeakSet<Socket>;
+  /** Another server serves it now: each connection closes with its next response. */
+  isLeft: boolean;
 }
 
 type AddressOf = (socket: Socket) => string | undefined;
@@ -79,6 +87,8 @@ function makeServedCluster(served: ListenerOptions, addressOf: AddressOf): Serve
     context: makeContext(served.keys),
     sockets,
     unauthenticated,
+    upgraded: new WeakSet(),
+    isLeft: false,
   };
 }
 
@@ -202,6 +212,7 @@ function answerRequest(cluster: ServedCluster, presented: PresentedCertificate, 
   if (!isUsable(presented))
     return void refuse(response, 401, 'Unauthorized', 'the client certificate is not of this cluster, or has expired');
   const socket = request.socket as TLSSocket;
+  if (cluster.isLeft) response.shouldKeepAlive = false;
   const isAuthenticated = !cluster.unauthenticated.has(socket);
   let endUnauthenticated: (() => void) | undefined;
   if (!isAuthenticated) {
@@ -223,6 +234,7 @@ function answerUpgrade(
   head: Buffer,
 ): void {
   const own = request.socket as TLSSocket;
+  cluster.upgraded.add(own);
   const isAuthenticated = !cluster.unauthenticated.has(own);
   if (!isAuthenticated) {
     const end = cluster.unauthenticated.beginRequest(own);
@@ -294,6 +306,25 @@ async function closeServer(server: Server, { open, sockets }: FrontParts): Promi
   await closed;
 }
 
+/**
+ * The kernel resets connections that wait on a listening socket that closes, even if another process listens beside it, unless Linux is told to pass
+ * them on (net.ipv4.tcp_migrate_req). So the socket is closed right after a short turn of the event loop in which none came.
+ */
+async function acceptNoMore(server: Server, { sockets }: FrontParts): Promise<void> {
+  let accepted = 0;
+  const count = () => accepted++;
+  server.on('connection', count);
+  const until = performance.now() + quietTurn.withinMs;
+  for (let isQuiet = false; !isQuiet; ) {
+    const [before, began] = [accepted, performance.now()];
+    await new Promise(setImmediate);
+    const now = performance.now();
+    isQuiet = now > until || (accepted === before && now - began < quietTurn.maxMs);
+  }
+  server.off('connection', count);
+  sockets.close(server);
+}
+
 /** Accepts no more; requests in flight have this long to finish. */
 async function drainServers({ open, sockets }: FrontParts, limitMs: number): Promise<void> {
   for (const server of open.keys()) sockets.close(server);
@@ -356,6 +387,11 @@ async function openOwnPort(served: ListenerOptions, parts: FrontParts): Promise<
       server.setSecureContext(contextOptions(keys));
     },
     cut: (fingerprints) => cutSockets(cluster, fingerprints),
+    acceptNoMore: () => acceptNoMore(server, parts),
+    async leave(limits) {
+      await leaveConnections(cluster, limits);
+      await closeServer(server, parts);
+    },
     async close() {
       closeSockets(cluster);
       await closeServer(server, parts);
@@ -381,6 +417,12 @@ function makeSharedPort(parts: FrontParts) {
         port: portOf(server),
         renew: (keys) => renewKeys(cluster, keys),
         cut: (fingerprints) => cutSockets(cluster, fingerprints),
+        acceptNoMore: async () => {}, // other clusters are served here
+        async leave(limits) {
+          await leaveConnections(cluster, limits);
+          if (clusters.get(serverName) === cluster) clusters.delete(serverName);
+          closeSockets(cluster);
+        },
         async close() {
           if (clusters.get(serverName) === cluster) clusters.delete(serverName);
           closeSockets(cluster);

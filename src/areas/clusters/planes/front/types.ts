@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { CertificateIdentity } from '../../../../drivers/driver.ts';
+import type { ListenAddress } from '../../../../kernel/lifecycle/listening-sockets.ts';
 import type { AskedCluster } from '../../engine/mesh/index.ts';
 import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
 
@@ -13,7 +14,7 @@ export interface ListenerCaller {
 
 export interface ListenerOptions {
   id: string;
-  listen: { host: string; port: number };
+  listen: ListenAddress;
   /** With one port for all clusters: the TLS server name of this one. */
   serverName: string | undefined;
   keys: ListenerKeys;

@@ -1,0 +1,45 @@
+import { chmod, mkdir, readdir, readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { App } from '../../../../kernel/app.ts';
+import { isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
+import { readRecord, writeRecord } from '../../../../kernel/programs/start.ts';
+import { endLeasesOf } from '../../store/handover.ts';
+import { removeShard } from '../../store/shards.ts';
+
+// A server notes in its data directory which row of clusters.shard is its own. The next server there finds one that was killed, and need not wait
+// until its silence is noticed. What cannot be written or read costs only that time.
+
+interface ShardRecord extends ProcessMark {
+  /** The PID namespace: a pid is only comparable within one. */
+  among: string;
+}
+
+const folderOf = (dataDir: string) => join(dataDir, 'clusters', 'shards');
+const readPidNamespace = () => readlink('/proc/self/ns/pid').catch(() => 'one');
+
+export async function noteShard({ config }: App, id: string): Promise<void> {
+  const mark = await markOf(process.pid);
+  if (!mark) return;
+  const above = join(config.data, 'clusters');
+  if (await mkdir(above, { recursive: true, mode: 0o711 })) await chmod(above, 0o711); // programs of clusters pass through
+  await mkdir(folderOf(config.data), { recursive: true, mode: 0o700 });
+  await writeRecord(join(folderOf(config.data), `${id}.json`), { ...mark, among: await readPidNamespace() } satisfies ShardRecord);
+}
+
+export const forgetShard = ({ config }: App, id: string): Promise<void> => rm(join(folderOf(config.data), `${id}.json`), { force: true });
+
+/** Ends the leases of servers of this data directory that were killed. */
+export async function endKilledShards(app: App): Promise<void> {
+  const folder = folderOf(app.config.data);
+  const among = await readPidNamespace();
+  for (const file of await readdir(folder).catch(() => [])) {
+    const [, id] = /^([0-9a-f-]{36})\.json$/.exec(file) ?? [];
+    const record = id === undefined ? undefined : await readRecord<ShardRecord>(join(folder, file));
+    if (id === undefined || record?.among !== among || (await isRunning(record))) continue;
+    await app.db.write(async (tx) => {
+      await endLeasesOf(tx, id);
+      await removeShard(tx, id);
+    });
+    await rm(join(folder, file), { force: true });
+  }
+}
