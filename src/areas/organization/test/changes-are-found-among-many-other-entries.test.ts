@@ -9,9 +9,11 @@ import { breakingActions } from '../rules/changes.ts';
 test('what a story tells of the audit log is found without reading the entries that it leaves out', async (t) => {
   const { app, owner } = await quarterdeck(t);
   const add = (action: string, count: number) =>
-    app.db.write((tx) => run(tx)`
+    app.db.write(
+      (tx) => run(tx)`
       insert into kernel.audit (id, org_id, at, actor, actor_label, token_id, action, target, request_id, detail)
-      select kernel.new_id('aud'), ${owner.orgId}, kernel.now(), 'usr', 'x', null, ${action}, 't' || n, null, '{}' from generate_series(1, ${count}::int) n`);
+      select kernel.new_id('aud'), ${owner.orgId}, kernel.now(), 'usr', 'x', null, ${action}, 't' || n, null, '{}' from generate_series(1, ${count}::int) n`,
+    );
   await add('uptime.monitor.update', 2);
   await add('registry.login.create', 20_000);
   await add('clusters.cluster.update', 1);

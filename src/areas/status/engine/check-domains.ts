@@ -43,7 +43,10 @@ async function checkDomain(app: App, domain: store.DomainRow, signal: AbortSigna
     .catch(async (error) => {
       if (isUnavailable(error)) throw error;
       // One that cannot be settled must not stand first in every batch.
-      log.error({ err: error, event: 'status.domain-failed', name: domain.name, org: domain.org_id }, 'a page’s domain could not be settled');
+      log.error(
+        { err: error, event: 'status.domain-failed', name: domain.name, org: domain.org_id },
+        'a page’s domain could not be settled',
+      );
       await app.db.write((tx) => store.checkLater(tx, domain));
       return undefined;
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually } from '../../../../../test/harness/process.ts';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
+import { eventually } from '../../../../../test/harness/process.ts';
 import { startBalancer } from '../../engine/balancer/index.ts';
 import { clustersDue } from '../../engine/channels.ts';
 import { balancersOf, takeAddress } from '../../store/load-balancers.ts';

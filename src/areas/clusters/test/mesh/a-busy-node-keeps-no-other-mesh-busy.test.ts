@@ -13,8 +13,7 @@ test('a node that says something else with every request has its own mesh looked
   const [, before] = await passes();
   const began = performance.now();
   let asked = 0;
-  for (; performance.now() - began < 4_000; asked++)
-    assert.equal((await askPeers(node, { reached: [newPublicKey()] })).status, 200);
+  for (; performance.now() - began < 4_000; asked++) assert.equal((await askPeers(node, { reached: [newPublicKey()] })).status, 200);
   const [ofBusy, after] = await passes();
   const seconds = (performance.now() - began) / 1_000;
   assert.ok(asked > 20, String(asked));

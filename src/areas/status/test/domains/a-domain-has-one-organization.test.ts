@@ -70,16 +70,20 @@ test('an organization is remembered for so many names that it has given up', asy
   const dns = await fakeDns(t, { 'qd.example.com': { A: ['127.0.0.1'] }, [domain]: { CNAME: ['qd.example.com'] } });
   const env = { QUARTERDECK_PUBLIC_URL: 'https://qd.example.com', QUARTERDECK_DNS_SERVERS: dns.address };
   const { app, owner } = await quarterdeck(t, { env });
-  await app.db.write((tx) => run(tx)`
+  await app.db.write(
+    (tx) => run(tx)`
     insert into status.domain_owner (name, org_id, verified_at)
     select 'n' || n || '.example.com', case when n <= 1500 then ${owner.orgId} else 'org_other' end, kernel.now() - n * interval '1 minute'
-      from generate_series(1, 1600) n`);
+      from generate_series(1, 1600) n`,
+  );
   await page(owner, 'acme', [(await service(owner, 'shop')).id], { customDomain: domain });
   await eventually(async () => (await owner.get('/status-pages/acme')).body.customDomainStatus.state === 'verified');
   const OwnerRow = Type.Object({ org: Type.String(), n: Type.Integer(), newest: Type.Boolean() });
-  const left = await app.db.read((tx) => rows(tx, OwnerRow)`
+  const left = await app.db.read(
+    (tx) => rows(tx, OwnerRow)`
     select case when org_id = ${owner.orgId} then 'own' else 'other' end as org, count(*)::int as n, bool_or(name in ('n1.example.com', 'n1501.example.com')) as newest
-      from status.domain_owner group by 1 order by 1`);
+      from status.domain_owner group by 1 order by 1`,
+  );
   assert.deepEqual(left, [
     { org: 'other', n: 100, newest: true },
     { org: 'own', n: 1_001, newest: true },

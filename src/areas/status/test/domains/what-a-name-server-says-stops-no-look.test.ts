@@ -40,7 +40,9 @@ test('a domain that cannot be settled keeps no other from its look', async (t) =
   const { app, owner, perform } = await quarterdeck(t, { env });
   await app.db.write(async (tx) => {
     await run(tx)`create function status.broken() returns trigger language plpgsql as $$ begin raise 'a damaged row'; end $$`;
-    await run(tx)`create trigger broken before update on status.domain for each row when (new.state = 'verified' and new.name like 'broken%')
+    await run(
+      tx,
+    )`create trigger broken before update on status.domain for each row when (new.state = 'verified' and new.name like 'broken%')
                   execute function status.broken()`;
   });
   const { id } = await service(owner, 'shop');
