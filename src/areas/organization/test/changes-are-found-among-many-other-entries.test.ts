@@ -15,7 +15,7 @@ test('what a story tells of the audit log is found without reading the entries t
       select kernel.new_id('aud'), ${owner.orgId}, kernel.now(), 'usr', 'x', null, ${action}, 't' || n, null, '{}' from generate_series(1, ${count}::int) n`,
     );
   await add('uptime.monitor.update', 2);
-  await add('registry.login.create', 20_000);
+  for (let n = 0; n < 6; n++) await add('registry.login.create', 1_000);
   await add('clusters.cluster.update', 1);
   await add('uptime.monitors', 1); // begins almost so
   await app.db.write((tx) => run(tx)`analyze kernel.audit`);

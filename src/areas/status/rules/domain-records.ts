@@ -37,7 +37,7 @@ export interface DnsFinding {
 const isUnknown = ({ outcome }: DnsFinding) => outcome === 'servfail' || outcome === 'timeout';
 const hostOf = (data: unknown) => String(data).toLowerCase().replace(/\.$/, '');
 const maxShown = 300;
-/** Whoever runs the name servers of a domain writes it: it is kept, and read by members, without NUL and half a surrogate pair. */
+/** The owner of a domain writes it in the DNS: it is kept, and shown to members, without NUL and half a surrogate pair. */
 const shown = (text: string) => oneLine(text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
 
 /**

@@ -12,12 +12,11 @@ test('a node that says something else with every request has its own mesh looked
   const passes = async () => [await wireguard.asked(node.publicKey), await wireguard.asked(other.publicKey)] as const;
   const [, before] = await passes();
   const began = performance.now();
-  let asked = 0;
-  for (; performance.now() - began < 4_000; asked++) assert.equal((await askPeers(node, { reached: [newPublicKey()] })).status, 200);
+  const asked = 40;
+  for (let n = 0; n < asked; n++) assert.equal((await askPeers(node, { reached: [newPublicKey()] })).status, 200);
   const [ofBusy, after] = await passes();
   const seconds = (performance.now() - began) / 1_000;
-  assert.ok(asked > 20, String(asked));
   // Each pass asks for the peers twice; every ten seconds there is one in any case.
-  assert.ok(after - before <= 2 * 2, `${after - before} of ${asked}`);
-  assert.ok(ofBusy <= 2 * (2 * seconds + 8), `${ofBusy} of ${asked}`);
+  assert.ok(after - before <= 2 * (seconds / 10 + 2), `${after - before} of ${asked} within ${seconds} s`);
+  assert.ok(ofBusy <= 2 * (2 * seconds + 10), `${ofBusy} of ${asked} within ${seconds} s`);
 });
