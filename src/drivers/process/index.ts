@@ -28,7 +28,7 @@ import { removeDirectory, runDir } from './clients/directory.ts';
 import { stopAll } from './clients/programs.ts';
 import { releaseDeadHolders, sweepOrphans } from './engine/orphans.ts';
 import { openEndpointClient, openPlane } from './open.ts';
-import { closeRole, dropSchema, endSessions } from './store/kine.ts';
+import { closeRoles, dropSchemas, endSessions } from './store/kine.ts';
 
 export { binariesDir, listInstalled, openBinaries, programNames } from './clients/binaries.ts';
 export { knownSharedUserReason } from './clients/users.ts';
@@ -42,11 +42,11 @@ export const processDriver: Driver = {
   async stopPrograms(app, cluster) {
     await stopAll(`${runDir(app.config.data)}/${cluster}`);
     // A session with a stolen password of the role may exist without any program of ours.
-    await app.db.write((tx) => closeRole(tx, cluster));
+    await app.db.write((tx) => closeRoles(tx, cluster));
     await app.db.read((tx) => endSessions(tx, cluster));
   },
   async dropObjects(tx, cluster) {
-    await dropSchema(tx, cluster); // what cannot be dropped at once is logged and dropped by the sweep
+    await dropSchemas(tx, cluster); // what cannot be dropped at once is logged and dropped by the sweep
   },
   async removeFiles(app, cluster) {
     await removeDirectory(app.config.data, cluster);
