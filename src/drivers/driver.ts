@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import type { App } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import type { Guard } from '../kernel/guard/index.ts';
@@ -65,6 +65,31 @@ export interface NodeHeartbeat {
 /** Creates the objects that kubeadm and nodes rely on. Safe to run again. */
 export type Prepare = (ask: Ask) => Promise<void>;
 
+/** What keeps a cluster's objects. */
+export type StoreKind = 'kine' | 'etcd';
+
+/** A copy of a cluster's store at one moment. */
+export interface StoreSnapshot {
+  kind: StoreKind;
+  /** etcd: read just before; the copy may hold newer ones. */
+  revision: number;
+  /** Objects at that revision. */
+  objects: number;
+  /** etcd: a file of etcd's own, its SHA-256 at the end. Destroyed by a reader that gives up. */
+  content: Readable;
+}
+
+/** What a generation of etcd is made of; its revisions are above `revision`, so that clients list again. */
+export type StoreContent =
+  | { kind: 'snapshot'; content: Readable; revision: number }
+  | { kind: 'keys'; keys: AsyncIterable<{ key: Buffer; value: Buffer }>; revision: number };
+
+export interface StoreOrigin {
+  /** No request changes the store from before `read` until the new generation answers. */
+  freezes: boolean;
+  read(): Promise<StoreContent>;
+}
+
 /** A control plane in this process, whichever driver runs it. */
 export interface ControlPlane {
   /** Applies the cluster's row and these keys; returns once the plane answers with them. Safe to run again. `prepare` runs as soon as possible. */
@@ -85,6 +110,8 @@ export interface ControlPlane {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
   figures(): Figures;
+  /** Copies its store at one moment. Absent: it has none that can be copied. */
+  snapshot?(): Promise<StoreSnapshot>;
   /** Read at each scrape of the metrics. */
   programs(): Promise<ProgramFigures[]>;
   stop(): Promise<void>;
@@ -99,6 +126,13 @@ export interface DrivenCluster {
   version: string;
   tier: string;
   replicas: number;
+  store: StoreKind;
+  /** Which copy of its store is wanted. */
+  store_generation: number;
+  /** As asked for; absent fields of a dedicated one have their defaults. */
+  datastore: { mode: string; size?: string; storageGiB?: number; replicas?: number };
+  /** 0: it was never ready. */
+  observed_generation: number;
 }
 
 /** Address ranges inside a cluster. */
@@ -111,10 +145,17 @@ export interface ClusterNetwork {
 export interface Binaries {
   dir: string;
   kine: string;
+  /** Undefined: etcd is not installed. */
+  etcd(): Promise<EtcdPrograms | undefined>;
   /** Complete versions, cached for a second. */
   list(): Promise<readonly InstalledVersion[]>;
   /** The version's folder; undefined: it is not installed. */
   find(version: string): Promise<string | undefined>;
+}
+
+export interface EtcdPrograms {
+  etcd: string;
+  etcdutl: string;
 }
 
 export interface InstalledVersion {
@@ -173,6 +214,8 @@ export interface PlaneOptions {
   isRefusedNow: (tx: Tx, fingerprint: string) => Promise<boolean>;
   access: Access;
   binaries: Binaries;
+  /** What this generation of its store has to be made of; undefined: of nothing. */
+  storeOrigin?: (generation: number) => Promise<StoreOrigin | undefined>;
   /** By which its programs reach a host outside: the guard of its mesh for addresses in there, else the server's. Absent for a client. */
   nodeGuard?: (host: string) => Guard;
   /** Bytes that callers have not read yet, over all clusters of this process. */

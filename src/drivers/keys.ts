@@ -17,8 +17,18 @@ export interface InnerKeys {
   scheduler: Pair;
   /** Signed by the cluster's authority: kubelets trust no other. */
   kubeletClient: Pair;
+  /** Absent: it has never run on etcd. */
+  etcd?: EtcdKeys;
   /** Seals Secrets in the store: 32 bytes in base64. It never changes. */
   storeKey: string;
+}
+
+/** Keys between the members of a cluster's etcd and their clients. */
+export interface EtcdKeys {
+  authority: Pair;
+  server: Pair;
+  peer: Pair;
+  client: Pair;
 }
 
 /** A cluster's keys and certificates, unsealed, in PEM. */

@@ -30,7 +30,8 @@ import { releaseDeadHolders, sweepOrphans } from './engine/orphans.ts';
 import { openEndpointClient, openPlane } from './open.ts';
 import { closeRoles, dropSchemas, endSessions } from './store/kine.ts';
 
-export { binariesDir, listInstalled, openBinaries, programNames } from './clients/binaries.ts';
+export { binariesDir, etcdNames, listInstalled, openBinaries, programNames } from './clients/binaries.ts';
+export { readDirectoryId } from './clients/directory-id.ts';
 export { knownSharedUserReason } from './clients/users.ts';
 export { cgroupLimitsOf } from './rules/cgroup.ts';
 export { isUpgrade } from './rules/forwarding.ts';

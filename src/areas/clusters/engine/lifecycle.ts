@@ -20,7 +20,7 @@ const refuse = ({ status, why }: SpecRefusal): never => (status === 400 ? invali
 export async function createCluster(
   tx: Tx,
   org: string,
-  { catalog, quota }: { catalog: Catalog; quota: number },
+  { catalog, quota, canRunEtcd }: { catalog: Catalog; quota: number; canRunEtcd(version: string): Promise<boolean> },
   { name, ...asked }: CreateRequest & { name: string },
 ): Promise<store.ClusterRow> {
   const spec = newSpec(catalog, asked);
@@ -28,7 +28,9 @@ export async function createCluster(
   const count = await store.countClusters(tx, org);
   if (count >= quota)
     forbidden(`quota exceeded: the organization has ${count} clusters, as many as it may; delete one first`, { code: 'quota_reached' });
-  const made = await store.insertCluster(tx, org, name, parseVersion(spec.version)!.driver, spec);
+  const { driver } = parseVersion(spec.version)!;
+  const isOnEtcd = driver === 'process' && spec.datastore.mode === 'dedicated' && (await canRunEtcd(spec.version));
+  const made = await store.insertCluster(tx, org, name, { driver, store: isOnEtcd ? 'etcd' : 'kine' }, spec);
   if (!made) return conflict(`a cluster named ${name} exists; choose another name`);
   if (made.mesh && made.driver === 'process') await insertMesh(tx, org, made.id);
   wake(tx, clustersDue);

@@ -36,6 +36,12 @@ const ClusterRow = Type.Object({
   endpoint: Maybe,
   failures: Type.Integer(),
   lease: Maybe,
+  /** What keeps its objects, whatever its datastore is called: clusters from before are on kine. */
+  store: Type.Enum(['kine', 'etcd'] as const),
+  /** Which copy of its store is wanted. */
+  store_generation: Type.Integer(),
+  /** The data directory that has etcd's files; null: they are not made yet. */
+  store_directory: Maybe,
   /** Services with an address of a load balancer. */
   balancers: Type.Array(Type.Object({ service: Text, ip: Text, problem: Maybe })),
   /** Whether a server holds it now, by the product's clock. */
@@ -44,7 +50,7 @@ const ClusterRow = Type.Object({
 export type ClusterRow = Static<typeof ClusterRow>;
 
 const columns = sql`org_id, id, name, driver, tier, version, replicas, mesh, datastore, load_balancers, generation, observed_generation,
-  phase, phase_at, reason, change, port, endpoint, failures, lease, coalesce(lease_until > kernel.now(), false) as is_held,
+  phase, phase_at, reason, change, port, endpoint, failures, lease, store, store_generation, store_directory, coalesce(lease_until > kernel.now(), false) as is_held,
   (select coalesce(jsonb_agg(jsonb_build_object('service', b.namespace || '/' || b.service, 'ip', host(b.address), 'problem', b.problem)
                              order by b.namespace, b.service, b.uid), '[]')
      from clusters.load_balancer b where b.cluster_id = cluster.id) as balancers`;
@@ -96,10 +102,14 @@ export async function countClusters(tx: Tx, org: string): Promise<number> {
 }
 
 /** Undefined: the name is taken. */
-export const insertCluster = (tx: Tx, org: string, name: string, driver: string, spec: Spec) => row(tx, ClusterRow)`
-  insert into clusters.cluster (org_id, id, name, driver, tier, version, replicas, mesh, datastore, load_balancers, phase, phase_at, created_at, run_at)
-  select ${org}, kernel.new_id('cls'), ${name}, ${driver}, ${spec.tier}, ${spec.version}, ${spec.replicas}, ${spec.mesh},
-         ${JSON.stringify(spec.datastore)}::jsonb, ${spec.loadBalancers}, 'pending', c.now, c.now, c.now
+export const insertCluster = (tx: Tx, org: string, name: string, runs: { driver: string; store: 'kine' | 'etcd' }, spec: Spec) => row(
+  tx,
+  ClusterRow,
+)`
+  insert into clusters.cluster (org_id, id, name, driver, tier, version, replicas, mesh, datastore, load_balancers, store, phase, phase_at, created_at,
+                                run_at)
+  select ${org}, kernel.new_id('cls'), ${name}, ${runs.driver}, ${spec.tier}, ${spec.version}, ${spec.replicas}, ${spec.mesh},
+         ${JSON.stringify(spec.datastore)}::jsonb, ${spec.loadBalancers}, ${runs.store}, 'pending', c.now, c.now, c.now
     from (select kernel.now() as now offset 0) c
   on conflict (org_id, name) do nothing returning ${columns}`;
 

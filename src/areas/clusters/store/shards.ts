@@ -20,18 +20,39 @@ export interface ClaimOptions {
   drivers: readonly string[];
   /** Versions of Kubernetes' programs installed on this server. A cluster that is being deleted needs none. */
   versions: readonly string[];
+  /** The data directory of this server, and whether it can start etcd. */
+  directory: string;
+  hasEtcd: boolean;
 }
 
+/** For servers of this release on, which know what a cluster's store is (`clusters.fence_store`). */
+const knowingStores = sql`set_config('clusters.knows_stores', 'on', true) = 'on'`;
+
+/** How long a server that has a cluster's files must be away before another one deletes the cluster. Its own sweep removes the files. */
+const awaySeconds = 60;
+
+/** etcd's files are on one machine, so only the server of their data directory serves the cluster. */
+const hasStore = ({ directory, hasEtcd }: Pick<ClaimOptions, 'directory' | 'hasEtcd'>) => sql`
+  (q.store <> 'etcd' or (${knowingStores} and case
+     when q.store_directory = ${directory}::uuid then true
+     when q.phase = 'deleting' then not exists (
+       select from clusters.shard s where s.directory = q.store_directory and s.seen_at > kernel.now() - make_interval(secs => ${awaySeconds}))
+     else q.store_directory is null and ${hasEtcd} end))`;
+
 /** Claims clusters that no server holds, under a new lease. */
-export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: ClaimOptions) =>
+export const claimClusters = (tx: Tx, { held, drivers, versions, directory, hasEtcd, ...wanted }: ClaimOptions) =>
   claim(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])
-      and (q.driver <> 'process' or q.phase = 'deleting' or q.version = any(${versions}::text[]))`,
+      and (q.driver <> 'process' or q.phase = 'deleting' or q.version = any(${versions}::text[]))
+      and ${hasStore({ directory, hasEtcd })}`,
     returning: sql`q.id, q.org_id`,
   });
 
-export const renewClusters = (tx: Tx, leased: readonly (Leased<string> & { leaseSeconds: number })[]) => renew(tx, queue, leased);
+export async function renewClusters(tx: Tx, leased: readonly (Leased<string> & { leaseSeconds: number })[]) {
+  await run(tx)`select ${knowingStores}`;
+  return renew(tx, queue, leased);
+}
 
 /** Releases leases, so that another server need not wait for their expiry. */
 export const releaseClusters = (tx: Tx, leases: readonly string[]) => run(tx)`
@@ -61,7 +82,7 @@ export const workStatesOf = (tx: Tx, ids: readonly string[], own: { versions: re
 )`
   select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
          coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due,
-         c.driver = 'process' and c.phase <> 'deleting' and c.version <> all(${own.versions}::text[]) and exists (
+         c.driver = 'process' and c.phase <> 'deleting' and c.store_directory is null and c.version <> all(${own.versions}::text[]) and exists (
            select from clusters.shard s
             where c.version = any(s.versions) and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
@@ -74,15 +95,19 @@ export interface ShardHeartbeat {
   withoutCgroups: string | null;
   /** '': each cluster's programs run as their own user; else why not. null: it has run none yet. */
   sharing: string | null;
+  /** The data directory that it runs on. */
+  directory: string;
+  hasEtcd: boolean;
 }
 
 /** Writes this server's heartbeat, and deletes rows that are older than an hour. */
-export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing }: ShardHeartbeat): Promise<void> {
+export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing, directory, hasEtcd }: ShardHeartbeat): Promise<void> {
   await run(tx)`
-    insert into clusters.shard (id, seen_at, versions, without_cgroups, sharing)
-    values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups}, ${sharing})
+    insert into clusters.shard (id, seen_at, versions, without_cgroups, sharing, directory, has_etcd)
+    values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups}, ${sharing}, ${directory}::uuid, ${hasEtcd})
     on conflict (id) do update
-       set seen_at = excluded.seen_at, versions = excluded.versions, without_cgroups = excluded.without_cgroups, sharing = excluded.sharing`;
+       set seen_at = excluded.seen_at, versions = excluded.versions, without_cgroups = excluded.without_cgroups, sharing = excluded.sharing,
+           directory = excluded.directory, has_etcd = excluded.has_etcd`;
   await run(tx)`delete from clusters.shard where seen_at < kernel.now() - interval '1 hour'`;
 }
 
@@ -109,6 +134,14 @@ export const sharingUsers = (tx: Tx) => rows(tx, WithoutRow)`
   select sharing as why, count(*)::int as servers from clusters.shard
    where sharing <> '' and seen_at > kernel.now() - interval '5 minutes' group by 1 order by 1`;
 
+const EtcdRow = Type.Object({ has_etcd: Type.Boolean() });
+
+/** Whether a server that has this version can start etcd. */
+export const canRunEtcd = async (tx: Tx, version: string): Promise<boolean> =>
+  (await row(tx, EtcdRow)`
+    select exists (select from clusters.shard where has_etcd and ${version} = any(versions) and seen_at > kernel.now() - interval '5 minutes')
+        as has_etcd`)!.has_etcd;
+
 const ThereRow = Type.Object({ is_there: Type.Boolean() });
 export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>
   (await row(tx, ThereRow)`
@@ -124,6 +157,11 @@ export interface HeldLease {
 /** Releases one cluster for a server that has its version; other clusters of the same lease stay. */
 export const releaseCluster = (tx: Tx, { id, lease }: HeldLease) => run(tx)`
   update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where id = ${id} and lease = ${lease}::uuid`;
+
+/** From now on only servers of this data directory serve the cluster: etcd's files are made there. */
+export const keepStoreIn = (tx: Tx, { id, lease }: HeldLease, directory: string) => run(tx)`
+  update clusters.cluster set store_directory = ${directory}::uuid
+   where id = ${id} and lease = ${lease}::uuid and store = 'etcd' and store_directory is null`;
 
 export const markProvisioning = (tx: Tx, { id, lease }: HeldLease) => run(tx)`
   update clusters.cluster set phase = 'provisioning', phase_at = kernel.now() where id = ${id} and lease = ${lease}::uuid and phase = 'pending'`;

@@ -1,11 +1,14 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Binaries, InstalledVersion } from '../../driver.ts';
+import type { Binaries, EtcdPrograms, InstalledVersion } from '../../driver.ts';
 
-// Kubernetes' own programs on this machine: `kine`, and a folder for each version.
+// Kubernetes' own programs on this machine: `kine`, a folder for each version, and etcd's programs for dedicated datastores.
 
 /** The programs of a version, besides kine. */
 export const programNames = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+
+/** A version counts as installed without them. */
+export const etcdNames = ['etcd', 'etcdutl'] as const;
 
 /** The configured folder, or the default in the data directory. */
 export const binariesDir = ({ cluster_binaries, data }: { cluster_binaries: string; data: string }): string =>
@@ -27,7 +30,18 @@ export function openBinaries(dir: string): Binaries {
     }
     return known;
   };
-  return { dir, kine: join(dir, 'kine'), list, find: async (version) => (await list()).find((each) => each.version === version)?.dir };
+  return {
+    dir,
+    kine: join(dir, 'kine'),
+    etcd: () => findEtcd(dir),
+    list,
+    find: async (version) => (await list()).find((each) => each.version === version)?.dir,
+  };
+}
+
+async function findEtcd(dir: string): Promise<EtcdPrograms | undefined> {
+  const [etcd, etcdutl] = [join(dir, 'etcd'), join(dir, 'etcdutl')];
+  return (await isProgram(etcd)) && (await isProgram(etcdutl)) ? { etcd, etcdutl } : undefined;
 }
 
 /** Versions with all programs; none without kine. An unreadable file counts as missing. */

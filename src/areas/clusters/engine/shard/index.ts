@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
 import type { Binaries, ClusterLeases, ProgramFigures } from '../../../../drivers/driver.ts';
 import { drivers } from '../../../../drivers/index.ts';
-import { knownSharedUserReason, whyWithoutCgroups } from '../../../../drivers/process/index.ts';
+import { knownSharedUserReason, readDirectoryId, whyWithoutCgroups } from '../../../../drivers/process/index.ts';
 import { isUnavailable } from '../../../../kernel/db/index.ts';
 import { runFor, systemContext } from '../../../../kernel/fairness/index.ts';
 import { clockMoved, hint } from '../../../../kernel/jobs/index.ts';
@@ -64,8 +64,11 @@ interface Shard extends ShardServices {
   /** Runs beside the ticks: a program that does not exit must not cost a lease. */
   sweeping: Promise<void> | undefined;
   binaries: Binaries;
-  /** Installed versions, as in its row. */
+  /** Installed versions and whether etcd is, as in its row. */
   versions: readonly string[];
+  hasEtcd: boolean;
+  /** Its data directory: only there are etcd's files of its clusters. */
+  directory: string;
   stopped: boolean;
 }
 
@@ -99,6 +102,8 @@ export async function startShard(
     refused,
     isRefused,
     versions: [],
+    hasEtcd: false,
+    directory: await readDirectoryId(app.config.data),
     stopping: stopping.signal,
     id: randomUUID(),
     held: new Map(takeLeases(app).map((lease) => [lease.id, heldCluster(lease)])),
@@ -217,8 +222,9 @@ function startDueWork(shard: Shard, held: HeldCluster, mark: store.WorkStateRow 
 /** Installed versions are detected while the server runs. True: they changed. */
 async function refreshVersions(shard: Shard): Promise<boolean> {
   const versions = (await shard.binaries.list()).map(({ version }) => version).sort();
-  const isSame = versions.join() === shard.versions.join();
-  shard.versions = versions;
+  const hasEtcd = (await shard.binaries.etcd()) !== undefined;
+  const isSame = versions.join() === shard.versions.join() && hasEtcd === shard.hasEtcd;
+  Object.assign(shard, { versions, hasEtcd });
   return !isSame;
 }
 
@@ -244,11 +250,20 @@ async function sweepLeftovers(shard: Shard): Promise<void> {
   shard.sweeping = undefined;
 }
 
-async function claimMore({ app, held, versions }: Shard): Promise<void> {
+async function claimMore({ app, held, versions, directory, hasEtcd }: Shard): Promise<void> {
   const limit = Math.min(100, maxHeldClusters - held.size);
   if (limit <= 0) return;
   const claimed = await app.db.write((tx) =>
-    store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers), versions }),
+    store.claimClusters(tx, {
+      limit,
+      lease: randomUUID(),
+      leaseSeconds,
+      held: [...held.keys()],
+      drivers: Object.keys(drivers),
+      versions,
+      directory,
+      hasEtcd,
+    }),
   );
   for (const lease of claimed) held.set(lease.id, heldCluster(lease));
 }
@@ -265,10 +280,17 @@ const heldCluster = ({ id, lease }: store.HeldLease): HeldCluster => ({
 
 /** A cluster whose lease was lost is stopped at once, so that its new holder gets the port. */
 async function renewLeases(shard: Shard): Promise<void> {
-  const { app, held, id } = shard;
+  const { app, held, id, versions, directory, hasEtcd } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, { id, versions: shard.versions, withoutCgroups: whyWithoutCgroups(), sharing: knownSharedUserReason() });
+    await store.touchShard(tx, {
+      id,
+      versions,
+      withoutCgroups: whyWithoutCgroups(),
+      sharing: knownSharedUserReason(),
+      directory,
+      hasEtcd,
+    });
     return all.length > 0
       ? store.renewClusters(
           tx,
@@ -328,8 +350,12 @@ const recordDegraded = ({ app }: Shard, held: HeldCluster, why: string): Promise
 /** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step checks the present state. */
 async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   const { app } = shard;
-  const row = await app.db.read((tx) => clusterById(tx, held.id));
+  let row = await app.db.read((tx) => clusterById(tx, held.id));
   if (!row || row.lease !== held.lease) return dropCluster(shard, held);
+  if (row.store === 'etcd' && row.store_directory === null && row.phase !== 'deleting') {
+    await app.db.write((tx) => store.keepStoreIn(tx, held, shard.directory));
+    row = { ...row, store_directory: shard.directory };
+  }
   if (row.phase === 'deleting') return tearDown(shard, held, row);
   if (row.phase === 'pending')
     await app.db.write((tx) => {
