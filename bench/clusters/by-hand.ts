@@ -61,6 +61,7 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
     inflight: tiers.small.inflight,
     network: { services: serviceRange, pods: podRange },
     nodeCertificateSeconds: lifetimes.nodeCertificate,
+    storeGeneration: 1,
     kineSocket: '',
     database: '',
   };

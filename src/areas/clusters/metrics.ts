@@ -3,6 +3,7 @@ import type { ProgramFigures } from '../../drivers/driver.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import type { MeshFigures } from './engine/mesh/index.ts';
 import type { RunningShard } from './engine/shard/index.ts';
+import { backupFigures } from './store/backups.ts';
 import { clusterFigures } from './store/usage.ts';
 
 /** Gauges from the database at scrape time, and of the clusters that this process serves. Without the database the last figures are kept. */
@@ -42,8 +43,33 @@ export function registerMetrics(registry: Registry, db: Db, shard: () => Running
       this.set(unreadBytes());
     },
   });
+  registerBackupMetrics(registry, db);
   registerProgramMetrics(registry, shard);
   registerMeshMetrics(registry, shard);
+}
+
+/** Backups of clusters, from the database. */
+function registerBackupMetrics(registry: Registry, db: Db): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string) => new Gauge({ name: `quarterdeck_clusters_${name}`, help, registers });
+  const bytes = gauge('backup_bytes', 'Size of all backups of clusters in the storage');
+  const oldest = gauge('backup_oldest_seconds', 'Age of the newest backup of the cluster that has waited longest for another one');
+  const failing = gauge('backups_failing', 'Clusters whose last backup failed');
+  const unrestorable = gauge('backups_unrestorable', 'Clusters whose newest checked backup could not be restored');
+  new Gauge({
+    name: 'quarterdeck_clusters_backups',
+    help: 'Backups of clusters in the storage',
+    registers,
+    async collect() {
+      const found = await db.read(backupFigures).catch(() => undefined);
+      if (!found) return;
+      this.set(found.backups);
+      bytes.set(found.bytes);
+      oldest.set(found.oldest_seconds);
+      failing.set(found.failing);
+      unrestorable.set(found.unrestorable);
+    },
+  });
 }
 
 /** Meshes of the clusters that this process holds. */

@@ -26,13 +26,15 @@ import type { Driver } from '../driver.ts';
 import { detectedCgroups, isAllowed } from './clients/cgroup.ts';
 import { removeDirectory, runDir } from './clients/directory.ts';
 import { stopAll } from './clients/programs.ts';
+import { checkCopy, clusterOfCheck, isBeingChecked } from './engine/check-copy.ts';
 import { releaseDeadHolders, sweepOrphans } from './engine/orphans.ts';
-import { openEndpointClient, openPlane } from './open.ts';
+import { openCheckPlane, openEndpointClient, openPlane } from './open.ts';
 import { closeRoles, dropSchemas, endSessions } from './store/kine.ts';
 
 export { binariesDir, etcdNames, listInstalled, openBinaries, programNames } from './clients/binaries.ts';
 export { readDirectoryId } from './clients/directory-id.ts';
 export { knownSharedUserReason } from './clients/users.ts';
+export { keysOfRows, openKineKeys } from './engine/kine-store.ts';
 export { cgroupLimitsOf } from './rules/cgroup.ts';
 export { isUpgrade } from './rules/forwarding.ts';
 export { kineSchemas } from './store/kine.ts';
@@ -54,8 +56,12 @@ export const processDriver: Driver = {
     const found = detectedCgroups();
     if (found && isAllowed(found)) await found.remove(cluster);
   },
+  checkCopy: (app, parts, copy, signal) => {
+    const cluster = clusterOfCheck(parts.cluster());
+    return checkCopy(app, openCheckPlane(app, { ...parts, cluster: () => cluster }), copy, signal);
+  },
   recover: releaseDeadHolders,
-  sweep: sweepOrphans,
+  sweep: (app, leases, isHeld) => sweepOrphans(app, leases, (cluster) => isHeld(cluster) || isBeingChecked(cluster)),
 };
 
 /** '': this server limits programs by cgroups, else why not; null: not detected yet. */

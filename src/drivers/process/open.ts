@@ -11,10 +11,14 @@ import { makeCapacity } from './engine/capacity.ts';
 import { firstNodeJoined, listPrograms, programsOf, runHealthLoop } from './engine/health-loop.ts';
 import { probeReady } from './engine/readiness.ts';
 import type { ProcessPlane } from './engine/state.ts';
-import { measureStore } from './engine/store-size.ts';
+import { measureStore, servedStore } from './engine/store-size.ts';
+import { snapshotKine } from './engine/kine-store.ts';
 import { type InflightRequest, makeTargetPool } from './engine/target-pool.ts';
 import { forwardRequest } from './planes/forward.ts';
 import { forwardUpgrade } from './planes/upgrade.ts';
+
+/** Opens a plane for a check of a backup, which starts programs by itself. */
+export const openCheckPlane = (app: App, parts: PlaneOptions): ProcessPlane => makePlane(app, parts);
 
 function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
   const pool = makeTargetPool(async (target) => {
@@ -43,6 +47,7 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
     directory: undefined,
     keysDir: undefined,
     kine: undefined,
+    servedGeneration: undefined,
     servers: [],
     draining: new Set(),
     controllers: new Map(),
@@ -67,7 +72,7 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
       capacity: makeCapacity(
         () => parts.limits().datastoreBytes,
-        (last) => measureStore(app, parts, last),
+        (last) => measureStore(app, servedStore(plane), last),
       ),
     },
     checkSoon: () => {},
@@ -95,6 +100,7 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
       figures.inflightPeak = forwarding.inflight;
       return seen;
     },
+    snapshot: () => snapshotKine(app, servedStore(plane)),
     programs: () => listPrograms(plane),
     async stop() {
       await stopServing(plane, healthLoop);

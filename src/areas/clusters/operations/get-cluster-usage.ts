@@ -4,6 +4,7 @@ import { findCluster } from '../engine/find-cluster.ts';
 import { nodesWithinShortTimeout } from '../engine/nodes.ts';
 import { refuseUnreachable } from '../engine/tenant-clusters.ts';
 import type { OpenClusters } from '../open.ts';
+import { backupStateOf } from '../store/backups.ts';
 import { countPools } from '../store/load-balancers.ts';
 import { meshOf, peersOf } from '../store/mesh.ts';
 import { meterOf, newestSample, samplesOf } from '../store/usage.ts';
@@ -16,16 +17,17 @@ export const getClusterUsage = operation(clusters.getClusterUsage, async ({ ctx,
   // Read after the nodes: the reason why a cluster does not list them may be written meanwhile.
   return ctx.read(async (tx) => {
     const cluster = await findCluster(tx, ctx, params.name);
-    const [meter, recent, newest, pools, mesh, peers] = await Promise.all([
+    const [meter, recent, newest, pools, mesh, peers, backups] = await Promise.all([
       meterOf(tx, cluster.id),
       samplesOf(tx, cluster.id),
       newestSample(tx, cluster.id),
       countPools(tx),
       meshOf(tx, cluster.id),
       peersOf(tx, cluster.id),
+      backupStateOf(tx, cluster.id),
     ]);
     const state = mesh && { problem: mesh.problem, nodes: peers.filter(({ is_in }) => is_in).map(({ node }) => node) };
-    const rows = { meter, recent, newest, hasAddresses: pools > 0, mesh: state };
+    const rows = { meter, recent, newest, hasAddresses: pools > 0, mesh: state, backups };
     return ok(usageView(cluster, rows, cluster.id === seen.id ? nodes : undefined));
   });
 });

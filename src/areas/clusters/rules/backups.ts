@@ -15,8 +15,11 @@ export const intervals: Intervals = { everySeconds: 6 * hour, firstSeconds: hour
 /** Complete ones of each cluster; older ones are removed. */
 export const keptBackups = 7;
 
-/** Above every revision that a client may know of the store before: watches from there are told to list again. */
-export const revisionJump = 1_000_000_000;
+/** Each generation of a store has revisions of its own: more than it can use up, and numbers that JavaScript's clients can read. */
+const revisionsPerGeneration = 1e12;
+
+/** Where a generation begins: above every revision that a client may know of one before, so that its watches are told to list again. */
+export const firstRevisionOf = (generation: number): number => (generation - 1) * revisionsPerGeneration;
 
 /**
  * The most that a copy of a store may hold, over what its tier allows. A store may be four times above its tier for a moment (rules/write-size of the

@@ -36,6 +36,10 @@ export const listBackups = (tx: Tx, cluster: string) => rows(tx, BackupRow)`
 
 export const findBackup = (tx: Tx, id: string) => row(tx, BackupRow)`select ${columns} from clusters.backup where id = ${id}`;
 
+/** The one that is being made. */
+export const backupInMaking = (tx: Tx, cluster: string) => row(tx, BackupRow)`
+  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'making' order by id desc limit 1`;
+
 export const newestBackup = (tx: Tx, cluster: string) => row(tx, BackupRow)`
   select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' order by at desc, id desc limit 1`;
 
@@ -81,12 +85,14 @@ export interface NewBackup {
   version: string;
   revision: number;
   objects: number;
+  /** Before its copy was opened. */
+  begunAt: string;
 }
 
 /** Undefined: the lease was lost. */
 export const insertBackup = (tx: Tx, held: HeldLease, b: NewBackup) => row(tx, BackupRow)`
   insert into clusters.backup (org_id, cluster_id, id, state, store, version, lease, data_key, begun_at, revision, objects)
-  select org_id, id, ${b.id}, 'making', ${b.store}, ${b.version}, lease, ${b.dataKey}, kernel.now(), ${b.revision}::bigint, ${b.objects}::int
+  select org_id, id, ${b.id}, 'making', ${b.store}, ${b.version}, lease, ${b.dataKey}, ${b.begunAt}, ${b.revision}::bigint, ${b.objects}::int
     from clusters.cluster where id = ${held.id} and lease = ${held.lease}::uuid
   returning ${columns}`;
 
@@ -105,7 +111,11 @@ export async function completeBackup(tx: Tx, held: HeldLease, { id, bytes, kept 
     update clusters.backup set state = 'removing'
      where id in (select id from clusters.backup where cluster_id = ${held.id} and state = 'complete' order by at desc, id desc offset ${kept})
        and not exists (select from clusters.store_change s where s.backup_id = backup.id and s.ended_at is null)`;
-  await run(tx)`update clusters.backup_work set wanted_at = null, failed_at = null, failure = null, told_at = null where cluster_id = ${held.id}`;
+  // One that was asked for since this one was begun is made too.
+  await run(tx)`
+    update clusters.backup_work w
+       set wanted_at = case when w.wanted_at > b.begun_at then w.wanted_at end, failed_at = null, failure = null, told_at = null
+      from clusters.backup b where b.id = ${id} and w.cluster_id = b.cluster_id`;
   return true;
 }
 
@@ -155,6 +165,16 @@ export async function endCheck(tx: Tx, id: string, failure: string | null): Prom
 
 /** A check that was cut off by a stop of the server: the next holder begins it anew. */
 export const leaveCheck = (tx: Tx, id: string) => run(tx)`update clusters.backup set check_until = null where id = ${id}`;
+
+const StateRow = Type.Object({ at: Maybe, failure: Maybe, checkFailure: Maybe });
+
+/** What its usage tells. */
+export const backupStateOf = async (tx: Tx, cluster: string): Promise<Static<typeof StateRow>> =>
+  (await row(tx, StateRow)`
+    select (select max(at) from clusters.backup where cluster_id = ${cluster} and state = 'complete') as at,
+           (select failure from clusters.backup_work where cluster_id = ${cluster} and failed_at is not null) as failure,
+           (select check_failure from clusters.backup where cluster_id = ${cluster} and state = 'complete' and checked_at is not null
+             order by at desc, id desc limit 1) as "checkFailure"`)!;
 
 // Removal. A row goes with its object, in one transaction.
 

@@ -90,7 +90,9 @@ export async function rollBack(tx: Tx, { id, lease }: HeldLease, failure: string
      where cluster_id = ${id} and ended_at is null and state = any(${states}::text[]) returning ${columns}`;
   if (!ended) return undefined;
   await run(tx)`
-    update clusters.cluster set store = ${ended.from_store}, store_generation = ${ended.from_generation}, run_at = kernel.now()
+    update clusters.cluster
+       set store = ${ended.from_store}, store_generation = ${ended.from_generation}, run_at = kernel.now(),
+           store_directory = case when ${ended.from_store} = 'kine' then null else store_directory end
      where id = ${id} and store_generation = ${ended.generation}`;
   return ended;
 }

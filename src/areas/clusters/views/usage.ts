@@ -1,4 +1,5 @@
 import { cgroupLimitsOf } from '../../../drivers/process/index.ts';
+import { type BackupState, limitsOfBackups } from '../rules/backups.ts';
 import { p95 } from '../rules/headroom.ts';
 import { limitationsOf } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
@@ -50,6 +51,7 @@ interface UsageRows {
   hasAddresses: boolean;
   /** Undefined: it is not switched on. */
   mesh: { problem: string | null; nodes: readonly string[] } | undefined;
+  backups: BackupState;
 }
 
 const namesOutside = (inside: readonly string[], nodes: readonly NodeCapacity[] = []) =>
@@ -57,7 +59,7 @@ const namesOutside = (inside: readonly string[], nodes: readonly NodeCapacity[] 
 
 export function usageView(
   row: ClusterRow,
-  { meter, recent, newest: last, hasAddresses, mesh }: UsageRows,
+  { meter, recent, newest: last, hasAddresses, mesh, backups }: UsageRows,
   nodes: readonly NodeCapacity[] | undefined,
 ) {
   const tier = tierOf(row.tier);
@@ -83,7 +85,13 @@ export function usageView(
       memoryBytes: sum(nodes?.map(({ memoryBytes }) => memoryBytes) ?? []),
       byVersion: Object.fromEntries(byVersion),
     },
-    datastore: { mode: row.datastore.mode, usedBytes: last?.bytes ?? 0, quotaBytes: tier.datastoreBytes, keys: last?.objects ?? 0 },
+    datastore: {
+      mode: row.datastore.mode,
+      usedBytes: last?.bytes ?? 0,
+      quotaBytes: tier.datastoreBytes,
+      keys: last?.objects ?? 0,
+      ...(backups.at === null ? {} : { lastBackupAt: backups.at }),
+    },
     loadBalancers: {
       count: row.balancers.length,
       hours: hours(meter.balancer_seconds + meter.open_seconds * row.balancers.length),
@@ -100,6 +108,7 @@ export function usageView(
           ]),
       ...oomLimitations(row, recent.at(-1)),
       ...limitationsOf(specOf(row), { hasAddresses, mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) } }),
+      ...limitsOfBackups(backups),
       ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),
     ],
   };

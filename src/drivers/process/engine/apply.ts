@@ -10,12 +10,13 @@ import { prepareDirectory, removeOtherKeyFiles, writeKeyFiles } from '../clients
 import { startEgress } from '../clients/egress.ts';
 import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../clients/programs.ts';
 import { cgroupLimitsOf, largerLimits } from '../rules/cgroup.ts';
-import { type DatabaseLogin, loginOf, verifierOf } from '../rules/database-login.ts';
+import { loginOf } from '../rules/database-login.ts';
 import { type FileSource, filesOf } from '../rules/files.ts';
 import * as rules from '../rules/programs.ts';
-import { makeRole, makeSchema, revokeAdvisoryLocks, schemaOf } from '../store/kine.ts';
+import { schemaOf } from '../store/kine.ts';
 import { databaseUrl, isOwnDatabase } from './database-url.ts';
 import { ensureProgram, recordExit } from './ensure-program.ts';
+import { ensureKineStore } from './kine-store.ts';
 import { recordHolder, waitForSweep } from './orphans.ts';
 import { probeReady } from './readiness.ts';
 import type { ProcessPlane, RunningApiserver } from './state.ts';
@@ -38,7 +39,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   const steps = await Promise.allSettled([
     described,
     recordHolder(dir, parts.lease ?? ''),
-    ensureStore(plane, loginOf(schemaOf(id), inner.storeKey)),
+    ensureKineStore(app, parts, inner.storeKey),
     readRecords(dir).then((records) => stopUnrecorded(dir, records)),
     openEgress(plane),
     openDatabaseSocket(plane),
@@ -53,7 +54,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   await excludeExited(plane);
   // In parallel: an apiserver initializes for a second before it connects to its store.
   await Promise.all(servers.map((each) => ensureProgram(plane, each)));
-  await waitForKine(plane, plane.kine);
+  await waitForKine(plane, plane.kine, run.kineSocket);
   stopping.signal.throwIfAborted();
   const preparing = prepareEarly(plane, prepare);
   await ensureApiservers(plane, servers, inner, preparing.begin);
@@ -82,19 +83,8 @@ function prepareEarly({ servers }: ProcessPlane, prepare: Prepare) {
   return { begin, isDone: async () => (await done) ?? false };
 }
 
-/** Creates the cluster's schema in our database, and the role that may use it. */
-async function ensureStore({ app, parts }: ProcessPlane, login: DatabaseLogin): Promise<void> {
-  const { id } = parts.cluster();
-  await app.db.write(async (tx) => {
-    await makeSchema(tx, id);
-    if (!isOwnDatabase(app)) return;
-    await revokeAdvisoryLocks(tx);
-    await makeRole(tx, id, verifierOf(login));
-  });
-}
-
 /** Needed where the programs run as another user than our PostgreSQL. Access to an operator's own database is the operator's to configure. */
-async function openDatabaseSocket({ app, directory }: ProcessPlane): Promise<void> {
+export async function openDatabaseSocket({ app, directory }: ProcessPlane): Promise<void> {
   const { host = '', port = 5432 } = app.connection;
   if (directory?.separateUser && isOwnDatabase(app) && host.startsWith('/'))
     await grantSocketAccess(host, Number(port), directory.separateUser.gid);
@@ -126,13 +116,18 @@ async function removeUnused(plane: ProcessPlane): Promise<void> {
   const { directory, keysDir, draining, cgroup, parts } = plane;
   if (!directory || !keysDir || draining.size > 0) return;
   await removeOtherKeyFiles(directory, keysDir);
+  await stopUnwanted(plane, 'kine', new Set([plane.kine?.name ?? '']));
   const { tier, replicas } = parts.cluster();
   await cgroup?.bound(cgroupLimitsOf(tier, replicas));
 }
 
-async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egressSocket'>): Promise<rules.RunSpec> {
+export async function describeRun(
+  plane: ProcessPlane,
+  source: Omit<FileSource, 'egressSocket'>,
+  schema = schemaOf(plane.parts.cluster().id, plane.parts.cluster().store_generation),
+): Promise<rules.RunSpec> {
   const { app, parts } = plane;
-  const { id, version, tier, replicas } = parts.cluster();
+  const { version, tier, replicas, store_generation: storeGeneration } = parts.cluster();
   const directory = plane.directory!;
   const folder = await parts.binaries.find(version);
   if (folder === undefined)
@@ -146,11 +141,12 @@ async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egress
     endpoint: parts.endpoint,
     network: parts.network,
     nodeCertificateSeconds: parts.nodeCertificateSeconds,
-    kineSocket: directory.kineSocket,
+    storeGeneration,
+    kineSocket: directory.kineSocket(storeGeneration),
     user: directory.separateUser?.uid,
     binaries: { dir: folder, kine: parts.binaries.kine },
     keysDir: await writeKeyFiles(directory, filesOf({ ...source, egressSocket: directory.egressSocket })),
-    database: databaseUrl(app, schemaOf(id), loginOf(schemaOf(id), source.inner.storeKey)),
+    database: databaseUrl(app, schema, loginOf(schema, source.inner.storeKey)),
   };
 }
 
@@ -164,9 +160,9 @@ async function restartStuckKine(plane: ProcessPlane): Promise<void> {
   if (probes.every(({ isThere, isReady }) => isThere && !isReady)) await stopProgram(directory!.dir, kine);
 }
 
-async function waitForKine(plane: ProcessPlane, record: ProgramRecord): Promise<void> {
+async function waitForKine(plane: ProcessPlane, record: ProgramRecord, socket: string): Promise<void> {
   const deadline = performance.now() + limits.kineTimeoutMs;
-  while (!(await isListening(plane.directory!.kineSocket))) {
+  while (!(await isListening(socket))) {
     plane.stopping.signal.throwIfAborted();
     if (!(await isRunning(record))) await failStart(plane, record);
     if (performance.now() > deadline) throw new ClusterError('its store does not answer; it is tried again');
@@ -199,7 +195,8 @@ async function ensureApiservers(
   // While a new apiserver is missing, the running ones keep serving.
   const names = new Set(ready.map(({ record }) => record.name));
   const others = plane.servers.filter(({ record }) => !names.has(record.name));
-  plane.servers = isWhole ? ready : [...(await filterRunning(others)), ...ready];
+  const isSwitching = (await switchStore(plane, isWhole)) === 'not yet';
+  plane.servers = isWhole ? ready : [...(await filterRunning(others)), ...(isSwitching ? [] : ready)];
   plane.pool.switchTo(plane.servers.map(({ target }) => target));
   for (const { target } of ready) plane.pool.include(target);
   if (isWhole) {
@@ -208,6 +205,16 @@ async function ensureApiservers(
   }
   const failed = settled.find((each) => each.status === 'rejected');
   if (failed) throw failed.reason;
+}
+
+/** Requests of a cluster reach one generation of its store at a time: an apiserver of the next one gets none before all of them are ready. */
+async function switchStore(plane: ProcessPlane, isWhole: boolean): Promise<'not yet' | undefined> {
+  const { store_generation: wanted } = plane.parts.cluster();
+  if (plane.servedGeneration === wanted) return undefined;
+  if (!isWhole) return 'not yet';
+  await plane.parts.beforeStoreSwitch?.(wanted);
+  plane.servedGeneration = wanted;
+  return undefined;
 }
 
 async function filterRunning(servers: readonly RunningApiserver[]): Promise<RunningApiserver[]> {

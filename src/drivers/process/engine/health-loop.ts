@@ -4,7 +4,7 @@ import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../cli
 import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
 import { probeReady } from './readiness.ts';
 import type { Component, ProcessPlane } from './state.ts';
-import { measureStore } from './store-size.ts';
+import { measureStore, servedStore } from './store-size.ts';
 
 const limits = { checkIntervalMs: 2_000, probeEvery: 2, probeTimeoutMs: 5_000, maxFailedProbes: 3, measureIntervalMs: 60_000 };
 
@@ -88,8 +88,8 @@ async function findFirstNode(plane: ProcessPlane): Promise<string | undefined> {
 export const firstNodeJoined = 'the first node joined; the scheduler is started';
 
 async function measure(plane: ProcessPlane): Promise<void> {
-  const { app, parts, cpu, restarts, forwarding } = plane;
-  const measureAll = () => measureStore(app, parts);
+  const { app, cpu, restarts, forwarding } = plane;
+  const measureAll = () => measureStore(app, servedStore(plane));
   const { bytes, objects } = await forwarding.capacity.remeasure(measureAll);
   const byKind = new Map<string, Component>();
   const at = performance.now();

@@ -48,6 +48,8 @@ export interface ProcessPlane {
   /** The key files that programs are started with now. */
   keysDir: string | undefined;
   kine: ProgramRecord | undefined;
+  /** The generation of its store that requests reach; undefined: none yet. */
+  servedGeneration: number | undefined;
   /** Apiservers that get requests, and the stops of those that are draining. */
   servers: RunningApiserver[];
   draining: Set<Promise<void>>;

@@ -3,6 +3,16 @@ import type { PlaneOptions } from '../../driver.ts';
 import { loginOf, verifierOf } from '../rules/database-login.ts';
 import { asRole, makeRole, measureKine, measureOwned, type StoreSize, schemaOf } from '../store/kine.ts';
 import { isOwnDatabase } from './database-url.ts';
+import type { ProcessPlane } from './state.ts';
+
+/** The store that requests reach: the wanted generation may not be there yet. */
+export function servedStore({ parts, servedGeneration }: ProcessPlane): Pick<PlaneOptions, 'cluster' | 'pki'> {
+  const cluster = () => {
+    const row = parts.cluster();
+    return { ...row, store_generation: servedGeneration ?? row.store_generation };
+  };
+  return { cluster, pki: parts.pki };
+}
 
 /** The bytes of a cluster's store: the objects in kine's table, and everything else that its role owns in our database. With `after`: only the
  *  objects since that revision. */

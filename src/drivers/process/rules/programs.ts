@@ -31,6 +31,8 @@ export interface RunSpec {
   /** The directory of the version's programs, and the path of kine. */
   binaries: { dir: string; kine: string };
   keysDir: string;
+  /** Of its store: each generation has a kine and a socket of its own. */
+  storeGeneration: number;
   kineSocket: string;
   /** PostgreSQL's address with the schema and password. */
   database: string;
@@ -47,8 +49,11 @@ const requestHeaders = [
 
 type ProgramSpec = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
 
-function makeWanted({ user }: RunSpec, made: ProgramSpec, index: number | undefined, listens: boolean): WantedProgram {
-  const hash = hashOf([made.program, made.args(0), made.env, ...(user === undefined ? [] : [user])]);
+const hashOfProgram = ({ user }: RunSpec, made: ProgramSpec) =>
+  hashOf([made.program, made.args(0), made.env, ...(user === undefined ? [] : [user])]);
+
+function makeWanted(run: RunSpec, made: ProgramSpec, index: number | undefined, listens: boolean): WantedProgram {
+  const hash = hashOfProgram(run, made);
   const log = index === undefined ? made.kind : `${made.kind}-${index}`;
   return { ...made, hash, listens, log, name: index === undefined ? made.kind : `${log}-${hash}` };
 }
@@ -62,30 +67,29 @@ const kineConnections = '3';
  *  consistent list, several of them before an apiserver is ready. Without progress an apiserver lists from kine, in a few milliseconds. */
 const emulatedEtcdVersion = '3.5.12';
 
-export const wantKine = (run: RunSpec): WantedProgram =>
-  makeWanted(
-    run,
-    {
-      kind: 'kine',
-      program: run.binaries.kine,
-      args: () => [
-        '--listen-address',
-        `unix://${run.kineSocket}`,
-        '--metrics-bind-address',
-        '0',
-        // By default kine opens a connection per request and closes all but two again.
-        '--datastore-max-open-connections',
-        kineConnections,
-        '--datastore-max-idle-connections',
-        kineConnections,
-        '--emulated-etcd-version',
-        emulatedEtcdVersion,
-      ],
-      env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: run.database },
-    },
-    undefined,
-    false,
-  );
+export function wantKine(run: RunSpec): WantedProgram {
+  const made: ProgramSpec = {
+    kind: 'kine',
+    program: run.binaries.kine,
+    args: () => [
+      '--listen-address',
+      `unix://${run.kineSocket}`,
+      '--metrics-bind-address',
+      '0',
+      // By default kine opens a connection per request and closes all but two again.
+      '--datastore-max-open-connections',
+      kineConnections,
+      '--datastore-max-idle-connections',
+      kineConnections,
+      '--emulated-etcd-version',
+      emulatedEtcdVersion,
+    ],
+    env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: run.database },
+  };
+  // That of the generation before runs on until the new one serves.
+  const name = run.storeGeneration === 1 ? 'kine' : `kine-${run.storeGeneration}`;
+  return { ...made, hash: hashOfProgram(run, made), listens: false, log: name, name };
+}
 
 export function wantApiservers(run: RunSpec): WantedProgram[] {
   const limits = limitsOf(run.tier);

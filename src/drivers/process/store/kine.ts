@@ -150,7 +150,9 @@ export const findOrphanedStores = async (tx: Tx): Promise<string[]> =>
            select from (select id, store, store_generation, 'cluster_' || lower(regexp_replace(id, '^cls_', '')) as base from clusters.cluster) c
             where c.base = regexp_replace(found.name, '_(g[0-9]+|check)$', '')
               and (found.name = ${nameOf('c.base', 'c.store_generation')} and c.store = 'kine'
-                or exists (select from clusters.store_change s where s.cluster_id = c.id and s.ended_at is null
+                -- Requests that had begun before a change end on the store before.
+                or exists (select from clusters.store_change s
+                            where s.cluster_id = c.id and coalesce(s.ended_at > kernel.now() - interval '2 minutes', true)
                               and found.name in (${nameOf('c.base', 's.generation')}, ${nameOf('c.base', 's.from_generation')}))
                 or found.name = c.base || '_check' and exists (
                      select from clusters.backup b where b.cluster_id = c.id and b.check_until > kernel.now())))
@@ -168,13 +170,16 @@ export async function dropBatch(tx: Tx, name: string): Promise<string | undefine
   await run(tx)`select pg_terminate_backend(pid, 1000) from pg_stat_activity where usename = ${name}`;
   await run(tx)`${new Sql(
     [
-      `do $portion$ declare each record; begin
+      `do $portion$ declare each record; act text; begin
          for each in select d.classid, d.objid from pg_shdepend d join pg_roles r on r.oid = d.refobjid and d.refclassid = 'pg_authid'::regclass
                       where r.rolname = '${name}' and d.deptype = 'o' and d.dbid = (select oid from pg_database where datname = current_database())
                       order by d.objid desc limit 1000 loop
            if each.classid = 'pg_largeobject'::regclass then perform lo_unlink(each.objid);
-           else execute (select format('drop %s if exists %s cascade', type, identity) from pg_identify_object(each.classid, each.objid, 0)
-                          where identity is not null);
+           else
+             -- One that went with another has no name any more.
+             select format('drop %s if exists %s cascade', type, identity) into act from pg_identify_object(each.classid, each.objid, 0)
+              where identity is not null;
+             if act is not null then execute act; end if;
            end if;
          end loop;
        end $portion$`,
@@ -212,6 +217,10 @@ export const kineSchemas = {
   },
 };
 
+/** Whether the schema has kine's table. */
+export const hasKine = async (tx: Tx, schema: string): Promise<boolean> =>
+  (await row(tx, Type.Object({ is_there: Type.Boolean() }))`select to_regclass(${`${schema}.kine`}) is not null as is_there`)!.is_there;
+
 const StoreSizeRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
 export type StoreSize = Static<typeof StoreSizeRow>;
 
@@ -221,11 +230,7 @@ export type StoreSize = Static<typeof StoreSizeRow>;
  *  Where the cluster has a role, this runs as that role (`asRole`): the role can replace the table, for instance by a view with a function, which
  *  would run with the rights of the session that reads it. */
 export async function measureKine(tx: Tx, schema: string, after = 0): Promise<StoreSize> {
-  const made = await row(
-    tx,
-    Type.Object({ is_there: Type.Boolean() }),
-  )`select to_regclass(${`${schema}.kine`}) is not null as is_there`;
-  if (!made?.is_there) return { bytes: 0, objects: 0, last: 0 };
+  if (!(await hasKine(tx, schema))) return { bytes: 0, objects: 0, last: 0 };
   return (await row(tx, StoreSizeRow)`
     select coalesce(sum(coalesce(octet_length(value), 0) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
            (count(distinct name) filter (where deleted = 0))::int as objects, coalesce(max(id), ${after})::bigint as last
@@ -262,3 +267,21 @@ export async function measureOwned(tx: Tx, name: string): Promise<Static<typeof 
                         where n.nspname = ${name} and c.relname = 'kine' and (c.relkind <> 'r' or c.relrowsecurity)) as is_plain
       from owned`)!;
 }
+
+/** Whether there is a schema or a role of this name. */
+export const findSchema = async (tx: Tx, name: string): Promise<boolean> =>
+  (await row(tx, Type.Object({ is_there: Type.Boolean() }))`
+    select exists (select from pg_namespace where nspname = ${name}) or exists (select from pg_roles where rolname = ${name}) as is_there`)!.is_there;
+
+const FolderRow = Type.Object({ first: Type.String(), second: Type.String(), keys: Type.Integer() });
+
+/** How many objects are in each folder below /registry: see rules/count-objects.ts. */
+export const countFolders = async (tx: Tx, schema: string): Promise<Map<string, number>> => {
+  const found = await rows(tx, FolderRow)`
+    select first, case when position('.' in first) > 0 then second else '' end as second, count(*)::int as keys
+      from (select split_part(name, '/', 3) as first, split_part(name, '/', 4) as second
+              from (select distinct on (name) name, deleted from ${quoted(schema)}.kine where starts_with(name, '/registry/') order by name, id desc) k
+             where deleted = 0) f
+     group by 1, 2 limit 10000`;
+  return new Map(found.map(({ first, second, keys }) => [second === '' ? first : `${first}/${second}`, keys]));
+};

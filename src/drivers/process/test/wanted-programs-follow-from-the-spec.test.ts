@@ -10,6 +10,7 @@ const run: RunSpec = {
   replicas: 2,
   endpoint: 'https://127.0.0.1:16443',
   keysDir: '/run/keys-a',
+  storeGeneration: 1,
   kineSocket: '/run/kine.sock',
   inflight: 200,
   network: { services: '10.96.0.0/12', pods: '10.244.0.0/14' },

@@ -3,6 +3,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
 import { newStreamKey } from '../../../../kernel/sealed-stream.ts';
 import { StorageFull, StorageUnavailable } from '../../../../kernel/storage/index.ts';
+import { now } from '../../../../kernel/time.ts';
 import { keptBackups, maxCopyBytes } from '../../rules/backups.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import * as store from '../../store/backups.ts';
@@ -26,12 +27,14 @@ export function sentenceOfFailure(error: unknown): string {
  */
 export async function takeBackup(app: App, held: HeldLease, { row, plane }: RunningCluster, signal: AbortSignal): Promise<void> {
   if (!plane.snapshot) throw new Error('its driver makes no snapshots');
+  const begunAt = await app.db.read(now);
   const { kind, revision, objects, content } = await plane.snapshot();
+  content.on('error', () => {}); // its reader throws
   try {
     const made = await app.db.write(async (tx) => {
       const id = await store.newBackupId(tx);
       const dataKey = app.secrets.seal(newStreamKey(), keyPlaceOf(id));
-      return store.insertBackup(tx, held, { id, dataKey, store: kind, version: row.version, revision, objects });
+      return store.insertBackup(tx, held, { id, dataKey, store: kind, version: row.version, revision, objects, begunAt });
     });
     if (!made) throw new Error('the lease on the cluster is lost');
     await completeBackup(app, held, { made, content, maxBytes: maxCopyBytes(tierOf(row.tier).datastoreBytes), signal });

@@ -12,6 +12,7 @@ import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
+import { type BackupLoop, rollBackAfter, rollBackInterrupted, settleChange, startBackupLoop } from '../backups/index.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
@@ -131,11 +132,14 @@ export async function startShard(
       if (!shard.stopped) await nudge.sleep(tickIntervalMs);
     }
   })();
+  const backups: BackupLoop = startBackupLoop(shard, () => shard.held.values());
+  let endBackups: Promise<void> | undefined;
   return {
     count: () => shard.held.size,
     programs: () => listPrograms(shard.held.values()),
     meshes: () => listMeshes(shard.held.values()),
     async drain({ requestMs }) {
+      endBackups = backups.stop();
       shard.stopped = true;
       stopping.abort();
       for (const end of endHearing) end();
@@ -143,6 +147,7 @@ export async function startShard(
       await Promise.all([shard.front.drain(requestMs), shard.balancers.drain(requestMs)]);
     },
     async stop(ending) {
+      await (endBackups ?? backups.stop());
       await loop;
       await stopShard(shard, ending);
     },
@@ -352,6 +357,7 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   const { app } = shard;
   let row = await app.db.read((tx) => clusterById(tx, held.id));
   if (!row || row.lease !== held.lease) return dropCluster(shard, held);
+  if (!held.running && (await rollBackInterrupted(app, held))) row = (await app.db.read((tx) => clusterById(tx, held.id))) ?? row;
   if (row.store === 'etcd' && row.store_directory === null && row.phase !== 'deleting') {
     await app.db.write((tx) => store.keepStoreIn(tx, held, shard.directory));
     row = { ...row, store_directory: shard.directory };
@@ -364,18 +370,26 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
     });
   const problem = held.running?.plane.problem();
   if (problem?.isAway && row.phase === 'ready') await recordDegraded(shard, held, problem.why);
-  if (held.running) await applyChange(shard, held.running, row);
-  else {
-    await shard.refused.load(app, held.id);
-    const started = await startCluster(shard, held, row);
-    // The lease may have been lost meanwhile.
-    if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
-    held.running = started;
-  }
-  await app.db.write((tx) => {
-    hint(tx, held.org, 'clusters.cluster');
-    return store.settleReady(tx, held, row.generation, held.running!.endpoint);
+  await applyRow(shard, held, row).catch(async (error) => {
+    if (!shard.stopped && !isUnavailable(error)) await rollBackAfter(app, held, error);
+    throw error;
   });
+  if (!held.running) return;
+  const { endpoint } = held.running;
+  await app.db.write(async (tx) => {
+    hint(tx, held.org, 'clusters.cluster');
+    await store.settleReady(tx, held, row.generation, endpoint);
+    await settleChange(tx, held);
+  });
+}
+
+async function applyRow(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
+  if (held.running) return applyChange(shard, held.running, row);
+  await shard.refused.load(shard.app, held.id);
+  const started = await startCluster(shard, held, row);
+  // The lease may have been lost meanwhile.
+  if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
+  held.running = started;
 }
 
 /** Stops the listener and programs first, then deletes all rows in one transaction: a half-deleted cluster is still listed. */

@@ -8,6 +8,7 @@ import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
+import { originOf, switchTo } from '../backups/store-change.ts';
 import { type RunningBalancer, startBalancer } from '../balancer/index.ts';
 import type { Balancers } from '../balancer/listener.ts';
 import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
@@ -78,8 +79,9 @@ export async function startCluster(services: ShardServices, held: HeldLease, row
     const endpoint = address.endpoint(listener.port);
     const isRefused = (print: string) => services.isRefused(row.id, print);
     running.mesh = row.driver === 'process' ? startMesh({ app, host: services.meshHost, cluster, held }) : undefined;
+    const storeHooks = { storeOrigin: originOf(app, held, cluster), beforeStoreSwitch: switchTo(app, held) };
     const nodeGuard = (host: string) => running.mesh?.guardOf(host) ?? app.guard;
-    const given = { cluster, pki, endpoint, isRefused, binaries, unread, nodeGuard, lease: held.lease };
+    const given = { cluster, pki, endpoint, isRefused, binaries, unread, nodeGuard, lease: held.lease, ...storeHooks };
     plane = drivers[row.driver]!.open(app, planeOptionsOf(app, given));
     Object.assign(running, { plane, listener, endpoint });
     await applyUnlessStopped(services, plane, pki, { row, endpoint });
