@@ -61,9 +61,7 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
     inflight: tiers.small.inflight,
     network: { services: serviceRange, pods: podRange },
     nodeCertificateSeconds: lifetimes.nodeCertificate,
-    storeGeneration: 1,
-    kineSocket: '',
-    database: '',
+    store: { kind: 'kine', generation: 1, socket: '', database: '' },
   };
   const started: ChildProcess[] = [];
   const start = (name: string, program: string, args: string[]) => {
@@ -100,7 +98,7 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
       `--initial-advertise-peer-urls=${urls.peer}`,
       `--initial-cluster=default=${urls.peer}`,
     ]),
-    'kube-apiserver': startWanted(wantApiservers(run)[0]!, `--etcd-servers=${urls.client}`),
+    'kube-apiserver': startWanted(wantApiservers(run, [])[0]!, `--etcd-servers=${urls.client}`),
   };
   while (!(await answers('/readyz'))) {
     if (started.some(({ exitCode }) => exitCode !== null) || performance.now() - began > 120_000) {

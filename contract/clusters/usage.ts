@@ -44,6 +44,7 @@ const ClusterUsage = named(
       mode: Type.String(),
       usedBytes: count(),
       quotaBytes: Type.Optional(count()),
+      members: Type.Optional(count('Of a dedicated datastore')),
       keys: count(),
       lastBackupAt: Type.Optional(DateTime),
     }),

@@ -27,6 +27,7 @@ import { detectedCgroups, isAllowed } from './clients/cgroup.ts';
 import { removeDirectory, runDir } from './clients/directory.ts';
 import { stopAll } from './clients/programs.ts';
 import { checkCopy, clusterOfCheck, isBeingChecked } from './engine/check-copy.ts';
+import { removeStore } from './clients/store-directory.ts';
 import { releaseDeadHolders, sweepOrphans } from './engine/orphans.ts';
 import { openCheckPlane, openEndpointClient, openPlane } from './open.ts';
 import { closeRoles, dropSchemas, endSessions } from './store/kine.ts';
@@ -36,6 +37,8 @@ export { readDirectoryId } from './clients/directory-id.ts';
 export { knownSharedUserReason } from './clients/users.ts';
 export { keysOfRows, openKineKeys } from './engine/kine-store.ts';
 export { cgroupLimitsOf } from './rules/cgroup.ts';
+export { quotaBytesOf } from './rules/etcd/limits.ts';
+export { memberCountOf } from './rules/etcd/members.ts';
 export { isUpgrade } from './rules/forwarding.ts';
 export { kineSchemas } from './store/kine.ts';
 
@@ -53,11 +56,12 @@ export const processDriver: Driver = {
   },
   async removeFiles(app, cluster) {
     await removeDirectory(app.config.data, cluster);
+    await removeStore(app.config.data, cluster);
     const found = detectedCgroups();
     if (found && isAllowed(found)) await found.remove(cluster);
   },
   checkCopy: (app, parts, copy, signal) => {
-    const cluster = clusterOfCheck(parts.cluster());
+    const cluster = clusterOfCheck(parts.cluster(), copy.kind);
     return checkCopy(app, openCheckPlane(app, { ...parts, cluster: () => cluster }), copy, signal);
   },
   recover: releaseDeadHolders,

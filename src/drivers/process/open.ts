@@ -6,9 +6,14 @@ import { askCluster, type Dial, watchCluster } from './clients/ask.ts';
 import { dialEndpoint, dialServer, makeEndpointAgent } from './clients/dial.ts';
 import { removeOtherKeyFiles, returnToDataOwner } from './clients/directory.ts';
 import { stopAll } from './clients/programs.ts';
-import { applyPlane } from './engine/apply.ts';
+import { returnStoreToDataOwner } from './clients/store-directory.ts';
+import { applyPlane, freezePlane } from './engine/apply.ts';
 import { makeCapacity } from './engine/capacity.ts';
+import { closeEtcd } from './engine/etcd/members.ts';
+import { snapshotEtcd } from './engine/etcd/snapshot.ts';
+import { describeFullStore } from './engine/etcd/upkeep.ts';
 import { firstNodeJoined, listPrograms, programsOf, runHealthLoop } from './engine/health-loop.ts';
+import { makeRequestGate } from './engine/request-gate.ts';
 import { probeReady } from './engine/readiness.ts';
 import type { ProcessPlane } from './engine/state.ts';
 import { measureStore, servedStore } from './engine/store-size.ts';
@@ -38,16 +43,30 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
     );
     return asked;
   };
+  const gate = makeRequestGate();
+  // etcd has a quota of its own.
+  const isOnKine = () => parts.cluster().store === 'kine';
   const plane: ProcessPlane = {
     app,
     parts,
     pool,
     dial,
-    ask: (method, path, body) => askCluster(dial, method, path, body),
+    ask: async (method, path, body) => {
+      // While its store is being moved, what we write waits as callers' writes do.
+      if (method !== 'GET') await gate.pass();
+      return askCluster(dial, method, path, body);
+    },
     directory: undefined,
     keysDir: undefined,
     kine: undefined,
     servedGeneration: undefined,
+    etcd: undefined,
+    formerEtcds: [],
+    reviving: undefined,
+    memberEnded: () => {},
+    freeze: () => freezePlane(plane),
+    unfreeze: () => {},
+    gate,
     servers: [],
     draining: new Set(),
     controllers: new Map(),
@@ -71,9 +90,10 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
       inflight: 0,
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
       capacity: makeCapacity(
-        () => parts.limits().datastoreBytes,
-        (last) => measureStore(app, servedStore(plane), last),
+        () => (isOnKine() ? parts.limits().datastoreBytes : Number.POSITIVE_INFINITY),
+        async (last) => (isOnKine() ? measureStore(app, servedStore(plane), last) : { bytes: 0, last: 0 }),
       ),
+      gate,
     },
     checkSoon: () => {},
     stopping: new AbortController(),
@@ -89,6 +109,7 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
   return {
     apply: (pki, prepare) => applyExclusively(plane, pki, prepare),
     problem: () => (plane.problem === undefined ? undefined : { why: plane.problem, isAway: plane.problem !== firstNodeJoined }),
+    fullness: () => describeFullStore(plane),
     hasControllers: true,
     serve: (request, response, identity) => forwardRequest(forwarding, request, response, identity),
     upgrade: (request, socket, head, identity) => forwardUpgrade(forwarding, request, socket, head, identity),
@@ -100,7 +121,7 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
       figures.inflightPeak = forwarding.inflight;
       return seen;
     },
-    snapshot: () => snapshotKine(app, servedStore(plane)),
+    snapshot: () => (plane.etcd ? snapshotEtcd(plane.etcd) : snapshotKine(app, servedStore(plane))),
     programs: () => listPrograms(plane),
     async stop() {
       await stopServing(plane, healthLoop);
@@ -109,6 +130,7 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
       if (plane.directory) await removeOtherKeyFiles(plane.directory, undefined);
       await closeTargets(plane);
       if (plane.directory) await returnToDataOwner(plane.directory.dir);
+      if (plane.etcd) await returnStoreToDataOwner(app.config.data, parts.cluster().id);
     },
     async leave() {
       await stopServing(plane, healthLoop);
@@ -119,7 +141,8 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
 
 async function stopServing(plane: ProcessPlane, healthLoop: Promise<void>): Promise<void> {
   plane.stopping.abort();
-  await Promise.all([healthLoop, plane.applying?.catch(() => {})]);
+  await Promise.all([healthLoop, plane.applying?.catch(() => {}), plane.reviving]);
+  for (const each of [...plane.formerEtcds, ...(plane.etcd ? [plane.etcd] : [])]) closeEtcd(each);
   plane.pool.switchTo([]);
 }
 
@@ -131,6 +154,7 @@ async function closeTargets({ pool, servers, egress }: ProcessPlane): Promise<vo
 /** One apply at a time. `stop` waits for a running apply, which aborts soon, and then stops every program that it started. */
 function applyExclusively(plane: ProcessPlane, pki: Pki, prepare: Prepare): Promise<void> {
   const applying = applyPlane(plane, pki, prepare).finally(() => {
+    plane.unfreeze();
     plane.applyCount++;
     plane.applying = undefined;
   });

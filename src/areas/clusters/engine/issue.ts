@@ -35,7 +35,8 @@ export const makeAuthority = (commonName: string, key: string): Pair => ({
 
 export interface Leaf {
   subject: Subject;
-  usage: 'server' | 'client';
+  /** `both`: members of an etcd dial each other with the certificate that they present. */
+  usage: 'server' | 'client' | 'both';
   hosts?: readonly string[];
 }
 
@@ -47,7 +48,7 @@ export function makeLeaf(authority: Pair & { commonName: string }, { subject, us
     issuer: { commonName: authority.commonName },
     publicKey: pairOf(key).publicKey,
     signingKey: pairOf(authority.key).signingKey,
-    usages: [usage],
+    usages: usage === 'both' ? ['server', 'client'] : [usage],
     hosts,
     ...validFor(lifetimes.servingCertificate),
   });

@@ -33,13 +33,23 @@ export async function findPki(tx: Tx, app: App, cluster: string): Promise<Pki | 
   };
 }
 
-/** The keys of a cluster, created if it has none yet. `hosts`: the names and addresses in its serving certificate. */
-export async function ensurePki(app: App, cluster: { id: string; org_id: string; driver: string }, hosts: readonly string[]): Promise<Pki> {
+/** The keys of a cluster, created if it has none yet, with those of its etcd once it is on one. `hosts`: the names and addresses in its serving
+ *  certificate. */
+export async function ensurePki(
+  app: App,
+  cluster: { id: string; org_id: string; driver: string; store: string },
+  hosts: readonly string[],
+): Promise<Pki> {
   const known = await app.db.read((tx) => findPki(tx, app, cluster.id));
-  if (known) return known;
+  const lacksEtcd = cluster.store === 'etcd' && known?.inner !== undefined && known.inner.etcd === undefined;
+  if (known && !lacksEtcd) return known;
+  if (lacksEtcd) {
+    await renewPki(app, cluster.id, hosts, false, { onEtcd: true });
+    return ensurePki(app, cluster, hosts);
+  }
   const ca = makeAuthority(authorityName, newKey());
   const serving = makeServing(ca, hosts);
-  const inner = cluster.driver === 'process' ? makeInnerKeys({ ...ca, commonName: authorityName }) : undefined;
+  const inner = cluster.driver === 'process' ? makeInnerKeys({ ...ca, commonName: authorityName }, undefined, { onEtcd: cluster.store === 'etcd' }) : undefined;
   const at = sealContextOf(cluster.id);
   const seal = (column: string, key: string) => app.secrets.seal(key, at(column));
   await app.db.write((tx) =>
@@ -63,14 +73,20 @@ export async function ensurePki(app: App, cluster: { id: string; org_id: string;
 
 /** Renews the serving certificate and those between programs, and the authority's if it is due. The authority keeps its key, so that nodes keep
  *  trusting it. */
-export async function renewPki(app: App, cluster: string, hosts: readonly string[], withAuthority: boolean): Promise<boolean> {
+export async function renewPki(
+  app: App,
+  cluster: string,
+  hosts: readonly string[],
+  withAuthority: boolean,
+  { onEtcd = false } = {},
+): Promise<boolean> {
   const known = await app.db.read((tx) => findPki(tx, app, cluster));
   if (!known) return false;
   const ca = withAuthority ? makeAuthority(authorityName, known.caKey) : { certificate: known.caCertificate, key: known.caKey };
   const serving = makeServing(ca, hosts);
   const at = sealContextOf(cluster);
   const key = app.secrets.seal(serving.key, at('serving_key'));
-  const inner = known.inner && makeInnerKeys({ ...ca, commonName: authorityName }, known.inner);
+  const inner = known.inner && makeInnerKeys({ ...ca, commonName: authorityName }, known.inner, { onEtcd });
   const renewed = await app.db.write((tx) =>
     store.renewServing(tx, cluster, known.revision, {
       certificate: serving.certificate,

@@ -91,7 +91,14 @@ async function withTimeout<T>(cluster: ClusterRow, asked: Promise<T>, withinMs: 
   return answered === 'late' ? refuseUnreachable(cluster) : answered;
 }
 
-export const refuseUnreachable = ({ name, version, driver }: Pick<ClusterRow, 'name' | 'version' | 'driver'>): never =>
+export const refuseUnreachable = ({
+  name,
+  version,
+  driver,
+  store_directory,
+}: Pick<ClusterRow, 'name' | 'version' | 'driver' | 'store_directory'>): never =>
   unreachable(
-    `the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one${driver === 'process' ? ` with ${version} installed` : ''}`,
+    store_directory === null
+      ? `the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one${driver === 'process' ? ` with ${version} installed` : ''}`
+      : `the server that has the datastore of cluster ${name} does not answer; the cluster is back with that server, or once the operator restores a backup on another one`,
   );

@@ -166,10 +166,25 @@ export interface LimitationContext {
   /** The operator has added addresses for load balancers. */
   hasAddresses: boolean;
   mesh: MeshState | undefined;
+  /** Members of its own etcd; undefined: its objects stand in the shared datastore. */
+  members: number | undefined;
+}
+
+/** Limitations of a dedicated datastore. */
+function limitsOfDedicated({ datastore: { replicas = 1 } }: Spec, isProcess: boolean, members: number | undefined): string[] {
+  if (!isProcess) return ['datastore: dedicated is kept; the objects of an embedded control plane stand in the shared one'];
+  if (members === undefined)
+    return [
+      'datastore: dedicated is kept; its objects stand in the shared one until the operator moves them: the cluster is from an earlier release, or no server had etcd when it was made (quarterdeck admin clusters datastore move)',
+    ];
+  return [
+    ...(members === replicas ? [] : [`datastore: ${members} members run instead of ${replicas}: there are 1, 3 or 5`]),
+    ...(members > 1 ? [`datastore: its ${members} members run on one server; they survive the end of a program, not of the machine`] : []),
+  ];
 }
 
 /** Accepted fields that the cluster does not have as asked for, one sentence each. */
-export function limitationsOf(spec: Spec, { hasAddresses, mesh }: LimitationContext): string[] {
+export function limitationsOf(spec: Spec, { hasAddresses, mesh, members }: LimitationContext): string[] {
   const isProcess = parseVersion(spec.version)?.driver === 'process';
   const sentences = isProcess ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
   if (spec.mesh && isProcess) append(sentences, limitsOfMesh(mesh));
@@ -178,6 +193,6 @@ export function limitationsOf(spec: Spec, { hasAddresses, mesh }: LimitationCont
     sentences.push('managedLoadBalancers: kept; an embedded control plane runs no pods, so no service gets an address');
   if (spec.loadBalancers && isProcess && !hasAddresses)
     sentences.push('managedLoadBalancers: kept; the operator has added no addresses yet (quarterdeck admin clusters addresses add)');
-  if (spec.datastore.mode === 'dedicated') sentences.push('datastore: dedicated is kept; its objects stand in the shared one until then');
+  if (spec.datastore.mode === 'dedicated') append(sentences, limitsOfDedicated(spec, isProcess, members));
   return sentences;
 }

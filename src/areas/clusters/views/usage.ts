@@ -1,4 +1,4 @@
-import { cgroupLimitsOf } from '../../../drivers/process/index.ts';
+import { cgroupLimitsOf, memberCountOf, quotaBytesOf } from '../../../drivers/process/index.ts';
 import { type BackupState, limitsOfBackups } from '../rules/backups.ts';
 import { p95 } from '../rules/headroom.ts';
 import { limitationsOf } from '../rules/spec.ts';
@@ -33,10 +33,10 @@ function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
 }
 
 /** A sentence about programs that the kernel killed lately, because together they exceeded the tier's memory. */
-function oomLimitations({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
+function oomLimitations(row: ClusterRow, last: SampleRow | undefined): string[] {
   const ended = last?.components.filter(({ outOfMemory }) => outOfMemory).map(({ name }) => name) ?? [];
   if (ended.length === 0) return [];
-  const { maxMiB: mostMiB } = cgroupLimitsOf(tier, replicas);
+  const { maxMiB: mostMiB } = cgroupLimitsOf(row);
   return [
     `memory: within the last 15 minutes ${ended.join(' and ')} needed more than the ${mostMiB} MiB of the tier and was ended; choose a larger one`,
   ];
@@ -63,6 +63,7 @@ export function usageView(
   nodes: readonly NodeCapacity[] | undefined,
 ) {
   const tier = tierOf(row.tier);
+  const members = row.store === 'etcd' ? memberCountOf(row.datastore.replicas) : undefined;
   const byVersion = new Map<string, number>();
   for (const { agentVersion } of nodes ?? []) byVersion.set(agentVersion, (byVersion.get(agentVersion) ?? 0) + 1);
   const count = nodes?.length ?? last?.nodes ?? 0;
@@ -88,8 +89,9 @@ export function usageView(
     datastore: {
       mode: row.datastore.mode,
       usedBytes: last?.bytes ?? 0,
-      quotaBytes: tier.datastoreBytes,
+      quotaBytes: row.store === 'etcd' ? quotaBytesOf(row.datastore) : tier.datastoreBytes,
       keys: last?.objects ?? 0,
+      ...(members === undefined ? {} : { members }),
       ...(backups.at === null ? {} : { lastBackupAt: backups.at }),
     },
     loadBalancers: {
@@ -107,7 +109,7 @@ export function usageView(
             'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
           ]),
       ...oomLimitations(row, recent.at(-1)),
-      ...limitationsOf(specOf(row), { hasAddresses, mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) } }),
+      ...limitationsOf(specOf(row), { hasAddresses, members, mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) } }),
       ...limitsOfBackups(backups),
       ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),
     ],

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -39,14 +40,35 @@ const listOrEmpty = (dir: string): Promise<string[]> =>
   });
 
 /** A port that is free now. If another program takes it first, ours exits and is started with another port. */
-async function findFreePort(): Promise<number> {
+const findFreePort = async (): Promise<number> => (await listenOnce(0))!;
+
+/** Undefined: it is taken. */
+async function listenOnce(wanted: number): Promise<number | undefined> {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  server.listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return undefined;
+  }
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
   return port;
+}
+
+/** Below the ports that systems choose for connections, so that they are free again after a restart of the machine. */
+const lastingPorts = { first: 10_240, end: 32_000 };
+
+/** Ports that are free now, for programs that keep theirs for good. */
+export async function findLastingPorts(count: number): Promise<number[]> {
+  const found = new Set<number>();
+  for (let attempt = 0; found.size < count; attempt++) {
+    if (attempt > 1_000) throw new Error(`no ${count} ports from ${lastingPorts.first} to ${lastingPorts.end} are free`);
+    const port = randomInt(lastingPorts.first, lastingPorts.end);
+    if ((await listenOnce(port)) !== undefined) found.add(port);
+  }
+  return [...found];
 }
 
 /** Where, and as which user, a program is started. */
@@ -66,7 +88,7 @@ interface StartOptions {
 export async function startAndRecord({ dir, workDir, identity }: StartDirectory, wanted: WantedProgram, known: StartOptions) {
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
-  const port = wanted.listens ? known.port || (await findFreePort()) : 0;
+  const port = wanted.listens === 'free' ? known.port || (await findFreePort()) : 0;
   const { entered } = known;
   const started = await startProgram({
     identity,
@@ -84,7 +106,7 @@ export async function startAndRecord({ dir, workDir, identity }: StartDirectory,
 
 /** Bounds the logs of running programs. Goes by file names, because records could name other paths. */
 export async function boundLogs(dir: string, limit?: number): Promise<void> {
-  const names = (await readdir(dir).catch(() => [])).filter((name) => /^(kine|kube-[a-z-]+)(-\d+)?\.log$/.test(name));
+  const names = (await readdir(dir).catch(() => [])).filter((name) => /^(etcd-m\d+|(kine|kube-[a-z-]+)(-\d+)?)\.log$/.test(name));
   for (const name of names) await boundLog(join(dir, name), limit);
 }
 
@@ -103,7 +125,7 @@ export async function stopProgram(dir: string, record: ProgramRecord, gentleMs =
 }
 
 /** Set in the environment of every program: an operator's shell in the same directory does not have it. */
-const ownerVariable = 'QUARTERDECK_CLUSTER_RUN';
+export const ownerVariable = 'QUARTERDECK_CLUSTER_RUN';
 
 /** Stops programs in this directory without a record: the server was killed between the start and the write of the record. */
 export async function stopUnrecorded(dir: string, records: readonly ProgramRecord[]): Promise<number> {
@@ -119,10 +141,10 @@ export async function stopUnrecorded(dir: string, records: readonly ProgramRecor
   return unrecorded.length;
 }
 
-/** Stops all programs of this directory and the `known` ones: clients of apiservers first, kine last. */
+/** Stops all programs of this directory and the `known` ones: clients of apiservers first, their store last. */
 export async function stopAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
   const records = [...(await readRecords(dir)), ...known];
-  for (const kinds of [['kube-controller-manager', 'kube-scheduler'], ['kube-apiserver'], ['kine']])
+  for (const kinds of [['kube-controller-manager', 'kube-scheduler'], ['kube-apiserver'], ['kine', 'etcd']])
     await Promise.all(records.filter(({ kind }) => kinds.includes(kind)).map((record) => stopProgram(dir, record)));
   await stopUnrecorded(dir, []);
 }

@@ -9,19 +9,24 @@ import { dialServer, isListening, makeTarget } from '../clients/dial.ts';
 import { prepareDirectory, removeOtherKeyFiles, writeKeyFiles } from '../clients/directory.ts';
 import { startEgress } from '../clients/egress.ts';
 import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../clients/programs.ts';
+import { generationDirOf, prepareStoreDir, removeOlderGenerations, storeDirOf } from '../clients/store-directory.ts';
 import { cgroupLimitsOf, largerLimits } from '../rules/cgroup.ts';
 import { loginOf } from '../rules/database-login.ts';
+import { memberLimitsOf, quotaBytesOf } from '../rules/etcd/limits.ts';
+import { memberCountOf } from '../rules/etcd/members.ts';
 import { type FileSource, filesOf } from '../rules/files.ts';
 import * as rules from '../rules/programs.ts';
 import { schemaOf } from '../store/kine.ts';
 import { databaseUrl, isOwnDatabase } from './database-url.ts';
 import { ensureProgram, recordExit } from './ensure-program.ts';
+import { ensureEtcd, removeSurplus, settleMembers, stopFormerGenerations, waitForMajority } from './etcd/members.ts';
+import { memberEnded } from './etcd/outage.ts';
 import { ensureKineStore } from './kine-store.ts';
 import { recordHolder, waitForSweep } from './orphans.ts';
 import { probeReady } from './readiness.ts';
 import type { ProcessPlane, RunningApiserver } from './state.ts';
 
-const limits = { kineTimeoutMs: 30_000, readyTimeoutMs: 120_000, checkProcessEvery: 5, drainTimeoutMs: 60_000, stopTimeoutMs: 60_000 };
+const limits = { kineTimeoutMs: 30_000, readyTimeoutMs: 120_000, checkProcessEvery: 5, drainTimeoutMs: 60_000, stopTimeoutMs: 60_000, freezeTimeoutMs: 60_000 };
 
 /**
  * Starts, replaces and stops programs until the cluster runs as its row says, and returns once it answers. Every step checks the present state,
@@ -36,10 +41,11 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   plane.directory ??= await prepareDirectory(app.config.data, id, app.config.cluster_users);
   const { dir } = plane.directory;
   const described = describeRun(plane, { ca: { certificate: pki.caCertificate, key: pki.caKey }, accountKey: pki.accountKey, inner });
+  const isOnEtcd = parts.cluster().store === 'etcd';
   const steps = await Promise.allSettled([
     described,
     recordHolder(dir, parts.lease ?? ''),
-    ensureKineStore(app, parts, inner.storeKey),
+    isOnEtcd ? prepareStoreDir(app.config.data, id) : ensureKineStore(app, parts, inner.storeKey),
     readRecords(dir).then((records) => stopUnrecorded(dir, records)),
     openEgress(plane),
     openDatabaseSocket(plane),
@@ -48,16 +54,17 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   for (const step of steps) if (step.status === 'rejected') throw step.reason;
   const run = await described;
 
-  await restartStuckKine(plane);
-  plane.kine = await ensureProgram(plane, rules.wantKine(run));
-  const servers = rules.wantApiservers(run);
+  await plane.reviving;
+  await beginStore(plane, run, inner);
   await excludeExited(plane);
-  // In parallel: an apiserver initializes for a second before it connects to its store.
-  await Promise.all(servers.map((each) => ensureProgram(plane, each)));
-  await waitForKine(plane, plane.kine, run.kineSocket);
+  // In parallel: an apiserver initializes for a second before it connects to its store. One that serves already waits for the members to change.
+  if (plane.servers.length === 0 && isSettled(plane, run)) await Promise.all(wantServers(plane, run).map((each) => ensureProgram(plane, each)));
+  await settleStore(plane, run, inner);
+  const servers = wantServers(plane, run);
   stopping.signal.throwIfAborted();
   const preparing = prepareEarly(plane, prepare);
   await ensureApiservers(plane, servers, inner, preparing.begin);
+  plane.unfreeze();
   try {
     // Before the controllers, which take the processors when they start. A failure here must not keep them from starting.
     if (!(await preparing.isDone())) await prepare(plane.ask);
@@ -65,6 +72,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
     await ensureControllers(plane, run);
   }
   plane.keysDir = run.keysDir;
+  await removeFormerStores(plane);
   await removeUnused(plane);
   plane.problem = undefined;
 }
@@ -81,6 +89,51 @@ function prepareEarly({ servers }: ProcessPlane, prepare: Prepare) {
     );
   };
   return { begin, isDone: async () => (await done) ?? false };
+}
+
+const wantServers = (plane: ProcessPlane, run: rules.RunSpec) => rules.wantApiservers(run, plane.etcd?.endpoints ?? []);
+
+/** Whether the apiservers' store is known before it answers. */
+const isSettled = ({ etcd }: ProcessPlane, { store }: rules.RunSpec): boolean =>
+  store.kind === 'kine' ||
+  (etcd!.file.members.length === store.wantedMembers && etcd!.file.members.every(({ isFirst, hasStarted }) => isFirst || hasStarted));
+
+/** Starts the programs of the store. */
+async function beginStore(plane: ProcessPlane, run: rules.RunSpec, { etcd: keys }: InnerKeys): Promise<void> {
+  if (run.store.kind === 'kine') {
+    if (plane.etcd) plane.formerEtcds.push(plane.etcd);
+    plane.etcd = undefined;
+    await restartStuckKine(plane);
+    plane.kine = await ensureProgram(plane, rules.wantKine(run, run.store));
+    return;
+  }
+  if (!keys) throw new Error('the cluster has no keys for etcd');
+  plane.memberEnded = (member) => memberEnded(plane, member, keys);
+  await ensureEtcd(plane, run, run.store, keys);
+}
+
+/** Waits until the store answers, and brings its members to what is wanted. */
+async function settleStore(plane: ProcessPlane, run: rules.RunSpec, { etcd: keys }: InnerKeys): Promise<void> {
+  if (run.store.kind === 'kine') return waitForKine(plane, plane.kine!, run.store.socket);
+  await waitForMajority(plane, keys!);
+  await settleMembers(plane, run, run.store, keys!);
+}
+
+/** What the apiservers that run now do not use: members that are too many, generations before this one, and kine after a move. The old apiservers
+ *  must have stopped first. */
+async function removeFormerStores(plane: ProcessPlane): Promise<void> {
+  const { app, parts, directory, etcd, kine } = plane;
+  const { dir } = directory!;
+  const prefix = `etcd-${etcd?.generation}-`;
+  const unused = (await readRecords(dir)).filter(({ kind, name }) => (kind === 'kine' && (etcd || name !== kine?.name)) || (kind === 'etcd' && !(etcd && name.startsWith(prefix))));
+  const isSurplus = etcd !== undefined && etcd.file.members.length > etcd.endpoints.length;
+  if (unused.length === 0 && !isSurplus) return;
+  await Promise.all(plane.draining);
+  plane.stopping.signal.throwIfAborted();
+  if (isSurplus) await removeSurplus(plane);
+  await stopFormerGenerations(plane, unused);
+  if (etcd) plane.kine = undefined;
+  if (etcd) await removeOlderGenerations(storeDirOf(app.config.data, parts.cluster().id), etcd.generation - 1);
 }
 
 /** Needed where the programs run as another user than our PostgreSQL. Access to an operator's own database is the operator's to configure. */
@@ -103,12 +156,12 @@ async function openEgress(plane: ProcessPlane): Promise<void> {
 /** Before any program starts: the larger of the present and the wanted limits. */
 async function raiseCgroupLimits(plane: ProcessPlane): Promise<void> {
   const found = await ownCgroups();
-  const { id, tier, replicas } = plane.parts.cluster();
+  const cluster = plane.parts.cluster();
   if (!isAllowed(found)) return;
   const isNew = plane.cgroup === undefined;
-  plane.cgroup = await found.keep(id);
+  plane.cgroup = await found.keep(cluster.id);
   if (isNew) plane.oomKillCount = await plane.cgroup.memoryKills();
-  await plane.cgroup.bound(largerLimits(await plane.cgroup.walls(), cgroupLimitsOf(tier, replicas)));
+  await plane.cgroup.bound(largerLimits(await plane.cgroup.walls(), cgroupLimitsOf(cluster)));
 }
 
 /** Waits until draining programs have exited: they may still read their files, or need the memory of a larger tier. */
@@ -116,9 +169,7 @@ async function removeUnused(plane: ProcessPlane): Promise<void> {
   const { directory, keysDir, draining, cgroup, parts } = plane;
   if (!directory || !keysDir || draining.size > 0) return;
   await removeOtherKeyFiles(directory, keysDir);
-  await stopUnwanted(plane, 'kine', new Set([plane.kine?.name ?? '']));
-  const { tier, replicas } = parts.cluster();
-  await cgroup?.bound(cgroupLimitsOf(tier, replicas));
+  await cgroup?.bound(cgroupLimitsOf(parts.cluster()));
 }
 
 export async function describeRun(
@@ -127,7 +178,7 @@ export async function describeRun(
   schema = schemaOf(plane.parts.cluster().id, plane.parts.cluster().store_generation),
 ): Promise<rules.RunSpec> {
   const { app, parts } = plane;
-  const { version, tier, replicas, store_generation: storeGeneration } = parts.cluster();
+  const { version, tier, replicas } = parts.cluster();
   const directory = plane.directory!;
   const folder = await parts.binaries.find(version);
   if (folder === undefined)
@@ -141,12 +192,33 @@ export async function describeRun(
     endpoint: parts.endpoint,
     network: parts.network,
     nodeCertificateSeconds: parts.nodeCertificateSeconds,
-    storeGeneration,
-    kineSocket: directory.kineSocket(storeGeneration),
+    store: await describeStore(plane, source.inner, schema),
     user: directory.separateUser?.uid,
     binaries: { dir: folder, kine: parts.binaries.kine },
     keysDir: await writeKeyFiles(directory, filesOf({ ...source, egressSocket: directory.egressSocket })),
-    database: databaseUrl(app, schema, loginOf(schema, source.inner.storeKey)),
+  };
+}
+
+async function describeStore({ app, parts, directory }: ProcessPlane, inner: InnerKeys, schema: string): Promise<rules.StoreSpec> {
+  const { id, store, store_generation, datastore } = parts.cluster();
+  if (store === 'kine')
+    return {
+      kind: 'kine',
+      generation: store_generation,
+      socket: directory!.kineSocket(store_generation),
+      database: databaseUrl(app, schema, loginOf(schema, inner.storeKey)),
+    };
+  const programs = await parts.binaries.etcd();
+  if (!programs)
+    throw new ClusterError('etcd is not installed on the server that has its datastore; the operator runs quarterdeck admin clusters install');
+  return {
+    kind: 'etcd',
+    programs,
+    generation: store_generation,
+    dir: generationDirOf(storeDirOf(app.config.data, id), store_generation),
+    wantedMembers: memberCountOf(datastore.replicas),
+    quotaBytes: quotaBytesOf(datastore),
+    limits: memberLimitsOf(datastore.size),
   };
 }
 
@@ -257,8 +329,8 @@ async function waitReady(plane: ProcessPlane, server: RunningApiserver, onAnswer
     plane.stopping.signal.throwIfAborted();
     const { isThere, isReady } = await probeReady(server.target, 5_000, plane.stopping.signal);
     if (isThere) onAnswer?.(server);
-    // If another program took the port, ours has exited. Without kine an apiserver never becomes ready.
-    for (const record of [server.record, ...(plane.kine ? [plane.kine] : [])])
+    // If another program took the port, ours has exited. Without its store an apiserver never becomes ready.
+    for (const record of [server.record, ...neededPrograms(plane)])
       if ((isReady || probe % limits.checkProcessEvery === 0) && !(await isRunning(record))) await failStart(plane, record);
     if (isReady) break;
     if (performance.now() > deadline) {
@@ -269,6 +341,12 @@ async function waitReady(plane: ProcessPlane, server: RunningApiserver, onAnswer
   }
   Object.assign(server, { unansweredProbes: 0, unreadyProbes: 0 });
 }
+
+/** Programs without which no apiserver becomes ready. */
+const neededPrograms = ({ kine, etcd }: ProcessPlane): ProgramRecord[] => {
+  if (!etcd) return kine ? [kine] : [];
+  return etcd.members.size === 1 ? [...etcd.members.values()].map(({ record }) => record) : [];
+};
 
 /** Gives the apiserver no new requests and waits for those in flight. On SIGTERM it closes its watches, and clients resume at its successor. */
 function drainAndStop(plane: ProcessPlane, { record, target }: RunningApiserver): void {
@@ -294,6 +372,16 @@ async function stopUnwanted(plane: ProcessPlane, kind: rules.ProgramKind, wanted
   const { dir } = plane.directory!;
   const others = (await readRecords(dir)).filter((record) => record.kind === kind && !wanted.has(record.name));
   await Promise.all(others.map((record) => stopProgram(dir, record)));
+}
+
+/** Requests wait, those in flight end, and no controller runs: nothing changes the store until `unfreeze`. */
+export async function freezePlane(plane: ProcessPlane): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  plane.unfreeze = resolve;
+  plane.gate.closeUntil(over, { maxMs: limits.freezeTimeoutMs, isStrict: true });
+  for (const record of plane.controllers.values()) await stopProgram(plane.directory!.dir, record);
+  const drained = await Promise.all(plane.pool.current().map((target) => plane.pool.drain(target, limits.drainTimeoutMs)));
+  if (!drained.every(Boolean)) throw new ClusterError('requests to its old store did not end in time; it is tried again');
 }
 
 /** Controllers use one apiserver, by its port, and are restarted when that port changes. */

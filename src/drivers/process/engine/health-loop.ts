@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProgramFigures } from '../../driver.ts';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../clients/programs.ts';
+import { isStuck, probeMembers } from './etcd/members.ts';
+import { keepEtcd } from './etcd/upkeep.ts';
 import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
 import { probeReady } from './readiness.ts';
 import type { Component, ProcessPlane } from './state.ts';
@@ -16,7 +18,7 @@ export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, 
     await waitForNextCheck(plane, everyMs);
     // Also during a change: tenants can make an apiserver log a lot.
     if (plane.directory) await boundLogs(plane.directory.dir).catch(() => {}); // at the next check
-    if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
+    if (signal.aborted || plane.applying || plane.reviving || plane.servers.length === 0) continue;
     try {
       const { applyCount } = plane;
       const found =
@@ -44,8 +46,9 @@ async function waitForNextCheck(plane: ProcessPlane, everyMs: number): Promise<v
 }
 
 /** Every known program except the draining ones. */
-export const programsOf = ({ kine, servers, controllers }: ProcessPlane): ProgramRecord[] => [
+export const programsOf = ({ kine, etcd, servers, controllers }: ProcessPlane): ProgramRecord[] => [
   ...(kine ? [kine] : []),
+  ...(etcd ? [...etcd.members.values()].map(({ record }) => record) : []),
   ...servers.map(({ record }) => record),
   ...controllers.values(),
 ];
@@ -55,8 +58,10 @@ async function findExited(plane: ProcessPlane): Promise<string | undefined> {
   return undefined;
 }
 
-/** An apiserver that fails several probes in a row, by not answering or by not being ready. */
+/** A member of etcd that does not answer, or an apiserver that fails several probes in a row, by not answering or by not being ready. */
 async function findUnresponsive(plane: ProcessPlane): Promise<string | undefined> {
+  if (plane.etcd) await probeMembers(plane.etcd, limits.probeTimeoutMs);
+  if (plane.etcd && [...plane.etcd.members.values()].some(isStuck)) return 'a member of its datastore does not answer; it is started again';
   await Promise.all(
     plane.servers.map(async (server) => {
       const { isThere, isReady } = await probeReady(server.target, limits.probeTimeoutMs);
@@ -90,7 +95,7 @@ export const firstNodeJoined = 'the first node joined; the scheduler is started'
 async function measure(plane: ProcessPlane): Promise<void> {
   const { app, cpu, restarts, forwarding } = plane;
   const measureAll = () => measureStore(app, servedStore(plane));
-  const { bytes, objects } = await forwarding.capacity.remeasure(measureAll);
+  const { bytes, objects } = plane.etcd ? await keepEtcd(plane) : await forwarding.capacity.remeasure(measureAll);
   const byKind = new Map<string, Component>();
   const at = performance.now();
   const seen = new Set<number>();

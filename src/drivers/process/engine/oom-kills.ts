@@ -27,6 +27,5 @@ export async function describeExit(plane: ProcessPlane, kind: ProgramKind): Prom
   const before = plane.oomKills.get(kind)?.total;
   await recordOomKills(plane, kind);
   if (plane.oomKills.get(kind)?.total === before) return `${kind} ended; it is started again`;
-  const { tier, replicas } = plane.parts.cluster();
-  return `${kind} was ended: the cluster’s programs needed more than the ${cgroupLimitsOf(tier, replicas).maxMiB} MiB of memory of its tier; it is started again`;
+  return `${kind} was ended: the cluster’s programs needed more than the ${cgroupLimitsOf(plane.parts.cluster()).maxMiB} MiB of memory of its tier; it is started again`;
 }

@@ -1,11 +1,13 @@
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { App } from '../../../kernel/app.ts';
+import { now } from '../../../kernel/time.ts';
 import { isRunning, markOf, type ProcessMark } from '../../../kernel/programs/process.ts';
 import { readRecord, writeRecord } from '../../../kernel/programs/start.ts';
 import type { ClusterLeases } from '../../driver.ts';
 import { detectedCgroups, isAllowed } from '../clients/cgroup.ts';
 import { listDirectories, removeDirectory, runDir } from '../clients/directory.ts';
+import { listStores, noteUnknown, removeStore } from '../clients/store-directory.ts';
 import { stopAll } from '../clients/programs.ts';
 import { dropBatch, endLongTransactions, findOrphanedStores } from '../store/kine.ts';
 import { isOwnDatabase } from './database-url.ts';
@@ -43,6 +45,7 @@ export async function sweepOrphans(app: App, leases: ClusterLeases, isHeld: (clu
   await removeEmptyCgroups(isHeld);
   await endLongTransactionsNow(app);
   await dropOrphanedStores(app);
+  await removeUnknownStores(app, leases, isHeld);
   if (places.length === 0) return;
   const known = new Map((await app.db.read((tx) => leases.find(tx, places))).map((row) => [row.id, row]));
   for (const cluster of places)
@@ -69,6 +72,23 @@ async function stopIfOrphaned(
   const work = stopAll(dir).then(() => removeDirectory(app.config.data, cluster));
   stopping.set(dir, work);
   await work.finally(() => stopping.delete(dir));
+}
+
+/** Longer than a server runs with the wrong database before somebody sees it: etcd's files cannot be made again. */
+const unknownStoreMs = 86_400_000;
+
+/** Files of etcd whose cluster the database does not know: another server deleted it, or this is not the database of these clusters. */
+async function removeUnknownStores(app: App, leases: ClusterLeases, isHeld: (cluster: string) => boolean): Promise<void> {
+  const stores = (await listStores(app.config.data)).filter((cluster) => !isHeld(cluster));
+  if (stores.length === 0) return;
+  const [known, at] = await app.db.read((tx) => Promise.all([leases.find(tx, stores), now(tx)]));
+  const ids = new Set(known.map(({ id }) => id));
+  for (const cluster of stores.filter((id) => !ids.has(id))) {
+    const since = await noteUnknown(app.config.data, cluster, Date.parse(at));
+    if (Date.parse(at) - since < unknownStoreMs) continue;
+    app.log.info({ cluster }, 'a cluster has been gone for a day; the files of its datastore are removed');
+    await removeStore(app.config.data, cluster);
+  }
 }
 
 /** kine's transactions take seconds; only its one-time migration of an old table may take minutes. */

@@ -7,6 +7,8 @@ import type { ClusterDirectory } from '../clients/directory.ts';
 import type { ProgramRecord } from '../clients/programs.ts';
 import type { ProgramKind } from '../rules/programs.ts';
 import type { Capacity } from './capacity.ts';
+import type { RunningEtcd, RunningMember } from './etcd/state.ts';
+import type { RequestGate } from './request-gate.ts';
 import type { TargetPool } from './target-pool.ts';
 
 /** A running apiserver, and how requests reach it. */
@@ -36,6 +38,8 @@ export interface ForwardContext {
   ending: AbortSignal;
   /** What the cluster's store may still take. */
   capacity: Capacity;
+  /** Holds requests back while the store cannot answer. */
+  gate?: RequestGate;
   /** Requests in flight that count against the tier. */
   inflight: number;
 }
@@ -50,6 +54,16 @@ export interface ProcessPlane {
   kine: ProgramRecord | undefined;
   /** The generation of its store that requests reach; undefined: none yet. */
   servedGeneration: number | undefined;
+  /** The members of its etcd, and generations that are being replaced. */
+  etcd: RunningEtcd | undefined;
+  formerEtcds: RunningEtcd[];
+  /** A member that ended is being started again. */
+  reviving: Promise<void> | undefined;
+  memberEnded(member: RunningMember): void;
+  /** Nothing changes the store from here on until the apply is over. */
+  freeze(): Promise<void>;
+  unfreeze(): void;
+  gate: RequestGate;
   /** Apiservers that get requests, and the stops of those that are draining. */
   servers: RunningApiserver[];
   draining: Set<Promise<void>>;

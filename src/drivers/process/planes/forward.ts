@@ -47,11 +47,18 @@ export function forwardRequest(
     response.once('close', guarded('clusters.process.forward.close', response, endRequest));
     const exchange: Exchange = { forwarding, request, response, onwardRequest, hasBody: framing !== 'none' };
     const admitted = admitWrite(forwarding.capacity, request, response);
-    if (!admitted) return void attemptTarget(exchange, 0);
-    admitted.then(() => response.destroyed || attemptTarget(exchange, 0)).catch((error) => refuse(forwarding, request, response, error));
+    const waiting = joinWaits(forwarding.gate?.pass(), admitted);
+    if (!waiting) return void attemptTarget(exchange, 0);
+    waiting.then(() => response.destroyed || attemptTarget(exchange, 0)).catch((error) => refuse(forwarding, request, response, error));
   } catch (error) {
     refuse(forwarding, request, response, error);
   }
+}
+
+/** Undefined: neither has to be waited for. */
+function joinWaits(...waits: (Promise<void> | undefined)[]): Promise<unknown> | undefined {
+  const some = waits.filter((each) => each !== undefined);
+  return some.length === 0 ? undefined : Promise.all(some);
 }
 
 /** Undefined: the request may be forwarded at once. Throws, or rejects, when the store has no room for a write. */

@@ -1,3 +1,5 @@
+import { memberLimitsOf } from './etcd/limits.ts';
+import { memberCountOf } from './etcd/members.ts';
 import { kineMiB, limitsOf } from './limits.ts';
 
 // Limits of a cluster's programs by cgroup v2, and the text formats of the kernel's files.
@@ -36,10 +38,23 @@ export interface CgroupLimits {
 
 const weights: Record<string, number> = { small: 100, medium: 200, large: 400 };
 
+/** The part of a cluster's row that its limits follow from. */
+export interface LimitedCluster {
+  tier: string;
+  replicas: number;
+  store: string;
+  datastore: { size?: string; replicas?: number };
+}
+
+/** Two sets of members, as during a restore. */
+const storeMiBOf = ({ store, datastore: { size, replicas } }: LimitedCluster): number =>
+  store === 'etcd' ? 2 * memberCountOf(replicas) * memberLimitsOf(size).memoryMiB : kineMiB;
+
 /** The sum of the programs' GOMEMLIMITs, with two sets of apiservers as during a change; a quarter more before the kernel kills. */
-export function cgroupLimitsOf(tier: string, replicas: number): CgroupLimits {
+export function cgroupLimitsOf(cluster: LimitedCluster): CgroupLimits {
+  const { tier, replicas } = cluster;
   const { apiserverMiB, controllerManagerMiB, schedulerMiB } = limitsOf(tier);
-  const highMiB = kineMiB + 2 * replicas * apiserverMiB + controllerManagerMiB + schedulerMiB;
+  const highMiB = storeMiBOf(cluster) + 2 * replicas * apiserverMiB + controllerManagerMiB + schedulerMiB;
   return { highMiB, maxMiB: Math.ceil(highMiB * 1.25), weight: weights[tier] ?? 100 };
 }
 

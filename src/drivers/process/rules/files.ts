@@ -1,5 +1,5 @@
 import { createHash, createPublicKey } from 'node:crypto';
-import type { InnerKeys, Pair } from '../../keys.ts';
+import type { EtcdKeys, InnerKeys, Pair } from '../../keys.ts';
 
 export interface FileSource {
   ca: Pair;
@@ -22,6 +22,7 @@ export function filesOf({ ca, accountKey, inner, egressSocket }: FileSource): Re
   const files: Record<string, string> = {
     'inner-authority.crt': inner.authority.certificate,
     'front-authority.crt': inner.frontAuthority.certificate,
+    ...(inner.etcd ? etcdFiles(inner.etcd) : {}),
     'accounts.key': accountKey,
     'accounts.pub': createPublicKey(accountKey).export({ type: 'spki', format: 'pem' }) as string,
     'store.json': JSON.stringify(sealingConfiguration(inner.storeKey)),
@@ -29,10 +30,22 @@ export function filesOf({ ca, accountKey, inner, egressSocket }: FileSource): Re
     'controller-manager.kubeconfig': JSON.stringify(kubeconfigFor('controller-manager')),
     'scheduler.kubeconfig': JSON.stringify(kubeconfigFor('scheduler')),
   };
-  for (const [name, { certificate, key }] of Object.entries(pairs))
-    Object.assign(files, { [`${name}.crt`]: certificate, [`${name}.key`]: key });
-  return files;
+  return { ...files, ...pairFiles(pairs) };
 }
+
+/** Of an etcd's members, and of their clients. */
+export const etcdFiles = ({ authority, server, peer, client }: EtcdKeys): Record<string, string> => ({
+  'etcd-authority.crt': authority.certificate,
+  ...pairFiles({ etcd: server, 'etcd-peer': peer, 'etcd-client': client }),
+});
+
+const pairFiles = (pairs: Record<string, Pair>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(pairs).flatMap(([name, { certificate, key }]) => [
+      [`${name}.crt`, certificate],
+      [`${name}.key`, key],
+    ]),
+  );
 
 /** The same content has the same hash on every server. */
 export function hashOf(value: unknown): string {

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import type { MemberLimits } from './etcd/limits.ts';
+import { clientUrlOf, gatewayUrlOf, type MemberRecord, peerUrlOf } from './etcd/members.ts';
 import { hashOf } from './files.ts';
 import { kineMiB, limitsOf } from './limits.ts';
 
-export const kinds = ['kine', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+export const kinds = ['kine', 'etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 export type ProgramKind = (typeof kinds)[number];
 
 /** A program as it should run. A running program with the same hash is not started again. */
@@ -15,7 +17,8 @@ export interface WantedProgram {
   args: (port: number) => string[];
   env: Record<string, string>;
   hash: string;
-  listens: boolean;
+  /** `free`: it is given a port that is free, and keeps it over restarts. */
+  listens: 'free' | 'itself';
 }
 
 /** The inputs from which a cluster's programs are derived. */
@@ -31,14 +34,32 @@ export interface RunSpec {
   /** The directory of the version's programs, and the path of kine. */
   binaries: { dir: string; kine: string };
   keysDir: string;
-  /** Of its store: each generation has a kine and a socket of its own. */
-  storeGeneration: number;
-  kineSocket: string;
-  /** PostgreSQL's address with the schema and password. */
-  database: string;
+  store: StoreSpec;
   /** The programs' uid, if it is not the server's. */
   user?: number | undefined;
 }
+
+/** What keeps the cluster's objects. */
+export type StoreSpec =
+  | {
+      kind: 'kine';
+      generation: number;
+      socket: string;
+      /** PostgreSQL's address with the schema and password. */
+      database: string;
+    }
+  | {
+      kind: 'etcd';
+      programs: { etcd: string; etcdutl: string };
+      generation: number;
+      /** Of the generation's directory. */
+      dir: string;
+      wantedMembers: number;
+      quotaBytes: number;
+      limits: MemberLimits;
+    };
+
+export type EtcdSpec = Extract<StoreSpec, { kind: 'etcd' }>;
 
 const requestHeaders = [
   '--requestheader-allowed-names=quarterdeck-front',
@@ -52,7 +73,7 @@ type ProgramSpec = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
 const hashOfProgram = ({ user }: RunSpec, made: ProgramSpec) =>
   hashOf([made.program, made.args(0), made.env, ...(user === undefined ? [] : [user])]);
 
-function makeWanted(run: RunSpec, made: ProgramSpec, index: number | undefined, listens: boolean): WantedProgram {
+function makeWanted(run: RunSpec, made: ProgramSpec, index: number | undefined, listens: WantedProgram['listens']): WantedProgram {
   const hash = hashOfProgram(run, made);
   const log = index === undefined ? made.kind : `${made.kind}-${index}`;
   return { ...made, hash, listens, log, name: index === undefined ? made.kind : `${log}-${hash}` };
@@ -67,13 +88,13 @@ const kineConnections = '3';
  *  consistent list, several of them before an apiserver is ready. Without progress an apiserver lists from kine, in a few milliseconds. */
 const emulatedEtcdVersion = '3.5.12';
 
-export function wantKine(run: RunSpec): WantedProgram {
+export function wantKine(run: RunSpec, { socket, database, generation }: Extract<StoreSpec, { kind: 'kine' }>): WantedProgram {
   const made: ProgramSpec = {
     kind: 'kine',
     program: run.binaries.kine,
     args: () => [
       '--listen-address',
-      `unix://${run.kineSocket}`,
+      `unix://${socket}`,
       '--metrics-bind-address',
       '0',
       // By default kine opens a connection per request and closes all but two again.
@@ -84,14 +105,62 @@ export function wantKine(run: RunSpec): WantedProgram {
       '--emulated-etcd-version',
       emulatedEtcdVersion,
     ],
-    env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: run.database },
+    env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: database },
   };
   // That of the generation before runs on until the new one serves.
-  const name = run.storeGeneration === 1 ? 'kine' : `kine-${run.storeGeneration}`;
-  return { ...made, hash: hashOfProgram(run, made), listens: false, log: name, name };
+  const name = generation === 1 ? 'kine' : `kine-${generation}`;
+  return { ...made, hash: hashOfProgram(run, made), listens: 'itself', log: name, name };
 }
 
-export function wantApiservers(run: RunSpec): WantedProgram[] {
+/** One member of the cluster's etcd. Its ports are its own for good: the other members know them. */
+export function wantEtcd(run: RunSpec, store: EtcdSpec, member: MemberRecord, token: string): WantedProgram {
+  const { programs, limits, quotaBytes, generation, dir } = store;
+  const args = etcdArguments({ member, token, keysDir: run.keysDir, dataDir: join(dir, member.name, 'data'), quotaBytes });
+  const made: ProgramSpec = { kind: 'etcd', program: programs.etcd, args: () => args, env: goLimits(limits.processors, limits.memoryMiB) };
+  const hash = hashOfProgram(run, made);
+  return { ...made, hash, listens: 'itself', log: `etcd-${member.name}`, name: `etcd-${generation}-${member.name}` };
+}
+
+interface EtcdRun {
+  member: MemberRecord;
+  token: string;
+  keysDir: string;
+  dataDir: string;
+  quotaBytes: number;
+}
+
+export function etcdArguments({ member, token, keysDir, dataDir, quotaBytes }: EtcdRun): string[] {
+  const at = (name: string) => join(keysDir, name);
+  return [
+    `--name=${member.name}`,
+    `--data-dir=${dataDir}`,
+    `--listen-client-urls=${clientUrlOf(member)}`,
+    `--listen-client-http-urls=${gatewayUrlOf(member)}`,
+    `--advertise-client-urls=${clientUrlOf(member)}`,
+    `--listen-peer-urls=${peerUrlOf(member)}`,
+    `--initial-advertise-peer-urls=${peerUrlOf(member)}`,
+    `--initial-cluster=${member.initial}`,
+    `--initial-cluster-state=${member.isFirst ? 'new' : 'existing'}`,
+    `--initial-cluster-token=${token}`,
+    `--cert-file=${at('etcd.crt')}`,
+    `--key-file=${at('etcd.key')}`,
+    '--client-cert-auth=true',
+    `--trusted-ca-file=${at('etcd-authority.crt')}`,
+    `--peer-cert-file=${at('etcd-peer.crt')}`,
+    `--peer-key-file=${at('etcd-peer.key')}`,
+    '--peer-client-cert-auth=true',
+    `--peer-trusted-ca-file=${at('etcd-authority.crt')}`,
+    '--tls-min-version=TLS1.2',
+    `--quota-backend-bytes=${quotaBytes}`,
+    // The apiserver compacts.
+    '--auto-compaction-retention=0',
+    '--logger=zap',
+    '--log-level=warn',
+  ];
+}
+
+/** `endpoints`: the members of its etcd that stay; of kine there is one. */
+export function wantApiservers(run: RunSpec, endpoints: readonly MemberRecord[]): WantedProgram[] {
   const limits = limitsOf(run.tier);
   return Array.from({ length: run.replicas }, (_, index) =>
     makeWanted(
@@ -99,19 +168,30 @@ export function wantApiservers(run: RunSpec): WantedProgram[] {
       {
         kind: 'kube-apiserver',
         program: join(run.binaries.dir, 'kube-apiserver'),
-        args: (port) => apiserverArguments(run, port),
+        args: (port) => apiserverArguments(run, storeArguments(run, endpoints), port),
         env: goLimits(limits.processors, limits.apiserverMiB),
       },
       index,
-      true,
+      'free',
     ),
   );
 }
 
-function apiserverArguments({ endpoint, keysDir, kineSocket, inflight, network }: RunSpec, port: number): string[] {
+function storeArguments({ keysDir, store }: RunSpec, endpoints: readonly MemberRecord[]): string[] {
+  if (store.kind === 'kine') return [`--etcd-servers=unix://${store.socket}`];
   const at = (name: string) => join(keysDir, name);
   return [
-    `--etcd-servers=unix://${kineSocket}`,
+    `--etcd-servers=${endpoints.map(clientUrlOf).join(',')}`,
+    `--etcd-cafile=${at('etcd-authority.crt')}`,
+    `--etcd-certfile=${at('etcd-client.crt')}`,
+    `--etcd-keyfile=${at('etcd-client.key')}`,
+  ];
+}
+
+function apiserverArguments({ endpoint, keysDir, inflight, network }: RunSpec, store: readonly string[], port: number): string[] {
+  const at = (name: string) => join(keysDir, name);
+  return [
+    ...store,
     `--encryption-provider-config=${at('store.json')}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${port}`,
@@ -179,7 +259,7 @@ export function wantControllerManager(run: RunSpec, server: string): WantedProgr
   ];
   const program = join(binaries.dir, 'kube-controller-manager');
   const env = goLimits(limits.processors, limits.controllerManagerMiB);
-  return makeWanted(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
+  return makeWanted(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, 'itself');
 }
 
 export function wantScheduler(run: RunSpec, server: string): WantedProgram {
@@ -191,7 +271,7 @@ export function wantScheduler(run: RunSpec, server: string): WantedProgram {
     run,
     { kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env },
     undefined,
-    false,
+    'itself',
   );
 }
 

@@ -13,7 +13,7 @@ import { type RunningBalancer, startBalancer } from '../balancer/index.ts';
 import type { Balancers } from '../balancer/listener.ts';
 import { type ClusterAddress, clusterAddressOf, portCount } from '../cluster-address.ts';
 import { type RunningMesh, startMesh } from '../mesh/index.ts';
-import { ensurePki, findPki } from '../pki.ts';
+import { ensurePki } from '../pki.ts';
 import { planeOptionsOf } from '../plane-options.ts';
 import type { TenantClusters } from '../types.ts';
 import { type Approver, startApprover } from './approver.ts';
@@ -124,8 +124,7 @@ async function applyUnlessStopped(
 /** Applies a changed row or keys without failing a request. */
 export async function applyChange(services: ShardServices, running: RunningCluster, row: ClusterRow): Promise<void> {
   const { app } = services;
-  const pki = await app.db.read((tx) => findPki(tx, app, row.id));
-  if (!pki) throw new Error('the keys are gone');
+  const pki = await ensurePki(app, row, clusterAddressOf(app, row).hosts);
   running.row = row;
   running.balancer?.poke();
   running.mesh?.poke();

@@ -106,11 +106,11 @@ test('accepted fields without effect are listed as limitations', () => {
     replicas: 3,
     datastore: { mode: 'dedicated' as const },
   };
-  const said = limitationsOf(asked, { hasAddresses: true, mesh: undefined }).join('\n');
+  const said = limitationsOf(asked, { hasAddresses: true, mesh: undefined, members: undefined }).join('\n');
   for (const word of ['mesh:', 'managedLoadBalancers:', 'replicas:', 'datastore:', 'workloads:']) assert.ok(said.includes(word), word);
   // Programs have load balancers as soon as the operator has addresses for them.
   const ofPrograms = { ...asked, version: 'v1.36.4' };
   const isNamed = (hasAddresses: boolean) =>
-    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined }).some((each) => each.startsWith('managedLoadBalancers:'));
+    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined, members: undefined }).some((each) => each.startsWith('managedLoadBalancers:'));
   assert.deepEqual([isNamed(false), isNamed(true)], [true, false]);
 });

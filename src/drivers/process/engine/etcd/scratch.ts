@@ -1,0 +1,98 @@
+import { createWriteStream } from 'node:fs';
+import { chown, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Identity } from '../../../../kernel/programs/identity.ts';
+import { endProcess, isRunning } from '../../../../kernel/programs/process.ts';
+import { startProgram } from '../../../../kernel/programs/start.ts';
+import type { EtcdPrograms, StoreContent } from '../../../driver.ts';
+import type { EtcdKeys } from '../../../keys.ts';
+import { type EtcdClient, openEtcdClient } from '../../clients/etcd.ts';
+import { readSnapshotRevision, restoreSnapshot } from '../../clients/etcdutl.ts';
+import { findLastingPorts } from '../../clients/programs.ts';
+import { ownMemberDir } from '../../clients/store-directory.ts';
+import { firstMembers, type MemberRecord, peerUrlOf, portsPerMember } from '../../rules/etcd/members.ts';
+import { etcdFiles } from '../../rules/files.ts';
+import { etcdArguments } from '../../rules/programs.ts';
+
+// An etcd of one member that lives as long as a piece of work: to read a backup, or to make data of objects.
+
+export interface Scratch {
+  programs: EtcdPrograms;
+  keys: EtcdKeys;
+  identity: Identity;
+  /** An empty directory of the server's, which the caller removes. The programs' user must be able to pass through it. */
+  dir: string;
+  /** Where and with what the program runs: by this a server after this one finds it. */
+  cwd: string;
+  env: Record<string, string>;
+  signal: AbortSignal;
+}
+
+const limits = { startTimeoutMs: 60_000, pauseMs: 50, quotaBytes: 16 * 2 ** 30, pairsAtOnce: 100, bytesAtOnce: 2 ** 20 };
+
+/** Puts content into a scratch etcd, with its revisions as they are, and works with it. */
+export async function withScratchEtcd<T>(
+  scratch: Scratch,
+  content: StoreContent | undefined,
+  work: (client: EtcdClient, member: MemberRecord) => Promise<T>,
+): Promise<T> {
+  const { dir, identity, programs, keys, cwd, env, signal } = scratch;
+  const { token, members } = firstMembers('scratch', 1, await findLastingPorts(portsPerMember));
+  const [member] = members;
+  const memberDir = join(dir, member!.name);
+  await ownMemberDir(memberDir, identity.owner);
+  if (content?.kind === 'snapshot') {
+    const path = join(dir, 'snapshot.db');
+    await pipeline(content.content, createWriteStream(path, { mode: 0o600, flags: 'wx' }), { signal });
+    if (identity.owner) await chown(path, identity.owner.uid, identity.owner.gid);
+    const tool = { program: programs.etcdutl, identity, cwd };
+    await readSnapshotRevision(tool, path);
+    await restoreSnapshot(tool, path, { ...member!, peerUrl: peerUrlOf(member!), token, dataDir: join(memberDir, 'data'), bumpRevision: 0 });
+  }
+  const keysDir = await writeKeys(join(dir, 'keys'), keys, identity);
+  const args = etcdArguments({ member: member!, token, keysDir, dataDir: join(memberDir, 'data'), quotaBytes: limits.quotaBytes });
+  const started = await startProgram({ identity, program: programs.etcd, args, env, cwd, log: join(dir, 'etcd.log') });
+  const client = openEtcdClient(member!.gatewayPort, keys);
+  try {
+    const deadline = performance.now() + limits.startTimeoutMs;
+    while ((await client.status().catch(() => ({ leader: '0' }))).leader === '0') {
+      signal.throwIfAborted();
+      if (!(await isRunning(started)) || performance.now() > deadline) throw new Error('a scratch etcd did not start');
+      await sleep(limits.pauseMs);
+    }
+    if (content?.kind === 'keys') await putAll(client, content.keys, signal);
+    return await work(client, member!);
+  } finally {
+    client.close();
+    await endProcess(started, { gentleMs: 10_000 });
+  }
+}
+
+async function writeKeys(dir: string, keys: EtcdKeys, { owner }: Identity): Promise<string> {
+  await mkdir(dir, { mode: 0o711 });
+  for (const [name, text] of Object.entries(etcdFiles(keys))) {
+    await writeFile(join(dir, name), text, { mode: 0o600, flag: 'wx' });
+    if (owner) await chown(join(dir, name), owner.uid, owner.gid);
+  }
+  return dir;
+}
+
+async function putAll(client: EtcdClient, pairs: AsyncIterable<{ key: Buffer; value: Buffer }>, signal: AbortSignal): Promise<void> {
+  let batch: { key: Buffer; value: Buffer }[] = [];
+  let bytes = 0;
+  const flush = async () => {
+    if (batch.length > 0) await client.put(batch);
+    batch = [];
+    bytes = 0;
+  };
+  for await (const pair of pairs) {
+    signal.throwIfAborted();
+    const size = pair.key.length + pair.value.length;
+    if (bytes + size > limits.bytesAtOnce || batch.length >= limits.pairsAtOnce) await flush();
+    batch.push(pair);
+    bytes += size;
+  }
+  await flush();
+}

@@ -1,0 +1,69 @@
+import type { StoreSize } from '../../store/kine.ts';
+import { isFull, needsDefragmentation } from '../../rules/etcd/limits.ts';
+import type { ProcessPlane } from '../state.ts';
+import { closeFullStore, openStore } from './full-store.ts';
+import { isHealthy, probeMembers } from './members.ts';
+import { objectKeys } from './snapshot.ts';
+import type { RunningEtcd, RunningMember } from './state.ts';
+
+const minDefragmentIntervalMs = 600_000;
+
+/** Once a minute: measures the store, gives free space back, and refuses what would fill it up. */
+export async function keepEtcd(plane: ProcessPlane): Promise<StoreSize> {
+  const etcd = plane.etcd!;
+  await probeMembers(etcd);
+  const leader = findLeader(etcd);
+  if (!leader) return { bytes: plane.figures.bytes, objects: plane.figures.objects, last: 0 };
+  await defragment(plane, etcd);
+  await endAlarms(plane, etcd);
+  await guardFullStore(plane, etcd);
+  const { revision, count } = await leader.client.range({ ...objectKeys, countOnly: true });
+  return { bytes: leader.status!.usedBytes, objects: count, last: revision };
+}
+
+const findLeader = ({ members }: RunningEtcd): RunningMember | undefined =>
+  [...members.values()].find(({ status }) => status !== undefined && status.leader === status.memberId);
+
+/** One member at a time, and only while all others answer: a member does nothing else meanwhile. Followers come first; the leader hands over. */
+async function defragment(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
+  const all = [...etcd.members.values()];
+  const isDue = all.some(({ status }) => status && needsDefragmentation(status, etcd.quotaBytes));
+  if (!isDue || !all.every(isHealthy) || performance.now() - etcd.defragmentedAt < minDefragmentIntervalMs) return;
+  etcd.defragmentedAt = performance.now();
+  const isLeader = ({ status }: RunningMember) => status!.leader === status!.memberId;
+  for (const member of all.sort((a, b) => Number(isLeader(a)) - Number(isLeader(b)))) {
+    if (plane.applying || plane.stopping.signal.aborted || !needsDefragmentation(member.status!, etcd.quotaBytes)) continue;
+    const heir = isLeader(member) ? all.find((other) => other !== member && !other.status!.isLearner) : undefined;
+    if (heir) await member.client.moveLeader(heir.status!.memberId);
+    member.isDefragmenting = true;
+    await member.client.defragment().finally(() => {
+      member.isDefragmenting = false;
+    });
+  }
+  await probeMembers(etcd);
+}
+
+/** etcd refuses all writes from its quota on, until the alarm is ended: once there is room again. */
+async function endAlarms(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
+  for (const { client, status } of etcd.members.values()) {
+    if (!status?.errors.some((error) => error.includes('NOSPACE')) || isFull(status.fileBytes, etcd.quotaBytes, true)) continue;
+    await client.endSpaceAlarm(status.memberId);
+    plane.app.log.info({ cluster: plane.parts.cluster().id }, 'a cluster’s etcd has room again; it takes writes');
+  }
+}
+
+/** By the file, which is what etcd compares with its quota. */
+async function guardFullStore(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
+  const largest = Math.max(...[...etcd.members.values()].map(({ status }) => status?.fileBytes ?? 0));
+  const full = isFull(largest, etcd.quotaBytes, etcd.isFull === true);
+  if (full) await closeFullStore(plane.ask, etcd.quotaBytes / 2 ** 30);
+  else if (etcd.isFull !== false) await openStore(plane.ask);
+  if (full !== etcd.isFull) plane.parts.wakeShard();
+  etcd.isFull = full;
+}
+
+/** A sentence if the store is full: the cluster is degraded, and still served. */
+export const describeFullStore = ({ etcd }: ProcessPlane): string | undefined =>
+  etcd?.isFull
+    ? `its datastore is 95 % full; until objects are deleted or datastore.storageGiB is larger it takes only deletions, leases and node status`
+    : undefined;
