@@ -178,12 +178,12 @@ export const backupStateOf = async (tx: Tx, cluster: string): Promise<Static<typ
 
 // Removal. A row goes with its object, in one transaction.
 
-/** Those whose maker is gone, by its lease, or that take longer than any does. */
+/** Those whose cluster has another lease by now, or that take longer than any does. */
 export const giveUpAbandoned = (tx: Tx) => run(tx)`
   update clusters.backup b set state = 'removing'
    where b.state = 'making'
      and (b.begun_at < kernel.now() - interval '1 hour'
-       or not exists (select from clusters.cluster c where c.id = b.cluster_id and c.lease = b.lease and c.lease_until > kernel.now()))`;
+       or not exists (select from clusters.cluster c where c.id = b.cluster_id and c.lease = b.lease))`;
 
 /** Backups of a cluster that goes. */
 export const removeBackupsOf = (tx: Tx, cluster: string) => run(tx)`
@@ -232,8 +232,10 @@ const FigureRow = Type.Object({
   unrestorable: Type.Integer(),
 });
 
+export type BackupFigures = Static<typeof FigureRow>;
+
 /** `oldest_seconds`: the age of the newest backup of the cluster that has waited longest for another one. */
-export const backupFigures = async (tx: Tx): Promise<Static<typeof FigureRow>> =>
+export const backupFigures = async (tx: Tx): Promise<BackupFigures> =>
   (await row(tx, FigureRow)`
     select (select count(*)::int from clusters.backup where state = 'complete') as backups,
            (select coalesce(sum(bytes), 0)::bigint from clusters.backup where state = 'complete') as bytes,
