@@ -7,7 +7,7 @@ import type { KineAnswer, KineRequest, KineRow } from './kine.ts';
 export interface Store {
   ask(request: Omit<KineRequest, 'id'>): Promise<KineAnswer>;
   /** `onEnd`: kine went away, and who watches must begin anew. */
-  watch(prefix: string, from: number, onRows: (rows: KineRow[]) => void, onEnd: () => void): () => void;
+  watch(prefix: string, from: number, onRows: (rows: KineRow[]) => void, onEnd: (isCompacted: boolean) => void): () => void;
 }
 
 const answerMs = 3_000;
@@ -16,7 +16,7 @@ export function openStore(path: string): Store {
   let socket: Socket | undefined;
   let last = 0;
   const waiting = new Map<number, (answer: KineAnswer) => void>();
-  const watching = new Map<number, { onRows(rows: KineRow[]): void; onEnd(): void }>();
+  const watching = new Map<number, { onRows(rows: KineRow[]): void; onEnd(isCompacted: boolean): void }>();
 
   const connect = () => {
     const made = net.connect(path);
@@ -26,7 +26,8 @@ export function openStore(path: string): Store {
     createInterface({ input: made })
       .on('line', (line) => {
         const answer = JSON.parse(line) as KineAnswer;
-        watching.get(answer.id)?.onRows(answer.rows ?? []);
+        if (answer.error) watching.get(answer.id)?.onEnd(true);
+        else watching.get(answer.id)?.onRows(answer.rows ?? []);
         waiting.get(answer.id)?.(answer);
       })
       .on('error', () => {});
@@ -36,7 +37,7 @@ export function openStore(path: string): Store {
       for (const [id, done] of waiting) done({ id, error: 'etcdserver: request timed out' });
       const ended = [...watching.values()];
       watching.clear();
-      for (const { onEnd } of ended) onEnd();
+      for (const { onEnd } of ended) onEnd(false);
       setTimeout(connect, 100);
     });
   };
@@ -58,7 +59,7 @@ export function openStore(path: string): Store {
     watch(prefix, from, onRows, onEnd) {
       const id = ++last;
       watching.set(id, { onRows, onEnd });
-      if (!socket) setImmediate(onEnd);
+      if (!socket) setImmediate(onEnd, false);
       else send({ id, op: 'watch', key: prefix, from });
       return () => {
         watching.delete(id);

@@ -1,5 +1,6 @@
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
 import type { App } from '../../../../kernel/app.ts';
+import { DatabaseFull } from '../../../../kernel/db/index.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
 import { newStreamKey } from '../../../../kernel/sealed-stream.ts';
 import { StorageFull, StorageUnavailable } from '../../../../kernel/storage/index.ts';
@@ -13,11 +14,15 @@ import { BackupUnreadable, keyPlaceOf, writeBackup } from './content.ts';
 import { makeMeter } from './meter.ts';
 import { tellOwners } from './tell.ts';
 
+/** PostgreSQL's code for it, from a connection of the copy's own. */
+const diskFull = '53100';
+
 /** A failure as the owners may read it; everything else is in the log. */
 export function sentenceOfFailure(error: unknown): string {
   if (error instanceof ClusterError || error instanceof BackupUnreadable) return error.message;
   if (error instanceof StorageFull) return 'the storage is full';
   if (error instanceof StorageUnavailable) return 'the storage does not answer';
+  if (error instanceof DatabaseFull || (error as { code?: string }).code === diskFull) return 'the disk of the database is full';
   return 'the server could not do it; its log says why';
 }
 

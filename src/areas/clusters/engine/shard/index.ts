@@ -371,7 +371,8 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   const problem = held.running?.plane.problem();
   if (problem?.isAway && row.phase === 'ready') await recordDegraded(shard, held, problem.why);
   await applyRow(shard, held, row).catch(async (error) => {
-    if (!shard.stopped && !isUnavailable(error)) await rollBackAfter(app, held, error);
+    // Without the database it is found `loading` by the next attempt, which begins it anew.
+    if (!shard.stopped) await rollBackAfter(app, held, error).catch(() => {});
     throw error;
   });
   if (!held.running) return;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { schemasOf, withPrograms } from '../process/support.ts';
 import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
-import { clustersOf, maps, namesIn, putMap, take } from './support.ts';
+import { clustersOf, firstEvent, maps, namesIn, putMap, take } from './support.ts';
 
 test('a cluster is given the objects of a backup again, and a client that watched from before is told to list', async (t) => {
   const qd = await withPrograms(t);
@@ -35,7 +35,11 @@ test('a cluster is given the objects of a backup again, and a client that watche
   await untilReady(owner, 'prod');
   assert.deepEqual((await kube(way, 'GET', `${maps}/kept`)).body, kept, 'with the version that it had');
   assert.deepEqual(await namesIn(way), ['kept']);
+  assert.equal((await firstEvent(way, `${maps}?watch=1&resourceVersion=${before}`)).object.code, 410);
+  const { resourceVersion: now } = (await kube(way, 'GET', maps)).body.metadata;
+  const next = firstEvent(way, `${maps}?watch=1&resourceVersion=${now}`);
   const made = await putMap(way, 'new');
+  assert.equal((await next).object.metadata.name, 'new', 'a watch from after the restore goes on');
   assert.ok(Number(made.metadata.resourceVersion) > Number(before) + 1e9, `${made.metadata.resourceVersion} is far beyond ${before}`);
   // The store before goes, and nothing else of the restore stays.
   await qd.clock.advance('3m');
