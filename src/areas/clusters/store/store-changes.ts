@@ -68,9 +68,10 @@ export async function markSwitched(tx: Tx, { id, lease }: HeldLease, generation:
   const own = await row(tx, LeaseRow)`
     select store_generation = ${generation} as is_ours from clusters.cluster where id = ${id} and lease = ${lease}::uuid for update`;
   if (!own?.is_ours) return false;
-  await run(tx)`
-    update clusters.store_change set state = 'switched'
-     where cluster_id = ${id} and generation = ${generation} and ended_at is null and state in ('wanted', 'loading')`;
+  // Without one the server begins to serve a store that was there.
+  const change = await changeUnderWay(tx, id);
+  if (change?.generation === generation && change.state !== 'switched')
+    await run(tx)`update clusters.store_change set state = 'switched' where cluster_id = ${id} and generation = ${generation} and ended_at is null`;
   return true;
 }
 

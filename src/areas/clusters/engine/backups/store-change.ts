@@ -50,7 +50,9 @@ export const switchTo = (app: App, held: HeldLease) => async (generation: number
 };
 
 /** In the transaction that settles the cluster as ready. */
-export const settleChange = (tx: Tx, held: HeldLease) => store.endChange(tx, held);
+export async function settleChange(tx: Tx, held: HeldLease): Promise<void> {
+  if (await store.changeUnderWay(tx, held.id)) await store.endChange(tx, held);
+}
 
 /** By a server that has just claimed the cluster: what another one had begun is undone, and the store before serves. */
 export const rollBackInterrupted = (app: App, held: HeldLease): Promise<boolean> =>

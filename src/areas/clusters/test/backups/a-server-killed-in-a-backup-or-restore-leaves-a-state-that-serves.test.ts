@@ -27,6 +27,7 @@ async function withMortalShard(t: TestContext) {
     await eventually(async () => (await qd.owner.get('/clusters/prod')).body.phase === 'ready', { withinMs: 60_000 });
   };
   servers.start();
+  await eventually(async () => JSON.stringify((await qd.owner.get('/cluster-versions')).body).includes('v1.36.4'), { withinMs: 30_000 });
   await readyCluster(qd.owner, { name: 'prod', orchestratorVersion: 'v1.36.4' });
   const way = await adminOf(qd.owner, 'prod');
   return { ...qd, servers, way, restart };
@@ -79,8 +80,10 @@ test('a server killed while it restores leaves the objects from before, or those
     ["committed:update clusters.store_change set state = 'switched'", true],
     ["before:update clusters.store_change s set state = 'done'", true],
   ] as const) {
+    await answers(way);
     await putMap(way, `later-${++n}`);
     await restart(point);
+    await answers(way);
     const before = await namesIn(way);
     await ask();
     assert.ok(await servers.diesWithin(60_000), `it never came to ${point}`);
@@ -95,6 +98,7 @@ test('a server killed while it restores leaves the objects from before, or those
   const { generation } = await ask();
   await eventually(async () => (await states()).at(-1)!.state === 'done', { withinMs: 60_000 });
   await untilReady(owner, 'prod');
+  await answers(way);
   assert.deepEqual(await namesIn(way), ['kept']);
   await clock.advance('3m');
   await untilReady(owner, 'prod');
