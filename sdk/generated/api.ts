@@ -1785,6 +1785,8 @@ export type ClusterUsage = {
     mode: string;
     usedBytes: number;
     quotaBytes?: number;
+    /** Of a dedicated datastore */
+    members?: number;
     keys: number;
     /** ISO 8601, UTC, with milliseconds */
     lastBackupAt?: string;

@@ -218,7 +218,7 @@ const settings = {
   cluster_mirror: setting(
     '',
     url,
-    'where `admin clusters install` fetches from instead of the official releases: release/<version>/bin/linux/<arch>/… and kine/<version>/…',
+    'where `admin clusters install` fetches from instead of the official releases: release/<version>/bin/linux/<arch>/…, kine/<version>/… and etcd/<version>/…',
   ),
   cluster_users: setting<{ first: number; last: number } | undefined>(
     undefined,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { gzipSync } from 'node:zlib';
 
 /** A server of release files with checksums beside them, which misbehaves when it is told to. */
 export interface Releases {
@@ -39,12 +40,38 @@ export type Fault =
 /** Programs that say which version they are, and are large enough to be cut. */
 const program = (said: string) => Buffer.from(`#!/bin/sh\necho "${said}"\n#${'x'.repeat(200_000)}\n`);
 
+/** A plain file in a tar archive. */
+function tarred(name: string, content: Buffer): Buffer {
+  const header = Buffer.alloc(512);
+  header.write(name, 0);
+  header.write('0000755\0', 100);
+  header.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124);
+  header.write('0', 156);
+  header.write('ustar', 257);
+  return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+}
+
+/** As etcd's releases have it: the programs stand between others. */
+const etcdArchive = (folder: string) =>
+  gzipSync(
+    Buffer.concat([
+      tarred(`${folder}/README.md`, Buffer.from('# etcd\n')),
+      tarred(`${folder}/etcd`, program('etcd Version: 3.6.16')),
+      tarred(`${folder}/etcdctl`, program('etcdctl version: 3.6.16')),
+      tarred(`${folder}/etcdutl`, program('etcdutl version: 3.6.16')),
+      Buffer.alloc(1024),
+    ]),
+    { level: 0 }, // large enough to be cut
+  );
+
 export async function releases(t: TestContext, arch = process.arch === 'x64' ? 'amd64' : process.arch): Promise<Releases> {
   const asked: string[] = [];
   const faults = new Map<string, Fault>();
   const fileAt = (path: string): Buffer | undefined => {
     const kubernetes = new RegExp(`^/release/(v[0-9.]+)/bin/linux/${arch}/kube-(?:apiserver|controller-manager|scheduler)$`).exec(path);
     if (kubernetes) return program(`Kubernetes ${kubernetes[1]}`);
+    const etcd = /^\/etcd\/(v[0-9.]+)\/(etcd-\1-linux-[a-z0-9]+)\.tar\.gz$/.exec(path)?.[2];
+    if (etcd?.endsWith(`-${arch}`)) return etcdArchive(etcd);
     return path === `/kine/v0.14.16/kine-${arch}` ? program('kine version v0.14.16 (fake)') : undefined;
   };
   const textAt = (path: string): Buffer | undefined => {
@@ -52,6 +79,9 @@ export async function releases(t: TestContext, arch = process.arch === 'x64' ? '
     const [, of = '', algorithm = ''] = /^(.+)\.(sha256|sha512)$/.exec(path) ?? [];
     const file = fileAt(of);
     if (file) return Buffer.from(hash(algorithm, file));
+    const sums = /^(\/etcd\/(v[0-9.]+))\/SHA256SUMS$/.exec(path);
+    const archive = sums && `etcd-${sums[2]}-linux-${arch}.tar.gz`;
+    if (archive) return Buffer.from(`${'0'.repeat(64)}  other.tar.gz\n${hash('sha256', fileAt(`${sums[1]}/${archive}`)!)}  ${archive}\n`);
     const kine = fileAt(path.replace(`sha256sum-${arch}.txt`, `kine-${arch}`));
     return path.endsWith('.txt') && kine
       ? Buffer.from(`${'0'.repeat(64)}  kine-other\n${hash('sha256', kine)}  dist/artifacts/kine-${arch}\n`)

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import type { Progress } from '../progress.ts';
-import { kineVersion } from './release-files.ts';
+import { etcdVersion, kineVersion } from './release-files.ts';
 
 // Kubernetes' programs through Go, from the sources that its module proxy serves. `go install` refuses k8s.io/kubernetes because of its replace
 // directives, so a module of our own around it has them rewritten to the same modules' released versions.
@@ -69,6 +69,19 @@ export async function buildKine(into: string, work: string, progress: Progress):
   const name = 'github.com/k3s-io/kine';
   const module = ['module builder', 'go 1.25', `require ${name} ${kineVersion}`, ''].join('\n');
   await buildAll({ version: kineVersion, module, programs: [{ name: 'kine', package: name }], says: [], into, work, progress });
+}
+
+/** etcd's modules have replace directives for each other, which `go install` refuses; a module around them has none. */
+export async function buildEtcd(into: string, work: string, progress: Progress): Promise<void> {
+  await rm(work, { recursive: true, force: true });
+  await mkdir(work, { recursive: true });
+  const programs = [
+    { name: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+    { name: 'etcdutl', package: 'go.etcd.io/etcd/etcdutl/v3' },
+  ];
+  const requires = programs.map((each) => `require ${each.package} ${etcdVersion}`);
+  const module = ['module builder', 'go 1.26', ...requires, ''].join('\n');
+  await buildAll({ version: etcdVersion, module, programs, says: [], into, work, progress });
 }
 
 interface Built {

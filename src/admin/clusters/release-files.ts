@@ -44,6 +44,15 @@ export function kineFile(base: string, arch: string): ReleaseFile {
   };
 }
 
+export const etcdVersion = 'v3.6.16';
+
+/** Below a mirror the folder `etcd`. Its programs are in an archive. */
+export function etcdFile(base: string, arch: string): ReleaseFile & { folder: string } {
+  const folder = `etcd-${etcdVersion}-linux-${arch}`;
+  const url = `${base}/${etcdVersion}/${folder}.tar.gz`;
+  return { name: 'etcd', url, folder, checksums: [{ url: `${base}/${etcdVersion}/SHA256SUMS`, algorithm: 'sha256' }] };
+}
+
 /** The file at `path`, verified. What was fetched by an earlier try, whole or in part, is not fetched again. */
 export async function fetchVerified(guard: Guard, file: ReleaseFile, path: string, progress: Progress = noProgress): Promise<void> {
   progress.begin(`fetching ${file.name}`);

@@ -64,13 +64,13 @@ test('the operator installs a version from its releases; what broke off is gone 
   assert.equal(code, 0, err);
   assert.match(out, /v1\.36\.4 is installed in /);
   assert.deepEqual(
-    server.asked.filter((path) => !/sha/.test(path)),
+    server.asked.filter((path) => !/sha|etcd/i.test(path)),
     ['/release/v1.36.4/bin/linux/amd64/kube-scheduler', '/elsewhere/release/v1.36.4/bin/linux/amd64/kube-scheduler'].map((path) =>
       path.replace('amd64', process.arch === 'x64' ? 'amd64' : process.arch),
     ),
     'what was fetched before is not fetched again',
   );
-  assert.deepEqual((await readdir(bin)).sort(), ['kine', 'v1.36.4']);
+  assert.deepEqual((await readdir(bin)).sort(), ['etcd', 'etcdutl', 'kine', 'v1.36.4']);
   assert.deepEqual((await readdir(join(bin, 'v1.36.4'))).sort(), programs);
   assert.match((await admin('install', 'v1.36.4')).out, /installed already/);
   server.fail('kube-apiserver', 'huge');
@@ -81,6 +81,31 @@ test('the operator installs a version from its releases; what broke off is gone 
   server.fail('kube-apiserver.sha256', 'missing');
   await refused(/there is no release file .*QUARTERDECK_CLUSTER_MIRROR/, 'v9.9.9');
   assert.match((await admin('list')).out, /v1\.36\.4 +installed/);
+});
+
+test('a version is installed where etcd cannot be had; the same command brings etcd later', async (t) => {
+  const server = await releases(t);
+  const { bin, admin } = await installer(t, { QUARTERDECK_CLUSTER_MIRROR: server.url });
+  const programsOf = async () => (await readdir(bin)).sort().join();
+  for (const [fault, why] of [
+    ['missing', /there is no release file .*etcd-v3\.6\.16-linux-/],
+    ['altered', /does not have its sha256 checksum|cannot be unpacked/],
+    ['short', /does not have its sha256 checksum/],
+    ['cut', /broke off/],
+  ] as const) {
+    server.heal();
+    server.fail('.tar.gz', fault);
+    const { code, err } = await admin('install', 'v1.36.4');
+    assert.equal(code, 0, err);
+    assert.match(err, /etcd is not installed, so new clusters have no dedicated datastore; the same command tries again\./);
+    assert.match(err, why);
+    assert.equal(await programsOf(), 'kine,v1.36.4');
+  }
+  server.heal();
+  const { code, err, out } = await admin('install', 'v1.36.4');
+  assert.equal(code, 0, err);
+  assert.match(out, /installed already/);
+  assert.equal(await programsOf(), 'etcd,etcdutl,kine,v1.36.4');
 });
 
 test('without internet the install names the other ways', async (t) => {
@@ -164,9 +189,11 @@ test('programs are built with Go, the staging modules at the version of the rele
   const go = `#!/bin/sh
 case "$1 $2" in
   "mod download") echo '{"Dir": "${dir}"}';;
-  "mod tidy") grep -q 'replace k8s.io/api => k8s.io/api v0.36.4\\|require github.com/k3s-io/kine v0.14.16' go.mod || exit 3;;
+  "mod tidy") grep -q 'replace k8s.io/api => k8s.io/api v0.36.4\\|require github.com/k3s-io/kine v0.14.16\\|require go.etcd.io/etcd/server/v3 v3.6.16' go.mod || exit 3;;
   build*) case "$7" in
     github.com/k3s-io/kine) printf '#!/bin/sh\\necho kine version v0.14.16\\n' > "$6";;
+    go.etcd.io/etcd/server/v3) printf '#!/bin/sh\\necho etcd Version: 3.6.16\\n' > "$6";;
+    go.etcd.io/etcd/etcdutl/v3) printf '#!/bin/sh\\necho etcdutl version: 3.6.16\\n' > "$6";;
     k8s.io/kubernetes/cmd/kube-*) printf '#!/bin/sh\\necho Kubernetes v1.36.4\\n' > "$6";;
     *) exit 4;;
   esac;;
@@ -179,6 +206,7 @@ esac
   const { code, err } = await withGo.admin('install', 'v1.36.4', '--build');
   assert.equal(code, 0, err);
   assert.deepEqual((await readdir(join(bin, 'v1.36.4'))).sort(), programs);
+  assert.deepEqual((await readdir(bin)).sort(), ['etcd', 'etcdutl', 'kine', 'v1.36.4']);
   const without = await installer(t, { PATH: join(dir, 'nowhere') });
   assert.match((await without.admin('install', 'v1.36.4', '--build')).err, /there is no `go` in the PATH/);
   assert.equal((await admin('list', '--json')).code, 0);

@@ -1,4 +1,4 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes clusters]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -35,19 +35,19 @@ const programs: Record<string, Program[]> = {
 /** Built by the product itself, as an operator would; QUARTERDECK_CLUSTER_BINARIES names a folder that has them already. */
 const kubernetes = { folder: process.env['QUARTERDECK_CLUSTER_BINARIES'] ?? join(folder, 'kubernetes'), versions: ['v1.35.8', 'v1.36.4'] };
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : [...Object.keys(programs), 'kubernetes'];
-const unknown = wanted.find((name) => !programs[name] && name !== 'kubernetes');
+/** Both need Kubernetes' programs and etcd; `kubernetes` those of a node too. */
+const groups = ['kubernetes', 'clusters'];
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : [...Object.keys(programs), ...groups];
+const unknown = wanted.find((name) => !programs[name] && !groups.includes(name));
 if (unknown) {
-  console.error(`there is no client "${unknown}"; there are ${Object.keys(programs).join(', ')}, kubernetes`);
+  console.error(`there is no client "${unknown}"; there are ${[...Object.keys(programs), ...groups].join(', ')}`);
   process.exit(2);
 }
 mkdirSync(folder, { recursive: true });
 for (const program of wanted.flatMap((name) => programs[name] ?? [])) if (!existsSync(join(folder, program.name))) build(program);
 
-if (wanted.includes('kubernetes')) {
-  for (const version of kubernetes.versions) installKubernetes(version);
-  await buildNodePrograms();
-}
+if (wanted.some((name) => groups.includes(name))) for (const version of kubernetes.versions) installKubernetes(version);
+if (wanted.includes('kubernetes')) await buildNodePrograms();
 
 const files = readdirSync(here)
   .filter((file) => wanted.some((name) => file.startsWith(`${name}-`) && file.endsWith('.client.ts')))

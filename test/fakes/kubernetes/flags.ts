@@ -80,6 +80,14 @@ export const kineFlags = known(
    compact-interval-jitter compact-timeout compact-min-retain compact-batch-size poll-batch-size -debug`,
 );
 
+export const etcdFlags = known(
+  `name data-dir wal-dir listen-client-urls listen-client-http-urls advertise-client-urls listen-peer-urls initial-advertise-peer-urls initial-cluster
+   initial-cluster-state initial-cluster-token cert-file key-file -client-cert-auth trusted-ca-file peer-cert-file peer-key-file
+   -peer-client-cert-auth peer-trusted-ca-file tls-min-version tls-max-version cipher-suites quota-backend-bytes auto-compaction-mode
+   auto-compaction-retention logger log-level log-outputs heartbeat-interval election-timeout snapshot-count max-snapshots max-wals
+   max-request-bytes max-txn-ops -strict-reconfig-check -pre-vote -enable-pprof metrics listen-metrics-urls`,
+);
+
 export interface Flags {
   /** The last one said. */
   get(name: string): string | undefined;

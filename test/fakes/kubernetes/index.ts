@@ -10,7 +10,7 @@ import type { ProgramName } from './misbehaviour.ts';
 
 export { type Misbehaviour, misbehave, type ProgramName } from './misbehaviour.ts';
 
-const programs: ProgramName[] = ['kine', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+const programs: ProgramName[] = ['kine', 'etcd', 'etcdutl', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 const source = (name: ProgramName) => join(import.meta.dirname, `${name}.ts`);
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -27,10 +27,10 @@ function strippedDir(): string {
   return dir;
 }
 
-/** Puts the programs where real ones would be: `kine`, and `<version>/kube-…` for each version. */
-export async function installFakes(dir: string, versions: readonly string[]): Promise<void> {
+/** Puts the programs where real ones would be: `kine`, and `<version>/kube-…` for each version; `etcd` and `etcdutl` if they are wanted. */
+export async function installFakes(dir: string, versions: readonly string[], { withEtcd = false } = {}): Promise<void> {
   const put = async (name: ProgramName, version: string) => {
-    const path = join(dir, name === 'kine' ? '' : version, name);
+    const path = join(dir, name.startsWith('kube-') ? version : '', name);
     const told = `FAKE_VERSION=${quoted(version)} FAKE_BINARIES=${quoted(dir)}`;
     const program = join(strippedDir(), 'test/fakes/kubernetes', `${name}.mjs`);
     // One process from the start, so that whoever started it knows its id.
@@ -41,6 +41,7 @@ export async function installFakes(dir: string, versions: readonly string[]): Pr
   };
   await mkdir(dir, { recursive: true });
   await put('kine', 'v0.14.16');
+  if (withEtcd) for (const name of ['etcd', 'etcdutl'] as const) await put(name, '3.6.16');
   for (const version of versions) {
     await mkdir(join(dir, version), { recursive: true });
     for (const name of ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const) await put(name, version);

@@ -32,11 +32,9 @@ for (const name of [
 const port = Number(flags.get('secure-port') ?? 6443);
 if (!(port >= 1 && port <= 65_535))
   refuse(`Error: --secure-port ${port} must be between 1 and 65535, inclusive. It cannot be turned off with 0`);
-const kineSocket =
-  /^unix:\/\/(\/.+)$/.exec(requireFlag(flags, 'etcd-servers'))?.[1] ?? refuse('Error: the fake knows --etcd-servers=unix:///… only');
 const egress = readEgress(flags.get('egress-selector-config-file'));
 
-const store = openStore(kineSocket);
+const store = openStore(storeAddress());
 const objects: Objects = openObjects(store);
 const noUser: User = { username: 'system:apiserver', groups: ['system:masters'] };
 const at = (path: string): Place => readPlace(path)!;
@@ -55,6 +53,16 @@ const authenticator: Authenticator = makeAuthenticator(flags, {
     return found && Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
   },
 });
+function storeAddress() {
+  const servers = requireFlag(flags, 'etcd-servers');
+  const socket = /^unix:\/\/(\/.+)$/.exec(servers)?.[1];
+  if (socket) return socket;
+  const port = Number(
+    /^https:\/\/127\.0\.0\.1:(\d+)$/.exec(servers)?.[1] ?? refuse(`Error: the fake does not know --etcd-servers=${servers}`),
+  );
+  const read = (flag: string) => readFileSync(requireFlag(flags, flag));
+  return { host: '127.0.0.1', port, ca: read('etcd-cafile'), cert: read('etcd-certfile'), key: read('etcd-keyfile') };
+}
 let isBegun = false;
 /** As it was said when it started. */
 const rolesAfterMs = (await program.misbehaviour()).slowRolesMs ?? 0;

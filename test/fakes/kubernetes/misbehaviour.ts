@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export type ProgramName = 'kine' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
+export type ProgramName = 'kine' | 'etcd' | 'etcdutl' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
 
 export interface Misbehaviour {
   /** Waits so long before it listens. */
@@ -22,6 +22,13 @@ export interface Misbehaviour {
   slowRolesMs?: number;
   /** /readyz answers 500 from the moment this is said. */
   readyz500?: boolean;
+  /** etcd says that its file has so many bytes, or that it takes no writes until its alarm is ended. */
+  storeBytes?: number;
+  isFull?: boolean;
+  /** etcd's gateway takes requests and answers none. */
+  isMute?: boolean;
+  /** The copy of a store ends before its last piece. */
+  cutSnapshot?: boolean;
   /** Only the program of this version. */
   version?: string;
 }

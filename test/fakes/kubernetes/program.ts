@@ -13,8 +13,8 @@ export interface Program {
 /** Answers --version, then misbehaves as far as it is told to. `end` is what a SIGTERM does. */
 export async function beginProgram(name: ProgramName, end: () => Promise<void> | void): Promise<Program> {
   const version = process.env.FAKE_VERSION ?? 'v0.0.0';
-  if (process.argv.slice(2).some((flag) => ['--version', '-v'].includes(flag) || flag === '--version=true')) {
-    process.stdout.write(name === 'kine' ? `kine version ${version} (fake)\n` : `Kubernetes ${version}\n`);
+  if (process.argv.slice(2).some((flag) => ['--version', '-v', 'version'].includes(flag) || flag === '--version=true')) {
+    process.stdout.write(sayVersion[name]?.(version) ?? `Kubernetes ${version}\n`);
     process.exit(0);
   }
   const misbehaviour = () => readMisbehaviour(process.env.FAKE_BINARIES ?? '', name, version);
@@ -31,6 +31,12 @@ export async function beginProgram(name: ProgramName, end: () => Promise<void> |
   while ((await misbehaviour()).heldStart) await sleep(50);
   return { name, version, misbehaviour };
 }
+
+const sayVersion: Partial<Record<ProgramName, (version: string) => string>> = {
+  kine: (version) => `kine version ${version} (fake)\n`,
+  etcd: (version) => `etcd Version: ${version}\n`,
+  etcdutl: (version) => `etcdutl version: ${version}\n`,
+};
 
 function crash(): never {
   process.stderr.write('panic: told to crash\n');

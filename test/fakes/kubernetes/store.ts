@@ -1,9 +1,10 @@
 import net, { type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import tls, { type ConnectionOptions } from 'node:tls';
 import type { KineAnswer, KineRequest, KineRow } from './kine.ts';
 
-/** A fake apiserver's way to the fake kine; it comes back by itself when kine does. */
+/** A fake apiserver's way to the fake kine or etcd; it comes back by itself when that does. */
 export interface Store {
   ask(request: Omit<KineRequest, 'id'>): Promise<KineAnswer>;
   /** `onEnd`: kine went away, and who watches must begin anew. */
@@ -12,15 +13,15 @@ export interface Store {
 
 const answerMs = 3_000;
 
-export function openStore(path: string): Store {
+export function openStore(address: string | ConnectionOptions): Store {
   let socket: Socket | undefined;
   let last = 0;
   const waiting = new Map<number, (answer: KineAnswer) => void>();
   const watching = new Map<number, { onRows(rows: KineRow[]): void; onEnd(isCompacted: boolean): void }>();
 
   const connect = () => {
-    const made = net.connect(path);
-    made.on('connect', () => {
+    const made = typeof address === 'string' ? net.connect(address) : tls.connect(address);
+    made.on(typeof address === 'string' ? 'connect' : 'secureConnect', () => {
       socket = made;
     });
     createInterface({ input: made })

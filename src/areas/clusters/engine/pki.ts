@@ -49,7 +49,10 @@ export async function ensurePki(
   }
   const ca = makeAuthority(authorityName, newKey());
   const serving = makeServing(ca, hosts);
-  const inner = cluster.driver === 'process' ? makeInnerKeys({ ...ca, commonName: authorityName }, undefined, { onEtcd: cluster.store === 'etcd' }) : undefined;
+  const inner =
+    cluster.driver === 'process'
+      ? makeInnerKeys({ ...ca, commonName: authorityName }, undefined, { onEtcd: cluster.store === 'etcd' })
+      : undefined;
   const at = sealContextOf(cluster.id);
   const seal = (column: string, key: string) => app.secrets.seal(key, at(column));
   await app.db.write((tx) =>

@@ -109,7 +109,11 @@ export function usageView(
             'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
           ]),
       ...oomLimitations(row, recent.at(-1)),
-      ...limitationsOf(specOf(row), { hasAddresses, members, mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) } }),
+      ...limitationsOf(specOf(row), {
+        hasAddresses,
+        members,
+        mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) },
+      }),
       ...limitsOfBackups(backups),
       ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),
     ],

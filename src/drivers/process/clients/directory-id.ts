@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { link, lchown, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { lchown, link, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Identifies a data directory wherever it is moved: etcd's files are in it, so only its server can serve their clusters. */

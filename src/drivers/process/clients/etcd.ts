@@ -113,7 +113,10 @@ export function openEtcdClient(port: number, { authority, client }: Pick<EtcdKey
       const answer = await responseHead(dial('/v3/maintenance/snapshot', {}, stopping.signal));
       if (answer.statusCode !== 200) await readJson(answer);
       answer.socket.setTimeout(limits.silentMs, () => answer.destroy(new EtcdError('the copy stands still', 14)));
-      return Readable.from(readSnapshot(answer, () => stopping.abort()), { objectMode: false });
+      return Readable.from(
+        readSnapshot(answer, () => stopping.abort()),
+        { objectMode: false },
+      );
     },
     close: () => agent.destroy(),
   };

@@ -57,7 +57,8 @@ export async function readMembers(generationDir: string): Promise<MembersFile | 
 const isPort = (port: unknown) => Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
 
 function checkMembers(found: Partial<MembersFile> | null, path: string): MembersFile {
-  const isMember = (each: MembersFile['members'][number]) => /^m\d{1,9}$/.test(each.name) && [each.clientPort, each.gatewayPort, each.peerPort].every(isPort);
+  const isMember = (each: MembersFile['members'][number]) =>
+    /^m\d{1,9}$/.test(each.name) && [each.clientPort, each.gatewayPort, each.peerPort].every(isPort);
   if (typeof found?.token === 'string' && Number.isInteger(found.next) && Array.isArray(found.members) && found.members.every(isMember))
     return found as MembersFile;
   throw new Error(`${path} is damaged; restore the cluster from a backup`);
@@ -129,7 +130,8 @@ export async function removeOlderGenerations(storeDir: string, first: number): P
 /** Removes all of a cluster whose programs have stopped. */
 export async function removeStore(dataDir: string, cluster: string): Promise<void> {
   const dir = storeDirOf(dataDir, cluster);
-  for (const name of await readdir(dir).catch(() => [])) await removeGenerationDir(join(dir, name)).catch(() => removeTree(join(dir, name)));
+  for (const name of await readdir(dir).catch(() => []))
+    await removeGenerationDir(join(dir, name)).catch(() => removeTree(join(dir, name)));
   await rmdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });

@@ -26,7 +26,14 @@ import { recordHolder, waitForSweep } from './orphans.ts';
 import { probeReady } from './readiness.ts';
 import type { ProcessPlane, RunningApiserver } from './state.ts';
 
-const limits = { kineTimeoutMs: 30_000, readyTimeoutMs: 120_000, checkProcessEvery: 5, drainTimeoutMs: 60_000, stopTimeoutMs: 60_000, freezeTimeoutMs: 60_000 };
+const limits = {
+  kineTimeoutMs: 30_000,
+  readyTimeoutMs: 120_000,
+  checkProcessEvery: 5,
+  drainTimeoutMs: 60_000,
+  stopTimeoutMs: 60_000,
+  freezeTimeoutMs: 60_000,
+};
 
 /**
  * Starts, replaces and stops programs until the cluster runs as its row says, and returns once it answers. Every step checks the present state,
@@ -58,7 +65,8 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   await beginStore(plane, run, inner);
   await excludeExited(plane);
   // In parallel: an apiserver initializes for a second before it connects to its store. One that serves already waits for the members to change.
-  if (plane.servers.length === 0 && isSettled(plane, run)) await Promise.all(wantServers(plane, run).map((each) => ensureProgram(plane, each)));
+  if (plane.servers.length === 0 && isSettled(plane, run))
+    await Promise.all(wantServers(plane, run).map((each) => ensureProgram(plane, each)));
   await settleStore(plane, run, inner);
   const servers = wantServers(plane, run);
   stopping.signal.throwIfAborted();
@@ -177,7 +185,7 @@ export async function describeRun(
   source: Omit<FileSource, 'egressSocket'>,
   schema = schemaOf(plane.parts.cluster().id, plane.parts.cluster().store_generation),
 ): Promise<rules.RunSpec> {
-  const { app, parts } = plane;
+  const { parts } = plane;
   const { version, tier, replicas } = parts.cluster();
   const directory = plane.directory!;
   const folder = await parts.binaries.find(version);
@@ -210,7 +218,9 @@ async function describeStore({ app, parts, directory }: ProcessPlane, inner: Inn
     };
   const programs = await parts.binaries.etcd();
   if (!programs)
-    throw new ClusterError('etcd is not installed on the server that has its datastore; the operator runs quarterdeck admin clusters install');
+    throw new ClusterError(
+      'etcd is not installed on the server that has its datastore; the operator runs quarterdeck admin clusters install',
+    );
   return {
     kind: 'etcd',
     programs,

@@ -2,13 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProgramFigures } from '../../driver.ts';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../clients/programs.ts';
 import { isStuck, probeMembers } from './etcd/members.ts';
-import { keepEtcd } from './etcd/upkeep.ts';
+import { isNearlyFull, keepEtcd } from './etcd/upkeep.ts';
 import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
 import { probeReady } from './readiness.ts';
 import type { Component, ProcessPlane } from './state.ts';
 import { measureStore, servedStore } from './store-size.ts';
 
-const limits = { checkIntervalMs: 2_000, probeEvery: 2, probeTimeoutMs: 5_000, maxFailedProbes: 3, measureIntervalMs: 60_000 };
+const limits = {
+  checkIntervalMs: 2_000,
+  probeEvery: 2,
+  probeTimeoutMs: 5_000,
+  maxFailedProbes: 3,
+  measureIntervalMs: 60_000,
+  /** Of a store that is nearly full. */
+  closeMeasureIntervalMs: 5_000,
+};
 
 /** Checks a cluster's programs until the plane stops. A finding is set as `plane.problem`, and `onProblem` wakes the shard, which applies again. */
 export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, everyMs = limits.checkIntervalMs): Promise<void> {
@@ -29,7 +37,8 @@ export async function runHealthLoop(plane: ProcessPlane, onProblem: () => void, 
         plane.hasNodes ||= found === firstNodeJoined;
         onProblem();
       }
-      if (performance.now() - measuredAt < limits.measureIntervalMs) continue;
+      const intervalMs = plane.etcd && isNearlyFull(plane.etcd) ? limits.closeMeasureIntervalMs : limits.measureIntervalMs;
+      if (performance.now() - measuredAt < intervalMs) continue;
       measuredAt = performance.now();
       await measure(plane);
     } catch (error) {

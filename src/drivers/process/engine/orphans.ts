@@ -1,14 +1,14 @@
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { App } from '../../../kernel/app.ts';
-import { now } from '../../../kernel/time.ts';
 import { isRunning, markOf, type ProcessMark } from '../../../kernel/programs/process.ts';
 import { readRecord, writeRecord } from '../../../kernel/programs/start.ts';
+import { now } from '../../../kernel/time.ts';
 import type { ClusterLeases } from '../../driver.ts';
 import { detectedCgroups, isAllowed } from '../clients/cgroup.ts';
 import { listDirectories, removeDirectory, runDir } from '../clients/directory.ts';
-import { listStores, noteUnknown, removeStore } from '../clients/store-directory.ts';
 import { stopAll } from '../clients/programs.ts';
+import { listStores, noteUnknown, removeStore } from '../clients/store-directory.ts';
 import { dropBatch, endLongTransactions, findOrphanedStores } from '../store/kine.ts';
 import { isOwnDatabase } from './database-url.ts';
 

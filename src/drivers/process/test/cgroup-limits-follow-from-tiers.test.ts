@@ -56,7 +56,8 @@ test('missing controllers and OOM kills are read from the kernel’s files', () 
 });
 
 test('a cluster with an etcd of its own has room for two sets of members', () => {
-  const onEtcd = (size: string, replicas: number) => cgroupLimitsOf({ tier: 'small', replicas: 1, store: 'etcd', datastore: { size, replicas } });
+  const onEtcd = (size: string, replicas: number) =>
+    cgroupLimitsOf({ tier: 'small', replicas: 1, store: 'etcd', datastore: { size, replicas } });
   assert.equal(onEtcd('db-small', 1).highMiB, limitsFor('small', 1).highMiB - 256 + 2 * 256);
   assert.equal(onEtcd('db-medium', 3).highMiB - onEtcd('db-medium', 1).highMiB, 4 * 1_024);
   assert.equal(onEtcd('db-small', 2).highMiB, onEtcd('db-small', 3).highMiB, 'an even number becomes the next odd one');

@@ -9,7 +9,9 @@ test('a cluster moves to a server that has its version; a version that no server
   const { owner, app } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_PUBLIC_URL: 'http://localhost' } });
   const [here, there] = [randomUUID(), randomUUID()];
   const touch = (id: string, versions: string[]) =>
-    app.db.write((tx) => store.touchShard(tx, { id, versions, withoutCgroups: null, sharing: null, directory: randomUUID(), hasEtcd: false }));
+    app.db.write((tx) =>
+      store.touchShard(tx, { id, versions, withoutCgroups: null, sharing: null, directory: randomUUID(), hasEtcd: false }),
+    );
   const claim = (versions: string[]) =>
     app.db.write((tx) =>
       store.claimClusters(tx, {

@@ -16,10 +16,14 @@ import type { Way } from '../support.ts';
 export const versions = ['v1.36.4', 'v1.35.8'];
 
 /** A folder with stand-ins of Kubernetes' programs, which goes with the test. */
-export async function fakeBinaries(t: TestContext, which: readonly string[] = versions): Promise<string> {
+export async function fakeBinaries(
+  t: TestContext,
+  which: readonly string[] = versions,
+  options: { withEtcd?: boolean } = {},
+): Promise<string> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qdb-')));
   await chmod(dir, 0o755);
-  await installFakes(dir, which);
+  await installFakes(dir, which, options);
   t.after(() => rm(dir, { recursive: true, force: true }));
   return dir;
 }
@@ -29,8 +33,11 @@ export interface WithPrograms extends Quarterdeck {
 }
 
 /** A server that has stand-ins of Kubernetes' programs. */
-export async function withPrograms(t: TestContext, options: Options = {}): Promise<WithPrograms> {
-  const binaries = await fakeBinaries(t);
+export async function withPrograms(
+  t: TestContext,
+  { withEtcd = false, ...options }: Options & { withEtcd?: boolean } = {},
+): Promise<WithPrograms> {
+  const binaries = await fakeBinaries(t, versions, { withEtcd });
   const qd = await quarterdeck(t, { ...options, env: { QUARTERDECK_CLUSTER_BINARIES: binaries, ...options.env } });
   return { ...qd, binaries };
 }

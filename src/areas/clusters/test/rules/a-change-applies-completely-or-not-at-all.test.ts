@@ -111,6 +111,8 @@ test('accepted fields without effect are listed as limitations', () => {
   // Programs have load balancers as soon as the operator has addresses for them.
   const ofPrograms = { ...asked, version: 'v1.36.4' };
   const isNamed = (hasAddresses: boolean) =>
-    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined, members: undefined }).some((each) => each.startsWith('managedLoadBalancers:'));
+    limitationsOf(ofPrograms, { hasAddresses, mesh: undefined, members: undefined }).some((each) =>
+      each.startsWith('managedLoadBalancers:'),
+    );
   assert.deepEqual([isNamed(false), isNamed(true)], [true, false]);
 });

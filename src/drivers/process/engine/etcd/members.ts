@@ -82,15 +82,20 @@ async function makeStore(plane: ProcessPlane, store: EtcdSpec, keys: EtcdKeys): 
 }
 
 /** Starts a member's program unless it runs, however it was started: restarts are steps of their own. */
-async function startMember(plane: ProcessPlane, run: RunSpec, store: EtcdSpec, member: rules.MemberRecord, keys: EtcdKeys): Promise<RunningMember> {
+async function startMember(
+  plane: ProcessPlane,
+  run: RunSpec,
+  store: EtcdSpec,
+  member: rules.MemberRecord,
+  keys: EtcdKeys,
+): Promise<RunningMember> {
   const wanted = wantEtcd(run, store, member, plane.etcd!.file.token);
   const known = (await readRecords(plane.directory!.dir)).find(({ name }) => name === wanted.name);
   if (known) await stopIfStuck(plane, member.name, known);
   const isThere = known !== undefined && (await isRunning(known));
   if (!isThere) {
     const dir = join(store.dir, member.name);
-    if (member.hasStarted && !(await hasData(dir)))
-      throw new ClusterError(`the data of the datastore’s member ${member.name} is gone`);
+    if (member.hasStarted && !(await hasData(dir))) throw new ClusterError(`the data of the datastore’s member ${member.name} is gone`);
     await ownMemberDir(dir, plane.directory!.identity.owner);
   }
   const record = isThere ? known : await ensureProgram(plane, wanted);
@@ -220,7 +225,8 @@ export async function settleMembers(plane: ProcessPlane, run: RunSpec, store: Et
       etcd.endpoints = etcd.file.members.filter(({ name }) => kept.has(name));
       return;
     }
-    if (performance.now() > deadline) throw new ClusterError('the members of its datastore could not be changed in time; it is tried again');
+    if (performance.now() > deadline)
+      throw new ClusterError('the members of its datastore could not be changed in time; it is tried again');
     if (step.kind !== 'wait') plane.app.log.info({ cluster: plane.parts.cluster().id, ...step }, 'the members of a cluster’s etcd change');
     await takeStep(plane, run, store, keys, step);
   }
@@ -253,13 +259,14 @@ function anyClient(etcd: RunningEtcd): EtcdClient {
 }
 
 const memberOfFile = ({ file }: RunningEtcd, name: string): rules.MemberRecord => file.members.find((each) => each.name === name)!;
-const listedAs = (listed: readonly EtcdMember[], member: rules.MemberRecord) => listed.find(({ peerUrl }) => peerUrl === rules.peerUrlOf(member));
+const listedAs = (listed: readonly EtcdMember[], member: rules.MemberRecord) =>
+  listed.find(({ peerUrl }) => peerUrl === rules.peerUrlOf(member));
 
 async function viewMembers(plane: ProcessPlane, run: RunSpec, store: EtcdSpec): Promise<rules.MemberView[]> {
   const etcd = plane.etcd!;
   await probeMembers(etcd);
   const client = anyClient(etcd);
-  const listed = await client.members();
+  const listed = await retryWhileUnsettled(plane, () => client.members());
   // A server that was killed between two steps may have left a member that no file names; it never had data.
   const known = new Set(etcd.file.members.map(rules.peerUrlOf));
   for (const stray of listed) if (!known.has(stray.peerUrl) && stray.name === '') await client.remove(stray.id);
@@ -294,7 +301,7 @@ async function dropMember(plane: ProcessPlane, etcd: RunningEtcd, name: string):
   if (!client) throw new ClusterError('its datastore has no majority of its members; it is tried again');
   etcd.members.get(name)?.unwatch?.();
   const found = listedAs(await client.members(), memberOfFile(etcd, name));
-  if (found) await client.remove(found.id);
+  if (found) await retryWhileUnsettled(plane, () => client.remove(found.id));
   await endMember(plane, etcd, name);
   await removeMemberDir(join(etcd.dir, name));
   await changeFile(etcd, rules.withoutMember(etcd.file, name));
@@ -307,7 +314,7 @@ async function joinMember(plane: ProcessPlane, run: RunSpec, store: EtcdSpec, ke
   const client = anyClient(etcd);
   let listed = await client.members();
   if (!listedAs(listed, memberOfFile(etcd, name))) {
-    await client.addLearner(rules.peerUrlOf(memberOfFile(etcd, name)));
+    await retryWhileUnsettled(plane, () => client.addLearner(rules.peerUrlOf(memberOfFile(etcd, name))));
     listed = await client.members();
   }
   if (!memberOfFile(etcd, name).hasStarted) {
@@ -323,6 +330,21 @@ async function joinMember(plane: ProcessPlane, run: RunSpec, store: EtcdSpec, ke
 }
 
 const failedPrecondition = 9;
+const unavailable = 14;
+
+/** etcd refuses a change of its members until all have been connected for 5 s, and any question while its leader changes. */
+async function retryWhileUnsettled<T>(plane: ProcessPlane, change: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + limits.startTimeoutMs;
+  for (;;) {
+    plane.stopping.signal.throwIfAborted();
+    try {
+      return await change();
+    } catch (error) {
+      if ((error as { code?: number }).code !== unavailable || performance.now() > deadline) throw error;
+      await sleep(10 * limits.pauseMs);
+    }
+  }
+}
 
 async function promote(plane: ProcessPlane, client: EtcdClient, id: string): Promise<void> {
   const deadline = performance.now() + limits.joinTimeoutMs;
@@ -334,7 +356,7 @@ async function promote(plane: ProcessPlane, client: EtcdClient, id: string): Pro
       (error: { code?: number }) => error,
     );
     if (refused === undefined) return;
-    if (refused.code !== failedPrecondition && performance.now() > deadline) throw refused;
+    if (refused.code !== failedPrecondition && refused.code !== unavailable) throw refused;
     if (performance.now() > deadline) throw new ClusterError('a new member of its datastore did not catch up; it is tried again');
     await sleep(4 * limits.pauseMs);
   }

@@ -29,7 +29,9 @@ function revive(plane: ProcessPlane, member: RunningMember, keys: EtcdKeys): Pro
     if (plane.etcd && (await hasData(join(plane.etcd.dir, member.name)))) await reviveMember(plane, member, keys);
   };
   const reviving = work()
-    .catch((error) => plane.app.log.warn({ err: error, cluster: plane.parts.cluster().id }, 'a member of a cluster’s etcd could not be started at once'))
+    .catch((error) =>
+      plane.app.log.warn({ err: error, cluster: plane.parts.cluster().id }, 'a member of a cluster’s etcd could not be started at once'),
+    )
     .finally(() => {
       plane.reviving = undefined;
       plane.checkSoon();
@@ -50,7 +52,9 @@ async function waitForStore(plane: ProcessPlane, reviving: Promise<void> | undef
   }
   if (!isOnlyMember) return;
   const downMs = performance.now() - endedAt;
-  await sleep(Math.min(limits.maxMs, reconnectedAfterMs(downMs)) - downMs, undefined, { signal: plane.stopping.signal, ref: false }).catch(() => {});
+  await sleep(Math.min(limits.maxMs, reconnectedAfterMs(downMs)) - downMs, undefined, { signal: plane.stopping.signal, ref: false }).catch(
+    () => {},
+  );
 }
 
 /** Read from the store itself, not from a cache. */

@@ -49,7 +49,13 @@ export async function withScratchEtcd<T>(
     if (identity.owner) await chown(path, identity.owner.uid, identity.owner.gid);
     const tool = { program: programs.etcdutl, identity, cwd };
     await readSnapshotRevision(tool, path);
-    await restoreSnapshot(tool, path, { ...member!, peerUrl: peerUrlOf(member!), token, dataDir: join(memberDir, 'data'), bumpRevision: 0 });
+    await restoreSnapshot(tool, path, {
+      ...member!,
+      peerUrl: peerUrlOf(member!),
+      token,
+      dataDir: join(memberDir, 'data'),
+      bumpRevision: 0,
+    });
   }
   const keysDir = await writeKeys(join(dir, 'keys'), keys, identity);
   const args = etcdArguments({ member: member!, token, keysDir, dataDir: join(memberDir, 'data'), quotaBytes: limits.quotaBytes });

@@ -1,5 +1,5 @@
-import type { StoreSize } from '../../store/kine.ts';
 import { isFull, needsDefragmentation } from '../../rules/etcd/limits.ts';
+import type { StoreSize } from '../../store/kine.ts';
 import type { ProcessPlane } from '../state.ts';
 import { closeFullStore, openStore } from './full-store.ts';
 import { isHealthy, probeMembers } from './members.ts';
@@ -7,6 +7,7 @@ import { objectKeys } from './snapshot.ts';
 import type { RunningEtcd, RunningMember } from './state.ts';
 
 const minDefragmentIntervalMs = 600_000;
+const nearlyFullShare = 0.85;
 
 /** Once a minute: measures the store, gives free space back, and refuses what would fill it up. */
 export async function keepEtcd(plane: ProcessPlane): Promise<StoreSize> {
@@ -52,10 +53,14 @@ async function endAlarms(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> 
   }
 }
 
+const largestFile = ({ members }: RunningEtcd): number => Math.max(0, ...[...members.values()].map(({ status }) => status?.fileBytes ?? 0));
+
+/** It may be full before the next measurement that comes by itself. */
+export const isNearlyFull = (etcd: RunningEtcd): boolean => etcd.isFull === true || largestFile(etcd) > nearlyFullShare * etcd.quotaBytes;
+
 /** By the file, which is what etcd compares with its quota. */
 async function guardFullStore(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
-  const largest = Math.max(...[...etcd.members.values()].map(({ status }) => status?.fileBytes ?? 0));
-  const full = isFull(largest, etcd.quotaBytes, etcd.isFull === true);
+  const full = isFull(largestFile(etcd), etcd.quotaBytes, etcd.isFull === true);
   if (full) await closeFullStore(plane.ask, etcd.quotaBytes / 2 ** 30);
   else if (etcd.isFull !== false) await openStore(plane.ask);
   if (full !== etcd.isFull) plane.parts.wakeShard();

@@ -13,7 +13,8 @@ const conditions = [
   },
   {
     name: 'not-being-deleted',
-    expression: "request.operation != 'UPDATE' || oldObject == null || !has(oldObject.metadata) || !has(oldObject.metadata.deletionTimestamp)",
+    expression:
+      "request.operation != 'UPDATE' || oldObject == null || !has(oldObject.metadata) || !has(oldObject.metadata.deletionTimestamp)",
   },
   {
     name: 'stores-nothing',

@@ -41,16 +41,18 @@ export function needsDefragmentation({ fileBytes, usedBytes }: StoreUse, quota: 
 }
 
 /** Clients of a member that was away wait before each attempt to connect: 1 s, then 1.6 times as long, ± 20 %. */
-const reconnects = { firstMs: 1_000, factor: 1.6, jitter: 1.2, maxMs: 120_000 };
+const reconnects = { firstMs: 1_000, factor: 1.6, jitter: 0.2, maxMs: 120_000 };
 
-/** How long after a member went away all clients that can are connected to it again, if it is back after `downMs`. */
+/** How long after a member went away all clients are connected to it again, if it is back after `downMs`. */
 export function reconnectedAfterMs(downMs: number): number {
   const { firstMs, factor, jitter, maxMs } = reconnects;
-  let waited = 0;
-  for (let wait = firstMs; ; wait = Math.min(maxMs, wait * factor)) {
-    // An attempt that came early, while the member was still away, is followed by the next one.
-    const earliest = waited + wait * (2 - jitter);
-    waited += wait * jitter;
-    if (earliest >= downMs) return waited;
+  const latest = (waitMs: number) => waitMs * (1 + jitter);
+  let before = 0;
+  let last = 0;
+  // Each attempt that may follow one that was too early.
+  for (let wait = firstMs; before === 0 || before * (1 - jitter) < downMs; wait = Math.min(maxMs, wait * factor)) {
+    last = Math.min(latest(before + wait), downMs + latest(wait));
+    before += wait;
   }
+  return last;
 }
