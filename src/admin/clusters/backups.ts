@@ -64,7 +64,10 @@ export async function restoreCluster({ db }: Session, which: string, options: Re
   const { cluster, backup } = await db.read((tx) => chooseBackup(tx, which, options.at));
   const question = `Everything in ${cluster.name} that is newer than ${backup.at} will be lost. Restore ${backup.id} with ${backup.objects} objects?`;
   if (!options.yes && !(await isAgreed(question)))
-    throw new Stop(exitCodes.refused, `nothing was restored; what is newer than ${backup.at} would be lost: give --yes to restore ${backup.id}`);
+    throw new Stop(
+      exitCodes.refused,
+      `nothing was restored; what is newer than ${backup.at} would be lost: give --yes to restore ${backup.id}`,
+    );
   const { generation } = await db.write(async (tx) => {
     const asked = await askForRestore(tx, cluster.id, backup.id);
     await audit(tx, operator(cluster.org), 'clusters.cluster.restore', { id: cluster.id }, { cluster: cluster.name, backup: backup.id });

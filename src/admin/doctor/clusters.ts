@@ -1,4 +1,11 @@
-import { backupProblems, balancerProblems, clusterFigures, meshProblems, sharingUsers, withoutCgroups } from '../../areas/clusters/index.ts';
+import {
+  backupProblems,
+  balancerProblems,
+  clusterFigures,
+  meshProblems,
+  sharingUsers,
+  withoutCgroups,
+} from '../../areas/clusters/index.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
@@ -48,7 +55,8 @@ export const tellUnmeshed = ({ cluster, problem }: { cluster: string; problem: s
   warn('clusters', `the mesh of ${cluster} is not there, so that nodes join without it: ${problem}`);
 
 /** A backup that failed, or that could not be restored for its check. */
-export const tellUnsaved = ({ cluster, problem }: { cluster: string; problem: string }): Finding => warn('clusters', `cluster ${cluster}: ${problem}`);
+export const tellUnsaved = ({ cluster, problem }: { cluster: string; problem: string }): Finding =>
+  warn('clusters', `cluster ${cluster}: ${problem}`);
 
 export const checkClusters = async (db: Db, { isForeign, clusters }: { isForeign: boolean; clusters: number }): Promise<Finding[]> => [
   ...judgeClusters(await db.read(clusterFigures)),

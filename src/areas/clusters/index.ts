@@ -56,7 +56,6 @@ import { storedBackups } from './store/backups.ts';
 import { namedClusters } from './store/clusters.ts';
 import { tasks } from './tasks.ts';
 
-export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
 export {
   askForBackup,
   askForMove,
@@ -67,6 +66,7 @@ export {
   followChange,
   listClusterBackups,
 } from './engine/backups/ask.ts';
+export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
 export { enableMesh, listMeshes } from './engine/mesh/enable.ts';
 export { parseVersion } from './rules/versions.ts';
 export { backupProblems } from './store/backups.ts';

@@ -24,13 +24,19 @@ async function withoutEtcd(t: TestContext) {
   return { dir, addEtcd };
 }
 
-const CheckRow = Type.Object({ checked_at: Type.Union([Type.String(), Type.Null()]), check_failure: Type.Union([Type.String(), Type.Null()]) });
+const CheckRow = Type.Object({
+  checked_at: Type.Union([Type.String(), Type.Null()]),
+  check_failure: Type.Union([Type.String(), Type.Null()]),
+});
 
 /** Until the scratch control plane of the check has listed every object. */
 async function untilChecked({ app, clock }: Quarterdeck, id: string, objects: number) {
   await clock.advance('25h');
   const found = await eventually(
-    () => app.db.read((tx) => row(tx, CheckRow)`select checked_at, check_failure from clusters.backup where id = ${id} and checked_at is not null`),
+    () =>
+      app.db.read(
+        (tx) => row(tx, CheckRow)`select checked_at, check_failure from clusters.backup where id = ${id} and checked_at is not null`,
+      ),
     { withinMs: 300_000, everyMs: 500 },
   );
   assert.equal(found.check_failure, null, `of ${objects} objects`);
@@ -55,7 +61,14 @@ for (const store of ['kine', 'etcd'] as const)
         group: 'example.com',
         scope: 'Namespaced',
         names: { plural: 'tabs', singular: 'tab', kind: 'Tab' },
-        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } }],
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+          },
+        ],
       },
     };
     assert.equal((await kube(way, 'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', crd)).status, 201);
@@ -68,7 +81,9 @@ for (const store of ['kine', 'etcd'] as const)
     const before = new Map(load.acknowledged);
     const began = performance.now();
     const id = await take(admin);
-    t.diagnostic(`${store}: a backup under load took ${((performance.now() - began) / 1000).toFixed(1)} s, with ${before.size} creations before it`);
+    t.diagnostic(
+      `${store}: a backup under load took ${((performance.now() - began) / 1000).toFixed(1)} s, with ${before.size} creations before it`,
+    );
     await load.go(2_000);
     await load.stop();
     assert.deepEqual(load.failures, [], 'no request failed while it was made');
@@ -76,7 +91,9 @@ for (const store of ['kine', 'etcd'] as const)
     const { resourceVersion: version } = (await kube(way, 'GET', maps)).body.metadata;
     const checkedAfter = performance.now();
     await untilChecked(qd, id, objects);
-    t.diagnostic(`${store}: restored into a control plane of its own and counted (${objects} objects) in ${((performance.now() - checkedAfter) / 1000).toFixed(1)} s`);
+    t.diagnostic(
+      `${store}: restored into a control plane of its own and counted (${objects} objects) in ${((performance.now() - checkedAfter) / 1000).toFixed(1)} s`,
+    );
     await untilReady(owner, 'prod');
 
     // The first client configuration is too old by now, by the clock that was moved.

@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
+import { folderOf } from '../../../src/drivers/process/rules/count-objects.ts';
 import { type Authenticator, makeAuthenticator, type User } from './authenticate.ts';
 import { apiserverFlags, parseFlags, refuse, requireFlag } from './flags.ts';
 import { type KubeObject, namespaces, type Objects, openObjects, type Place, Refusal, readPlace } from './objects.ts';
 import { beginProgram } from './program.ts';
 import { openStore } from './store.ts';
-import { folderOf } from '../../../src/drivers/process/rules/count-objects.ts';
 
 // A kube-apiserver as far as its neighbours can tell: flags, files, TLS, who asks, objects, watches.
 
@@ -168,7 +168,8 @@ async function discover(path: string): Promise<KubeObject | undefined> {
   const kinds = [...folders].map((folder) => folder.split('/')).filter(([first]) => first !== 'health');
   const verbs = ['get', 'list', 'watch'];
   if (root === 'api') return { resources: kinds.filter(({ length }) => length === 1).map(([name]) => ({ name, verbs })) };
-  if (version !== undefined) return { resources: kinds.filter(([first, name]) => first === group && name).map(([, name]) => ({ name, verbs })) };
+  if (version !== undefined)
+    return { resources: kinds.filter(([first, name]) => first === group && name).map(([, name]) => ({ name, verbs })) };
   const groups = new Set(kinds.filter(({ length }) => length === 2).map(([name]) => name!));
   return { groups: [...groups].map((name) => ({ name, preferredVersion: { groupVersion: `${name}/v1` } })) };
 }

@@ -7,7 +7,10 @@ import { isCertificateRefused } from '../store/nodes.ts';
 import { accessTo } from './access.ts';
 import { clustersDue } from './channels.ts';
 
-type Given = Pick<PlaneOptions, 'cluster' | 'pki' | 'endpoint' | 'isRefused' | 'binaries' | 'unread' | 'nodeGuard' | 'lease' | 'storeOrigin' | 'beforeStoreSwitch'>;
+type Given = Pick<
+  PlaneOptions,
+  'cluster' | 'pki' | 'endpoint' | 'isRefused' | 'binaries' | 'unread' | 'nodeGuard' | 'lease' | 'storeOrigin' | 'beforeStoreSwitch'
+>;
 
 /** Everything that a driver is told of a cluster. */
 export function planeOptionsOf(app: App, given: Given): PlaneOptions {

@@ -101,7 +101,11 @@ export const countBytes = (tx: Tx, id: string, bytes: number) => run(tx)`
   update clusters.backup set bytes = ${bytes}::bigint where id = ${id} and state = 'making'`;
 
 /** False: it was given up meanwhile, as of a server that lost the cluster. The oldest ones above `kept` go. */
-export async function completeBackup(tx: Tx, held: HeldLease, { id, bytes, kept }: { id: string; bytes: number; kept: number }): Promise<boolean> {
+export async function completeBackup(
+  tx: Tx,
+  held: HeldLease,
+  { id, bytes, kept }: { id: string; bytes: number; kept: number },
+): Promise<boolean> {
   const done = await run(tx)`
     update clusters.backup b set state = 'complete', at = kernel.now(), bytes = ${bytes}::bigint
       from clusters.cluster c
@@ -159,7 +163,9 @@ export async function endCheck(tx: Tx, id: string, failure: string | null): Prom
   const checked = await row(tx, Type.Object({ org_id: Text, cluster_id: Text }))`
     update clusters.backup set check_until = null, checked_at = kernel.now(), check_failure = ${failure} where id = ${id} returning org_id, cluster_id`;
   if (!checked || failure === null) return false;
-  await run(tx)`insert into clusters.backup_work (org_id, cluster_id) values (${checked.org_id}, ${checked.cluster_id}) on conflict (cluster_id) do nothing`;
+  await run(
+    tx,
+  )`insert into clusters.backup_work (org_id, cluster_id) values (${checked.org_id}, ${checked.cluster_id}) on conflict (cluster_id) do nothing`;
   return takeTelling(tx, checked.cluster_id);
 }
 

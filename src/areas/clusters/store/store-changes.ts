@@ -71,7 +71,9 @@ export async function markSwitched(tx: Tx, { id, lease }: HeldLease, generation:
   // Without one the server begins to serve a store that was there.
   const change = await changeUnderWay(tx, id);
   if (change?.generation === generation && change.state !== 'switched')
-    await run(tx)`update clusters.store_change set state = 'switched' where cluster_id = ${id} and generation = ${generation} and ended_at is null`;
+    await run(
+      tx,
+    )`update clusters.store_change set state = 'switched' where cluster_id = ${id} and generation = ${generation} and ended_at is null`;
   return true;
 }
 
@@ -83,7 +85,12 @@ export const endChange = (tx: Tx, { id, lease }: HeldLease) => run(tx)`
      and c.store_generation = s.generation and c.phase = 'ready'`;
 
 /** Back to the old store, as long as no request can have reached the new one. Undefined: there is nothing to go back from. */
-export async function rollBack(tx: Tx, { id, lease }: HeldLease, failure: string, states: readonly string[]): Promise<StoreChangeRow | undefined> {
+export async function rollBack(
+  tx: Tx,
+  { id, lease }: HeldLease,
+  failure: string,
+  states: readonly string[],
+): Promise<StoreChangeRow | undefined> {
   const own = await row(tx, LeaseRow)`select true as is_ours from clusters.cluster where id = ${id} and lease = ${lease}::uuid for update`;
   if (!own) return undefined;
   const ended = await row(tx, ChangeRow)`

@@ -133,7 +133,9 @@ async function removeFormerStores(plane: ProcessPlane): Promise<void> {
   const { app, parts, directory, etcd, kine } = plane;
   const { dir } = directory!;
   const prefix = `etcd-${etcd?.generation}-`;
-  const unused = (await readRecords(dir)).filter(({ kind, name }) => (kind === 'kine' && (etcd || name !== kine?.name)) || (kind === 'etcd' && !(etcd && name.startsWith(prefix))));
+  const unused = (await readRecords(dir)).filter(
+    ({ kind, name }) => (kind === 'kine' && (etcd || name !== kine?.name)) || (kind === 'etcd' && !(etcd && name.startsWith(prefix))),
+  );
   const isSurplus = etcd !== undefined && etcd.file.members.length > etcd.endpoints.length;
   if (unused.length === 0 && !isSurplus) return;
   await Promise.all(plane.draining);

@@ -79,7 +79,9 @@ async function checkKineCopy(app: App, plane: ProcessPlane, copy: StoreCopy, sig
       return { stored, ...(await countByApiserver(plane, run, { endpoints: [], beside: [kine], folders, signal })) };
     });
   } finally {
-    await dropNow(app, schema).catch((error) => app.log.warn({ err: error, schema }, 'what a check of a backup left is dropped by the sweep'));
+    await dropNow(app, schema).catch((error) =>
+      app.log.warn({ err: error, schema }, 'what a check of a backup left is dropped by the sweep'),
+    );
   }
 }
 

@@ -2,8 +2,8 @@ import type { App } from '../../../kernel/app.ts';
 import type { Connection } from '../../../kernel/db/index.ts';
 import { ClusterError } from '../../cluster-error.ts';
 import type { PlaneOptions, StoreSnapshot } from '../../driver.ts';
-import { loginOf, verifierOf } from '../rules/database-login.ts';
 import { bytesOf, columnsOf } from '../rules/copy-text.ts';
+import { loginOf, verifierOf } from '../rules/database-login.ts';
 import { hasKine, makeRole, makeSchema, revokeAdvisoryLocks, schemaOf } from '../store/kine.ts';
 import { loadCopy, newestRevision, openCopy, readObjects } from '../store/kine-copy.ts';
 import { isOwnDatabase } from './database-url.ts';
@@ -15,7 +15,11 @@ const connectionOf = (app: App, schema: string, storeKey: string): Connection =>
   isOwnDatabase(app) ? { ...app.connection, ...loginOf(schema, storeKey) } : app.connection;
 
 /** The schema of the wanted generation, and the role that may use it. A later generation is filled first, whole or not at all. */
-export async function ensureKineStore(app: App, { cluster, storeOrigin }: Pick<PlaneOptions, 'cluster' | 'storeOrigin'>, storeKey: string): Promise<void> {
+export async function ensureKineStore(
+  app: App,
+  { cluster, storeOrigin }: Pick<PlaneOptions, 'cluster' | 'storeOrigin'>,
+  storeKey: string,
+): Promise<void> {
   const { id, store_generation: generation } = cluster();
   const schema = schemaOf(id, generation);
   if (generation > 1 && !(await app.db.read((tx) => hasKine(tx, schema)))) await fillGeneration(app, schema, generation, storeOrigin);

@@ -103,7 +103,12 @@ export const newestRevision = async (connection: Connection, schema: string): Pr
  * Makes a schema of a copy, whole or not at all: one transaction. New revisions follow `revision`, and everything before it counts as compacted:
  * a watch from there gets 410, and its client lists again. Returns the number of objects.
  */
-export async function loadCopy(connection: Connection, schema: string, content: AsyncIterable<Uint8Array>, revision: number): Promise<number> {
+export async function loadCopy(
+  connection: Connection,
+  schema: string,
+  content: AsyncIterable<Uint8Array>,
+  revision: number,
+): Promise<number> {
   const client = await connect(connection);
   const table = `${quoted(schema).strings[0]}.kine`;
   try {

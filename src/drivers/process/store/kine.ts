@@ -271,7 +271,8 @@ export async function measureOwned(tx: Tx, name: string): Promise<Static<typeof 
 /** Whether there is a schema or a role of this name. */
 export const findSchema = async (tx: Tx, name: string): Promise<boolean> =>
   (await row(tx, Type.Object({ is_there: Type.Boolean() }))`
-    select exists (select from pg_namespace where nspname = ${name}) or exists (select from pg_roles where rolname = ${name}) as is_there`)!.is_there;
+    select exists (select from pg_namespace where nspname = ${name}) or exists (select from pg_roles where rolname = ${name}) as is_there`)!
+    .is_there;
 
 const FolderRow = Type.Object({ first: Type.String(), second: Type.String(), keys: Type.Integer() });
 

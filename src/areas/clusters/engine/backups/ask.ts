@@ -32,7 +32,10 @@ export interface AskedCluster {
 
 const asked = ({ id, name, org_id: org }: ClusterRow): AskedCluster => ({ id, name, org });
 
-export async function listClusterBackups(tx: Tx, which: string): Promise<{ cluster: AskedCluster; backups: store.BackupRow[]; failure: string | null }> {
+export async function listClusterBackups(
+  tx: Tx,
+  which: string,
+): Promise<{ cluster: AskedCluster; backups: store.BackupRow[]; failure: string | null }> {
   const cluster = (await clusterById(tx, await idOf(tx, which)))!;
   const [backups, work] = await Promise.all([store.listBackups(tx, cluster.id), store.backupWorkOf(tx, cluster.id)]);
   return { cluster: asked(cluster), backups, failure: work?.failure ?? null };
@@ -77,7 +80,11 @@ async function refuseOlderServers(tx: Tx): Promise<void> {
 }
 
 /** The backup that a restore takes: the named one, or the newest. */
-export async function chooseBackup(tx: Tx, which: string, at: string | undefined): Promise<{ cluster: AskedCluster; backup: store.BackupRow }> {
+export async function chooseBackup(
+  tx: Tx,
+  which: string,
+  at: string | undefined,
+): Promise<{ cluster: AskedCluster; backup: store.BackupRow }> {
   const cluster = (await clusterById(tx, await idOf(tx, which)))!;
   const backup = at === undefined ? await store.newestBackup(tx, cluster.id) : await store.findBackup(tx, at);
   if (!backup)
@@ -86,7 +93,8 @@ export async function chooseBackup(tx: Tx, which: string, at: string | undefined
         ? `cluster ${cluster.name} has no backup yet; quarterdeck admin clusters backups take ${which} makes one`
         : `there is no backup ${at}; quarterdeck admin clusters backups list ${which} shows those of the cluster`,
     );
-  if (backup.cluster_id !== cluster.id) return conflict(`the backup ${backup.id} is of another cluster, and cannot be restored into ${cluster.name}`);
+  if (backup.cluster_id !== cluster.id)
+    return conflict(`the backup ${backup.id} is of another cluster, and cannot be restored into ${cluster.name}`);
   if (backup.state !== 'complete') return conflict(`the backup ${backup.id} is not complete; choose another one`);
   return { cluster: asked(cluster), backup };
 }
@@ -109,7 +117,9 @@ export async function askForRestore(tx: Tx, which: string, at: string): Promise<
 export async function askForMove(tx: Tx, which: string): Promise<{ cluster: AskedCluster; generation: number }> {
   const cluster = await lockNamed(tx, which);
   if (cluster.datastore.mode !== 'dedicated')
-    return conflict(`cluster ${cluster.name} asked for a shared datastore, and has it; only dedicated ones are moved to an etcd of their own`);
+    return conflict(
+      `cluster ${cluster.name} asked for a shared datastore, and has it; only dedicated ones are moved to an etcd of their own`,
+    );
   if (cluster.store === 'etcd') return conflict(`cluster ${cluster.name} has an etcd of its own already`);
   refuseBusy(cluster);
   await refuseOlderServers(tx);

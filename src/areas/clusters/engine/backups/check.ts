@@ -19,7 +19,13 @@ const maxCheckSeconds = 900;
 type CheckServices = Pick<ShardServices, 'app' | 'binaries' | 'unread'>;
 
 /** Restores a backup into a control plane of its own, and compares what that lists with what the backup has. Notes the outcome, and tells a failure. */
-export async function checkBackup(services: CheckServices, held: HeldLease, running: RunningCluster, id: string, signal: AbortSignal): Promise<void> {
+export async function checkBackup(
+  services: CheckServices,
+  held: HeldLease,
+  running: RunningCluster,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { app } = services;
   if ((await app.db.write((tx) => store.beginCheck(tx, held, id, maxCheckSeconds))) === 0) return;
   const backup = await app.db.read((tx) => store.findBackup(tx, id));
@@ -30,12 +36,18 @@ export async function checkBackup(services: CheckServices, held: HeldLease, runn
   await app.db.write(async (tx) => {
     hint(tx, org, 'clusters.cluster');
     const isNews = await store.endCheck(tx, id, failure ?? null);
-    if (isNews && failure !== undefined) await tellOwners(tx, app, { org, cluster, name, failure: `the backup ${id} could not be restored: ${failure}` });
+    if (isNews && failure !== undefined)
+      await tellOwners(tx, app, { org, cluster, name, failure: `the backup ${id} could not be restored: ${failure}` });
   });
 }
 
 /** Undefined: everything is there. */
-async function failureOfCheck(services: CheckServices, running: RunningCluster, backup: store.BackupRow, signal: AbortSignal): Promise<string | undefined> {
+async function failureOfCheck(
+  services: CheckServices,
+  running: RunningCluster,
+  backup: store.BackupRow,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { app } = services;
   try {
     const { stored, listed, expected } = await count(services, running, backup, signal);
@@ -43,12 +55,21 @@ async function failureOfCheck(services: CheckServices, running: RunningCluster, 
     if (listed !== expected) throw new ClusterError(`its control plane lists ${listed} of ${expected} objects`);
     return undefined;
   } catch (error) {
-    if (!signal.aborted) app.log.warn({ err: error, cluster: backup.cluster_id, backup: backup.id }, 'a backup of a cluster could not be restored for its check');
+    if (!signal.aborted)
+      app.log.warn(
+        { err: error, cluster: backup.cluster_id, backup: backup.id },
+        'a backup of a cluster could not be restored for its check',
+      );
     return sentenceOfFailure(error);
   }
 }
 
-async function count({ app, binaries, unread }: CheckServices, { row, endpoint }: RunningCluster, backup: store.BackupRow, signal: AbortSignal) {
+async function count(
+  { app, binaries, unread }: CheckServices,
+  { row, endpoint }: RunningCluster,
+  backup: store.BackupRow,
+  signal: AbortSignal,
+) {
   const check = drivers[row.driver]?.checkCopy;
   const pki = await app.db.read((tx) => findPki(tx, app, row.id));
   if (!check || !pki) throw new Error('there is nothing to check it with');

@@ -56,11 +56,16 @@ export async function settleChange(tx: Tx, held: HeldLease): Promise<void> {
 
 /** By a server that has just claimed the cluster: what another one had begun is undone, and the store before serves. */
 export const rollBackInterrupted = (app: App, held: HeldLease): Promise<boolean> =>
-  rollBack(app, held, 'the server that did it stopped meanwhile; the cluster goes on with its objects from before: begin it again', ['loading']);
+  rollBack(app, held, 'the server that did it stopped meanwhile; the cluster goes on with its objects from before: begin it again', [
+    'loading',
+  ]);
 
 /** The new store could not be made, or does not answer: the store before serves on. False: there is no way back, or no such change. */
 export async function rollBackAfter(app: App, held: HeldLease, error: unknown): Promise<boolean> {
-  const isUndone = await rollBack(app, held, `${sentenceOfFailure(error)}; the cluster goes on with its objects from before`, ['wanted', 'loading']);
+  const isUndone = await rollBack(app, held, `${sentenceOfFailure(error)}; the cluster goes on with its objects from before`, [
+    'wanted',
+    'loading',
+  ]);
   if (isUndone) app.log.warn({ err: error, cluster: held.id }, 'a restore or move of a cluster failed; its store before serves on');
   return isUndone;
 }

@@ -37,5 +37,4 @@ test('a move that is refused or fails leaves a dedicated cluster on kine with ev
   assert.deepEqual(await namesIn(way), ['meanwhile', ...names].sort());
   const kinds = (await recordsIn(qd.dataDir)).map(({ kind }) => kind);
   assert.deepEqual([kinds.includes('etcd'), kinds.filter((kind) => kind === 'kube-controller-manager').length], [false, 2], 'as before');
-
 });

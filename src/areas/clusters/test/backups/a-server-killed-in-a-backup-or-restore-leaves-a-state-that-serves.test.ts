@@ -103,5 +103,8 @@ test('a server killed while it restores leaves the objects from before, or those
   await clock.advance('3m');
   await untilReady(owner, 'prod');
   const left = (await schemasOf(app)).filter((name) => !name.endsWith('_check'));
-  assert.ok(left.some((name) => name.endsWith(`_g${generation}`)), left.join());
+  assert.ok(
+    left.some((name) => name.endsWith(`_g${generation}`)),
+    left.join(),
+  );
 });

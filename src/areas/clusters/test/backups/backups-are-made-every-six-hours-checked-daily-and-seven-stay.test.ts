@@ -15,7 +15,12 @@ test('backups are made every six hours, the newest is restored and counted each 
   const qd = await withPrograms(t);
   const { owner, app, clock } = qd;
   await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.36.4' });
-  const off = await owner.post('/clusters', { name: 'bare', tier: 'small', orchestratorVersion: 'v1.36.4', datastore: { mode: 'shared', backups: false } });
+  const off = await owner.post('/clusters', {
+    name: 'bare',
+    tier: 'small',
+    orchestratorVersion: 'v1.36.4',
+    datastore: { mode: 'shared', backups: false },
+  });
   assert.equal(off.status, 201);
   await untilReady(owner, 'bare');
   const way = await adminOf(owner, 'prod');
@@ -35,12 +40,18 @@ test('backups are made every six hours, the newest is restored and counted each 
 
   await clock.advance('61m');
   await eventually(async () => (await found()).filter(({ is_checked }) => is_checked).length === 1, { withinMs: 60_000 });
-  assert.deepEqual((await found()).map(({ failure }) => failure), [null]);
+  assert.deepEqual(
+    (await found()).map(({ failure }) => failure),
+    [null],
+  );
   await eventually(async () => (await schemasOf(app)).every((name) => !name.endsWith('_check')));
   assert.deepEqual((await programsIn(qd.dataDir)).sort(), before.sort(), 'nothing of the check stays');
   const usage = (await owner.get('/clusters/prod/usage')).body;
   assert.match(usage.datastore.lastBackupAt, /^\d{4}-/);
-  assert.deepEqual(usage.limitations.filter((each: string) => each.startsWith('backups')), []);
+  assert.deepEqual(
+    usage.limitations.filter((each: string) => each.startsWith('backups')),
+    [],
+  );
 
   for (let n = 2; n <= 9; n++) {
     const last = (await found()).at(-1)!.id;
@@ -63,14 +74,17 @@ test('backups are made every six hours, the newest is restored and counted each 
 
 test('a backup that fails, or cannot be restored, is told to the owners, to the operator, and in usage', async (t) => {
   const smtp = await fakeSmtp(t);
-  const qd = await withPrograms(t, { env: { QUARTERDECK_METRICS_TOKEN: 'scrape', QUARTERDECK_SMTP_RELAY: smtp.url, QUARTERDECK_MAIL_FROM: 'qd@example.com' } });
+  const qd = await withPrograms(t, {
+    env: { QUARTERDECK_METRICS_TOKEN: 'scrape', QUARTERDECK_SMTP_RELAY: smtp.url, QUARTERDECK_MAIL_FROM: 'qd@example.com' },
+  });
   const { owner, app, clock } = qd;
   await app.db.write((tx) => run(tx)`update identity.account set email = 'ada@example.com' where id = ${owner.userId}`);
   await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.36.4' });
   const way = await adminOf(owner, 'prod');
   await putMap(way, 'kept');
   const [schema] = await schemasOf(app);
-  const limits = async () => (await owner.get('/clusters/prod/usage')).body.limitations.filter((each: string) => each.startsWith('backups'));
+  const limits = async () =>
+    (await owner.get('/clusters/prod/usage')).body.limitations.filter((each: string) => each.startsWith('backups'));
 
   // Its table has another shape for a while: the copy fails.
   await app.db.write((tx) => tx.query({ strings: [`alter table ${schema}.kine rename column lease to gone`], values: [] }));
@@ -94,7 +108,9 @@ test('a backup that fails, or cannot be restored, is told to the owners, to the 
   await eventually(async () => (await owner.get('/clusters/prod/usage')).body.datastore.lastBackupAt !== undefined);
 
   // One whose object lost its end is found by the check of the day.
-  await eventually(async () => (await app.db.read((tx) => run(tx)`select 1 from clusters.backup where checked_at is not null`)) === 1, { withinMs: 60_000 });
+  await eventually(async () => (await app.db.read((tx) => run(tx)`select 1 from clusters.backup where checked_at is not null`)) === 1, {
+    withinMs: 60_000,
+  });
   await app.db.write((tx) => run(tx)`update clusters.backup set checked_at = null`);
   for await (const { key } of app.storage.list('cluster-backups/')) {
     const { stream } = (await app.storage.open(key))!;
@@ -102,6 +118,9 @@ test('a backup that fails, or cannot be restored, is told to the owners, to the 
     await app.storage.put(key, bytes.subarray(0, bytes.length - 1));
   }
   await clock.advance('1m');
-  await eventually(async () => (await limits()).some((each: string) => /could not be restored: the backup bak_\w+ cannot be used/.test(each)), { withinMs: 60_000 });
+  await eventually(
+    async () => (await limits()).some((each: string) => /could not be restored: the backup bak_\w+ cannot be used/.test(each)),
+    { withinMs: 60_000 },
+  );
   await eventually(async () => smtp.received.length === 2);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { backup } from '../../../../admin/backup/backup.ts';
 import { prepare, restore } from '../../../../admin/restore/restore.ts';
 import { adminHere, emptyDatabase, scratch } from '../../../../admin/test/support.ts';
@@ -31,9 +31,20 @@ test('a backup of a cluster opens after the key was rotated, and comes with a re
   const directory = await scratch(t);
   const target = join(directory, 'backup');
   const storage = await fileStorage(join(first.dataDir, 'blobs'));
-  const manifest = await backup({ target, connection: first.connection, areas, dataDir: first.dataDir, release: '0.0.1', storage, withKey: true });
+  const manifest = await backup({
+    target,
+    connection: first.connection,
+    areas,
+    dataDir: first.dataDir,
+    release: '0.0.1',
+    storage,
+    withKey: true,
+  });
   assert.equal(manifest.blobs?.count, 1);
-  assert.ok(manifest.tables.some(({ schema, name }) => /^cluster_\w+_g2$/.test(schema) && name === 'kine'), 'the store of the second generation');
+  assert.ok(
+    manifest.tables.some(({ schema, name }) => /^cluster_\w+_g2$/.test(schema) && name === 'kine'),
+    'the store of the second generation',
+  );
   await first.stop();
 
   const database = await emptyDatabase(t);

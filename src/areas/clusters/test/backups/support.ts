@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request as httpsRequest } from 'node:https';
-import { urlOf } from '../../../../../test/harness/postgres.ts';
 import type { Quarterdeck } from '../../../../../test/harness/index.ts';
+import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { adminHere } from '../../../../admin/test/support.ts';
 import { kube, type Way } from '../support.ts';
@@ -38,16 +38,20 @@ export async function take(admin: ReturnType<typeof clustersOf>, cluster = 'prod
 /** What a watch tells first. */
 export const firstEvent = (way: Way, path: string): Promise<{ type: string; object: { code?: number; metadata: { name: string } } }> =>
   new Promise((resolve, reject) => {
-    const asked = httpsRequest(`${way.server}${path}`, { ca: way.ca, agent: false, headers: { authorization: `Bearer ${way.token}` } }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-        if (!text.includes('\n')) return;
-        resolve(JSON.parse(text.slice(0, text.indexOf('\n'))));
-        asked.destroy();
-      });
-      answer.on('error', () => {});
-    });
+    const asked = httpsRequest(
+      `${way.server}${path}`,
+      { ca: way.ca, agent: false, headers: { authorization: `Bearer ${way.token}` } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+          if (!text.includes('\n')) return;
+          resolve(JSON.parse(text.slice(0, text.indexOf('\n'))));
+          asked.destroy();
+        });
+        answer.on('error', () => {});
+      },
+    );
     asked.on('error', reject);
     asked.end();
   });
