@@ -61,7 +61,7 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
     inflight: tiers.small.inflight,
     network: { services: serviceRange, pods: podRange },
     nodeCertificateSeconds: lifetimes.nodeCertificate,
-    store: { kind: 'kine', socket: '', database: '' },
+    store: { kind: 'kine', generation: 1, socket: '', database: '' },
   };
   const started: ChildProcess[] = [];
   const start = (name: string, program: string, args: string[]) => {

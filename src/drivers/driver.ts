@@ -79,8 +79,9 @@ export interface StoreSnapshot {
   content: Readable;
 }
 
-/** What a generation of etcd is made of; its revisions are above `revision`, so that clients list again. */
+/** What a generation of a store is made of; its revisions are above `revision`, so that clients list again. `rows`: of a kine, for a kine. */
 export type StoreContent =
+  | { kind: 'rows'; content: AsyncIterable<Uint8Array>; revision: number }
   | { kind: 'snapshot'; content: Readable; revision: number }
   | { kind: 'keys'; keys: AsyncIterable<{ key: Buffer; value: Buffer }>; revision: number };
 
@@ -222,6 +223,8 @@ export interface PlaneOptions {
   binaries: Binaries;
   /** What this generation of its store has to be made of; undefined: of nothing. */
   storeOrigin?: (generation: number) => Promise<StoreOrigin | undefined>;
+  /** Called before the first request reaches this generation. Throws if it must not: the one before it serves on. */
+  beforeStoreSwitch?: (generation: number) => Promise<void>;
   /** By which its programs reach a host outside: the guard of its mesh for addresses in there, else the server's. Absent for a client. */
   nodeGuard?: (host: string) => Guard;
   /** Bytes that callers have not read yet, over all clusters of this process. */
@@ -244,6 +247,20 @@ export interface ClusterLeases {
   release(tx: Tx, leases: readonly string[]): Promise<unknown>;
 }
 
+/** A copy of a cluster's store, from a backup. */
+export interface StoreCopy {
+  kind: StoreKind;
+  revision: number;
+  content: AsyncIterable<Uint8Array>;
+}
+
+/** How many objects a copy was restored to, how many of them its control plane should list, and how many it lists. */
+export interface CopyCount {
+  stored: number;
+  expected: number;
+  listed: number;
+}
+
 export interface Driver {
   /** Opens the plane to serve it. It answers after its first `apply`. */
   open(app: App, parts: PlaneOptions): ControlPlane;
@@ -257,6 +274,8 @@ export interface Driver {
   removeFiles(app: App, cluster: string): Promise<void>;
   /** Once, before the first claim: releases leases of a server that was killed on this machine. */
   recover(app: App, leases: ClusterLeases): Promise<void>;
+  /** Restores a copy into a control plane of its own, counts what that lists, and removes it again. */
+  checkCopy?(app: App, parts: PlaneOptions, copy: StoreCopy, signal: AbortSignal): Promise<CopyCount>;
   /** Periodically: stops programs of clusters that this server no longer holds. `isHeld` is read again before each stop: a claim may come meanwhile. */
   sweep(app: App, leases: ClusterLeases, isHeld: (cluster: string) => boolean): Promise<void>;
 }

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { atDatabase, lazily } from './lazily.ts';
 import { jsonOption } from './options.ts';
 
+const clusterArgument = 'its name, or its id where several have the name';
+
 function addressCommands(clusters: Command) {
   const group = clusters
     .command('addresses')
@@ -39,7 +41,7 @@ function meshCommands(clusters: Command) {
   group
     .command('enable')
     .description('switch it on for a cluster that asked for one before this release had it')
-    .argument('<cluster>', 'its name, or its id where several have the name')
+    .argument('<cluster>', clusterArgument)
     .action(atDatabase(async () => (await import('../clusters/mesh.ts')).enableClusterMesh));
 }
 
@@ -57,6 +59,44 @@ function addonCommands(clusters: Command) {
     .description('add them to a cluster of an earlier release; what it has by these names stays as it is')
     .argument('<cluster>', 'its name, or its id where several have the name')
     .action(atDatabase(async () => (await import('../clusters/addons.ts')).enableClusterAddons));
+}
+
+function backupCommands(clusters: Command) {
+  const group = clusters
+    .command('backups')
+    .description('copies of the objects of clusters, in the storage; one is made every 6 h, and 7 of each cluster stay');
+
+  group
+    .command('list')
+    .description('the backups of a cluster, and whether they could be restored')
+    .argument('<cluster>', clusterArgument)
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../clusters/backups.ts')).listBackups));
+
+  group
+    .command('take')
+    .description('make one now; the server that serves the cluster does it')
+    .argument('<cluster>', clusterArgument)
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../clusters/backups.ts')).takeClusterBackup));
+
+  clusters
+    .command('restore')
+    .description('give a cluster the objects of a backup; it serves those that it has until the others answer, and clients list again')
+    .argument('<cluster>', clusterArgument)
+    .option('--at <backup>', 'which one, as `backups list` shows it; otherwise the newest')
+    .option('--yes', 'without asking')
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../clusters/backups.ts')).restoreCluster));
+
+  clusters
+    .command('datastore')
+    .description('what keeps the objects of a cluster')
+    .command('move')
+    .description('move a cluster that asked for a dedicated datastore before this release had it to an etcd of its own')
+    .argument('<cluster>', clusterArgument)
+    .option('--yes', 'without asking')
+    .action(atDatabase(async () => (await import('../clusters/backups.ts')).moveDatastore));
 }
 
 export function clusterCommands(admin: Command) {
@@ -92,4 +132,5 @@ export function clusterCommands(admin: Command) {
   addressCommands(group);
   meshCommands(group);
   addonCommands(group);
+  backupCommands(group);
 }

@@ -1,4 +1,11 @@
-import { balancerProblems, clusterFigures, meshProblems, sharingUsers, withoutCgroups } from '../../areas/clusters/index.ts';
+import {
+  backupProblems,
+  balancerProblems,
+  clusterFigures,
+  meshProblems,
+  sharingUsers,
+  withoutCgroups,
+} from '../../areas/clusters/index.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
@@ -47,11 +54,16 @@ export const tellClosed = ({ cluster, service, problem }: { cluster: string; ser
 export const tellUnmeshed = ({ cluster, problem }: { cluster: string; problem: string }): Finding =>
   warn('clusters', `the mesh of ${cluster} is not there, so that nodes join without it: ${problem}`);
 
+/** A backup that failed, or that could not be restored for its check. */
+export const tellUnsaved = ({ cluster, problem }: { cluster: string; problem: string }): Finding =>
+  warn('clusters', `cluster ${cluster}: ${problem}`);
+
 export const checkClusters = async (db: Db, { isForeign, clusters }: { isForeign: boolean; clusters: number }): Promise<Finding[]> => [
   ...judgeClusters(await db.read(clusterFigures)),
   ...(await db.read(withoutCgroups)).map(tellUnbounded),
   ...(await db.read(sharingUsers)).map(tellSharing),
   ...(await db.read(balancerProblems)).map(tellClosed),
   ...(await db.read(meshProblems)).map(tellUnmeshed),
+  ...(await db.read(backupProblems)).map(tellUnsaved),
   ...(isForeign && clusters > 0 ? [tellShared(clusters)] : []),
 ];

@@ -1,10 +1,10 @@
-import { createInterface } from 'node:readline/promises';
 import { countQueuedRecipients } from '../../areas/email/index.ts';
 import { audit, operator } from '../../identity/audit.ts';
 import { endHold, findHold } from '../../kernel/backup/restore-hold.ts';
 import type { Tx } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { jobAdmin } from '../../kernel/jobs/index.ts';
+import { isAgreed } from '../agree.ts';
 import { installation } from '../organization.ts';
 import { type OutputOptions, printJson, printTable } from '../output.ts';
 import type { Session } from '../session.ts';
@@ -52,7 +52,7 @@ export async function restoreGo({ db }: Session, o: OutputOptions & { yes?: true
       'nothing waits',
     );
   }
-  if (!(o.yes || (await isAgreed()))) throw new Stop(exitCodes.refused, 'nothing was sent; give --yes to let it go');
+  if (!(o.yes || (await isAgreed('Let it go?')))) throw new Stop(exitCodes.refused, 'nothing was sent; give --yes to let it go');
   const isEnded = await db.write(async (tx) => {
     if ((await endHold(tx)) === 0) return false;
     await audit(tx, operator(installation), 'installation.restore.go', { id: hold.restored_at }, { waiting });
@@ -61,11 +61,4 @@ export async function restoreGo({ db }: Session, o: OutputOptions & { yes?: true
   if (!isEnded) throw new Stop(exitCodes.refused, 'another `quarterdeck admin restore go` has just let everything go');
   if (o.json) return printJson({ held: true, waiting });
   console.log('everything goes from now on');
-}
-
-async function isAgreed(): Promise<boolean> {
-  if (!process.stdin.isTTY) return false;
-  const asked = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await asked.question('Let it go? [y/N] ').finally(() => asked.close());
-  return /^y(es)?$/i.test(answer.trim());
 }

@@ -19,6 +19,8 @@
  *   configurations, and a task removes the access of users that lost the right.
  * - store/ has the SQL, a file for each table or few that belong together, and nothing else speaks it.
  *
+ * - engine/backups copies the objects of clusters of programs into the storage, checks the copies, and restores them.
+ *
  * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
  *
  * States (rules/phases.ts): pending → provisioning → ready; updating while a change is applied; degraded or failed with a reason, and retried;
@@ -54,14 +56,26 @@ import { listRegistrationTokens } from './operations/list-registration-tokens.ts
 import { revokeRegistrationToken } from './operations/revoke-registration-token.ts';
 import { updateCluster } from './operations/update-cluster.ts';
 import { updateRegistrationToken } from './operations/update-registration-token.ts';
+import { storedBackups } from './store/backups.ts';
 import { namedClusters } from './store/clusters.ts';
 import { tasks } from './tasks.ts';
 
 export { enableAddons, listAddons } from './engine/addons/enable.ts';
+export {
+  askForBackup,
+  askForMove,
+  askForRestore,
+  chooseBackup,
+  type Followed,
+  followBackup,
+  followChange,
+  listClusterBackups,
+} from './engine/backups/ask.ts';
 export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
 export { isHandedOver, offerHandover } from './engine/hand-over.ts';
 export { enableMesh, listMeshes } from './engine/mesh/enable.ts';
 export { parseVersion } from './rules/versions.ts';
+export { backupProblems } from './store/backups.ts';
 export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
 export { balancerProblems } from './store/load-balancers.ts';
 export { meshProblems } from './store/mesh.ts';
@@ -101,9 +115,11 @@ export const clusters = defineArea({
     { table: 'clusters.pki', column: 'account_key', id: 'cluster_id' },
     { table: 'clusters.pki', column: 'inner_keys', id: 'cluster_id' },
     { table: 'clusters.mesh', column: 'private_key', id: 'cluster_id' },
+    { table: 'clusters.backup', column: 'data_key', id: 'id' },
     { table: 'clusters.object', column: 'sealed', id: 'sealed_as' },
     { table: 'clusters.object_change', column: 'sealed', id: 'sealed_as' },
   ],
+  stored: storedBackups,
   foreignSchemas: kineSchemas,
   tasks,
   open: openClusters,

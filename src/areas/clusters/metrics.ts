@@ -3,6 +3,7 @@ import type { ProgramFigures } from '../../drivers/driver.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import type { MeshFigures } from './engine/mesh/index.ts';
 import type { RunningShard } from './engine/shard/index.ts';
+import { type BackupFigures, backupFigures } from './store/backups.ts';
 import { clusterFigures } from './store/usage.ts';
 
 interface MeasuredParts {
@@ -56,8 +57,42 @@ export function registerMetrics(registry: Registry, db: Db, { shard, unreadBytes
       this.set(heldRequests());
     },
   });
+  registerBackupMetrics(registry, db);
   registerProgramMetrics(registry, shard);
   registerMeshMetrics(registry, shard);
+}
+
+/** Backups of clusters, from the database: one read for all gauges of a scrape. */
+function registerBackupMetrics(registry: Registry, db: Db): void {
+  let reading: Promise<BackupFigures | undefined> | undefined;
+  const read = () => {
+    reading ??= db
+      .read(backupFigures)
+      .catch(() => undefined)
+      .finally(() => {
+        reading = undefined;
+      });
+    return reading;
+  };
+  const gauge = (name: string, help: string, show: (figures: BackupFigures) => number) =>
+    new Gauge({
+      name: `quarterdeck_clusters_${name}`,
+      help,
+      registers: [registry],
+      async collect() {
+        const found = await read();
+        if (found) this.set(show(found));
+      },
+    });
+  gauge('backups', 'Backups of clusters in the storage', ({ backups }) => backups);
+  gauge('backup_bytes', 'Size of all backups of clusters in the storage', ({ bytes }) => bytes);
+  gauge(
+    'backup_oldest_seconds',
+    'Age of the newest backup of the cluster that has waited longest for another one',
+    ({ oldest_seconds }) => oldest_seconds,
+  );
+  gauge('backups_failing', 'Clusters whose last backup failed', ({ failing }) => failing);
+  gauge('backups_unrestorable', 'Clusters whose newest checked backup could not be restored', ({ unrestorable }) => unrestorable);
 }
 
 /** Meshes of the clusters that this process holds. */

@@ -1,5 +1,6 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
 import { removeLostAccess } from './engine/access.ts';
+import { removeBackups, sweepBackupObjects } from './engine/backups/index.ts';
 import { forgetOldCertificates, renewDue } from './engine/renewal.ts';
 import type { OpenClusters } from './open.ts';
 
@@ -20,4 +21,14 @@ export const forgetCertificates = task('clusters.forget-certificates', { everySe
   forgetOldCertificates(app, signal),
 );
 
-export const tasks: Task<OpenClusters>[] = [renewCertificates, removeAccess, forgetCertificates];
+/** Removes backups above the seven of each cluster, those of deleted clusters, and what an interrupted one left. Safe to run twice. */
+export const removeOldBackups = task('clusters.remove-backups', { everySeconds: 60, deadlineSeconds: 300 }, ({ app, signal }) =>
+  removeBackups(app, signal),
+);
+
+/** Removes objects of backups without a row. Safe to run twice. */
+export const sweepBackups = task('clusters.sweep-backups', { everySeconds: 86_400, deadlineSeconds: 1_800 }, ({ app, signal }) =>
+  sweepBackupObjects(app, signal),
+);
+
+export const tasks: Task<OpenClusters>[] = [renewCertificates, removeAccess, forgetCertificates, removeOldBackups, sweepBackups];

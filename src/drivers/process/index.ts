@@ -27,13 +27,15 @@ import { detectedCgroups, isAllowed } from './clients/cgroup.ts';
 import { removeDirectory, runDir } from './clients/directory.ts';
 import { stopAll } from './clients/programs.ts';
 import { removeStore } from './clients/store-directory.ts';
+import { checkCopy, clusterOfCheck, isBeingChecked } from './engine/check-copy.ts';
 import { releaseDeadHolders, sweepOrphans } from './engine/orphans.ts';
-import { openEndpointClient, openPlane } from './open.ts';
-import { closeRole, dropSchema, endSessions } from './store/kine.ts';
+import { openCheckPlane, openEndpointClient, openPlane } from './open.ts';
+import { closeRoles, dropSchemas, endSessions } from './store/kine.ts';
 
 export { binariesDir, etcdNames, listInstalled, openBinaries, programNames } from './clients/binaries.ts';
 export { readDirectoryId } from './clients/directory-id.ts';
 export { knownSharedUserReason } from './clients/users.ts';
+export { keysOfRows, openKineKeys } from './engine/kine-store.ts';
 export { cgroupLimitsOf } from './rules/cgroup.ts';
 export { quotaBytesOf } from './rules/etcd/limits.ts';
 export { memberCountOf } from './rules/etcd/members.ts';
@@ -46,11 +48,11 @@ export const processDriver: Driver = {
   async stopPrograms(app, cluster) {
     await stopAll(`${runDir(app.config.data)}/${cluster}`);
     // A session with a stolen password of the role may exist without any program of ours.
-    await app.db.write((tx) => closeRole(tx, cluster));
+    await app.db.write((tx) => closeRoles(tx, cluster));
     await app.db.read((tx) => endSessions(tx, cluster));
   },
   async dropObjects(tx, cluster) {
-    await dropSchema(tx, cluster); // what cannot be dropped at once is logged and dropped by the sweep
+    await dropSchemas(tx, cluster); // what cannot be dropped at once is logged and dropped by the sweep
   },
   async removeFiles(app, cluster) {
     await removeDirectory(app.config.data, cluster);
@@ -58,8 +60,12 @@ export const processDriver: Driver = {
     const found = detectedCgroups();
     if (found && isAllowed(found)) await found.remove(cluster);
   },
+  checkCopy: (app, parts, copy, signal) => {
+    const cluster = clusterOfCheck(parts.cluster(), copy.kind);
+    return checkCopy(app, openCheckPlane(app, { ...parts, cluster: () => cluster }), copy, signal);
+  },
   recover: releaseDeadHolders,
-  sweep: sweepOrphans,
+  sweep: (app, leases, isHeld) => sweepOrphans(app, leases, (cluster) => isHeld(cluster) || isBeingChecked(cluster)),
 };
 
 /** '': this server limits programs by cgroups, else why not; null: not detected yet. */

@@ -13,13 +13,17 @@ import { closeEtcd } from './engine/etcd/members.ts';
 import { snapshotEtcd } from './engine/etcd/snapshot.ts';
 import { describeFullStore } from './engine/etcd/upkeep.ts';
 import { firstNodeJoined, listPrograms, programsOf, runHealthLoop } from './engine/health-loop.ts';
+import { snapshotKine } from './engine/kine-store.ts';
 import { probeReady } from './engine/readiness.ts';
 import { makeRequestGate } from './engine/request-gate.ts';
 import type { ProcessPlane } from './engine/state.ts';
-import { measureStore } from './engine/store-size.ts';
+import { measureStore, servedStore } from './engine/store-size.ts';
 import { type InflightRequest, makeTargetPool } from './engine/target-pool.ts';
 import { forwardRequest } from './planes/forward.ts';
 import { forwardUpgrade } from './planes/upgrade.ts';
+
+/** Opens a plane for a check of a backup, which starts programs by itself. */
+export const openCheckPlane = (app: App, parts: PlaneOptions): ProcessPlane => makePlane(app, parts);
 
 function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
   const pool = makeTargetPool(async (target) => {
@@ -47,10 +51,15 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
     parts,
     pool,
     dial,
-    ask: (method, path, body) => askCluster(dial, method, path, body),
+    ask: async (method, path, body) => {
+      // While its store is being moved, what we write waits as callers' writes do.
+      if (method !== 'GET') await gate.pass();
+      return askCluster(dial, method, path, body);
+    },
     directory: undefined,
     keysDir: undefined,
     kine: undefined,
+    servedGeneration: undefined,
     etcd: undefined,
     formerEtcds: [],
     reviving: undefined,
@@ -83,7 +92,7 @@ function makePlane(app: App, parts: PlaneOptions): ProcessPlane {
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
       capacity: makeCapacity(
         () => (isOnKine() ? parts.limits().datastoreBytes : Number.POSITIVE_INFINITY),
-        async (last) => (isOnKine() ? measureStore(app, parts, last) : { bytes: 0, last: 0 }),
+        async (last) => (isOnKine() ? measureStore(app, servedStore(plane), last) : { bytes: 0, last: 0 }),
       ),
       gate,
     },
@@ -102,10 +111,6 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
     apply: (pki, prepare) => applyExclusively(plane, pki, prepare),
     problem: () => (plane.problem === undefined ? undefined : { why: plane.problem, isAway: plane.problem !== firstNodeJoined }),
     fullness: () => describeFullStore(plane),
-    snapshot: () => {
-      if (!plane.etcd) throw new Error('its store cannot be copied');
-      return snapshotEtcd(plane.etcd);
-    },
     hasControllers: true,
     serve: (request, response, identity) => forwardRequest(forwarding, request, response, identity),
     upgrade: (request, socket, head, identity) => forwardUpgrade(forwarding, request, socket, head, identity),
@@ -117,6 +122,7 @@ export function openPlane(app: App, parts: PlaneOptions): ControlPlane {
       figures.inflightPeak = forwarding.inflight;
       return seen;
     },
+    snapshot: () => (plane.etcd ? snapshotEtcd(plane.etcd) : snapshotKine(app, servedStore(plane))),
     programs: () => listPrograms(plane),
     async stop() {
       await stopServing(plane, healthLoop);

@@ -83,6 +83,14 @@ function openPool(text: string, most: number): pg.Pool {
   return made;
 }
 
+const compacted = 'etcdserver: mvcc: required revision has been compacted';
+
+/** Revisions before this one cannot be watched any more: a restored store has such a mark. */
+async function compactRevision(): Promise<number> {
+  const { rows } = await pool.query<{ at: string | null }>(`select max(prev_revision) as at from kine where name = 'compact_rev_key'`);
+  return Number(rows[0]?.at ?? 0);
+}
+
 interface Watch {
   prefix: string;
   told: number;
@@ -99,6 +107,7 @@ function serve(socket: Socket): void {
     const request = JSON.parse(line) as KineRequest;
     const { id, op, key = '', from = 0 } = request;
     if (op === 'watch') {
+      if (from > 0 && from < (await compactRevision())) return tell({ id, error: compacted });
       const watch: Watch = { prefix: key, told: from, tell: (rows) => tell({ id, rows }) };
       own.set(id, watch);
       watches.add(watch);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
+import { folderOf } from '../../../src/drivers/process/rules/count-objects.ts';
 import { type Authenticator, makeAuthenticator, type User } from './authenticate.ts';
 import { apiserverFlags, parseFlags, refuse, requireFlag } from './flags.ts';
 import { type KubeObject, namespaces, type Objects, openObjects, type Place, Refusal, readPlace } from './objects.ts';
@@ -137,6 +138,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     if (!user) throw new Refusal(401, 'Unauthorized', 'Unauthorized');
     if (['/readyz', '/livez', '/healthz', '/version'].includes(pathname)) return await tellHealth(pathname, response);
     const place = readPlace(pathname);
+    const discovery = place ? undefined : await discover(pathname);
+    if (discovery) return say(response, 200, discovery);
     requireRight(user, request.method!, pathname);
     if (!place) throw new Refusal(404, 'NotFound', 'the server could not find the requested resource');
     const isWatch = request.method === 'GET' && !place.name && ['1', 'true'].includes(searchParams.get('watch') ?? '');
@@ -154,6 +157,21 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     if (!response.headersSent) say(response, code, statusOf(code, reason, message));
     else response.destroy();
   }
+}
+
+/** The groups and resources of which there are objects; a real one knows them without any. */
+async function discover(path: string): Promise<KubeObject | undefined> {
+  const [root, group, version, more] = path.split('/').filter(Boolean);
+  if (more !== undefined || (root !== 'apis' && path !== '/api/v1')) return undefined;
+  const { rows = [] } = await store.ask({ op: 'list', key: '/registry/' });
+  const folders = new Set(rows.map(({ key }) => folderOf(key)));
+  const kinds = [...folders].map((folder) => folder.split('/')).filter(([first]) => first !== 'health');
+  const verbs = ['get', 'list', 'watch'];
+  if (root === 'api') return { resources: kinds.filter(({ length }) => length === 1).map(([name]) => ({ name, verbs })) };
+  if (version !== undefined)
+    return { resources: kinds.filter(([first, name]) => first === group && name).map(([, name]) => ({ name, verbs })) };
+  const groups = new Set(kinds.filter(({ length }) => length === 2).map(([name]) => name!));
+  return { groups: [...groups].map((name) => ({ name, preferredVersion: { groupVersion: `${name}/v1` } })) };
 }
 
 /** Real ones make their roles one after the other once they listen. */

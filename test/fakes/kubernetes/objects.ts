@@ -54,6 +54,8 @@ const isClusterWide = new Set(
   ),
 );
 
+const expired = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Expired', code: 410, message: 'too old resource version' };
+
 const named = ({ plural, name, apiVersion }: Place) =>
   `${plural}${apiVersion.includes('/') ? `.${apiVersion.split('/')[0]}` : ''} "${name}"`;
 const notFound = (place: Place) => new Refusal(404, 'NotFound', `${named(place)} not found`);
@@ -155,7 +157,10 @@ export function openObjects(store: Store): Objects {
           if (isWanted(object)) onEvent(row.isGone ? 'DELETED' : row.isNew ? 'ADDED' : 'MODIFIED', object);
         }
       };
-      return store.watch(prefixOf(place), from, onRows, onEnd);
+      return store.watch(prefixOf(place), from, onRows, (isCompacted) => {
+        if (isCompacted) onEvent('ERROR', expired);
+        onEnd();
+      });
     },
   };
 }

@@ -8,7 +8,7 @@ import type { KineAnswer, KineRequest, KineRow } from './kine.ts';
 export interface Store {
   ask(request: Omit<KineRequest, 'id'>): Promise<KineAnswer>;
   /** `onEnd`: kine went away, and who watches must begin anew. */
-  watch(prefix: string, from: number, onRows: (rows: KineRow[]) => void, onEnd: () => void): () => void;
+  watch(prefix: string, from: number, onRows: (rows: KineRow[]) => void, onEnd: (isCompacted: boolean) => void): () => void;
 }
 
 const answerMs = 3_000;
@@ -17,7 +17,7 @@ export function openStore(address: string | ConnectionOptions): Store {
   let socket: Socket | undefined;
   let last = 0;
   const waiting = new Map<number, (answer: KineAnswer) => void>();
-  const watching = new Map<number, { onRows(rows: KineRow[]): void; onEnd(): void }>();
+  const watching = new Map<number, { onRows(rows: KineRow[]): void; onEnd(isCompacted: boolean): void }>();
 
   const connect = () => {
     const made = typeof address === 'string' ? net.connect(address) : tls.connect(address);
@@ -27,7 +27,8 @@ export function openStore(address: string | ConnectionOptions): Store {
     createInterface({ input: made })
       .on('line', (line) => {
         const answer = JSON.parse(line) as KineAnswer;
-        watching.get(answer.id)?.onRows(answer.rows ?? []);
+        if (answer.error) watching.get(answer.id)?.onEnd(true);
+        else watching.get(answer.id)?.onRows(answer.rows ?? []);
         waiting.get(answer.id)?.(answer);
       })
       .on('error', () => {});
@@ -37,7 +38,7 @@ export function openStore(address: string | ConnectionOptions): Store {
       for (const [id, done] of waiting) done({ id, error: 'etcdserver: request timed out' });
       const ended = [...watching.values()];
       watching.clear();
-      for (const { onEnd } of ended) onEnd();
+      for (const { onEnd } of ended) onEnd(false);
       setTimeout(connect, 100);
     });
   };
@@ -59,7 +60,7 @@ export function openStore(address: string | ConnectionOptions): Store {
     watch(prefix, from, onRows, onEnd) {
       const id = ++last;
       watching.set(id, { onRows, onEnd });
-      if (!socket) setImmediate(onEnd);
+      if (!socket) setImmediate(onEnd, false);
       else send({ id, op: 'watch', key: prefix, from });
       return () => {
         watching.delete(id);

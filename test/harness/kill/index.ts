@@ -24,6 +24,12 @@ export const atStatement = (schema: string, point: string): FaultPoint => ({
   preload: import.meta.resolve('./die-at.ts'),
 });
 
+/** At the first statement that holds this text: `before:…`, `after:…`, `committed:…`. See die-at-text.ts. */
+export const atText = (point: string): FaultPoint => ({
+  env: { QD_DIE_AT_TEXT: point },
+  preload: import.meta.resolve('./die-at-text.ts'),
+});
+
 export interface KillOptions extends Pick<ProcessOptions, 'dir' | 'nodeFlags' | 'program'> {
   dataDir: string;
   count?: number;

@@ -11,3 +11,6 @@ export const poolAdded = channelNamed('clusters.pool-added');
 
 /** Nodes of one cluster’s mesh have changed. Nodes say so by themselves, so a wake is for their own mesh alone. */
 export const meshDue = (cluster: string) => channelNamed(`clusters.mesh:${cluster}`);
+
+/** A backup of a cluster was asked for. */
+export const backupsDue = channelNamed('clusters.backups');

@@ -9,7 +9,18 @@ import { clustersDue } from './channels.ts';
 
 type Given = Pick<
   PlaneOptions,
-  'cluster' | 'pki' | 'endpoint' | 'isRefused' | 'binaries' | 'unread' | 'nodeGuard' | 'lease' | 'hold' | 'ending'
+  | 'cluster'
+  | 'pki'
+  | 'endpoint'
+  | 'isRefused'
+  | 'binaries'
+  | 'unread'
+  | 'nodeGuard'
+  | 'lease'
+  | 'hold'
+  | 'ending'
+  | 'storeOrigin'
+  | 'beforeStoreSwitch'
 >;
 
 /** Everything that a driver is told of a cluster. */

@@ -89,6 +89,9 @@ export const clusterByName = (tx: Tx, org: string, name: string) => row(tx, Clus
 export const lockCluster = (tx: Tx, org: string, name: string) => row(tx, ClusterRow)`
   select ${columns} from clusters.cluster where org_id = ${org} and name = ${name} for update`;
 
+export const lockClusterById = (tx: Tx, id: string) =>
+  row(tx, ClusterRow)`select ${columns} from clusters.cluster where id = ${id} for update`;
+
 export const clusterById = (tx: Tx, id: string) => row(tx, ClusterRow)`select ${columns} from clusters.cluster where id = ${id}`;
 
 const NamedRow = Type.Object({ id: Text, name: Text });

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Phase } from '../rules/phases.ts';
-import type { HeldLease } from './shards.ts';
+import { type HeldLease, knowingStores } from './shards.ts';
 
 // A handover: the holder offers its lease, another server becomes the heir, prepares, and takes the lease in one statement. Each statement names the
 // lease that it is about, so none of them acts on a cluster that somebody else has claimed meanwhile.
@@ -14,7 +14,8 @@ const successors = (other: string, seconds: number) => sql`
      and (c.driver <> 'process' or c.version = any(s.versions))`;
 
 /** Those that have been ready once, and are not being deleted: a successor knows their port. The files of an etcd are on the holder's machine. */
-const isMovable = sql`c.observed_generation > 0 and c.phase <> 'deleting' and c.store <> 'etcd'`;
+const isMovable = sql`c.observed_generation > 0 and c.phase <> 'deleting' and c.store <> 'etcd'
+  and not exists (select from clusters.store_change s where s.cluster_id = c.id and s.ended_at is null)`;
 
 /** The heir's: offered by its holder, or that one is gone meanwhile. */
 const isForHeir = sql`(offered_lease = lease or lease_until is null or lease_until <= kernel.now()) and phase <> 'deleting'`;
@@ -123,18 +124,22 @@ export const recordHeirFailure = (tx: Tx, { id, lease: heir }: HeldLease, phase:
    where id = ${id} and heir = ${heir}::uuid and phase in ('updating', 'failed')`;
 
 /**
- * The heir takes the lease. False: the offer is over. The holder finds its lease in `left_lease`, and leaves in good order.
+ * The heir takes the lease. False: the offer is over, or the cluster has another store than the one that the heir has opened. The holder finds its lease in `left_lease`, and leaves in good order.
  */
 export const takeOffered = async (
   tx: Tx,
   { id, lease: heir }: HeldLease,
-  { shard, leaseSeconds }: { shard: string; leaseSeconds: number },
-): Promise<boolean> =>
-  (await run(tx)`
-    update clusters.cluster
+  { shard, leaseSeconds, storeGeneration }: { shard: string; leaseSeconds: number; storeGeneration: number },
+): Promise<boolean> => {
+  await run(tx)`select ${knowingStores}`;
+  const taken = await run(tx)`
+    update clusters.cluster c
        set left_lease = lease, lease = heir, lease_until = kernel.now() + make_interval(secs => ${leaseSeconds}),
            holder = ${shard}, holder_lease = heir, offered_lease = null, heir = null, heir_shard = null, heir_until = null
-     where id = ${id} and heir = ${heir}::uuid and ${isForHeir}`) > 0;
+     where id = ${id} and heir = ${heir}::uuid and ${isForHeir} and store_generation = ${storeGeneration}
+       and not exists (select from clusters.store_change s where s.cluster_id = c.id and s.ended_at is null)`;
+  return taken > 0;
+};
 
 /** The holder before has closed the mesh and the load balancers. */
 export const finishLeaving = (tx: Tx, { id, lease }: HeldLease) => run(tx)`

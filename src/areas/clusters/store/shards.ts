@@ -3,6 +3,7 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { claim, type Leased, type Queue, renew } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Phase } from '../rules/phases.ts';
+import { removeBackupsOf } from './backups.ts';
 
 // Clusters are a queue: the server that serves a cluster holds its lease.
 
@@ -28,15 +29,20 @@ export interface ClaimOptions {
 }
 
 /** For servers of this release on, which know what a cluster's store is (`clusters.fence_store`). */
-const knowingStores = sql`set_config('clusters.knows_stores', 'on', true) = 'on'`;
+export const knowingStores = sql`set_config('clusters.knows_stores', 'on', true) = 'on'`;
 
 /** How long a server that has a cluster's files must be away before another one deletes the cluster. Its own sweep removes the files. */
 const awaySeconds = 60;
 
+/** A move that was cut off goes back to kine, whose rows every server reaches. */
+const isMovingToEtcd = sql`exists (
+  select from clusters.store_change m
+   where m.cluster_id = q.id and m.ended_at is null and m.from_store = 'kine' and m.state in ('wanted', 'loading'))`;
+
 /** etcd's files are on one machine, so only the server of their data directory serves the cluster. */
 const hasStore = ({ directory, hasEtcd }: Pick<ClaimOptions, 'directory' | 'hasEtcd'>) => sql`
-  (q.store <> 'etcd' or (${knowingStores} and case
-     when q.store_directory = ${directory}::uuid then true
+  (q.store <> 'etcd' and (q.store_generation = 1 or ${knowingStores}) or (${knowingStores} and case
+     when q.store_directory = ${directory}::uuid or ${isMovingToEtcd} then true
      when q.phase = 'deleting' then not exists (
        select from clusters.shard s where s.directory = q.store_directory and s.seen_at > kernel.now() - make_interval(secs => ${awaySeconds}))
      else q.store_directory is null and ${hasEtcd} end))`;
@@ -122,7 +128,10 @@ export interface ShardHeartbeat {
 }
 
 /** Writes this server's heartbeat, and deletes rows that are older than an hour. A crash of PostgreSQL may lose the last ones: another follows. */
-export async function touchShard(tx: Tx, { id, process, leaving, versions, withoutCgroups, sharing, directory, hasEtcd }: ShardHeartbeat): Promise<void> {
+export async function touchShard(
+  tx: Tx,
+  { id, process, leaving, versions, withoutCgroups, sharing, directory, hasEtcd }: ShardHeartbeat,
+): Promise<void> {
   await run(tx)`set local synchronous_commit = off`;
   await run(tx)`
     insert into clusters.shard (id, seen_at, process, leaving, versions, without_cgroups, sharing, directory, has_etcd)
@@ -243,6 +252,9 @@ export async function removeCluster(tx: Tx, { id, lease }: HeldLease): Promise<b
     run(tx)`delete from clusters.addons where cluster_id = ${id}`,
     run(tx)`delete from clusters.mesh where cluster_id = ${id}`,
     run(tx)`delete from clusters.mesh_peer where cluster_id = ${id}`,
+    run(tx)`delete from clusters.backup_work where cluster_id = ${id}`,
+    run(tx)`delete from clusters.store_change where cluster_id = ${id}`,
+    removeBackupsOf(tx, id),
   ]);
   return true;
 }

@@ -1,4 +1,5 @@
 import { cgroupLimitsOf, memberCountOf, quotaBytesOf } from '../../../drivers/process/index.ts';
+import { type BackupState, limitsOfBackups } from '../rules/backups.ts';
 import { p95 } from '../rules/headroom.ts';
 import { type AddonsState, limitationsOf } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
@@ -51,6 +52,7 @@ interface UsageRows {
   /** Undefined: it is not switched on. */
   mesh: { problem: string | null; nodes: readonly string[] } | undefined;
   addons: AddonsState | undefined;
+  backups: BackupState;
 }
 
 const namesOutside = (inside: readonly string[], nodes: readonly NodeCapacity[] = []) =>
@@ -58,7 +60,7 @@ const namesOutside = (inside: readonly string[], nodes: readonly NodeCapacity[] 
 
 export function usageView(
   row: ClusterRow,
-  { meter, recent, newest: last, hasAddresses, mesh, addons }: UsageRows,
+  { meter, recent, newest: last, hasAddresses, mesh, addons, backups }: UsageRows,
   nodes: readonly NodeCapacity[] | undefined,
 ) {
   const tier = tierOf(row.tier);
@@ -91,6 +93,7 @@ export function usageView(
       quotaBytes: row.store === 'etcd' ? quotaBytesOf(row.datastore) : tier.datastoreBytes,
       keys: last?.objects ?? 0,
       ...(members === undefined ? {} : { members }),
+      ...(backups.at === null ? {} : { lastBackupAt: backups.at }),
     },
     loadBalancers: {
       count: row.balancers.length,
@@ -113,6 +116,7 @@ export function usageView(
         members,
         mesh: mesh && { problem: mesh.problem, outside: namesOutside(mesh.nodes, nodes) },
       }),
+      ...limitsOfBackups(backups),
       ...row.balancers.flatMap(({ service, problem }) => (problem === null ? [] : [`managedLoadBalancers: ${service}: ${problem}`])),
     ],
   };

@@ -19,7 +19,8 @@ export interface ClusterDirectory {
   identity: Identity;
   /** The programs' user, if it is not the server's. */
   separateUser: Owner | undefined;
-  kineSocket: string;
+  /** Of a generation of its store. */
+  kineSocket: (generation: number) => string;
   egressSocket: string;
 }
 
@@ -40,7 +41,7 @@ export async function prepareDirectory(dataDir: string, cluster: string, range?:
     workDir: work,
     identity,
     separateUser: other,
-    kineSocket: join(kineAt, 'kine.sock'),
+    kineSocket: (generation) => join(kineAt, generation === 1 ? 'kine.sock' : `k${generation}.sock`),
     egressSocket: join(egressAt, 'egress.sock'),
   };
 }

@@ -106,7 +106,7 @@ export async function startAndRecord({ dir, workDir, identity }: StartDirectory,
 
 /** Bounds the logs of running programs. Goes by file names, because records could name other paths. */
 export async function boundLogs(dir: string, limit?: number): Promise<void> {
-  const names = (await readdir(dir).catch(() => [])).filter((name) => /^(kine|etcd-m\d+|kube-[a-z-]+(-\d+)?)\.log$/.test(name));
+  const names = (await readdir(dir).catch(() => [])).filter((name) => /^(etcd-m\d+|(kine|kube-[a-z-]+)(-\d+)?)\.log$/.test(name));
   for (const name of names) await boundLog(join(dir, name), limit);
 }
 

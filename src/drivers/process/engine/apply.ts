@@ -11,16 +11,17 @@ import { startEgress } from '../clients/egress.ts';
 import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../clients/programs.ts';
 import { generationDirOf, prepareStoreDir, removeOlderGenerations, storeDirOf } from '../clients/store-directory.ts';
 import { cgroupLimitsOf, largerLimits } from '../rules/cgroup.ts';
-import { type DatabaseLogin, loginOf, verifierOf } from '../rules/database-login.ts';
+import { loginOf } from '../rules/database-login.ts';
 import { memberLimitsOf, quotaBytesOf } from '../rules/etcd/limits.ts';
 import { memberCountOf } from '../rules/etcd/members.ts';
 import { type FileSource, filesOf } from '../rules/files.ts';
 import * as rules from '../rules/programs.ts';
-import { makeRole, makeSchema, revokeAdvisoryLocks, schemaOf } from '../store/kine.ts';
+import { schemaOf } from '../store/kine.ts';
 import { databaseUrl, isOwnDatabase } from './database-url.ts';
 import { ensureProgram, recordExit } from './ensure-program.ts';
 import { ensureEtcd, removeSurplus, settleMembers, stopFormerGenerations, waitForMajority } from './etcd/members.ts';
 import { memberEnded } from './etcd/outage.ts';
+import { ensureKineStore } from './kine-store.ts';
 import { recordHolder, waitForSweep } from './orphans.ts';
 import { probeReady } from './readiness.ts';
 import type { ProcessPlane, RunningApiserver } from './state.ts';
@@ -51,7 +52,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   const steps = await Promise.allSettled([
     described,
     recordHolder(dir, parts.lease ?? ''),
-    isOnEtcd ? prepareStoreDir(app.config.data, id) : ensureSchema(plane, loginOf(schemaOf(id), inner.storeKey)),
+    isOnEtcd ? prepareStoreDir(app.config.data, id) : ensureKineStore(app, parts, inner.storeKey),
     readRecords(dir).then((records) => stopUnrecorded(dir, records)),
     openEgress(plane),
     openDatabaseSocket(plane),
@@ -121,7 +122,7 @@ async function beginStore(plane: ProcessPlane, run: rules.RunSpec, { etcd: keys 
 
 /** Waits until the store answers, and brings its members to what is wanted. */
 async function settleStore(plane: ProcessPlane, run: rules.RunSpec, { etcd: keys }: InnerKeys): Promise<void> {
-  if (run.store.kind === 'kine') return waitForKine(plane, plane.kine!);
+  if (run.store.kind === 'kine') return waitForKine(plane, plane.kine!, run.store.socket);
   await waitForMajority(plane, keys!);
   await settleMembers(plane, run, run.store, keys!);
 }
@@ -129,11 +130,11 @@ async function settleStore(plane: ProcessPlane, run: rules.RunSpec, { etcd: keys
 /** What the apiservers that run now do not use: members that are too many, generations before this one, and kine after a move. The old apiservers
  *  must have stopped first. */
 async function removeFormerStores(plane: ProcessPlane): Promise<void> {
-  const { app, parts, directory, etcd } = plane;
+  const { app, parts, directory, etcd, kine } = plane;
   const { dir } = directory!;
   const prefix = `etcd-${etcd?.generation}-`;
-  const unused = (await readRecords(dir)).filter(({ kind, name }) =>
-    etcd ? kind === 'kine' || (kind === 'etcd' && !name.startsWith(prefix)) : kind === 'etcd',
+  const unused = (await readRecords(dir)).filter(
+    ({ kind, name }) => (kind === 'kine' && (etcd || name !== kine?.name)) || (kind === 'etcd' && !(etcd && name.startsWith(prefix))),
   );
   const isSurplus = etcd !== undefined && etcd.file.members.length > etcd.endpoints.length;
   if (unused.length === 0 && !isSurplus) return;
@@ -145,19 +146,8 @@ async function removeFormerStores(plane: ProcessPlane): Promise<void> {
   if (etcd) await removeOlderGenerations(storeDirOf(app.config.data, parts.cluster().id), etcd.generation - 1);
 }
 
-/** Creates the cluster's schema in our database, and the role that may use it. */
-async function ensureSchema({ app, parts }: ProcessPlane, login: DatabaseLogin): Promise<void> {
-  const { id } = parts.cluster();
-  await app.db.write(async (tx) => {
-    await makeSchema(tx, id);
-    if (!isOwnDatabase(app)) return;
-    await revokeAdvisoryLocks(tx);
-    await makeRole(tx, id, verifierOf(login));
-  });
-}
-
 /** Needed where the programs run as another user than our PostgreSQL. Access to an operator's own database is the operator's to configure. */
-async function openDatabaseSocket({ app, directory }: ProcessPlane): Promise<void> {
+export async function openDatabaseSocket({ app, directory }: ProcessPlane): Promise<void> {
   const { host = '', port = 5432 } = app.connection;
   if (directory?.separateUser && isOwnDatabase(app) && host.startsWith('/'))
     await grantSocketAccess(host, Number(port), directory.separateUser.gid);
@@ -192,7 +182,11 @@ async function removeUnused(plane: ProcessPlane): Promise<void> {
   await cgroup?.bound(cgroupLimitsOf(parts.cluster()));
 }
 
-async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egressSocket'>): Promise<rules.RunSpec> {
+export async function describeRun(
+  plane: ProcessPlane,
+  source: Omit<FileSource, 'egressSocket'>,
+  schema = schemaOf(plane.parts.cluster().id, plane.parts.cluster().store_generation),
+): Promise<rules.RunSpec> {
   const { parts } = plane;
   const { version, tier, replicas } = parts.cluster();
   const directory = plane.directory!;
@@ -208,17 +202,22 @@ async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egress
     endpoint: parts.endpoint,
     network: parts.network,
     nodeCertificateSeconds: parts.nodeCertificateSeconds,
-    store: await describeStore(plane, source.inner),
+    store: await describeStore(plane, source.inner, schema),
     user: directory.separateUser?.uid,
     binaries: { dir: folder, kine: parts.binaries.kine },
     keysDir: await writeKeyFiles(directory, filesOf({ ...source, egressSocket: directory.egressSocket })),
   };
 }
 
-async function describeStore({ app, parts, directory }: ProcessPlane, inner: InnerKeys): Promise<rules.StoreSpec> {
+async function describeStore({ app, parts, directory }: ProcessPlane, inner: InnerKeys, schema: string): Promise<rules.StoreSpec> {
   const { id, store, store_generation, datastore } = parts.cluster();
   if (store === 'kine')
-    return { kind: 'kine', socket: directory!.kineSocket, database: databaseUrl(app, schemaOf(id), loginOf(schemaOf(id), inner.storeKey)) };
+    return {
+      kind: 'kine',
+      generation: store_generation,
+      socket: directory!.kineSocket(store_generation),
+      database: databaseUrl(app, schema, loginOf(schema, inner.storeKey)),
+    };
   const programs = await parts.binaries.etcd();
   if (!programs)
     throw new ClusterError(
@@ -245,9 +244,9 @@ async function restartStuckKine(plane: ProcessPlane): Promise<void> {
   if (probes.every(({ isThere, isReady }) => isThere && !isReady)) await stopProgram(directory!.dir, kine);
 }
 
-async function waitForKine(plane: ProcessPlane, record: ProgramRecord): Promise<void> {
+async function waitForKine(plane: ProcessPlane, record: ProgramRecord, socket: string): Promise<void> {
   const deadline = performance.now() + limits.kineTimeoutMs;
-  while (!(await isListening(plane.directory!.kineSocket))) {
+  while (!(await isListening(socket))) {
     plane.stopping.signal.throwIfAborted();
     if (!(await isRunning(record))) await failStart(plane, record);
     if (performance.now() > deadline) throw new ClusterError('its store does not answer; it is tried again');
@@ -280,7 +279,8 @@ async function ensureApiservers(
   // While a new apiserver is missing, the running ones keep serving.
   const names = new Set(ready.map(({ record }) => record.name));
   const others = plane.servers.filter(({ record }) => !names.has(record.name));
-  plane.servers = isWhole ? ready : [...(await filterRunning(others)), ...ready];
+  const isSwitching = (await switchStore(plane, isWhole)) === 'not yet';
+  plane.servers = isWhole ? ready : [...(await filterRunning(others)), ...(isSwitching ? [] : ready)];
   plane.pool.switchTo(plane.servers.map(({ target }) => target));
   for (const { target } of ready) plane.pool.include(target);
   if (isWhole) {
@@ -289,6 +289,16 @@ async function ensureApiservers(
   }
   const failed = settled.find((each) => each.status === 'rejected');
   if (failed) throw failed.reason;
+}
+
+/** Requests of a cluster reach one generation of its store at a time: an apiserver of the next one gets none before all of them are ready. */
+async function switchStore(plane: ProcessPlane, isWhole: boolean): Promise<'not yet' | undefined> {
+  const { store_generation: wanted } = plane.parts.cluster();
+  if (plane.servedGeneration === wanted) return undefined;
+  if (!isWhole) return 'not yet';
+  await plane.parts.beforeStoreSwitch?.(wanted);
+  plane.servedGeneration = wanted;
+  return undefined;
 }
 
 async function filterRunning(servers: readonly RunningApiserver[]): Promise<RunningApiserver[]> {

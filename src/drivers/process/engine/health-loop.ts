@@ -6,7 +6,7 @@ import { isNearlyFull, keepEtcd } from './etcd/upkeep.ts';
 import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
 import { probeReady } from './readiness.ts';
 import type { Component, ProcessPlane } from './state.ts';
-import { measureStore } from './store-size.ts';
+import { measureStore, servedStore } from './store-size.ts';
 
 const limits = {
   checkIntervalMs: 2_000,
@@ -102,8 +102,8 @@ async function findFirstNode(plane: ProcessPlane): Promise<string | undefined> {
 export const firstNodeJoined = 'the first node joined; the scheduler is started';
 
 async function measure(plane: ProcessPlane): Promise<void> {
-  const { app, parts, cpu, restarts, forwarding } = plane;
-  const measureAll = () => measureStore(app, parts);
+  const { app, cpu, restarts, forwarding } = plane;
+  const measureAll = () => measureStore(app, servedStore(plane));
   const { bytes, objects } = plane.etcd ? await keepEtcd(plane) : await forwarding.capacity.remeasure(measureAll);
   const byKind = new Map<string, Component>();
   const at = performance.now();

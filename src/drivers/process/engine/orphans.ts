@@ -108,8 +108,8 @@ async function dropOrphanedStores(app: App): Promise<void> {
   for (const store of await app.db.read(findOrphanedStores)) {
     let why: string | undefined;
     for (let n = 0; n === 0 || (why !== undefined && n < batchesPerSweep); n++) why = await app.db.write((tx) => dropBatch(tx, store));
-    if (why === undefined) app.log.info({ store }, 'the store of a cluster that is gone was still there; it is dropped');
-    else app.log.warn({ store, why }, 'the store of a cluster that is gone cannot be dropped yet; it is tried again');
+    if (why === undefined) app.log.info({ store }, 'a store that no cluster uses was still there; it is dropped');
+    else app.log.warn({ store, why }, 'a store that no cluster uses cannot be dropped yet; it is tried again');
   }
 }
 

@@ -54,6 +54,8 @@ export interface ProcessPlane {
   /** The key files that programs are started with now. */
   keysDir: string | undefined;
   kine: ProgramRecord | undefined;
+  /** The generation of its store that requests reach; undefined: none yet. */
+  servedGeneration: number | undefined;
   /** The members of its etcd, and generations that are being replaced. */
   etcd: RunningEtcd | undefined;
   formerEtcds: RunningEtcd[];

@@ -43,6 +43,7 @@ export interface RunSpec {
 export type StoreSpec =
   | {
       kind: 'kine';
+      generation: number;
       socket: string;
       /** PostgreSQL's address with the schema and password. */
       database: string;
@@ -87,30 +88,29 @@ const kineConnections = '3';
  *  consistent list, several of them before an apiserver is ready. Without progress an apiserver lists from kine, in a few milliseconds. */
 const emulatedEtcdVersion = '3.5.12';
 
-export const wantKine = (run: RunSpec, { socket, database }: Extract<StoreSpec, { kind: 'kine' }>): WantedProgram =>
-  makeWanted(
-    run,
-    {
-      kind: 'kine',
-      program: run.binaries.kine,
-      args: () => [
-        '--listen-address',
-        `unix://${socket}`,
-        '--metrics-bind-address',
-        '0',
-        // By default kine opens a connection per request and closes all but two again.
-        '--datastore-max-open-connections',
-        kineConnections,
-        '--datastore-max-idle-connections',
-        kineConnections,
-        '--emulated-etcd-version',
-        emulatedEtcdVersion,
-      ],
-      env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: database },
-    },
-    undefined,
-    'itself',
-  );
+export function wantKine(run: RunSpec, { socket, database, generation }: Extract<StoreSpec, { kind: 'kine' }>): WantedProgram {
+  const made: ProgramSpec = {
+    kind: 'kine',
+    program: run.binaries.kine,
+    args: () => [
+      '--listen-address',
+      `unix://${socket}`,
+      '--metrics-bind-address',
+      '0',
+      // By default kine opens a connection per request and closes all but two again.
+      '--datastore-max-open-connections',
+      kineConnections,
+      '--datastore-max-idle-connections',
+      kineConnections,
+      '--emulated-etcd-version',
+      emulatedEtcdVersion,
+    ],
+    env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: database },
+  };
+  // That of the generation before runs on until the new one serves.
+  const name = generation === 1 ? 'kine' : `kine-${generation}`;
+  return { ...made, hash: hashOfProgram(run, made), listens: 'itself', log: name, name };
+}
 
 /** One member of the cluster's etcd. Its ports are its own for good: the other members know them. */
 export function wantEtcd(run: RunSpec, store: EtcdSpec, member: MemberRecord, token: string): WantedProgram {

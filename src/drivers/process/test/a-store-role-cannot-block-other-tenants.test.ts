@@ -14,9 +14,9 @@ async function withThief(t: TestContext) {
   const login = loginOf(name, randomBytes(32).toString('base64'));
   const settle = () =>
     app.db.write(async (tx) => {
-      await makeSchema(tx, cluster);
+      await makeSchema(tx, name);
       await revokeAdvisoryLocks(tx);
-      await makeRole(tx, cluster, verifierOf(login));
+      await makeRole(tx, name, verifierOf(login));
     });
   await settle();
   await settle(); // as every apply does

@@ -94,15 +94,15 @@ test('sockets of a deep data directory are below the temporary one, and a link t
   execFileSync('mkdir', ['-p', '-m', '755', deep]);
   execFileSync('chmod', ['-R', '755', data]);
   const first = await prepareDirectory(deep, 'cls_1');
-  const [kine, egress] = [join(first.kineSocket, '..'), join(first.egressSocket, '..')];
+  const [kine, egress] = [join(first.kineSocket(1), '..'), join(first.egressSocket, '..')];
   assert.deepEqual([(await stat(kine)).uid, (await stat(egress)).uid], [first.separateUser?.uid, 0]);
   const own = await mkdtemp(join(tmpdir(), 'qdo-'));
   t.after(() => rm(own, { recursive: true, force: true }));
   as(first.separateUser!)(`rmdir ${kine} && ln -s ${own} ${kine}`);
   const second = await prepareDirectory(deep, 'cls_1');
-  assert.notEqual(second.kineSocket, first.kineSocket);
+  assert.notEqual(second.kineSocket(1), first.kineSocket(1));
   assert.equal((await stat(own)).uid, 0);
-  await rm(join(second.kineSocket, '..'), { recursive: true, force: true });
+  await rm(join(second.kineSocket(1), '..'), { recursive: true, force: true });
   await removeDirectory(deep, 'cls_1');
   for (const gone of [kine, egress]) assert.equal(await lstat(gone).catch(() => undefined), undefined);
 });

@@ -5,7 +5,12 @@ import { makeAuthority, newKey } from '../../../areas/clusters/engine/issue.ts';
 import { filesOf } from '../rules/files.ts';
 import { type RunSpec, restartDelaySeconds, wantApiservers, wantControllerManager, wantKine, wantScheduler } from '../rules/programs.ts';
 
-const store = { kind: 'kine' as const, socket: '/run/kine.sock', database: 'postgres://me:secret@localhost/db?search_path=cluster_x' };
+const store = {
+  kind: 'kine' as const,
+  generation: 1,
+  socket: '/run/kine.sock',
+  database: 'postgres://me:secret@localhost/db?search_path=cluster_x',
+};
 const run: RunSpec = {
   tier: 'small',
   replicas: 2,

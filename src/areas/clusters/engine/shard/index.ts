@@ -14,7 +14,8 @@ import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import { finishLeaving, handoverProgress, offerLease, offerLeases, wasTaken } from '../../store/handover.ts';
 import * as store from '../../store/shards.ts';
 import { ensureAddons } from '../addons/ensure.ts';
-import { clustersDue } from '../channels.ts';
+import { type BackupLoop, rollBackAfter, rollBackInterrupted, settleChange, startBackupLoop } from '../backups/index.ts';
+import { addressFree, clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
@@ -198,12 +199,15 @@ export async function startShard(
       if (!shard.stopped) await nudge.sleep(tickIntervalMs);
     }
   })();
+  const backups: BackupLoop = startBackupLoop(shard, () => shard.held.values());
+  let endBackups: Promise<void> | undefined;
   return {
     count: () => shard.held.size,
     programs: () => listPrograms(shard.held.values()),
     meshes: () => listMeshes(shard.held.values()),
     passOn: () => passOn(shard),
     async drain({ requestMs }) {
+      endBackups = backups.stop();
       shard.stopped = true;
       stopping.abort();
       for (const end of endHearing) end();
@@ -211,6 +215,7 @@ export async function startShard(
       await Promise.all([shard.front.drain(requestMs), shard.balancers.drain(requestMs)]);
     },
     async stop(ending) {
+      await (endBackups ?? backups.stop());
       await loop;
       await stopShard(shard, ending);
     },
@@ -528,6 +533,7 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   let row = await app.db.read((tx) => clusterById(tx, held.id));
   if (!row) return dropCluster(shard, held);
   if (row.lease !== held.lease) return (await app.db.read((tx) => wasTaken(tx, held))) ? leave(shard, held) : dropCluster(shard, held);
+  if (!held.running && (await rollBackInterrupted(app, held))) row = (await app.db.read((tx) => clusterById(tx, held.id))) ?? row;
   if (row.store === 'etcd' && row.store_directory === null && row.phase !== 'deleting') {
     await app.db.write((tx) => store.keepStoreIn(tx, held, shard.directory));
     row = { ...row, store_directory: shard.directory };
@@ -540,20 +546,29 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
     });
   const problem = held.running?.plane.problem();
   if (problem?.isAway && row.phase === 'ready') await recordDegraded(shard, held, problem.why);
-  if (held.running) await applyChange(shard, held.running, row);
-  else {
-    await shard.refused.load(app, held.id);
-    const started = await startCluster(shard, held, row);
-    // The lease may have been lost meanwhile.
-    if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
-    held.running = started;
-  }
+  await applyRow(shard, held, row).catch(async (error) => {
+    // Without the database it is found `loading` by the next attempt, which begins it anew.
+    if (!shard.stopped) await rollBackAfter(app, held, error).catch(() => {});
+    throw error;
+  });
+  if (!held.running) return;
   await ensureAddons({ app, held, ...held.running, ask: held.running.plane.ask });
   if (shard.held.get(held.id) !== held) return;
-  await app.db.write((tx) => {
+  const { endpoint } = held.running;
+  await app.db.write(async (tx) => {
     hint(tx, held.org, 'clusters.cluster');
-    return store.settleReady(tx, held, row.generation, held.running!.endpoint);
+    await store.settleReady(tx, held, row.generation, endpoint);
+    await settleChange(tx, held);
   });
+}
+
+async function applyRow(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
+  if (held.running) return applyChange(shard, held.running, row);
+  await shard.refused.load(shard.app, held.id);
+  const started = await startCluster(shard, held, row);
+  // The lease may have been lost meanwhile.
+  if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
+  held.running = started;
 }
 
 /** Stops the listener and programs first, then deletes all rows in one transaction: a half-deleted cluster is still listed. */
@@ -567,7 +582,10 @@ async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promi
   const gone = await app.db.write(async (tx) => {
     hint(tx, held.org, 'clusters.cluster');
     const removed = await store.removeCluster(tx, held);
-    if (removed) await driver.dropObjects(tx, row.id);
+    if (removed) {
+      await driver.dropObjects(tx, row.id);
+      wake(tx, addressFree);
+    }
     return removed;
   });
   if (!gone) return;

@@ -8,6 +8,7 @@ import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { type HeldLease, keepPort, takePort } from '../../store/shards.ts';
+import { originOf, switchTo } from '../backups/store-change.ts';
 import { type RunningBalancer, startBalancer } from '../balancer/index.ts';
 import type { Balancers } from '../balancer/listener.ts';
 import { clusterAddressOf, portCount } from '../cluster-address.ts';
@@ -134,6 +135,8 @@ async function openControlPlane(services: ShardServices, held: HeldLease, runnin
       unread,
       nodeGuard: (host) => running.mesh?.guardOf(host) ?? app.guard,
       lease: held.lease,
+      storeOrigin: originOf(app, held, () => running.row),
+      beforeStoreSwitch: switchTo(app, held),
       hold: services.holdOf(row.id, row.org_id),
       ending: AbortSignal.any([app.ending, left.signal]),
     }),

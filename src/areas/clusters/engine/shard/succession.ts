@@ -121,7 +121,7 @@ async function succeed(parts: SuccessionParts, heir: Heir): Promise<void> {
     !heir.isOver &&
     (await app.db
       .write(async (tx) => {
-        const taken = await store.takeOffered(tx, heir, { shard, leaseSeconds });
+        const taken = await store.takeOffered(tx, heir, { shard, leaseSeconds, storeGeneration: row.store_generation });
         if (taken) {
           hint(tx, heir.org, 'clusters.cluster');
           wake(tx, clustersDue);

@@ -10,11 +10,30 @@ test('a cluster moves to a server that has its version; a version that no server
   const [here, there] = [randomUUID(), randomUUID()];
   const touch = (id: string, versions: string[]) =>
     app.db.write((tx) =>
-      store.touchShard(tx, { id, process: id.slice(0, 8), leaving: false, versions, withoutCgroups: null, sharing: null, directory: randomUUID(), hasEtcd: false }),
+      store.touchShard(tx, {
+        id,
+        process: id.slice(0, 8),
+        leaving: false,
+        versions,
+        withoutCgroups: null,
+        sharing: null,
+        directory: randomUUID(),
+        hasEtcd: false,
+      }),
     );
   const claim = (versions: string[]) =>
     app.db.write((tx) =>
-      store.claimClusters(tx, { limit: 10, shard: here, lease: randomUUID(), leaseSeconds: 20, held: [], drivers: ['process'], versions, directory: randomUUID(), hasEtcd: false }),
+      store.claimClusters(tx, {
+        limit: 10,
+        shard: here,
+        lease: randomUUID(),
+        leaseSeconds: 20,
+        held: [],
+        drivers: ['process'],
+        versions,
+        directory: randomUUID(),
+        hasEtcd: false,
+      }),
     );
   const markOf = async (id: string, versions: string[]) =>
     (await app.db.read((tx) => store.workStatesOf(tx, [id], { versions, seconds: 20 })))[0]!;

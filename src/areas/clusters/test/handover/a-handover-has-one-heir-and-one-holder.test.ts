@@ -21,17 +21,28 @@ test('of all servers one is the heir, and it takes only what is offered', async 
   const { owner, app, clock } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_PUBLIC_URL: 'http://localhost' } });
   const [holder, one, two] = [randomUUID(), randomUUID(), randomUUID()];
   const touch = (id: string, leaving = false) =>
-    app.db.write((tx) => shards.touchShard(tx, { id, process: id.slice(0, 8), leaving, versions: [], withoutCgroups: '', sharing: '', ...ofData }));
+    app.db.write((tx) =>
+      shards.touchShard(tx, { id, process: id.slice(0, 8), leaving, versions: [], withoutCgroups: '', sharing: '', ...ofData }),
+    );
   const claim = (shard: string) =>
     app.db.write((tx) =>
-      shards.claimClusters(tx, { limit: 9, shard, lease: randomUUID(), leaseSeconds: 20, held: [], drivers: ['embedded'], versions: [], ...ofData }),
+      shards.claimClusters(tx, {
+        limit: 9,
+        shard,
+        lease: randomUUID(),
+        leaseSeconds: 20,
+        held: [],
+        drivers: ['embedded'],
+        versions: [],
+        ...ofData,
+      }),
     );
   const inherit = (shard: string, heir = randomUUID()) =>
     app.db.write((tx) =>
       store.becomeHeir(tx, { limit: 9, perOrg: 3, shard, heir, heirSeconds: 20, drivers: ['embedded'], versions: [], except: [] }),
     );
   const take = (id: string, heir: string, shard: string) =>
-    app.db.write((tx) => store.takeOffered(tx, { id, lease: heir }, { shard, leaseSeconds: 20 }));
+    app.db.write((tx) => store.takeOffered(tx, { id, lease: heir }, { shard, leaseSeconds: 20, storeGeneration: 1 }));
   const offer = () => app.db.write((tx) => offerHandover(tx, 'prod'));
   const rowOf = async (id: string) =>
     (await app.db.read((tx) => row(tx, LeaseRow)`select lease, left_lease, heir from clusters.cluster where id = ${id}`))!;

@@ -7,7 +7,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { measureStore } from '../../../../drivers/process/engine/store-size.ts';
 import { loginOf } from '../../../../drivers/process/rules/database-login.ts';
-import { dropBatch, dropSchema, findOrphanedStores, schemaOf } from '../../../../drivers/process/store/kine.ts';
+import { dropBatch, dropSchemas, findOrphanedStores, schemaOf } from '../../../../drivers/process/store/kine.ts';
 import { row } from '../../../../kernel/db/index.ts';
 import { findPki } from '../../engine/pki.ts';
 import { clusterByName } from '../../store/clusters.ts';
@@ -138,7 +138,7 @@ test('a role that owns too many objects is dropped in batches, and cannot log in
     create view ${name}.c as select * from ${name}.a; create type ${name}.d as enum ('x'); create function ${name}.e() returns int language sql as 'select 1'`);
   // One after the other in transactions of their own: all together they need more locks than there are.
   for (let n = 0; n < 13; n++) await thief.query('select count(lo_create(0)) from generate_series(1, 1000)');
-  assert.match((await app.db.write((tx) => dropSchema(tx, cluster))) ?? '', /out of shared memory/);
+  assert.match((await app.db.write((tx) => dropSchemas(tx, cluster))) ?? '', /out of shared memory/);
   assert.deepEqual(await app.db.read(findOrphanedStores), [name]);
   let portions = 0;
   for (let why: string | undefined = 'it has not begun'; why !== undefined; portions++) {

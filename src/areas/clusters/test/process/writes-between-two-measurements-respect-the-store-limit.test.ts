@@ -43,7 +43,7 @@ test('writes between two measurements are refused once the store is full', async
     answers.filter((status) => ![201, 403, 429].includes(status)),
     [],
   );
-  const { bytes } = await app.db.read((tx) => measureKine(tx, id));
+  const { bytes } = await app.db.read((tx) => measureKine(tx, schemaOf(id)));
   assert.ok(bytes > 63 * MiB && bytes <= 66 * MiB, `${bytes} bytes are kept`);
   assert.equal((await kube(admin, 'DELETE', `${maps}/m-0`)).status, 200);
 });

@@ -12,7 +12,7 @@ import { type EtcdClient, openEtcdClient } from '../../clients/etcd.ts';
 import { readSnapshotRevision, restoreSnapshot } from '../../clients/etcdutl.ts';
 import { findLastingPorts } from '../../clients/programs.ts';
 import { ownMemberDir } from '../../clients/store-directory.ts';
-import { firstMembers, peerUrlOf, portsPerMember } from '../../rules/etcd/members.ts';
+import { firstMembers, type MemberRecord, peerUrlOf, portsPerMember } from '../../rules/etcd/members.ts';
 import { etcdFiles } from '../../rules/files.ts';
 import { etcdArguments } from '../../rules/programs.ts';
 
@@ -36,7 +36,7 @@ const limits = { startTimeoutMs: 60_000, pauseMs: 50, quotaBytes: 16 * 2 ** 30, 
 export async function withScratchEtcd<T>(
   scratch: Scratch,
   content: StoreContent | undefined,
-  work: (client: EtcdClient) => Promise<T>,
+  work: (client: EtcdClient, member: MemberRecord) => Promise<T>,
 ): Promise<T> {
   const { dir, identity, programs, keys, cwd, env, signal } = scratch;
   const { token, members } = firstMembers('scratch', 1, await findLastingPorts(portsPerMember));
@@ -69,7 +69,7 @@ export async function withScratchEtcd<T>(
       await sleep(limits.pauseMs);
     }
     if (content?.kind === 'keys') await putAll(client, content.keys, signal);
-    return await work(client);
+    return await work(client, member!);
   } finally {
     client.close();
     await endProcess(started, { gentleMs: 10_000 });

@@ -1,0 +1,82 @@
+import { ClusterError } from '../../../../drivers/cluster-error.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { DatabaseFull } from '../../../../kernel/db/index.ts';
+import { hint } from '../../../../kernel/jobs/index.ts';
+import { newStreamKey } from '../../../../kernel/sealed-stream.ts';
+import { StorageFull, StorageUnavailable } from '../../../../kernel/storage/index.ts';
+import { now } from '../../../../kernel/time.ts';
+import { keptBackups, maxCopyBytes } from '../../rules/backups.ts';
+import { tierOf } from '../../rules/tiers.ts';
+import * as store from '../../store/backups.ts';
+import type { HeldLease } from '../../store/shards.ts';
+import type { RunningCluster } from '../shard/run-cluster.ts';
+import { BackupUnreadable, keyPlaceOf, writeBackup } from './content.ts';
+import { makeMeter } from './meter.ts';
+import { tellOwners } from './tell.ts';
+
+/** PostgreSQL's code for it, from a connection of the copy's own. */
+const diskFull = '53100';
+
+/** A failure as the owners may read it; everything else is in the log. */
+export function sentenceOfFailure(error: unknown): string {
+  if (error instanceof ClusterError || error instanceof BackupUnreadable) return error.message;
+  if (error instanceof StorageFull) return 'the storage is full';
+  if (error instanceof StorageUnavailable) return 'the storage does not answer';
+  if (error instanceof DatabaseFull || (error as { code?: string }).code === diskFull) return 'the disk of the database is full';
+  return 'the server could not do it; its log says why';
+}
+
+/**
+ * Makes one backup of a cluster that this server serves. A kill leaves a row `making`, which the task `clusters.remove-backups` gives up, with
+ * its object, once the cluster's lease is another one.
+ */
+export async function takeBackup(app: App, held: HeldLease, { row, plane }: RunningCluster, signal: AbortSignal): Promise<void> {
+  if (!plane.snapshot) throw new Error('its driver makes no snapshots');
+  const begunAt = await app.db.read(now);
+  const { kind, revision, objects, content } = await plane.snapshot();
+  content.on('error', () => {}); // its reader throws
+  try {
+    const made = await app.db.write(async (tx) => {
+      const id = await store.newBackupId(tx);
+      const dataKey = app.secrets.seal(newStreamKey(), keyPlaceOf(id));
+      return store.insertBackup(tx, held, { id, dataKey, store: kind, version: row.version, revision, objects, begunAt });
+    });
+    if (!made) throw new Error('the lease on the cluster is lost');
+    await completeBackup(app, held, { made, content, maxBytes: maxCopyBytes(tierOf(row.tier).datastoreBytes), signal });
+  } finally {
+    content.destroy();
+  }
+}
+
+interface MadeBackup extends Pick<Parameters<typeof writeBackup>[2], 'content' | 'maxBytes' | 'signal'> {
+  made: store.BackupRow;
+}
+
+async function completeBackup(app: App, held: HeldLease, { made, ...written }: MadeBackup): Promise<void> {
+  const meter = makeMeter((bytes) => app.db.write((tx) => store.countBytes(tx, made.id, bytes)));
+  try {
+    const bytes = await writeBackup(app, made, { ...written, onBytes: meter.add });
+    await meter.end();
+    const isComplete = await app.db.write((tx) => {
+      hint(tx, made.org_id, 'clusters.cluster');
+      return store.completeBackup(tx, held, { id: made.id, bytes, kept: keptBackups });
+    });
+    if (!isComplete) throw new Error('the lease on the cluster was lost while its backup was made');
+  } catch (error) {
+    await meter.end();
+    // A row that cannot be given up now is given up by the task.
+    await app.db.write((tx) => store.giveUpBackup(tx, made.id)).catch(() => {});
+    throw error;
+  }
+}
+
+/** Tells the operator by the log, metrics and the doctor, and the owners by mail and `usage.limitations`. */
+export async function noteFailedBackup(app: App, { row }: Pick<RunningCluster, 'row'>, error: unknown): Promise<void> {
+  const failure = sentenceOfFailure(error);
+  app.log.warn({ err: error, cluster: row.id }, 'a backup of a cluster failed');
+  await app.db.write(async (tx) => {
+    hint(tx, row.org_id, 'clusters.cluster');
+    if (await store.noteBackupFailure(tx, row.org_id, row.id, failure))
+      await tellOwners(tx, app, { org: row.org_id, cluster: row.id, name: row.name, failure });
+  });
+}

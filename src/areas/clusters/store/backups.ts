@@ -1,0 +1,253 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+import type { Intervals } from '../rules/backups.ts';
+import type { HeldLease } from './shards.ts';
+
+const Text = Type.String();
+const Maybe = Type.Union([Text, Type.Null()]);
+
+const BackupRow = Type.Object({
+  org_id: Text,
+  cluster_id: Text,
+  id: Text,
+  state: Type.Enum(['making', 'complete', 'removing'] as const),
+  store: Type.Enum(['kine', 'etcd'] as const),
+  version: Text,
+  data_key: Type.Unsafe<Buffer>({}),
+  begun_at: Text,
+  at: Maybe,
+  revision: Type.Integer(),
+  objects: Type.Integer(),
+  bytes: Type.Integer(),
+  checked_at: Maybe,
+  check_failure: Maybe,
+});
+export type BackupRow = Static<typeof BackupRow>;
+
+const columns = sql`org_id, cluster_id, id, state, store, version, data_key, begun_at, at, revision, objects, bytes, checked_at, check_failure`;
+
+/** `cluster_id` and the id: they are in no other key. */
+export const storageKeyOf = ({ cluster_id, id }: Pick<BackupRow, 'cluster_id' | 'id'>): string => `cluster-backups/${cluster_id}/${id}`;
+
+/** Complete ones, the newest first. */
+export const listBackups = (tx: Tx, cluster: string) => rows(tx, BackupRow)`
+  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' order by at desc, id desc`;
+
+export const findBackup = (tx: Tx, id: string) => row(tx, BackupRow)`select ${columns} from clusters.backup where id = ${id}`;
+
+/** The one that is being made. */
+export const backupInMaking = (tx: Tx, cluster: string) => row(tx, BackupRow)`
+  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'making' order by id desc limit 1`;
+
+export const newestBackup = (tx: Tx, cluster: string) => row(tx, BackupRow)`
+  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' order by at desc, id desc limit 1`;
+
+const DueRow = Type.Object({ cluster_id: Text, what: Type.Enum(['backup', 'check'] as const), backup_id: Maybe });
+export type DueRow = Static<typeof DueRow>;
+
+/** What is to be done next for these clusters: a backup that was asked for, one that is due, a check. */
+export const nextBackupWork = (tx: Tx, ids: readonly string[], of: Intervals) => row(tx, DueRow)`
+  with clock as materialized (select kernel.now() as now),
+       each as (
+         select c.id, c.created_at, coalesce(c.datastore ->> 'backups', 'true') = 'true' as wants_backups,
+                w.wanted_at, w.failed_at, b.id as backup_id, b.at, b.checked_at, b.check_failure,
+                (select max(checked_at) from clusters.backup o where o.cluster_id = c.id and o.check_failure is null) as well_at,
+                (select max(checked_at) from clusters.backup o where o.cluster_id = c.id) as tried_at
+           from clusters.cluster c
+           left join clusters.backup_work w on w.cluster_id = c.id
+           left join lateral (select * from clusters.backup o where o.cluster_id = c.id and o.state = 'complete' order by o.at desc, o.id desc limit 1) b on true
+          where c.id = any(${ids}::text[]) and c.driver = 'process' and c.phase in ('ready', 'degraded')
+            and not exists (select from clusters.store_change s where s.cluster_id = c.id and s.ended_at is null)),
+       due as (
+         select id as cluster_id, 'backup' as what, null::text as backup_id, case when wanted_at is not null then 0 else 1 end as turn,
+                coalesce(wanted_at, at, created_at) as since
+           from each, clock
+          where wanted_at is not null
+             or wants_backups and coalesce(at + make_interval(secs => ${of.everySeconds}), created_at + make_interval(secs => ${of.firstSeconds})) <= now
+                and coalesce(failed_at + make_interval(secs => ${of.retrySeconds}) <= now, true)
+         union all
+         select id, 'check', backup_id, 2, at from each, clock
+          where backup_id is not null and checked_at is null
+            and coalesce(well_at + make_interval(secs => ${of.checkSeconds}) <= now, true)
+            and coalesce(tried_at + make_interval(secs => ${of.retrySeconds}) <= now, true))
+  select cluster_id, what, backup_id from due order by turn, since, cluster_id limit 1`;
+
+const IdRow = Type.Object({ id: Text });
+
+/** The id that the row will have: its key is sealed for it. */
+export const newBackupId = async (tx: Tx): Promise<string> => (await row(tx, IdRow)`select kernel.new_id('bak') as id`)!.id;
+
+export interface NewBackup {
+  id: string;
+  dataKey: Buffer;
+  store: 'kine' | 'etcd';
+  version: string;
+  revision: number;
+  objects: number;
+  /** Before its copy was opened. */
+  begunAt: string;
+}
+
+/** Undefined: the lease was lost. */
+export const insertBackup = (tx: Tx, held: HeldLease, b: NewBackup) => row(tx, BackupRow)`
+  insert into clusters.backup (org_id, cluster_id, id, state, store, version, lease, data_key, begun_at, revision, objects)
+  select org_id, id, ${b.id}, 'making', ${b.store}, ${b.version}, lease, ${b.dataKey}, ${b.begunAt}, ${b.revision}::bigint, ${b.objects}::int
+    from clusters.cluster where id = ${held.id} and lease = ${held.lease}::uuid
+  returning ${columns}`;
+
+/** How much of it was written. */
+export const countBytes = (tx: Tx, id: string, bytes: number) => run(tx)`
+  update clusters.backup set bytes = ${bytes}::bigint where id = ${id} and state = 'making'`;
+
+/** False: it was given up meanwhile, as of a server that lost the cluster. The oldest ones above `kept` go. */
+export async function completeBackup(
+  tx: Tx,
+  held: HeldLease,
+  { id, bytes, kept }: { id: string; bytes: number; kept: number },
+): Promise<boolean> {
+  const done = await run(tx)`
+    update clusters.backup b set state = 'complete', at = kernel.now(), bytes = ${bytes}::bigint
+      from clusters.cluster c
+     where b.id = ${id} and b.state = 'making' and c.id = b.cluster_id and c.lease = ${held.lease}::uuid and c.phase <> 'deleting'`;
+  if (done === 0) return false;
+  await run(tx)`
+    update clusters.backup set state = 'removing'
+     where id in (select id from clusters.backup where cluster_id = ${held.id} and state = 'complete' order by at desc, id desc offset ${kept})
+       and not exists (select from clusters.store_change s where s.backup_id = backup.id and s.ended_at is null)`;
+  // One that was asked for since this one was begun is made too.
+  await run(tx)`
+    update clusters.backup_work w
+       set wanted_at = case when w.wanted_at > b.begun_at then w.wanted_at end, failed_at = null, failure = null, told_at = null
+      from clusters.backup b where b.id = ${id} and w.cluster_id = b.cluster_id`;
+  return true;
+}
+
+export const giveUpBackup = (tx: Tx, id: string) => run(tx)`
+  update clusters.backup set state = 'removing' where id = ${id} and state = 'making'`;
+
+export const askForBackup = (tx: Tx, org: string, cluster: string) => run(tx)`
+  insert into clusters.backup_work (org_id, cluster_id, wanted_at) values (${org}, ${cluster}, kernel.now())
+  on conflict (cluster_id) do update set wanted_at = excluded.wanted_at, failed_at = null, failure = null`;
+
+const WorkRow = Type.Object({ wanted_at: Maybe, failed_at: Maybe, failure: Maybe });
+export type BackupWorkRow = Static<typeof WorkRow>;
+export const backupWorkOf = (tx: Tx, cluster: string) => row(tx, WorkRow)`
+  select wanted_at, failed_at, failure from clusters.backup_work where cluster_id = ${cluster}`;
+
+const ToldRow = Type.Object({ is_news: Type.Boolean() });
+
+/** Whether the owners are to be told now: once a day while it lasts. */
+export async function noteBackupFailure(tx: Tx, org: string, cluster: string, failure: string): Promise<boolean> {
+  await run(tx)`
+    insert into clusters.backup_work (org_id, cluster_id, failed_at, failure) values (${org}, ${cluster}, kernel.now(), ${failure})
+    on conflict (cluster_id) do update set failed_at = excluded.failed_at, failure = excluded.failure, wanted_at = null`;
+  return takeTelling(tx, cluster);
+}
+
+/** The row that says when owners were told exists by now. */
+async function takeTelling(tx: Tx, cluster: string): Promise<boolean> {
+  const news = await row(tx, ToldRow)`
+    update clusters.backup_work set told_at = kernel.now()
+     where cluster_id = ${cluster} and coalesce(told_at <= kernel.now() - interval '1 day', true) returning true as is_news`;
+  return news !== undefined;
+}
+
+/** 0 rows: the lease was lost, or the backup is being removed. */
+export const beginCheck = (tx: Tx, held: HeldLease, id: string, seconds: number) => run(tx)`
+  update clusters.backup b set check_until = kernel.now() + make_interval(secs => ${seconds})
+    from clusters.cluster c where b.id = ${id} and b.state = 'complete' and c.id = b.cluster_id and c.lease = ${held.lease}::uuid`;
+
+/** `failure`: null, or why it could not be restored. Whether the owners are to be told. */
+export async function endCheck(tx: Tx, id: string, failure: string | null): Promise<boolean> {
+  const checked = await row(tx, Type.Object({ org_id: Text, cluster_id: Text }))`
+    update clusters.backup set check_until = null, checked_at = kernel.now(), check_failure = ${failure} where id = ${id} returning org_id, cluster_id`;
+  if (!checked || failure === null) return false;
+  await run(
+    tx,
+  )`insert into clusters.backup_work (org_id, cluster_id) values (${checked.org_id}, ${checked.cluster_id}) on conflict (cluster_id) do nothing`;
+  return takeTelling(tx, checked.cluster_id);
+}
+
+/** A check that was cut off by a stop of the server: the next holder begins it anew. */
+export const leaveCheck = (tx: Tx, id: string) => run(tx)`update clusters.backup set check_until = null where id = ${id}`;
+
+const StateRow = Type.Object({ at: Maybe, failure: Maybe, checkFailure: Maybe });
+
+/** What its usage tells. */
+export const backupStateOf = async (tx: Tx, cluster: string): Promise<Static<typeof StateRow>> =>
+  (await row(tx, StateRow)`
+    select (select max(at) from clusters.backup where cluster_id = ${cluster} and state = 'complete') as at,
+           (select failure from clusters.backup_work where cluster_id = ${cluster} and failed_at is not null) as failure,
+           (select check_failure from clusters.backup where cluster_id = ${cluster} and state = 'complete' and checked_at is not null
+             order by at desc, id desc limit 1) as "checkFailure"`)!;
+
+// Removal. A row goes with its object, in one transaction.
+
+/** Those whose cluster has another lease by now, or that take longer than any does. */
+export const giveUpAbandoned = (tx: Tx) => run(tx)`
+  update clusters.backup b set state = 'removing'
+   where b.state = 'making'
+     and (b.begun_at < kernel.now() - interval '1 hour'
+       or not exists (select from clusters.cluster c where c.id = b.cluster_id and c.lease = b.lease))`;
+
+/** Backups of a cluster that goes. */
+export const removeBackupsOf = (tx: Tx, cluster: string) => run(tx)`
+  update clusters.backup set state = 'removing' where cluster_id = ${cluster}`;
+
+const KeyRow = Type.Object({ cluster_id: Text, id: Text });
+export const findRemovable = (tx: Tx, limit: number) => rows(tx, KeyRow)`
+  select cluster_id, id from clusters.backup where state = 'removing' order by id limit ${limit} for update skip locked`;
+
+export const deleteBackups = (tx: Tx, ids: readonly string[]) => run(tx)`delete from clusters.backup where id = any(${ids}::text[])`;
+
+/** Of these ids, those that have a row. */
+export const knownBackups = async (tx: Tx, ids: readonly string[]): Promise<Set<string>> =>
+  new Set((await rows(tx, IdRow)`select id from clusters.backup where id = any(${ids}::text[])`).map(({ id }) => id));
+
+/** Keys of complete backups: a backup of the installation holds them. */
+export async function* storedBackups(tx: Tx): AsyncGenerator<string> {
+  for (let last = ''; ; ) {
+    const some = await rows(tx, KeyRow)`
+      select cluster_id, id from clusters.backup where state = 'complete' and id > ${last} order by id limit 2000`;
+    for (const each of some) yield storageKeyOf(each);
+    if (!some.length) return;
+    last = some.at(-1)!.id;
+  }
+}
+
+const ProblemRow = Type.Object({ cluster: Text, problem: Text });
+
+/** Clusters whose last backup failed, or whose newest one could not be restored, of every organization. */
+export const backupProblems = (tx: Tx) => rows(tx, ProblemRow)`
+  select c.name as cluster, p.problem
+    from clusters.cluster c
+    cross join lateral (
+      select 'the last backup failed: ' || w.failure as problem from clusters.backup_work w where w.cluster_id = c.id and w.failed_at is not null
+      union all
+      select 'the backup ' || b.id || ' could not be restored: ' || b.check_failure
+        from (select * from clusters.backup o where o.cluster_id = c.id and o.checked_at is not null order by o.at desc, o.id desc limit 1) b
+       where b.check_failure is not null) p
+   order by c.name, p.problem limit 20`;
+
+const FigureRow = Type.Object({
+  backups: Type.Integer(),
+  bytes: Type.Integer(),
+  oldest_seconds: Type.Number(),
+  failing: Type.Integer(),
+  unrestorable: Type.Integer(),
+});
+
+export type BackupFigures = Static<typeof FigureRow>;
+
+/** `oldest_seconds`: the age of the newest backup of the cluster that has waited longest for another one. */
+export const backupFigures = async (tx: Tx): Promise<BackupFigures> =>
+  (await row(tx, FigureRow)`
+    select (select count(*)::int from clusters.backup where state = 'complete') as backups,
+           (select coalesce(sum(bytes), 0)::bigint from clusters.backup where state = 'complete') as bytes,
+           (select coalesce(max(extract(epoch from kernel.now() - coalesce(b.at, c.created_at))), 0)::float8
+              from clusters.cluster c left join lateral (select max(at) as at from clusters.backup o where o.cluster_id = c.id and o.state = 'complete') b on true
+             where c.driver = 'process' and c.phase in ('ready', 'degraded', 'updating') and coalesce(c.datastore ->> 'backups', 'true') = 'true') as oldest_seconds,
+           (select count(*)::int from clusters.backup_work where failed_at is not null) as failing,
+           (select count(*)::int from (select distinct on (cluster_id) check_failure from clusters.backup
+                                        where checked_at is not null order by cluster_id, at desc, id desc) n where check_failure is not null) as unrestorable`)!;
