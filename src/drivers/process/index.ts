@@ -1,5 +1,5 @@
 /**
- * The process driver: one cluster is kine, kube-apiserver, kube-controller-manager and kube-scheduler, run as programs beside this server.
+ * The process driver: one cluster is kine or etcd, kube-apiserver, kube-controller-manager and kube-scheduler, run as programs beside this server.
  * docs/areas/clusters-process.md has the operator's view and the crash table.
  *
  * Actors.
@@ -9,6 +9,9 @@
  * - engine/health-loop.ts checks every 2 s that programs run and apiservers are ready, and sets `plane.problem`, which wakes the shard.
  * - planes/forward.ts and upgrade.ts send the front's requests to an apiserver of the pool (engine/target-pool.ts); engine/capacity.ts refuses
  *   writes to a full store, whose size store-size.ts measures.
+ * - engine/etcd runs the members of a dedicated datastore: members.ts changes them one at a time as rules/etcd/members.ts says, outage.ts holds
+ *   requests back (engine/request-gate.ts) while one that ended is away, upkeep.ts measures, defragments and refuses writes to a full store, and
+ *   origin.ts makes a generation of a backup or of another store's objects. docs/areas/clusters-etcd.md has its crash table.
  * - engine/orphans.ts stops programs, and drops stores, of clusters that this server no longer holds.
  * - clients/ starts and stops programs, owns their directories, users and cgroups, dials apiservers, and is the proxy by which they reach nodes.
  *

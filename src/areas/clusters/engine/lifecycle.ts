@@ -62,7 +62,10 @@ export async function passGates(
     conflict(
       `the tier ${spec.tier} has room for ${maxServices} load-balanced services, and ${cluster.balancers.length} have an address; delete some first`,
     );
-  const crowded = refuseDownsize({ name: spec.tier, limits: tierOf(spec.tier) }, await samplesOf(tx, cluster.id));
+  const samples = await samplesOf(tx, cluster.id);
+  // An etcd of its own has its quota from the datastore, not from the tier.
+  const counted = cluster.store === 'etcd' ? samples.map((each) => ({ ...each, bytes: 0 })) : samples;
+  const crowded = refuseDownsize({ name: spec.tier, limits: tierOf(spec.tier) }, counted);
   if (crowded) conflict(crowded);
 }
 

@@ -19,6 +19,7 @@ import { addressFree, clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
+import { type Installed, refreshInstalled } from './installed.ts';
 import { endKilledShards, forgetShard, noteShard } from './own-record.ts';
 import { type Presence, silentSeconds, startPresence } from './presence.ts';
 import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
@@ -95,11 +96,8 @@ interface Shard extends ShardServices {
   /** Runs beside the ticks: a program that does not exit must not cost a lease. */
   sweeping: Promise<void> | undefined;
   binaries: Binaries;
-  /** Installed versions and whether etcd is, as in its row. */
-  versions: readonly string[];
-  hasEtcd: boolean;
-  /** Its data directory: only there are etcd's files of its clusters. */
-  directory: string;
+  /** As in its row. */
+  installed: Installed;
   stopped: boolean;
 }
 
@@ -137,9 +135,7 @@ export async function startShard(
     refused,
     isRefused,
     isCurrent: () => shard.presence.isCurrent(),
-    versions: [],
-    hasEtcd: false,
-    directory: await readDirectoryId(app.config.data),
+    installed: { versions: [], hasEtcd: false, directory: await readDirectoryId(app.config.data) },
     stopping: stopping.signal,
     id: randomUUID(),
     held: new Map(takeLeases(app).map((lease) => [lease.id, heldCluster(lease)])),
@@ -155,7 +151,7 @@ export async function startShard(
     shard: shard.id,
     leaseSeconds,
     drivers: Object.keys(drivers),
-    versions: () => shard.versions,
+    versions: () => shard.installed.versions,
     loadRefused: (cluster) => refused.load(app, cluster),
     isBusyWith: () => [...shard.held.keys(), ...shard.left.keys()],
     onTaken: ({ running, ...taken }) => {
@@ -165,17 +161,15 @@ export async function startShard(
   });
   await endKilledShards(app).catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
   await noteShard(app, shard.id).catch((error) => app.log.warn({ err: error }, 'the note of this server could not be written'));
-  await refreshVersions(shard);
+  await refreshInstalled(shard);
   shard.presence = await startPresence({
     app,
     id: shard.id,
     describe: () => ({
       leaving: shard.isLeaving,
-      versions: shard.versions,
+      ...shard.installed,
       withoutCgroups: whyWithoutCgroups(),
       sharing: knownSharedUserReason(),
-      directory: shard.directory,
-      hasEtcd: shard.hasEtcd,
     }),
     isNeeded: () => shard.held.size > 0,
     checkLeases: async () => giveUpLost(shard, await readMarks(shard)),
@@ -248,7 +242,7 @@ function countInFlight(held: Iterable<HeldCluster>): InFlight {
 /** One tick: leases, new clusters, changed clusters, refused certificates. */
 async function tick(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
-  if (await refreshVersions(shard)) await shard.presence.beat();
+  if (await refreshInstalled(shard)) await shard.presence.beat();
   if (performance.now() - shard.renewedAt >= renewIntervalMs) await renewLeases(shard);
   if (!shard.isLeaving) {
     await claimMore(shard);
@@ -278,9 +272,9 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
 /** Under which lease this server held the cluster when the row was read. */
 type Mark = store.WorkStateRow & { heldLease: string };
 
-async function readMarks({ app, held, versions }: Shard): Promise<Map<string, Mark>> {
+async function readMarks({ app, held, installed }: Shard): Promise<Map<string, Mark>> {
   const leaseOf = new Map([...held.values()].map(({ id, lease }) => [id, lease]));
-  const marks = await app.db.read((tx) => store.workStatesOf(tx, [...leaseOf.keys()], { versions, seconds: leaseSeconds }));
+  const marks = await app.db.read((tx) => store.workStatesOf(tx, [...leaseOf.keys()], { versions: installed.versions, seconds: leaseSeconds }));
   return new Map(marks.map((mark) => [mark.id, { ...mark, heldLease: leaseOf.get(mark.id)! }]));
 }
 
@@ -365,15 +359,6 @@ function startDueWork(shard: Shard, held: HeldCluster, mark: store.WorkStateRow 
   return isQuiet ? runWithBackoff(shard, held, () => checkHeartbeats(shard.app, running)) : undefined;
 }
 
-/** Installed versions are detected while the server runs. True: they changed. */
-async function refreshVersions(shard: Shard): Promise<boolean> {
-  const versions = (await shard.binaries.list()).map(({ version }) => version).sort();
-  const hasEtcd = (await shard.binaries.etcd()) !== undefined;
-  const isSame = versions.join() === shard.versions.join() && hasEtcd === shard.hasEtcd;
-  Object.assign(shard, { versions, hasEtcd });
-  return !isSame;
-}
-
 /** For a cluster whose version another server has and this one lacks: it is served here until that one is ready. */
 function handOver(shard: Shard, held: HeldCluster, mark: store.WorkStateRow): Promise<void> | undefined {
   const { running } = held;
@@ -436,20 +421,18 @@ async function sweepLeftovers(shard: Shard): Promise<void> {
   shard.sweeping = undefined;
 }
 
-async function claimMore({ app, id: shard, held, left, succession, versions, directory, hasEtcd }: Shard): Promise<void> {
+async function claimMore({ app, id: shard, held, left, succession, installed }: Shard): Promise<void> {
   const limit = Math.min(100, maxHeldClusters - held.size);
   if (limit <= 0) return;
   const claimed = await app.db.write((tx) =>
     store.claimClusters(tx, {
+      ...installed,
       limit,
       shard,
       lease: randomUUID(),
       leaseSeconds,
       held: [...held.keys(), ...left.keys(), ...succession.ids()],
       drivers: Object.keys(drivers),
-      versions,
-      directory,
-      hasEtcd,
     }),
   );
   for (const lease of claimed) held.set(lease.id, heldCluster(lease));
@@ -468,7 +451,7 @@ const heldCluster = ({ id, lease }: store.HeldLease): HeldCluster => ({
 
 /** A lease that was lost is seen in the cluster's row, which the same tick reads. */
 async function renewLeases(shard: Shard): Promise<void> {
-  const { app, held, id, versions, directory, hasEtcd } = shard;
+  const { app, held, id, installed } = shard;
   const all = [...held.values()];
   if (all.length > 0)
     await app.db.write(async (tx) => {
@@ -535,8 +518,8 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   if (row.lease !== held.lease) return (await app.db.read((tx) => wasTaken(tx, held))) ? leave(shard, held) : dropCluster(shard, held);
   if (!held.running && (await rollBackInterrupted(app, held))) row = (await app.db.read((tx) => clusterById(tx, held.id))) ?? row;
   if (row.store === 'etcd' && row.store_directory === null && row.phase !== 'deleting') {
-    await app.db.write((tx) => store.keepStoreIn(tx, held, shard.directory));
-    row = { ...row, store_directory: shard.directory };
+    await app.db.write((tx) => store.keepStoreIn(tx, held, shard.installed.directory));
+    row = { ...row, store_directory: shard.installed.directory };
   }
   if (row.phase === 'deleting') return tearDown(shard, held, row);
   if (row.phase === 'pending')
