@@ -9,7 +9,7 @@ import { stopAll } from './clients/programs.ts';
 import { returnStoreToDataOwner } from './clients/store-directory.ts';
 import { applyPlane, freezePlane } from './engine/apply.ts';
 import { makeCapacity } from './engine/capacity.ts';
-import { closeEtcd } from './engine/etcd/members.ts';
+import { closeEtcd } from './engine/etcd/generation.ts';
 import { snapshotEtcd } from './engine/etcd/snapshot.ts';
 import { describeFullStore } from './engine/etcd/upkeep.ts';
 import { firstNodeJoined, listPrograms, programsOf, runHealthLoop } from './engine/health-loop.ts';

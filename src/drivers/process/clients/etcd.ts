@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { Readable } from 'node:stream';
+import { guarded } from '../../../kernel/faults/guarded.ts';
 import type { EtcdKeys } from '../../keys.ts';
 import { responseHead } from './dial.ts';
 
@@ -112,7 +113,8 @@ export function openEtcdClient(port: number, { authority, client }: Pick<EtcdKey
       const stopping = new AbortController();
       const answer = await responseHead(dial('/v3/maintenance/snapshot', {}, stopping.signal));
       if (answer.statusCode !== 200) await readJson(answer);
-      answer.socket.setTimeout(limits.silentMs, () => answer.destroy(new EtcdError('the copy stands still', 14)));
+      const giveUp = guarded('clusters.process.etcd.timeout', answer, () => answer.destroy(new EtcdError('the copy stands still', 14)));
+      answer.socket.setTimeout(limits.silentMs, giveUp);
       return Readable.from(
         readSnapshot(answer, () => stopping.abort()),
         { objectMode: false },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProgramFigures } from '../../driver.ts';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../clients/programs.ts';
-import { isStuck, probeMembers } from './etcd/members.ts';
+import { isStuck, probeMembers } from './etcd/probe.ts';
 import { isNearlyFull, keepEtcd } from './etcd/upkeep.ts';
 import { describeExit, wasOomKilledRecently } from './oom-kills.ts';
 import { probeReady } from './readiness.ts';

@@ -16,6 +16,7 @@ import { clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
+import { type Installed, refreshInstalled } from './installed.ts';
 import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
 import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
 import { checkHeartbeats, runUpkeep } from './upkeep.ts';
@@ -65,11 +66,8 @@ interface Shard extends ShardServices {
   /** Runs beside the ticks: a program that does not exit must not cost a lease. */
   sweeping: Promise<void> | undefined;
   binaries: Binaries;
-  /** Installed versions and whether etcd is, as in its row. */
-  versions: readonly string[];
-  hasEtcd: boolean;
-  /** Its data directory: only there are etcd's files of its clusters. */
-  directory: string;
+  /** As in its row. */
+  installed: Installed;
   stopped: boolean;
 }
 
@@ -102,9 +100,7 @@ export async function startShard(
     ...given,
     refused,
     isRefused,
-    versions: [],
-    hasEtcd: false,
-    directory: await readDirectoryId(app.config.data),
+    installed: { versions: [], hasEtcd: false, directory: await readDirectoryId(app.config.data) },
     stopping: stopping.signal,
     id: randomUUID(),
     held: new Map(takeLeases(app).map((lease) => [lease.id, heldCluster(lease)])),
@@ -180,14 +176,14 @@ function countInFlight(held: Iterable<HeldCluster>): InFlight {
 /** One tick: leases, new clusters, changed clusters, refused certificates. */
 async function tick(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
-  if (await refreshVersions(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
+  if (await refreshInstalled(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
   if (performance.now() - shard.renewedAt >= renewIntervalMs) await renewLeases(shard);
   await claimMore(shard);
   if (performance.now() - shard.sweptAt >= sweepIntervalMs) shard.sweeping ??= sweepLeftovers(shard);
   if (held.size === 0) return;
   const running = new Map([...held].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
   const [marks] = await Promise.all([
-    app.db.read((tx) => store.workStatesOf(tx, [...held.keys()], { versions: shard.versions, seconds: leaseSeconds })),
+    app.db.read((tx) => store.workStatesOf(tx, [...held.keys()], { versions: shard.installed.versions, seconds: leaseSeconds })),
     running.size > 0 ? refused.refresh(app, running) : undefined,
   ]);
   const markOf = new Map(marks.map((mark) => [mark.id, mark]));
@@ -224,15 +220,6 @@ function startDueWork(shard: Shard, held: HeldCluster, mark: store.WorkStateRow 
   return isQuiet ? runWithBackoff(shard, held, () => checkHeartbeats(shard.app, running)) : undefined;
 }
 
-/** Installed versions are detected while the server runs. True: they changed. */
-async function refreshVersions(shard: Shard): Promise<boolean> {
-  const versions = (await shard.binaries.list()).map(({ version }) => version).sort();
-  const hasEtcd = (await shard.binaries.etcd()) !== undefined;
-  const isSame = versions.join() === shard.versions.join() && hasEtcd === shard.hasEtcd;
-  Object.assign(shard, { versions, hasEtcd });
-  return !isSame;
-}
-
 /** For a cluster whose version another server has and this one lacks. */
 async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
   await dropCluster(shard, held);
@@ -255,19 +242,17 @@ async function sweepLeftovers(shard: Shard): Promise<void> {
   shard.sweeping = undefined;
 }
 
-async function claimMore({ app, held, versions, directory, hasEtcd }: Shard): Promise<void> {
+async function claimMore({ app, held, installed }: Shard): Promise<void> {
   const limit = Math.min(100, maxHeldClusters - held.size);
   if (limit <= 0) return;
   const claimed = await app.db.write((tx) =>
     store.claimClusters(tx, {
+      ...installed,
       limit,
       lease: randomUUID(),
       leaseSeconds,
       held: [...held.keys()],
       drivers: Object.keys(drivers),
-      versions,
-      directory,
-      hasEtcd,
     }),
   );
   for (const lease of claimed) held.set(lease.id, heldCluster(lease));
@@ -285,17 +270,10 @@ const heldCluster = ({ id, lease }: store.HeldLease): HeldCluster => ({
 
 /** A cluster whose lease was lost is stopped at once, so that its new holder gets the port. */
 async function renewLeases(shard: Shard): Promise<void> {
-  const { app, held, id, versions, directory, hasEtcd } = shard;
+  const { app, held, id, installed } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, {
-      id,
-      versions,
-      withoutCgroups: whyWithoutCgroups(),
-      sharing: knownSharedUserReason(),
-      directory,
-      hasEtcd,
-    });
+    await store.touchShard(tx, { ...installed, id, withoutCgroups: whyWithoutCgroups(), sharing: knownSharedUserReason() });
     return all.length > 0
       ? store.renewClusters(
           tx,
@@ -359,8 +337,8 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   if (!row || row.lease !== held.lease) return dropCluster(shard, held);
   if (!held.running && (await rollBackInterrupted(app, held))) row = (await app.db.read((tx) => clusterById(tx, held.id))) ?? row;
   if (row.store === 'etcd' && row.store_directory === null && row.phase !== 'deleting') {
-    await app.db.write((tx) => store.keepStoreIn(tx, held, shard.directory));
-    row = { ...row, store_directory: shard.directory };
+    await app.db.write((tx) => store.keepStoreIn(tx, held, shard.installed.directory));
+    row = { ...row, store_directory: shard.installed.directory };
   }
   if (row.phase === 'deleting') return tearDown(shard, held, row);
   if (row.phase === 'pending')

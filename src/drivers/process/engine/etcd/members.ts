@@ -4,21 +4,14 @@ import { ClusterError } from '../../../cluster-error.ts';
 import type { EtcdKeys } from '../../../keys.ts';
 import { type EtcdClient, type EtcdMember, openEtcdClient } from '../../clients/etcd.ts';
 import { findLastingPorts, isRunning, type ProgramRecord, readRecords, stopProgram } from '../../clients/programs.ts';
-import {
-  hasData,
-  makeGeneration,
-  ownMemberDir,
-  prepareStoreDir,
-  readMembers,
-  removeMemberDir,
-  writeMembers,
-} from '../../clients/store-directory.ts';
+import { hasData, ownMemberDir, removeMemberDir, writeMembers } from '../../clients/store-directory.ts';
 import { watchEnd } from '../../clients/watch-end.ts';
 import * as rules from '../../rules/etcd/members.ts';
 import { type EtcdSpec, type RunSpec, wantEtcd } from '../../rules/programs.ts';
 import { ensureProgram } from '../ensure-program.ts';
 import type { ProcessPlane } from '../state.ts';
-import { fillFromOrigin } from './origin.ts';
+import { forgetMember, openGeneration } from './generation.ts';
+import { isHealthy, isLeader, isStuck, probeMembers } from './probe.ts';
 import type { RunningEtcd, RunningMember } from './state.ts';
 
 const limits = {
@@ -26,7 +19,6 @@ const limits = {
   /** A learner copies the whole store first. */
   joinTimeoutMs: 600_000,
   probeTimeoutMs: 5_000,
-  maxFailedProbes: 3,
   lastProbeMs: 10_000,
   pauseMs: 50,
   /** Members that ended so often soon after their starts are replaced by others. */
@@ -35,50 +27,12 @@ const limits = {
 
 /** Starts or adopts the members of the wanted generation, made first if it is not there, and returns once a majority of them answers. */
 export async function ensureEtcd(plane: ProcessPlane, run: RunSpec, store: EtcdSpec, keys: EtcdKeys): Promise<RunningEtcd> {
-  const file = (await readMembers(store.dir)) ?? (await makeStore(plane, store, keys));
-  const etcd = openGeneration(plane, store, file);
+  const etcd = await openGeneration(plane, store, keys);
   const begun = etcd.file.members.filter(({ isFirst, hasStarted }) => isFirst || hasStarted);
   const started = await Promise.allSettled(begun.map((member) => startMember(plane, run, store, member, keys)));
   const failed = started.filter((each) => each.status === 'rejected');
   if (failed.length * 2 >= begun.length) throw failed[0]!.reason;
   return etcd;
-}
-
-function openGeneration(plane: ProcessPlane, store: EtcdSpec, file: rules.MembersFile): RunningEtcd {
-  const known = plane.etcd?.generation === store.generation ? plane.etcd : undefined;
-  const etcd: RunningEtcd = known ?? {
-    generation: store.generation,
-    dir: store.dir,
-    file,
-    members: new Map(),
-    endpoints: [],
-    quotaBytes: store.quotaBytes,
-    isFull: undefined,
-    defragmentedAt: Number.NEGATIVE_INFINITY,
-  };
-  Object.assign(etcd, { file, quotaBytes: store.quotaBytes });
-  if (!known && plane.etcd) plane.formerEtcds.push(plane.etcd);
-  if (!known) etcd.endpoints = file.members;
-  plane.etcd = etcd;
-  return etcd;
-}
-
-/** Makes the files of a generation: empty ones for a cluster that was never ready, else of what its origin gives. */
-async function makeStore(plane: ProcessPlane, store: EtcdSpec, keys: EtcdKeys): Promise<rules.MembersFile> {
-  const { app, parts } = plane;
-  const { id, observed_generation } = parts.cluster();
-  const origin = await parts.storeOrigin?.(store.generation);
-  if (!origin && (observed_generation > 0 || store.generation > 1))
-    throw new ClusterError('the data of its datastore is not on the server that has to run it; the operator restores a backup');
-  const storeDir = await prepareStoreDir(app.config.data, id);
-  const ports = await findLastingPorts(rules.portsPerMember * store.wantedMembers);
-  const first = rules.firstMembers(`${id}-${store.generation}`, store.wantedMembers, ports);
-  const made = origin ? { ...first, members: first.members.map((each) => ({ ...each, hasStarted: true })) } : first;
-  await makeGeneration(storeDir, store.generation, async (dir) => {
-    if (origin) await fillFromOrigin(plane, store, keys, { origin, file: first, dir });
-    return made;
-  });
-  return made;
 }
 
 /** Starts a member's program unless it runs, however it was started: restarts are steps of their own. */
@@ -105,15 +59,11 @@ async function startMember(
 /** A member that missed several probes gets one last, longer probe before it is stopped. */
 async function stopIfStuck({ etcd, directory }: ProcessPlane, name: string, record: ProgramRecord): Promise<void> {
   const member = etcd!.members.get(name);
-  if (!member || member.unansweredProbes < limits.maxFailedProbes || member.isDefragmenting || !(await isRunning(record))) return;
+  if (!member || !isStuck(member) || !(await isRunning(record))) return;
   member.status = await member.client.status(limits.lastProbeMs).catch(() => undefined);
   if (!member.status) await stopProgram(directory!.dir, record);
   else member.unansweredProbes = 0;
 }
-
-/** Whether a member has missed so many probes that it has to be restarted. */
-export const isStuck = ({ unansweredProbes, isDefragmenting }: RunningMember): boolean =>
-  unansweredProbes >= limits.maxFailedProbes && !isDefragmenting;
 
 /** Notes a running member. */
 function keepMember(
@@ -147,13 +97,6 @@ function watchMember(plane: ProcessPlane, member: RunningMember, gatewayPort: nu
     member.unwatch = undefined;
     plane.memberEnded(member);
   });
-}
-
-function forgetMember(etcd: RunningEtcd, name: string): void {
-  const member = etcd.members.get(name);
-  member?.unwatch?.();
-  member?.client.close();
-  etcd.members.delete(name);
 }
 
 /** Stops a member's program on purpose. */
@@ -197,18 +140,6 @@ async function noteStarted(plane: ProcessPlane, keys: EtcdKeys): Promise<void> {
 async function changeFile(etcd: RunningEtcd, file: rules.MembersFile): Promise<void> {
   await writeMembers(etcd.dir, file);
   etcd.file = file;
-}
-
-export const isHealthy = ({ status }: Pick<RunningMember, 'status'>): boolean => status !== undefined && status.leader !== '0';
-
-/** Asks all members how they are. */
-export async function probeMembers(etcd: RunningEtcd, timeoutMs = limits.probeTimeoutMs): Promise<void> {
-  await Promise.all(
-    [...etcd.members.values()].map(async (member) => {
-      member.status = await member.client.status(timeoutMs).catch(() => undefined);
-      member.unansweredProbes = member.status ? 0 : member.unansweredProbes + 1;
-    }),
-  );
 }
 
 /** Brings the members to what is wanted, one change at a time, each of which waits until the member answers. Those that are too many stay until
@@ -279,7 +210,7 @@ async function viewMembers(plane: ProcessPlane, run: RunSpec, store: EtcdSpec): 
         isLearner: found?.isLearner === true,
         hasStarted: member.hasStarted,
         isHealthy: running !== undefined && isHealthy(running),
-        isLeader: running?.status !== undefined && running.status.leader === running.status.memberId,
+        isLeader: running !== undefined && isLeader(running),
         isCurrent: running?.record.hash === wantEtcd(run, store, member, etcd.file.token).hash,
         isLost: await isLost(plane, etcd, member),
       };
@@ -402,29 +333,18 @@ export async function removeSurplus(plane: ProcessPlane): Promise<void> {
   const kept = new Set(etcd.endpoints.map(({ name }) => name));
   await probeMembers(etcd);
   const surplus = etcd.file.members.map(({ name }) => name).filter((name) => !kept.has(name));
-  const isLeader = (name: string) => {
-    const status = etcd.members.get(name)?.status;
-    return status !== undefined && status.leader === status.memberId;
+  const leads = (name: string) => {
+    const member = etcd.members.get(name);
+    return member !== undefined && isLeader(member);
   };
-  for (const name of surplus.sort((a, b) => Number(isLeader(a)) - Number(isLeader(b)))) {
+  for (const name of surplus.sort((a, b) => Number(leads(a)) - Number(leads(b)))) {
     plane.stopping.signal.throwIfAborted();
     const heir = [...etcd.members.values()].find((each) => kept.has(each.name) && isHealthy(each))?.status?.memberId;
-    if (isLeader(name) && heir !== undefined) await etcd.members.get(name)!.client.moveLeader(heir);
+    if (leads(name) && heir !== undefined) await etcd.members.get(name)!.client.moveLeader(heir);
     plane.app.log.info({ cluster: plane.parts.cluster().id, name }, 'a member leaves a cluster’s etcd');
     await dropMember(plane, etcd, name);
     await probeMembers(etcd);
   }
-}
-
-/** Stops the programs of stores that the wanted one has replaced. */
-export async function stopFormerGenerations({ directory, formerEtcds }: ProcessPlane, programs: readonly ProgramRecord[]): Promise<void> {
-  for (const former of formerEtcds.splice(0)) closeEtcd(former);
-  await Promise.all(programs.map((record) => stopProgram(directory!.dir, record)));
-}
-
-/** Ends all connections; the programs run on. */
-export function closeEtcd(etcd: RunningEtcd): void {
-  for (const name of [...etcd.members.keys()]) forgetMember(etcd, name);
 }
 
 /** A member that has ended is started again at once, as it was. */

@@ -2,7 +2,7 @@ import { isFull, needsDefragmentation } from '../../rules/etcd/limits.ts';
 import type { StoreSize } from '../../store/kine.ts';
 import type { ProcessPlane } from '../state.ts';
 import { closeFullStore, openStore } from './full-store.ts';
-import { isHealthy, probeMembers } from './members.ts';
+import { isHealthy, isLeader, probeMembers } from './probe.ts';
 import { objectKeys } from './snapshot.ts';
 import type { RunningEtcd, RunningMember } from './state.ts';
 
@@ -22,8 +22,7 @@ export async function keepEtcd(plane: ProcessPlane): Promise<StoreSize> {
   return { bytes: leader.status!.usedBytes, objects: count, last: revision };
 }
 
-const findLeader = ({ members }: RunningEtcd): RunningMember | undefined =>
-  [...members.values()].find(({ status }) => status !== undefined && status.leader === status.memberId);
+const findLeader = ({ members }: RunningEtcd): RunningMember | undefined => [...members.values()].find(isLeader);
 
 /** One member at a time, and only while all others answer: a member does nothing else meanwhile. Followers come first; the leader hands over. */
 async function defragment(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
@@ -31,7 +30,6 @@ async function defragment(plane: ProcessPlane, etcd: RunningEtcd): Promise<void>
   const isDue = all.some(({ status }) => status && needsDefragmentation(status, etcd.quotaBytes));
   if (!isDue || !all.every(isHealthy) || performance.now() - etcd.defragmentedAt < minDefragmentIntervalMs) return;
   etcd.defragmentedAt = performance.now();
-  const isLeader = ({ status }: RunningMember) => status!.leader === status!.memberId;
   for (const member of all.sort((a, b) => Number(isLeader(a)) - Number(isLeader(b)))) {
     if (plane.applying || plane.stopping.signal.aborted || !needsDefragmentation(member.status!, etcd.quotaBytes)) continue;
     const heir = isLeader(member) ? all.find((other) => other !== member && !other.status!.isLearner) : undefined;

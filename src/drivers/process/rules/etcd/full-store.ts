@@ -3,13 +3,14 @@ const name = 'quarterdeck-datastore-full';
 /** The common name of Quarterdeck's own calls. */
 const ownUser = 'system:quarterdeck';
 
-/** Of objects that are being deleted finalizers are removed, or they would never go. */
+/** A request to an object itself has no `subResource`. Of objects that are being deleted finalizers are removed, or they would never go. */
 const conditions = [
   { name: 'not-quarterdeck', expression: `request.userInfo.username != '${ownUser}'` },
   { name: 'not-a-lease', expression: "request.resource.group != 'coordination.k8s.io' || request.resource.resource != 'leases'" },
   {
     name: 'not-node-status',
-    expression: "request.resource.group != '' || request.resource.resource != 'nodes' || request.subResource != 'status'",
+    expression:
+      "request.resource.group != '' || request.resource.resource != 'nodes' || !has(request.subResource) || request.subResource != 'status'",
   },
   {
     name: 'not-being-deleted',
@@ -19,7 +20,7 @@ const conditions = [
   {
     name: 'stores-nothing',
     expression:
-      "!(request.resource.group in ['authentication.k8s.io', 'authorization.k8s.io']) && !(request.subResource in ['eviction', 'token', 'exec', 'attach', 'portforward', 'proxy', 'finalize'])",
+      "!(request.resource.group in ['authentication.k8s.io', 'authorization.k8s.io']) && !(has(request.subResource) && request.subResource in ['eviction', 'token', 'exec', 'attach', 'portforward', 'proxy', 'finalize'])",
   },
 ];
 
