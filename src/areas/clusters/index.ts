@@ -17,6 +17,7 @@
  * - engine/pki.ts makes and seals a cluster's keys, and the task in engine/renewal.ts renews certificates. engine/access.ts issues client
  *   configurations, and a task removes the access of users that lost the right.
  *
+ * - store/ has all SQL of the area, a file for each noun.
  * - engine/backups copies the objects of clusters of programs into the storage, checks the copies, and restores them.
  *
  * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
@@ -65,7 +66,7 @@ export {
   followBackup,
   followChange,
   listClusterBackups,
-} from './engine/backups/ask.ts';
+} from './engine/backups/index.ts';
 export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
 export { enableMesh, listMeshes } from './engine/mesh/enable.ts';
 export { parseVersion } from './rules/versions.ts';

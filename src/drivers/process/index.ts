@@ -9,6 +9,7 @@
  * - engine/health-loop.ts checks every 2 s that programs run and apiservers are ready, and sets `plane.problem`, which wakes the shard.
  * - planes/forward.ts and upgrade.ts send the front's requests to an apiserver of the pool (engine/target-pool.ts); engine/capacity.ts refuses
  *   writes to a full store, whose size store-size.ts measures.
+ * - engine/kine-store.ts copies a kine store and fills a generation of it; check-copy.ts restores a copy beside the cluster and counts it.
  * - engine/orphans.ts stops programs, and drops stores, of clusters that this server no longer holds.
  * - clients/ starts and stops programs, owns their directories, users and cgroups, dials apiservers, and is the proxy by which they reach nodes.
  *

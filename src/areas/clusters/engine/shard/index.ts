@@ -16,6 +16,7 @@ import { clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
+import { addInFlight, countInFlight } from './in-flight.ts';
 import { type Installed, refreshInstalled } from './installed.ts';
 import { makeRefusedCertificates, type RefusedCertificates } from './refused-certificates.ts';
 import { applyChange, type RunningCluster, type ShardServices, startCluster, stopCluster } from './run-cluster.ts';
@@ -154,23 +155,6 @@ export async function startShard(
 function resetTimers(shard: Shard): void {
   shard.renewedAt = Number.NEGATIVE_INFINITY;
   for (const { running } of shard.held.values()) if (running) running.heartbeatsCheckedAt = Number.NEGATIVE_INFINITY;
-}
-
-interface InFlight {
-  total: number;
-  byOrg: Map<string, number>;
-}
-
-function addInFlight(busy: InFlight, org: string): void {
-  busy.total++;
-  busy.byOrg.set(org, (busy.byOrg.get(org) ?? 0) + 1);
-}
-
-/** How many clusters are being changed now, in total and per organization. */
-function countInFlight(held: Iterable<HeldCluster>): InFlight {
-  const busy: InFlight = { total: 0, byOrg: new Map() };
-  for (const { work, org } of held) if (work) addInFlight(busy, org);
-  return busy;
 }
 
 /** One tick: leases, new clusters, changed clusters, refused certificates. */
