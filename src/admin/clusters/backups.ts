@@ -73,7 +73,7 @@ export async function restoreCluster({ db }: Session, which: string, options: Re
     await audit(tx, operator(cluster.org), 'clusters.cluster.restore', { id: cluster.id }, { cluster: cluster.name, backup: backup.id });
     return asked;
   });
-  const work = { label: 'restoring objects', total: backup.bytes, then: 'waiting for its control plane' };
+  const work = { label: 'restoring objects', total: backup.bytes, afterwards: 'waiting for its control plane' };
   await withProgress((progress) => follow(db, progress, work, (tx) => followChange(tx, cluster.id, generation)));
   if (options.json) return printJson({ cluster: cluster.name, backup: backup.id, at: backup.at, objects: backup.objects });
   console.log(forTerminal(`${cluster.name} has the ${backup.objects} objects of ${backup.at} again`, process.stdout));
@@ -98,7 +98,7 @@ interface Work {
   label: string;
   total?: number;
   /** Once all of `total` is there. */
-  then?: string;
+  afterwards?: string;
 }
 
 /** A shard server does the work; an interrupted command leaves it to that. */
@@ -115,8 +115,8 @@ async function follow<T>(db: Db, progress: Progress, work: Work, look: (tx: Tx) 
     if (found.is === 'done') return found.of;
     if (found.is === 'failed') throw new Stop(exitCodes.refused, found.why);
     if (found.is === 'running') {
-      const isThere = work.then !== undefined && work.total !== undefined && found.bytes >= work.total;
-      show(isThere ? work.then! : work.label, isThere ? undefined : work.total);
+      const isThere = work.afterwards !== undefined && work.total !== undefined && found.bytes >= work.total;
+      show(isThere ? work.afterwards! : work.label, isThere ? undefined : work.total);
       progress.add(found.bytes - told);
       told = found.bytes;
     }

@@ -19,6 +19,7 @@
  *   configurations, and a task removes the access of users that lost the right.
  * - store/ has the SQL, a file for each table or few that belong together, and nothing else speaks it.
  *
+ * - store/ has all SQL of the area, a file for each noun.
  * - engine/backups copies the objects of clusters of programs into the storage, checks the copies, and restores them.
  *
  * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
@@ -70,7 +71,7 @@ export {
   followBackup,
   followChange,
   listClusterBackups,
-} from './engine/backups/ask.ts';
+} from './engine/backups/index.ts';
 export { addPool, listAddressPools, removePool } from './engine/balancer/pools.ts';
 export { isHandedOver, offerHandover } from './engine/hand-over.ts';
 export { enableMesh, listMeshes } from './engine/mesh/enable.ts';

@@ -12,6 +12,7 @@
  * - engine/etcd runs the members of a dedicated datastore: members.ts changes them one at a time as rules/etcd/members.ts says, outage.ts holds
  *   requests back (engine/request-gate.ts) while one that ended is away, upkeep.ts measures, defragments and refuses writes to a full store, and
  *   origin.ts makes a generation of a backup or of another store's objects. docs/areas/clusters-etcd.md has its crash table.
+ * - engine/kine-store.ts copies a kine store and fills a generation of it; check-copy.ts restores a copy beside the cluster and counts it.
  * - engine/orphans.ts stops programs, and drops stores, of clusters that this server no longer holds.
  * - clients/ starts and stops programs, owns their directories, users and cgroups, dials apiservers, and is the proxy by which they reach nodes.
  *

@@ -16,6 +16,8 @@
  * removes (s3-sweep.ts in a bucket). Uploads in progress survive a killed process; with files a power cut may take their newest bytes, and
  * the offset then shows it.
  *
+ * sealed-stream.ts seals bytes on their way into an object, for callers that hold its key.
+ *
  * fair-disk.ts keeps syncs from taking all threads of libuv, and one organization from taking all syncs. errors.ts has the refusals: a full
  * storage and one that does not answer are 503.
  */

@@ -191,10 +191,6 @@ export const giveUpAbandoned = (tx: Tx) => run(tx)`
      and (b.begun_at < kernel.now() - interval '1 hour'
        or not exists (select from clusters.cluster c where c.id = b.cluster_id and c.lease = b.lease))`;
 
-/** Backups of a cluster that goes. */
-export const removeBackupsOf = (tx: Tx, cluster: string) => run(tx)`
-  update clusters.backup set state = 'removing' where cluster_id = ${cluster}`;
-
 const KeyRow = Type.Object({ cluster_id: Text, id: Text });
 export const findRemovable = (tx: Tx, limit: number) => rows(tx, KeyRow)`
   select cluster_id, id from clusters.backup where state = 'removing' order by id limit ${limit} for update skip locked`;

@@ -3,7 +3,6 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { claim, type Leased, type Queue, renew } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Phase } from '../rules/phases.ts';
-import { removeBackupsOf } from './backups.ts';
 
 // Clusters are a queue: the server that serves a cluster holds its lease.
 
@@ -254,7 +253,7 @@ export async function removeCluster(tx: Tx, { id, lease }: HeldLease): Promise<b
     run(tx)`delete from clusters.mesh_peer where cluster_id = ${id}`,
     run(tx)`delete from clusters.backup_work where cluster_id = ${id}`,
     run(tx)`delete from clusters.store_change where cluster_id = ${id}`,
-    removeBackupsOf(tx, id),
+    run(tx)`update clusters.backup set state = 'removing' where cluster_id = ${id}`,
   ]);
   return true;
 }

@@ -6,18 +6,14 @@ import { askCluster } from '../clients/ask.ts';
 import { isAllowed, ownCgroups } from '../clients/cgroup.ts';
 import { grantSocketAccess } from '../clients/database-socket.ts';
 import { dialServer, isListening, makeTarget } from '../clients/dial.ts';
-import { prepareDirectory, removeOtherKeyFiles, writeKeyFiles } from '../clients/directory.ts';
+import { prepareDirectory, removeOtherKeyFiles } from '../clients/directory.ts';
 import { startEgress } from '../clients/egress.ts';
 import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../clients/programs.ts';
-import { generationDirOf, prepareStoreDir, removeOlderGenerations, storeDirOf } from '../clients/store-directory.ts';
+import { prepareStoreDir, removeOlderGenerations, storeDirOf } from '../clients/store-directory.ts';
 import { cgroupLimitsOf, largerLimits } from '../rules/cgroup.ts';
-import { loginOf } from '../rules/database-login.ts';
-import { memberLimitsOf, quotaBytesOf } from '../rules/etcd/limits.ts';
-import { memberCountOf } from '../rules/etcd/members.ts';
-import { type FileSource, filesOf } from '../rules/files.ts';
 import * as rules from '../rules/programs.ts';
-import { schemaOf } from '../store/kine.ts';
-import { databaseUrl, isOwnDatabase } from './database-url.ts';
+import { isOwnDatabase } from './database-url.ts';
+import { describeRun } from './describe-run.ts';
 import { ensureProgram, recordExit } from './ensure-program.ts';
 import { stopFormerGenerations } from './etcd/generation.ts';
 import { ensureEtcd, removeSurplus, settleMembers, waitForMajority } from './etcd/members.ts';
@@ -181,58 +177,6 @@ async function removeUnused(plane: ProcessPlane): Promise<void> {
   if (!directory || !keysDir || draining.size > 0) return;
   await removeOtherKeyFiles(directory, keysDir);
   await cgroup?.bound(cgroupLimitsOf(parts.cluster()));
-}
-
-export async function describeRun(
-  plane: ProcessPlane,
-  source: Omit<FileSource, 'egressSocket'>,
-  schema = schemaOf(plane.parts.cluster().id, plane.parts.cluster().store_generation),
-): Promise<rules.RunSpec> {
-  const { parts } = plane;
-  const { version, tier, replicas } = parts.cluster();
-  const directory = plane.directory!;
-  const folder = await parts.binaries.find(version);
-  if (folder === undefined)
-    throw new ClusterError(
-      `the programs of ${version} are not installed on the server that runs it; the operator runs quarterdeck admin clusters install ${version}`,
-    );
-  return {
-    tier,
-    replicas,
-    inflight: parts.limits().inflight,
-    endpoint: parts.endpoint,
-    network: parts.network,
-    nodeCertificateSeconds: parts.nodeCertificateSeconds,
-    store: await describeStore(plane, source.inner, schema),
-    user: directory.separateUser?.uid,
-    binaries: { dir: folder, kine: parts.binaries.kine },
-    keysDir: await writeKeyFiles(directory, filesOf({ ...source, egressSocket: directory.egressSocket })),
-  };
-}
-
-async function describeStore({ app, parts, directory }: ProcessPlane, inner: InnerKeys, schema: string): Promise<rules.StoreSpec> {
-  const { id, store, store_generation, datastore } = parts.cluster();
-  if (store === 'kine')
-    return {
-      kind: 'kine',
-      generation: store_generation,
-      socket: directory!.kineSocket(store_generation),
-      database: databaseUrl(app, schema, loginOf(schema, inner.storeKey)),
-    };
-  const programs = await parts.binaries.etcd();
-  if (!programs)
-    throw new ClusterError(
-      'etcd is not installed on the server that has its datastore; the operator runs quarterdeck admin clusters install',
-    );
-  return {
-    kind: 'etcd',
-    programs,
-    generation: store_generation,
-    dir: generationDirOf(storeDirOf(app.config.data, id), store_generation),
-    wantedMembers: memberCountOf(datastore.replicas),
-    quotaBytes: quotaBytesOf(datastore),
-    limits: memberLimitsOf(datastore.size),
-  };
 }
 
 /** When every apiserver answers but none is ready for several probes, kine is stuck. */

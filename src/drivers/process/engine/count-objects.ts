@@ -1,3 +1,4 @@
+import { append } from '../../../kernel/steps.ts';
 import { ClusterError } from '../../cluster-error.ts';
 import type { Ask } from '../../driver.ts';
 import { expectedObjects, type Listing, listingsOf } from '../rules/count-objects.ts';
@@ -51,7 +52,7 @@ async function findListings(ask: Ask): Promise<Listing[]> {
   for (const { name, preferredVersion } of groups.groups ?? []) {
     if (foreign.has(name)) continue;
     const { groupVersion } = preferredVersion;
-    listings.push(...listingsOf(groupVersion, (await get(ask, `/apis/${groupVersion}`)).resources ?? []));
+    append(listings, listingsOf(groupVersion, (await get(ask, `/apis/${groupVersion}`)).resources ?? []));
   }
   return listings.filter(({ folder }) => !converted.has(folder));
 }

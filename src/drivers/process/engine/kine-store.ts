@@ -50,7 +50,7 @@ export async function snapshotKine(app: App, { cluster, pki }: Pick<PlaneOptions
   return { kind: 'kine', revision, objects, content };
 }
 
-/** The objects of a store that nobody writes to meanwhile. */
+/** The objects of a store that is not written to meanwhile. */
 export async function openKineKeys(app: App, { cluster, generation, storeKey }: { cluster: string; generation: number; storeKey: string }) {
   const schema = schemaOf(cluster, generation);
   const connection = connectionOf(app, schema, storeKey);

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { type Connection, types } from '../../../kernel/db/index.ts';
+import { guarded } from '../../../kernel/faults/guarded.ts';
 import { kineSchemas, quoted } from './kine.ts';
 
 // A copy of the objects in a kine schema at one moment, and a schema made of such a copy. Only the newest revision of each object is in it: what
@@ -59,7 +60,7 @@ export async function openCopy(connection: Connection, schema: string): Promise<
               (select count(*) from (${live(schema)}) l where starts_with(name, '/registry/')) as objects`,
     );
     const content = client.query(copyTo(`copy (${live(schema)} order by id) to stdout`));
-    content.once('close', end);
+    content.once('close', guarded('clusters.backup.copy', content, end));
     return { ...rows[0]!, content, end };
   } catch (error) {
     await end();

@@ -21,7 +21,7 @@ async function idOf(tx: Tx, which: string): Promise<string> {
 const lockNamed = async (tx: Tx, which: string): Promise<ClusterRow> =>
   (await lockClusterById(tx, await idOf(tx, which))) ?? notFound(`cluster ${which}`);
 
-const nobodyServes = ({ name }: ClusterRow): never =>
+const refuseUnserved = ({ name }: ClusterRow): never =>
   conflict(`no server serves cluster ${name}; start a server with the role shard that has its programs, then do this again`);
 
 export interface AskedCluster {
@@ -44,7 +44,7 @@ export async function listClusterBackups(
 /** The server that serves the cluster makes one as soon as it is done with what it does. */
 export async function askForBackup(tx: Tx, which: string): Promise<{ cluster: AskedCluster; newest: string | null }> {
   const cluster = await lockNamed(tx, which);
-  if (!cluster.is_held) return nobodyServes(cluster);
+  if (!cluster.is_held) return refuseUnserved(cluster);
   if (cluster.phase !== 'ready' && cluster.phase !== 'degraded')
     return conflict(`cluster ${cluster.name} is ${cluster.phase}; a backup is made once it is ready`);
   await store.askForBackup(tx, cluster.org_id, cluster.id);
@@ -71,7 +71,7 @@ export async function followBackup(tx: Tx, cluster: string, newest: string | nul
 function refuseBusy(cluster: ClusterRow): void {
   const busy = refuseChange(cluster.name, cluster.phase, cluster.change);
   if (busy) conflict(busy);
-  if (!cluster.is_held) nobodyServes(cluster);
+  if (!cluster.is_held) refuseUnserved(cluster);
 }
 
 async function refuseOlderServers(tx: Tx): Promise<void> {

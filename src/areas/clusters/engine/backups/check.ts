@@ -1,6 +1,5 @@
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
 import { drivers } from '../../../../drivers/index.ts';
-import type { App } from '../../../../kernel/app.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
 import { maxCopyBytes } from '../../rules/backups.ts';
 import { tierOf } from '../../rules/tiers.ts';
@@ -10,7 +9,7 @@ import { findPki } from '../pki.ts';
 import { planeOptionsOf } from '../plane-options.ts';
 import type { RunningCluster, ShardServices } from '../shard/run-cluster.ts';
 import { readBackup } from './content.ts';
-import { sentenceOfFailure } from './take.ts';
+import { sentenceOfFailure } from './failure.ts';
 import { tellOwners } from './tell.ts';
 
 /** What an interrupted check leaves is removed after this time. */

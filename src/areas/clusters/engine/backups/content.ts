@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import type { App } from '../../../../kernel/app.ts';
-import { SealBroken, sealStream, unsealStream } from '../../../../kernel/sealed-stream.ts';
+import { SealBroken, sealStream, unsealStream } from '../../../../kernel/storage/sealed-stream.ts';
 import { type BackupRow, storageKeyOf } from '../../store/backups.ts';
 
 /** A backup cannot be read: in a sentence for the operator and the owners. */

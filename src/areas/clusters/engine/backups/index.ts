@@ -19,7 +19,16 @@
  * `loading` is rolled back by it, and the old store serves; one that was `switched` goes on with the new store.
  */
 
-export { askForBackup, askForMove, askForRestore, chooseBackup, followBackup, followChange, listClusterBackups } from './ask.ts';
+export {
+  askForBackup,
+  askForMove,
+  askForRestore,
+  chooseBackup,
+  type Followed,
+  followBackup,
+  followChange,
+  listClusterBackups,
+} from './ask.ts';
 export { type BackupLoop, startBackupLoop } from './loop.ts';
 export { removeBackups, sweepBackupObjects } from './remove.ts';
-export { originOf, rollBackAfter, rollBackInterrupted, settleChange, switchTo } from './store-change.ts';
+export { rollBackAfter, rollBackInterrupted, settleChange } from './store-change.ts';

@@ -12,8 +12,8 @@ import type { HeldLease } from '../../store/shards.ts';
 import * as store from '../../store/store-changes.ts';
 import { findPki } from '../pki.ts';
 import { BackupUnreadable, readBackup } from './content.ts';
+import { sentenceOfFailure } from './failure.ts';
 import { makeMeter } from './meter.ts';
-import { sentenceOfFailure } from './take.ts';
 
 /** What a generation of the cluster's store is made of: of the backup that a restore names, or of kine's objects in a move. */
 export const originOf =

@@ -1,30 +1,16 @@
-import { ClusterError } from '../../../../drivers/cluster-error.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { DatabaseFull } from '../../../../kernel/db/index.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
-import { newStreamKey } from '../../../../kernel/sealed-stream.ts';
-import { StorageFull, StorageUnavailable } from '../../../../kernel/storage/index.ts';
+import { newStreamKey } from '../../../../kernel/storage/sealed-stream.ts';
 import { now } from '../../../../kernel/time.ts';
 import { keptBackups, maxCopyBytes } from '../../rules/backups.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import * as store from '../../store/backups.ts';
 import type { HeldLease } from '../../store/shards.ts';
 import type { RunningCluster } from '../shard/run-cluster.ts';
-import { BackupUnreadable, keyPlaceOf, writeBackup } from './content.ts';
+import { keyPlaceOf, writeBackup } from './content.ts';
+import { sentenceOfFailure } from './failure.ts';
 import { makeMeter } from './meter.ts';
 import { tellOwners } from './tell.ts';
-
-/** PostgreSQL's code for it, from a connection of the copy's own. */
-const diskFull = '53100';
-
-/** A failure as the owners may read it; everything else is in the log. */
-export function sentenceOfFailure(error: unknown): string {
-  if (error instanceof ClusterError || error instanceof BackupUnreadable) return error.message;
-  if (error instanceof StorageFull) return 'the storage is full';
-  if (error instanceof StorageUnavailable) return 'the storage does not answer';
-  if (error instanceof DatabaseFull || (error as { code?: string }).code === diskFull) return 'the disk of the database is full';
-  return 'the server could not do it; its log says why';
-}
 
 /**
  * Makes one backup of a cluster that this server serves. A kill leaves a row `making`, which the task `clusters.remove-backups` gives up, with

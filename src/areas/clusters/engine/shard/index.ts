@@ -19,6 +19,7 @@ import { addressFree, clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
 import { leaveLeases, takeLeases } from './handed-over.ts';
+import { addInFlight, countInFlight } from './in-flight.ts';
 import { type Installed, refreshInstalled } from './installed.ts';
 import { endKilledShards, forgetShard, noteShard } from './own-record.ts';
 import { type Presence, silentSeconds, startPresence } from './presence.ts';
@@ -220,23 +221,6 @@ export async function startShard(
 function resetTimers(shard: Shard): void {
   shard.renewedAt = Number.NEGATIVE_INFINITY;
   for (const { running } of shard.held.values()) if (running) running.heartbeatsCheckedAt = Number.NEGATIVE_INFINITY;
-}
-
-interface InFlight {
-  total: number;
-  byOrg: Map<string, number>;
-}
-
-function addInFlight(busy: InFlight, org: string): void {
-  busy.total++;
-  busy.byOrg.set(org, (busy.byOrg.get(org) ?? 0) + 1);
-}
-
-/** How many clusters are being changed now, in total and per organization. */
-function countInFlight(held: Iterable<HeldCluster>): InFlight {
-  const busy: InFlight = { total: 0, byOrg: new Map() };
-  for (const { work, org } of held) if (work) addInFlight(busy, org);
-  return busy;
 }
 
 /** One tick: leases, new clusters, changed clusters, refused certificates. */

@@ -1,0 +1,16 @@
+import { ClusterError } from '../../../../drivers/cluster-error.ts';
+import { DatabaseFull } from '../../../../kernel/db/index.ts';
+import { StorageFull, StorageUnavailable } from '../../../../kernel/storage/index.ts';
+import { BackupUnreadable } from './content.ts';
+
+/** PostgreSQL's code for it, from a connection of the copy's own. */
+const diskFull = '53100';
+
+/** A failure as the owners may read it; everything else is in the log. */
+export function sentenceOfFailure(error: unknown): string {
+  if (error instanceof ClusterError || error instanceof BackupUnreadable) return error.message;
+  if (error instanceof StorageFull) return 'the storage is full';
+  if (error instanceof StorageUnavailable) return 'the storage does not answer';
+  if (error instanceof DatabaseFull || (error as { code?: string }).code === diskFull) return 'the disk of the database is full';
+  return 'the server could not do it; its log says why';
+}
