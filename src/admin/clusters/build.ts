@@ -101,7 +101,10 @@ async function buildAll({ version, module, programs, says, into, work, progress 
     console.log(`building ${each.name} ${version}`);
     progress.begin(`building ${each.name}`);
     const flags = ['-trimpath', '-ldflags', ['-s -w', ...says].join(' ')];
-    await runGo({ cwd: work, args: [...(each.isTest ? ['test', '-c', '-vet=off'] : ['build']), ...flags, '-o', join(into, each.name), each.package] });
+    await runGo({
+      cwd: work,
+      args: [...(each.isTest ? ['test', '-c', '-vet=off'] : ['build']), ...flags, '-o', join(into, each.name), each.package],
+    });
   }
   await rm(work, { recursive: true, force: true });
 }

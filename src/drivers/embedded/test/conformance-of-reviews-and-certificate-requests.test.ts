@@ -19,7 +19,11 @@ test('cases of Kubernetes’ conformance suite for reviews and certificate reque
   const { pem } = makeRequest('system:node:a', ['system:nodes']);
   await call('POST', csrs, signingRequest('a', pem, kubelet, clientUsages));
   const before = (await call('GET', `${csrs}/a`)).body;
-  const patch = { metadata: { annotations: { seen: 'yes' } }, spec: { username: 'eve' }, status: { conditions: [{ type: 'Seen', status: 'True' }] } };
+  const patch = {
+    metadata: { annotations: { seen: 'yes' } },
+    spec: { username: 'eve' },
+    status: { conditions: [{ type: 'Seen', status: 'True' }] },
+  };
   const patched = await call('PATCH', `${csrs}/a/approval`, patch, { 'content-type': 'application/merge-patch+json' });
   assert.equal(patched.status, 200, patched.text);
   assert.deepEqual(patched.body.metadata.annotations, { seen: 'yes' });
