@@ -129,6 +129,7 @@ export const forbiddenValue = (field: string, why: string): Cause => ({
 });
 
 export const notServed = (message: string) => new ApiError(405, 'MethodNotAllowed', message, {});
+export const notAcceptable = (message: string) => new ApiError(406, 'NotAcceptable', message, {});
 export const unsupportedType = (message: string) => new ApiError(415, 'UnsupportedMediaType', message, {});
 export const tooLarge = (message: string) => new ApiError(413, 'RequestEntityTooLarge', message, {});
 export const tooMany = (message: string) => new ApiError(429, 'TooManyRequests', message, { retryAfterSeconds: 1 });

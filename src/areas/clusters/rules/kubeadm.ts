@@ -159,7 +159,8 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
   return [
     // An apiserver creates its own namespaces only a moment after it is ready.
     ...[ownNamespace, 'default', 'kube-system', 'kube-public', 'kube-node-lease'].map(namespace),
-    ...(v?.driver === 'process' ? [kubeletAccess, ...reachingFromPods(endpoint)] : []),
+    ...(v?.driver === 'process' ? [kubeletAccess] : []),
+    ...reachingFromPods(endpoint),
     clusterRole('kubeadm:get-nodes', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]),
     clusterBinding('kubeadm:get-nodes', 'kubeadm:get-nodes', [group(joiningGroup)]),
     clusterBinding('kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [group(joiningGroup)]),

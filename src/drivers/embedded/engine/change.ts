@@ -202,8 +202,7 @@ function mergeUpdate(
     if (value === undefined) delete (meta as Record<string, unknown>)[field];
     else (meta as Record<string, unknown>)[field] = value;
   }
-  if (subresource === 'status') return withStatus(before, requested, meta);
-  if (subresource === 'approval') return withStatus(before, requested, before.metadata);
+  if (subresource === 'status' || subresource === 'approval') return withStatus(before, requested, meta);
   if (subresource === 'finalize')
     return { ...before, metadata: { ...before.metadata }, spec: { ...before.spec, finalizers: textsOf(requested.spec?.['finalizers']) } };
   const hasStatus = resource.subresources.some(({ name: one }) => one === 'status');

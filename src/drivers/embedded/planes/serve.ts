@@ -14,6 +14,7 @@ import {
   badRequest,
   internalError,
   noSuchPath,
+  notAcceptable,
   notServed,
   statusOf,
   tooLarge,
@@ -164,17 +165,21 @@ function decodeProtobuf(bytes: Buffer, requestInfo: RequestInfo): unknown {
 }
 
 /** The first supported representation in Accept. */
-function readRepresentation(accept: string, { query }: RequestInfo): Representation {
+function readRepresentation(accept: string, { query, resource }: RequestInfo): Representation {
   const rowObject = query.get('includeObject');
   const shown = { rowObject: rowObject === 'None' || rowObject === 'Object' ? rowObject : 'Metadata' } as const;
+  const isReview = resource?.mode === 'review';
+  let isAcceptable = !isReview || accept === '';
   for (const part of accept.split(',')) {
     const [type, ...parameters] = part.split(';').map((one) => one.trim()) as [string, ...string[]];
     const as = parameters.find((one) => one.startsWith('as='))?.slice(3);
-    if (type !== 'application/json') continue;
+    isAcceptable ||= as === undefined;
+    if (type !== 'application/json' || (isReview && as !== undefined)) continue;
     if (as === 'Table') return { as: 'table', ...shown };
     if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return { as: 'metadata', ...shown };
     if (as === undefined) break;
   }
+  if (!isAcceptable) throw notAcceptable('only the following media types are accepted: application/json');
   return { as: 'object', ...shown };
 }
 

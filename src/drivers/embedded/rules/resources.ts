@@ -125,6 +125,7 @@ export const resources: readonly Resource[] = [
   describe(authorization, 'SelfSubjectRulesReview', 'cluster', 'review'),
 
   describe('v1', 'Pod', 'namespaced', 'empty', { shortNames: ['po'], isInAll: true }),
+  describe('v1', 'PodTemplate', 'namespaced', 'empty'),
   describe('v1', 'ReplicationController', 'namespaced', 'empty', { shortNames: ['rc'], isInAll: true }),
   describe('v1', 'PersistentVolume', 'cluster', 'empty', { shortNames: ['pv'] }),
   describe('v1', 'PersistentVolumeClaim', 'namespaced', 'empty', { shortNames: ['pvc'] }),

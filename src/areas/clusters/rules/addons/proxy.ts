@@ -169,7 +169,7 @@ export function proxyObjects(context: AddonContext): WantedObject[] {
         kind: 'RoleBinding',
         metadata,
         roleRef: { apiGroup: rbacGroup, kind: 'Role', name },
-        subjects: [{ apiGroup: rbacGroup, kind: 'Group', name: 'system:bootstrappers:kubeadm:default-node-token' }],
+        subjects: [{ kind: 'Group', name: 'system:bootstrappers:kubeadm:default-node-token' }],
       },
     },
     {

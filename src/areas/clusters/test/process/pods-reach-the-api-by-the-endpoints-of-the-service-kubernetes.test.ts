@@ -42,3 +42,15 @@ test('the service kubernetes has endpoints and a slice that lead to the front, a
   await untilReady(owner, 'prod');
   await eventually(async () => (await kube(way, 'GET', endpoints)).body.subsets[0].addresses[0].ip === '192.0.2.7');
 });
+
+test('an embedded cluster has the same endpoints', async (t) => {
+  const port = await freePort();
+  const env = { QUARTERDECK_CLUSTER_LISTEN: `0.0.0.0:${port}`, QUARTERDECK_PUBLIC_URL: 'http://192.0.2.7:8080' };
+  const { owner } = await quarterdeck(t, { env });
+  await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.36.0+embedded' });
+  const way = { ...(await adminOf(owner, 'prod')), server: `https://127.0.0.1:${port}` };
+  const { subsets } = (await kube(way, 'GET', endpoints)).body;
+  assert.deepEqual(subsets, [{ addresses: [{ ip: '192.0.2.7' }], ports: [{ name: 'https', port, protocol: 'TCP' }] }]);
+  const [slice] = (await kube(way, 'GET', `${slices}?labelSelector=kubernetes.io/service-name%3Dkubernetes`)).body.items;
+  assert.deepEqual(slice.endpoints[0].addresses, ['192.0.2.7']);
+});
