@@ -84,6 +84,22 @@ suite('every file ends with a result', { concurrency: true }, () => {
     assert.match(holding!.failed('holds').join(), /^holds\.mjs: its process was silent for 4\.5 s and was killed/);
   });
 
+  test('what an ended file has made is garbage', async (t) => {
+    const keeps = `${imports} let made = { of: 'this file' }; globalThis.ref = new WeakRef(made);
+      test('it keeps something', async (t) => { const it = made; made = undefined; t.after(() => void it); await t.test('also in a part', () => void it); });`;
+    const asks = sound(`require('node:v8').setFlagsFromString('--expose-gc'); require('node:vm').runInNewContext('gc')();
+      assert.equal(globalThis.ref.deref(), undefined);`);
+    const { passed, failed } = await planted(t, { keeps, asks: `import { createRequire } from 'node:module'; const require = createRequire('/'); ${asks}` });
+    assert.deepEqual([failed('keeps'), failed('asks')], [[], []]);
+    assert.deepEqual(passed('asks'), ['a sound one']);
+  });
+
+  test('a file may await something before it declares its tests', async (t) => {
+    const awaits = `${imports} import { setTimeout as sleep } from 'node:timers/promises'; await sleep(1); test('a sound one', () => {});`;
+    const { passed, failed } = await planted(t, { awaits, sound: sound() });
+    for (const name of ['awaits', 'sound']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
+  });
+
   test('what a file leaves behind is found, and the next file does not meet it', async (t) => {
     const { passed, failed } = await planted(t, {
       server: `import net from 'node:net'; ${sound()} net.createServer().listen(0);`,

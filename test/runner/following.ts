@@ -26,3 +26,31 @@ export function followTests(): void {
 export function restFollowing(): void {
   for (const hook of hooks) hook.disable();
 }
+
+/** What node:test keeps of a test, as far as it matters here. */
+interface KnownTest {
+  finalize(): void;
+  subtests: unknown[];
+  hooks: object;
+  fn: unknown;
+}
+
+let isForgetting = false;
+
+/**
+ * node:test keeps every test to the end of the process, with its function, its hooks and the tests in it; and these keep the servers that they
+ * closed. Of a test that has ended, which has been told of, it asks no more than how it ended. Given one test, this holds for all.
+ */
+export function forgetEndedTests(test: object): void {
+  if (isForgetting) return;
+  isForgetting = true;
+  let of = test as KnownTest;
+  while (!Object.hasOwn(of, 'finalize')) of = Object.getPrototypeOf(of);
+  const { finalize } = of;
+  of.finalize = function finalizeAndForget(this: KnownTest) {
+    finalize.call(this);
+    this.subtests = [];
+    this.hooks = { before: [], after: [], beforeEach: [], afterEach: [], ownAfterEachCount: 0 };
+    this.fn = undefined;
+  };
+}

@@ -1,14 +1,15 @@
 // Runs test files, one after the other, as it is told to over its channel.
 
+import { executionAsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { flushCompileCache } from 'node:module';
+import { createRequire, flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { suite } from 'node:test';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { observeFaults } from '../../src/kernel/faults/faults.ts';
-import { followTests, restFollowing } from './following.ts';
+import { followTests, forgetEndedTests, restFollowing } from './following.ts';
 import { added, handles, settings } from './footprint.ts';
 import { reports, tell } from './tell.ts';
 
@@ -37,7 +38,11 @@ async function runFile(file: string): Promise<void> {
   // A suite's tests begin once all of it has been read, as with node's own runner: what stands below a test is there by then. Its limit
   // is one that no file reaches: each of its tests has its own, from the command line.
   followTests();
-  void suite(file, { timeout: 2 ** 31 - 1 }, () => import(pathToFileURL(resolve(file)).href).finally(restFollowing));
+  void suite(file, { timeout: 2 ** 31 - 1 }, () => {
+    forgetEndedTests(executionAsyncResource());
+    return load(resolve(file));
+  });
+  if (!isLoading) restFollowing();
   const [{ tests, failed }] = await reported;
   await turn(); // what nobody handles is told of only at the end of its turn
   // For the processes that start meanwhile: in a fresh clone they would all compile the same. Seldom, since each file adds less, and
@@ -60,6 +65,27 @@ async function runFile(file: string): Promise<void> {
     ms: now() - began.at,
     cpuMs: cpuMs() - began.cpu,
     isSpoiled: failed > 0 || problems.length > 0,
+  });
+}
+
+const require = createRequire(import.meta.url);
+let isLoading = false;
+
+/**
+ * At once, where that is possible: an `import` follows all that the file leans on to its ends, two thousand modules that are loaded already,
+ * with promises for each. A file that awaits something at its top is imported.
+ */
+function load(path: string): Promise<unknown> | undefined {
+  try {
+    require(path);
+    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_REQUIRE_ASYNC_MODULE') throw error;
+  }
+  isLoading = true;
+  return import(pathToFileURL(path).href).finally(() => {
+    isLoading = false;
+    restFollowing();
   });
 }
 

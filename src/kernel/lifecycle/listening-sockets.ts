@@ -67,5 +67,8 @@ export const untilListening = async (server: Server): Promise<void> => void (awa
 
 /** `close` of an HTTP server also cuts connections on which no request has arrived yet. */
 export function stopAccepting(server: Server): void {
-  if (server.listening) Server.prototype.close.call(server);
+  if (!server.listening) return;
+  Server.prototype.close.call(server);
+  // Only its own `close` ends the timer by which an HTTP server checks its connections. The timer keeps the server in memory.
+  server.once('close', () => server.close());
 }
