@@ -17,6 +17,8 @@
  * - engine/pki.ts makes and seals a cluster's keys, and the task in engine/renewal.ts renews certificates. engine/access.ts issues client
  *   configurations, and a task removes the access of users that lost the right.
  *
+ * store/ has the SQL, a file for each kind of row: clusters, what shards claim (shards.ts), hand over (handover.ts), keys, nodes, tokens, use.
+ *
  * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
  *
  * States (rules/phases.ts): pending → provisioning → ready; updating while a change is applied; degraded or failed with a reason, and retried;
