@@ -22,6 +22,8 @@
  * - store/ has all SQL of the area, a file for each noun.
  * - engine/backups copies the objects of clusters of programs into the storage, checks the copies, and restores them.
  *
+ * store/ has the SQL, a file for each kind of row: clusters, what shards claim (shards.ts), hand over (handover.ts), keys, nodes, tokens, use.
+ *
  * Flow of a change: operation → row with a higher generation → NOTIFY → the shard's tick → driver `apply` → row settled as ready.
  *
  * States (rules/phases.ts): pending → provisioning → ready; updating while a change is applied; degraded or failed with a reason, and retried;

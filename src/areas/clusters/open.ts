@@ -36,7 +36,16 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
     const front = servePlanes(app, httpFront, makeMeshDoor(app), room);
     const meshHost = makeMeshHost(app.config.data, app.log);
     const balancers = makeBalancers(app);
-    const shard = await startShard({ app, tenants, front, balancers, meshHost, binaries, unread, holdOf: room.of });
+    const shard = await startShard({
+      app,
+      tenants,
+      front,
+      balancers,
+      meshHost,
+      binaries,
+      unread,
+      holdOf: (cluster, org) => room.of(cluster, org),
+    });
     running = shard;
     return {
       passOn: shard.passOn,

@@ -3,7 +3,7 @@ import { conflict, unreachable } from '../../../kernel/errors.ts';
 import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import { isShardThere } from '../store/shards.ts';
-import { leaseSeconds } from './shard/index.ts';
+import { leaseSeconds } from './shard/state.ts';
 import type { TenantClusters } from './types.ts';
 
 export interface ShardAvailability {

@@ -41,97 +41,115 @@ interface HeldRequest {
   end(isOpen: boolean): void;
 }
 
-export function makeHoldingRoom({ waitMs, bytes: maxBytes, perCluster }: HoldingLimits = defaults): HoldingRoom {
-  /** By organization, oldest first. */
-  const byOrg = new Map<string, { bytes: number; requests: Set<HeldRequest> }>();
-  const countOf = new Map<string, number>();
-  /** The end of the first wait of a request counts for the following ones. */
-  const deadlines = new WeakMap<Writable, number>();
-  let allBytes = 0;
-  let timer: NodeJS.Timeout | undefined;
+export const makeHoldingRoom = (limits: HoldingLimits = defaults): HoldingRoom => new Room(limits);
 
-  const add = (held: HeldRequest) => {
-    const tenant = byOrg.get(held.org) ?? { bytes: 0, requests: new Set() };
-    byOrg.set(held.org, tenant);
-    tenant.bytes += held.bytes;
-    tenant.requests.add(held);
-    allBytes += held.bytes;
-    countOf.set(held.cluster, (countOf.get(held.cluster) ?? 0) + 1);
-    timer ??= setInterval(poll, pollMs).unref();
-  };
-  const remove = (held: HeldRequest): boolean => {
-    const tenant = byOrg.get(held.org);
-    if (!tenant?.requests.delete(held)) return false;
-    tenant.bytes -= held.bytes;
-    if (tenant.requests.size === 0) byOrg.delete(held.org);
-    allBytes -= held.bytes;
-    const left = countOf.get(held.cluster)! - 1;
-    if (left > 0) countOf.set(held.cluster, left);
-    else countOf.delete(held.cluster);
-    if (byOrg.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
+interface Tenant {
+  bytes: number;
+  /** Oldest first. */
+  requests: Set<HeldRequest>;
+}
+
+class Room implements HoldingRoom {
+  readonly #limits: HoldingLimits;
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #countOf = new Map<string, number>();
+  /** The end of the first wait of a request counts for the following ones. */
+  readonly #deadlines = new WeakMap<Writable, number>();
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limits: HoldingLimits) {
+    this.#limits = limits;
+  }
+
+  of(cluster: string, org: string): HoldRequest {
+    return (request, caller, isOpen) => this.#hold(cluster, org, request, caller, isOpen);
+  }
+
+  size(): number {
+    return [...this.#countOf.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  #hold(cluster: string, org: string, request: IncomingMessage, caller: Writable, isOpen: () => boolean): Promise<boolean> {
+    const now = performance.now();
+    const until = this.#deadlines.get(caller) ?? now + this.#limits.waitMs;
+    const bytes = weightOf(request);
+    const isFull = now >= until || (this.#countOf.get(cluster) ?? 0) >= this.#limits.perCluster;
+    if (caller.destroyed || isFull || !this.#makeRoom(org, bytes)) return Promise.resolve(false);
+    this.#deadlines.set(caller, until);
+    return new Promise((resolve) => {
+      const leave = guarded('clusters.front.held', caller, () => this.#end(held, false));
+      const held: HeldRequest = {
+        cluster,
+        org,
+        bytes,
+        until,
+        isOpen,
+        end(isNowOpen) {
+          caller.off('close', leave);
+          resolve(isNowOpen);
+        },
+      };
+      caller.once('close', leave);
+      this.#add(held);
+    });
+  }
+
+  /** False: the newcomer's own organization has the most. */
+  #makeRoom(org: string, bytes: number): boolean {
+    while (this.#bytes + bytes > this.#limits.bytes) {
+      let largest: Tenant | undefined;
+      let most = (this.#tenants.get(org)?.bytes ?? 0) + bytes;
+      for (const [name, tenant] of this.#tenants)
+        if (name !== org && tenant.bytes > most) {
+          largest = tenant;
+          most = tenant.bytes;
+        }
+      const [oldest] = largest?.requests ?? [];
+      if (!oldest) return false;
+      this.#end(oldest, false);
     }
     return true;
-  };
-  const end = (held: HeldRequest, isOpen: boolean) => {
-    if (remove(held)) held.end(isOpen);
-  };
-  const poll = () => {
+  }
+
+  #add(held: HeldRequest): void {
+    const tenant = this.#tenants.get(held.org) ?? { bytes: 0, requests: new Set() };
+    this.#tenants.set(held.org, tenant);
+    tenant.bytes += held.bytes;
+    tenant.requests.add(held);
+    this.#bytes += held.bytes;
+    this.#countOf.set(held.cluster, (this.#countOf.get(held.cluster) ?? 0) + 1);
+    this.#timer ??= setInterval(() => this.#poll(), pollMs);
+  }
+
+  #end(held: HeldRequest, isOpen: boolean): void {
+    const tenant = this.#tenants.get(held.org);
+    if (!tenant?.requests.delete(held)) return;
+    tenant.bytes -= held.bytes;
+    if (tenant.requests.size === 0) this.#tenants.delete(held.org);
+    this.#bytes -= held.bytes;
+    const left = this.#countOf.get(held.cluster)! - 1;
+    if (left > 0) this.#countOf.set(held.cluster, left);
+    else this.#countOf.delete(held.cluster);
+    if (this.#tenants.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    held.end(isOpen);
+  }
+
+  #poll(): void {
     const now = performance.now();
     const released = new Map<string, number>();
-    for (const { requests } of byOrg.values())
+    for (const { requests } of this.#tenants.values())
       for (const held of requests) {
         const count = released.get(held.cluster) ?? 0;
         if (count < releasedPerPoll && held.isOpen()) {
           released.set(held.cluster, count + 1);
-          end(held, true);
-        } else if (now >= held.until) end(held, held.isOpen());
+          this.#end(held, true);
+        } else if (now >= held.until) this.#end(held, held.isOpen());
       }
-  };
-  /** False: the newcomer's own organization has the most. */
-  const makeRoom = (org: string, bytes: number): boolean => {
-    while (allBytes + bytes > maxBytes) {
-      let largest: string | undefined;
-      let most = (byOrg.get(org)?.bytes ?? 0) + bytes;
-      for (const [name, tenant] of byOrg)
-        if (name !== org && tenant.bytes > most) {
-          largest = name;
-          most = tenant.bytes;
-        }
-      const [oldest] = largest === undefined ? [] : byOrg.get(largest)!.requests;
-      if (!oldest) return false;
-      end(oldest, false);
-    }
-    return true;
-  };
-
-  return {
-    of: (cluster, org) => (request, caller, isOpen) => {
-      const until = deadlines.get(caller) ?? performance.now() + waitMs;
-      const bytes = weightOf(request);
-      const isFull = performance.now() >= until || (countOf.get(cluster) ?? 0) >= perCluster;
-      if (caller.destroyed || isFull || !makeRoom(org, bytes)) return Promise.resolve(false);
-      deadlines.set(caller, until);
-      return new Promise((resolve) => {
-        const leave = guarded('clusters.front.held', caller, () => end(held, false));
-        const held: HeldRequest = {
-          cluster,
-          org,
-          bytes,
-          until,
-          isOpen,
-          end(isNowOpen) {
-            caller.off('close', leave);
-            resolve(isNowOpen);
-          },
-        };
-        caller.once('close', leave);
-        add(held);
-      });
-    },
-    size: () => [...countOf.values()].reduce((sum, count) => sum + count, 0),
-  };
+  }
 }
 
 function weightOf(request: IncomingMessage): number {

@@ -1,5 +1,4 @@
 import { constants } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -15,10 +14,11 @@ import { type ListeningSockets, ownSockets } from '../../../../kernel/lifecycle/
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
+import { type AddressOf, acceptNoMore, closeServer, drainServers, type FrontParts } from './close.ts';
 import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
 import { leaveConnections } from './leave.ts';
-import { refuse, refuseAtEnd } from './refuse.ts';
+import { refuse } from './refuse.ts';
 import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
 
@@ -32,9 +32,6 @@ const limits = {
   maxHeaderBytes: 65_536,
   maxConnections: 20_000,
 };
-/** When a listening socket that another process shares is closed: after this time in any turn of the event loop. */
-const quietTurn = { maxMs: 0.2, withinMs: 500 };
-
 /** The share of a tier's connections and requests for unauthenticated callers; the rest is reserved for authenticated ones. */
 const unauthenticatedShare = { total: 1 / 2, perAddress: 1 / 4 };
 const unauthenticatedLimits = (max: number) => ({
@@ -57,8 +54,6 @@ interface ServedCluster {
   /** Another server serves it now: each connection closes with its next response. */
   isLeft: boolean;
 }
-
-type AddressOf = (socket: Socket) => string | undefined;
 
 const contextOptions = ({ certificate, key, authority, innerAuthority }: ListenerKeys) => ({
   cert: certificate,
@@ -297,52 +292,7 @@ function closeSockets({ sockets }: ServedCluster): void {
   for (const socket of sockets.keys()) socket.destroy();
 }
 
-async function closeServer(server: Server, { open, sockets }: FrontParts): Promise<void> {
-  open.delete(server);
-  if (!server.listening) return void server.closeAllConnections();
-  const closed = once(server, 'close');
-  sockets.close(server);
-  server.closeAllConnections();
-  await closed;
-}
-
-/**
- * The kernel resets connections that wait on a listening socket that closes, even if another process listens beside it, unless Linux is told to pass
- * them on (net.ipv4.tcp_migrate_req). So the socket is closed right after a short turn of the event loop in which none came.
- */
-async function acceptNoMore(server: Server, { sockets }: FrontParts): Promise<void> {
-  let accepted = 0;
-  const count = () => accepted++;
-  server.on('connection', count);
-  const until = performance.now() + quietTurn.withinMs;
-  for (let isQuiet = false; !isQuiet; ) {
-    const [before, began] = [accepted, performance.now()];
-    await new Promise(setImmediate);
-    const now = performance.now();
-    isQuiet = now > until || (accepted === before && now - began < quietTurn.maxMs);
-  }
-  server.off('connection', count);
-  sockets.close(server);
-}
-
-/** Accepts no more; requests in flight have this long to finish. */
-async function drainServers({ open, sockets }: FrontParts, limitMs: number): Promise<void> {
-  for (const server of open.keys()) sockets.close(server);
-  await Promise.all([...open.values()].map((connections) => connections.end(limitMs, refuseAtEnd)));
-}
-
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
-
-interface FrontParts {
-  log: Logger;
-  addressOf: AddressOf;
-  /** Open servers, and their connections; those whose callers do not read are closed. */
-  open: Map<Server, Connections>;
-  connectionsOf: (server: Server) => Connections;
-  sockets: ListeningSockets;
-  /** Whether the event loop is overloaded. */
-  isBusy: () => boolean;
-}
 
 /** Connection limits are enforced per cluster, not here. */
 const unbounded = {
