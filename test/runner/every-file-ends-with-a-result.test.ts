@@ -89,7 +89,10 @@ suite('every file ends with a result', { concurrency: true }, () => {
       test('it keeps something', async (t) => { const it = made; made = undefined; t.after(() => void it); await t.test('also in a part', () => void it); });`;
     const asks = sound(`require('node:v8').setFlagsFromString('--expose-gc'); require('node:vm').runInNewContext('gc')();
       assert.equal(globalThis.ref.deref(), undefined);`);
-    const { passed, failed } = await planted(t, { keeps, asks: `import { createRequire } from 'node:module'; const require = createRequire('/'); ${asks}` });
+    const { passed, failed } = await planted(t, {
+      keeps,
+      asks: `import { createRequire } from 'node:module'; const require = createRequire('/'); ${asks}`,
+    });
     assert.deepEqual([failed('keeps'), failed('asks')], [[], []]);
     assert.deepEqual(passed('asks'), ['a sound one']);
   });

@@ -69,24 +69,26 @@ async function runFile(file: string): Promise<void> {
 }
 
 const require = createRequire(import.meta.url);
+const needsImport: ReadonlySet<unknown> = new Set(['ERR_REQUIRE_ASYNC_MODULE', 'ERR_REQUIRE_ESM_RACE_CONDITION']);
 let isLoading = false;
 
 /**
  * At once, where that is possible: an `import` follows all that the file leans on to its ends, two thousand modules that are loaded already,
- * with promises for each. A file that awaits something at its top is imported.
+ * with promises for each. A file that awaits something at its top is imported, and one that leans on what is being imported at this moment.
  */
-function load(path: string): Promise<unknown> | undefined {
+function load(path: string): Promise<void> | undefined {
   try {
     require(path);
     return undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_REQUIRE_ASYNC_MODULE') throw error;
+    if (!needsImport.has((error as NodeJS.ErrnoException).code)) throw error;
   }
   isLoading = true;
-  return import(pathToFileURL(path).href).finally(() => {
+  const ended = () => {
     isLoading = false;
     restFollowing();
-  });
+  };
+  return import(pathToFileURL(path).href).then(() => {}).finally(ended);
 }
 
 async function handlesSince(before: string[]): Promise<string[]> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, Server } from 'node:net';
+import { guarded } from '../faults/guarded.ts';
 
 /** Opens the listening sockets of a server. */
 export interface ListeningSockets {
@@ -70,5 +71,8 @@ export function stopAccepting(server: Server): void {
   if (!server.listening) return;
   Server.prototype.close.call(server);
   // Only its own `close` ends the timer by which an HTTP server checks its connections. The timer keeps the server in memory.
-  server.once('close', () => server.close());
+  server.once(
+    'close',
+    guarded('lifecycle.stop-checking', undefined, () => void server.close()),
+  );
 }

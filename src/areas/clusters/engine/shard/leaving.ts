@@ -18,7 +18,9 @@ export type Mark = store.WorkStateRow & { heldLease: string };
 
 export async function readMarks({ app, held, installed }: Shard): Promise<Map<string, Mark>> {
   const leaseOf = new Map([...held.values()].map(({ id, lease }) => [id, lease]));
-  const marks = await app.db.read((tx) => store.workStatesOf(tx, [...leaseOf.keys()], { versions: installed.versions, seconds: leaseSeconds }));
+  const marks = await app.db.read((tx) =>
+    store.workStatesOf(tx, [...leaseOf.keys()], { versions: installed.versions, seconds: leaseSeconds }),
+  );
   return new Map(marks.map((mark) => [mark.id, { ...mark, heldLease: leaseOf.get(mark.id)! }]));
 }
 
