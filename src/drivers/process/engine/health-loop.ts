@@ -15,7 +15,7 @@ const limits = {
   maxFailedProbes: 3,
   measureIntervalMs: 60_000,
   /** Of a store that is nearly full. */
-  closeMeasureIntervalMs: 5_000,
+  closeMeasureIntervalMs: 2_000,
 };
 
 /** Checks a cluster's programs until the plane stops. A finding is set as `plane.problem`, and `onProblem` wakes the shard, which applies again. */

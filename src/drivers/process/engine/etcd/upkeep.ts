@@ -59,10 +59,17 @@ export const isNearlyFull = (etcd: RunningEtcd): boolean => etcd.isFull === true
 /** By the file, which is what etcd compares with its quota. */
 async function guardFullStore(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
   const full = isFull(largestFile(etcd), etcd.quotaBytes, etcd.isFull === true);
-  if (full) await closeFullStore(plane.ask, etcd.quotaBytes / 2 ** 30);
-  else if (etcd.isFull !== false) await openStore(plane.ask);
-  if (full !== etcd.isFull) plane.parts.wakeShard();
+  const before = etcd.isFull;
   etcd.isFull = full;
+  if (full !== before) plane.parts.wakeShard();
+  if (!full && before === false) return;
+  try {
+    await (full ? closeFullStore(plane.ask, etcd.quotaBytes / 2 ** 30) : openStore(plane.ask));
+  } catch (error) {
+    // At its quota etcd takes no policy either. It is tried again at the next measurement.
+    plane.app.log.debug({ err: error, cluster: plane.parts.cluster().id }, 'the policy of a full store could not be changed');
+    if (!full) etcd.isFull = undefined;
+  }
 }
 
 /** A sentence if the store is full: the cluster is degraded, and still served. */
