@@ -98,7 +98,7 @@ test('where you are is told on one screen, by name, and to a narrow token as far
   await t.test('what is unknown is named with the list beside', async () => {
     const { code, stderr } = await cli('registry', 'get', 'nothing');
     assert.equal(code, exitCodes.notFound);
-    assert.match(stderr, /`quarterdeck registry list` shows what there is/);
+    assert.match(stderr, /unknown registry "nothing"; quarterdeck registry list shows them/);
   });
 
   await t.test('the address in owner.url is used, one of another machine never', async (t) => {

@@ -50,3 +50,9 @@ export const Moment = ({ at, options }: { at: string; options?: Intl.DateTimeFor
     {written(at, options)}
   </time>
 );
+
+const instant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g;
+
+/** A sentence of the server, with its moments in the person's own zone. */
+export const inOwnTime = (text: string): string =>
+  text.replace(instant, (at) => (Number.isNaN(Date.parse(at)) ? at : written(at, { dateStyle: 'short', timeStyle: 'medium' })));

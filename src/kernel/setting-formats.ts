@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import { exitCodes, Stop } from './errors.ts';
-import { classOf, readAddress } from './guard/address.ts';
 
 /** How a setting is written. `show` is the inverse of `parse`: what it gives can be put into the environment or the file. */
 export interface Format<T> {
@@ -183,18 +182,28 @@ export const userRange: Format<{ first: number; last: number }> = {
   show: ({ first, last }) => `${first}-${last}`,
 };
 
+/** RFC 1918 and carrier-grade NAT (RFC 6598), each as its first address and its bits. */
+const privateRanges = [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const;
+
+/** Every command reads the settings, so no library for addresses is loaded here. */
+const ipv4Number = (host: string): number => host.split('.').reduce((sum, byte) => sum * 256 + Number(byte), 0);
+
 /** A network that is not of the public internet. */
 export const privateNetwork = (minBits: number, maxBits: number): Format<string> =>
   written((v, key) => {
     const want = `expected a private IPv4 network from /${minBits} to /${maxBits} such as 100.64.0.0/10, found "${v}"`;
     const [, host = '', bits = ''] = /^([0-9.]{7,15})\/(\d{1,2})$/.exec(v) ?? [];
-    const address = readAddress(host);
-    const spare = 32 - Number(bits);
-    if (!address || Number(bits) < minBits || Number(bits) > maxBits) return refuse(key, want);
-    const first = address.bytes.reduce((sum, byte) => sum * 256 + byte, 0);
-    const last = readAddress([24, 16, 8, 0].map((shift) => Math.floor((first + 2 ** spare - 1) / 2 ** shift) % 256).join('.'));
-    const isPrivate = [address, last].every((each) => each !== null && ['private', 'carrier-grade NAT'].includes(classOf(each) ?? ''));
-    return first % 2 ** spare === 0 && isPrivate ? v : refuse(key, want);
+    if (!isIPv4(host) || Number(bits) < minBits || Number(bits) > maxBits) return refuse(key, want);
+    const first = ipv4Number(host);
+    const isPrivate = privateRanges.some(
+      ([start, rangeBits]) => Number(bits) >= rangeBits && first >= ipv4Number(start) && first < ipv4Number(start) + 2 ** (32 - rangeBits),
+    );
+    return first % 2 ** (32 - Number(bits)) === 0 && isPrivate ? v : refuse(key, want);
   });
 
 /** `host=endpoint`, or a host alone that answers at https://host. */

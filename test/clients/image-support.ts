@@ -43,24 +43,26 @@ async function unpackDebian(folder: string): Promise<Record<Machine, string>> {
     settings,
     `Dir::Etc::sourcelist "/etc/apt/sources.list.d/debian.sources";\nDir::Etc::sourceparts "-";\nDir::State::lists "${folder}/lists";\n` +
       `Dir::Cache "${folder}/cache";\nDir::State::status "/dev/null";\nAPT::Sandbox::User "root";\n` +
-      `APT::Architectures { ${machines.map((each) => `"${each}";`).join(' ')} };\nAcquire::Languages "none";\n`,
+      `APT::Architectures { ${machines.map((each) => `"${each}";`).join(' ')} };\nAcquire::Languages "none";\nAcquire::Retries "3";\n` +
+      // A list that could not be fetched is an error, not a machine without packages.
+      'APT::Update::Error-Mode "any";\n',
   );
   const env = { ...process.env, APT_CONFIG: settings };
   await exec('apt-get', ['update', '-qq'], { env });
-  const roots = await Promise.all(
-    machines.map(async (machine) => {
-      const [debs, unpacked] = [join(folder, `debs-${machine}`), join(folder, `root-${machine}`)];
-      for (const place of [debs, ...['proc', 'sys', 'dev', 'tmp', 'root', 'etc', 'run', 'var/lib'].map((name) => join(unpacked, name))])
-        await mkdir(place, { recursive: true });
-      await exec('apt-get', ['download', '-qq', ...basePackages.map((name) => `${name}:${machine}`)], { env, cwd: debs });
-      await exec('sh', ['-ec', `for deb in ${debs}/*.deb; do dpkg -x "$deb" ${unpacked}; done`]);
-      await writeFile(join(unpacked, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
-      await writeFile(join(unpacked, 'etc/group'), 'root:x:0:\n');
-      await addNode(debs, machine, unpacked);
-      return [machine, unpacked];
-    }),
-  );
-  return Object.fromEntries(roots);
+  const roots = {} as Record<Machine, string>;
+  // One after the other: both would write the cache of the lists at once.
+  for (const machine of machines) {
+    const [debs, unpacked] = [join(folder, `debs-${machine}`), join(folder, `root-${machine}`)];
+    for (const place of [debs, ...['proc', 'sys', 'dev', 'tmp', 'root', 'etc', 'run', 'var/lib'].map((name) => join(unpacked, name))])
+      await mkdir(place, { recursive: true });
+    await exec('apt-get', ['download', '-qq', ...basePackages.map((name) => `${name}:${machine}`)], { env, cwd: debs });
+    await exec('sh', ['-ec', `for deb in ${debs}/*.deb; do dpkg -x "$deb" ${unpacked}; done`]);
+    await writeFile(join(unpacked, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
+    await writeFile(join(unpacked, 'etc/group'), 'root:x:0:\n');
+    await addNode(debs, machine, unpacked);
+    roots[machine] = unpacked;
+  }
+  return roots;
 }
 
 /** The Node that the Dockerfile's base has, for this machine and for the other one. */

@@ -62,6 +62,8 @@ test('an expired session, a proof in another tab, a lost part and a missing righ
   await open('/oncall/incidents/new', 'Open an incident');
   await page.getByLabel('Title').fill('typed before the release');
   await page.getByRole('link', { name: 'Home', exact: true }).click();
+  // The part that is lost is the next one, not Home's.
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
   let lost = 1;
   await page.route('**/assets/part-*.js', (route) => (lost-- > 0 ? route.fulfill({ status: 404, body: '' }) : route.continue()));
   await page.getByRole('link', { name: 'Alert sources' }).click();

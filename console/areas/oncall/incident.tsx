@@ -6,7 +6,7 @@ import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
 import { State } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Age, Moment } from '../../ui/time.tsx';
+import { Age, inOwnTime, Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { IncidentActions } from './incident-actions.tsx';
 import { incidentKinds } from './incident-acts.ts';
@@ -156,7 +156,7 @@ function Timeline({ incident: { timeline, cut } }: Part) {
       <ol class="log">
         {timeline.toReversed().map(({ id, at, message, actor }) => (
           <li key={id}>
-            <Moment at={at} options={{ dateStyle: 'short', timeStyle: 'medium' }} /> <span>{withoutSteering(message)}</span>
+            <Moment at={at} options={{ dateStyle: 'short', timeStyle: 'medium' }} /> <span>{inOwnTime(withoutSteering(message))}</span>
             {actor && actor.kind === 'user' && <span class="faint"> · {actor.label}</span>}
           </li>
         ))}

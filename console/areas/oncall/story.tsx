@@ -14,7 +14,7 @@ import { Page } from '../../ui/page.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
 import { Sign } from '../../ui/sign.tsx';
 import { State } from '../../ui/state.tsx';
-import { Moment } from '../../ui/time.tsx';
+import { inOwnTime, Moment } from '../../ui/time.tsx';
 import { Waiting } from '../../ui/trouble.tsx';
 import { IncidentActions } from './incident-actions.tsx';
 import { incidentKinds } from './incident-acts.ts';
@@ -238,7 +238,7 @@ function Axis({ of, openedAt, none }: AxisProps) {
           <div>
             <Sign of={judgementOf(entry.kind)} /> <Title of={entry} />
           </div>
-          {entry.detail && <div class="small-text faint pre">{entry.detail}</div>}
+          {entry.detail && <div class="small-text faint pre">{inOwnTime(entry.detail)}</div>}
         </li>
       ))}
     </ol>
@@ -247,5 +247,5 @@ function Axis({ of, openedAt, none }: AxisProps) {
 
 function Title({ of }: { of: OncallStoryEntry }) {
   const to = placeOf(of);
-  return to ? <Link to={to}>{of.title}</Link> : <bdi>{of.title}</bdi>;
+  return to ? <Link to={to}>{inOwnTime(of.title)}</Link> : <bdi>{inOwnTime(of.title)}</bdi>;
 }

@@ -42,7 +42,7 @@ function explain(env: string, text: string): ExplainedSetting | undefined {
 const plain = '0 3 25 64 100 600 5s 90s 15m 36h 2w 1GiB 20GB 5000000 127.0.0.1:9'.split(' ');
 const words = [
   '',
-  ...'on off debug warn email api,worker worker 30,90 quay.io 1000-2000 x.example /layers a@b.example https://x.example/ http://127.0.0.1:9/directory'.split(
+  ...'on off debug warn email api,worker worker 30,90 quay.io 1000-2000 10.0.0.0/8 172.16.0.0/12 x.example /layers a@b.example https://x.example/ http://127.0.0.1:9/directory'.split(
     ' ',
   ),
 ];

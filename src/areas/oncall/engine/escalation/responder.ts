@@ -2,7 +2,7 @@ import { type Member, memberOf } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Target } from '../../rules/escalation.ts';
 import type { Person } from '../../rules/types.ts';
-import { peopleOnCall } from '../../store/schedules.ts';
+import { peopleOnCall, scheduleNames } from '../../store/schedules.ts';
 import { type PagingPreferences, preferencesOf } from '../../store/settings.ts';
 
 /** The person a step pages, with their paging preferences. */
@@ -25,13 +25,14 @@ export async function responderOf(
 ): Promise<ResponderResult> {
   const isSchedule = target.kind === 'schedule';
   const people: Person[] = isSchedule ? await peopleOnCall(tx, org, target.id, at) : [{ userId: target.id, label: target.label }];
-  const where = isSchedule ? `, on call in the schedule ${target.label || target.id},` : '';
+  const scheduleName = async () => target.label || ((await scheduleNames(tx, org)).get(target.id) ?? target.id);
   let because: string | undefined;
   for (const { userId, label } of people) {
     const [member, wishes] = await Promise.all([find(tx, org, userId), preferencesOf(tx, userId)]);
     const name = label || member?.name || member?.email || userId;
     if (member && !tried.has(userId)) return { member, label: name, ...wishes, ...(because ? { because } : {}) };
+    const where = isSchedule && because === undefined ? `, on call in the schedule ${await scheduleName()},` : '';
     because ??= `${name}${where} ${member ? 'cannot be reached' : 'is no member any more'}`;
   }
-  return { unreachedBecause: because ?? `nobody is on call in the schedule ${target.label || target.id}` };
+  return { unreachedBecause: because ?? `nobody is on call in the schedule ${await scheduleName()}` };
 }
