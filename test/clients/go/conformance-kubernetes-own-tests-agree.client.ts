@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readyCluster } from '../../../src/areas/clusters/test/support.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { adminOf, kube, readyCluster, type Way } from '../../../src/areas/clusters/test/support.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { quarterdeck } from '../../harness/index.ts';
 import { scratch } from '../../harness/process.ts';
@@ -24,17 +25,58 @@ async function clusterFor(t: TestContext, orchestratorVersion: string) {
   const { owner } = await quarterdeck(t, { env });
   await readyCluster(owner, { name: 'prod', tier: 'medium', orchestratorVersion });
   const kubeconfig = join(dir, 'config');
-  const renew = async () => {
-    const { body } = await owner.get('/clusters/prod/kubeconfig');
-    await writeFile(kubeconfig, body.kubeconfig.replaceAll('192.0.2.7', '127.0.0.1'));
-    await chmod(kubeconfig, 0o600);
+  const { body } = await owner.get('/clusters/prod/kubeconfig');
+  await writeFile(kubeconfig, body.kubeconfig.replaceAll('192.0.2.7', '127.0.0.1'));
+  await chmod(kubeconfig, 0o600);
+  const admin = await adminOf(owner, 'prod');
+  return {
+    admin: { ...admin, server: `https://127.0.0.1:${port}` },
+    dir,
+    kubeconfig,
+    isEmbedded: orchestratorVersion.endsWith('+embedded'),
   };
-  await renew();
-  return { dir, kubeconfig, isEmbedded: orchestratorVersion.endsWith('+embedded') };
 }
 
 const failuresOf = (results: readonly SpecResult[]) =>
   results.filter(({ state }) => state !== 'passed').map(({ name, state, message }) => `${name}: ${state}: ${message.slice(0, 600)}`);
+
+/**
+ * Writes until it is stopped. One test waits for the store to forget a version, and kine keeps the last thousand however old they are, which the
+ * other tests may not write in time.
+ */
+function keepWriting(t: TestContext, way: Way): void {
+  const path = '/api/v1/namespaces/default/configmaps';
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'written-often' } };
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  void (async () => {
+    await kube(way, 'POST', path, object).catch(() => {}); // then there is nothing to change, and the test that waits says so
+    for (let n = 0; !stop.signal.aborted; n++) {
+      const data = { n: String(n) };
+      await kube(way, 'PUT', `${path}/written-often`, { ...object, data }).catch(() => {}); // the next one counts as well
+      await sleep(250, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  })();
+}
+
+/** What fails beside others on a busy machine runs once more, alone; what passes then is told as unsteady. */
+async function runSteadily(
+  t: TestContext,
+  run: Parameters<typeof runConformanceTests>[0],
+  names: readonly string[],
+): Promise<SpecResult[]> {
+  const results = await runConformanceTests(run, names);
+  const failed = results.filter(({ state }) => state !== 'passed');
+  if (failed.length === 0 || failed.length > unsteadyAtMost) return results;
+  const again = await runConformanceTests(
+    run,
+    failed.map(({ name }) => name),
+  );
+  const isSteady = (name: string) => !again.some((each) => each.name === name && each.state === 'passed');
+  for (const { name, message } of failed) if (!isSteady(name)) t.diagnostic(`UNSTEADY, passed alone: ${name}: ${message.slice(0, 300)}`);
+  return [...results.filter(({ state }) => state === 'passed'), ...again];
+}
+const unsteadyAtMost = 3;
 
 const inOrder = (names: readonly string[]) => [...names].sort();
 
@@ -43,7 +85,8 @@ test('every conformance test is listed once, and a cluster of programs passes al
   const { controlPlane, embeddedRefuses, notRun } = await readLists();
   assert.deepEqual(inOrder([...controlPlane, ...Object.values(notRun).flat()]), await listConformanceTests(run));
   for (const name of Object.values(embeddedRefuses).flat()) assert.ok(controlPlane.includes(name), name);
-  const results = await runConformanceTests(run, controlPlane);
+  keepWriting(t, run.admin);
+  const results = await runSteadily(t, run, controlPlane);
   assert.deepEqual(failuresOf(results), []);
   assert.deepEqual(inOrder(results.map(({ name }) => name)), inOrder(controlPlane));
   t.diagnostic(`${results.length} pass`);

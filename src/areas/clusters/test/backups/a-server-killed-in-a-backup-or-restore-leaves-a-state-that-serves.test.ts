@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Type from 'typebox';
+import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
 import { freePort } from '../../../../../test/harness/free-port.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { atText, KillableServers } from '../../../../../test/harness/kill/index.ts';
 import { eventually, scratch } from '../../../../../test/harness/process.ts';
 import { rows } from '../../../../kernel/db/index.ts';
-import { askForBackup, askForRestore, listClusterBackups } from '../../index.ts';
+import { askForBackup, askForMove, askForRestore, listClusterBackups } from '../../index.ts';
 import { removeOldBackups } from '../../tasks.ts';
-import { fakeBinaries, schemasOf } from '../process/support.ts';
+import { fakeBinaries, recordsIn, schemasOf, versions } from '../process/support.ts';
 import { adminOf, readyCluster, untilReady } from '../support.ts';
 import { answers, namesIn, putMap } from './support.ts';
 
 /** An API and a worker that live, and a shard server that kills itself where a test says so; the next one goes on from there. */
-async function withMortalShard(t: TestContext) {
+async function withMortalShard(t: TestContext, datastore: { mode: string } = { mode: 'shared' }) {
   const binaries = await fakeBinaries(t);
   const env = { QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}`, QUARTERDECK_CLUSTER_BINARIES: binaries };
   const qd = await quarterdeck(t, { env: { ...env, QUARTERDECK_ROLES: 'api,worker' } });
@@ -28,9 +31,9 @@ async function withMortalShard(t: TestContext) {
   };
   servers.start();
   await eventually(async () => JSON.stringify((await qd.owner.get('/cluster-versions')).body).includes('v1.36.4'), { withinMs: 30_000 });
-  await readyCluster(qd.owner, { name: 'prod', orchestratorVersion: 'v1.36.4' });
+  await readyCluster(qd.owner, { name: 'prod', orchestratorVersion: 'v1.36.4', datastore });
   const way = await adminOf(qd.owner, 'prod');
-  return { ...qd, servers, way, restart };
+  return { ...qd, servers, way, restart, binaries };
 }
 
 const StateRow = Type.Object({ state: Type.String() });
@@ -107,4 +110,24 @@ test('a server killed while it restores leaves the objects from before, or those
     left.some((name) => name.endsWith(`_g${generation}`)),
     left.join(),
   );
+});
+
+test('a server killed while it moves a cluster leaves it on kine, whose rows any server reaches', async (t) => {
+  const { app, owner, way, servers, restart, binaries, dataDir } = await withMortalShard(t, { mode: 'dedicated' });
+  await putMap(way, 'kept');
+  await installFakes(binaries, versions, { withEtcd: true });
+  await restart("committed:update clusters.store_change s set state = 'loading'");
+  await answers(way);
+  await eventually(() => app.db.write((tx) => askForMove(tx, 'prod')), { withinMs: 30_000 });
+  assert.ok(await servers.diesWithin(60_000), 'it never began');
+  // The next server has no etcd: it takes the cluster all the same.
+  for (const name of ['etcd', 'etcdutl']) await rm(join(binaries, name));
+  await restart();
+  await untilReady(owner, 'prod');
+  await answers(way);
+  assert.deepEqual(await namesIn(way), ['kept']);
+  const [change] = await app.db.read((tx) => rows(tx, StateRow)`select state from clusters.store_change`);
+  assert.equal(change!.state, 'failed');
+  assert.ok(!(await recordsIn(dataDir)).some(({ kind }) => kind === 'etcd'));
+  await putMap(way, 'more');
 });
