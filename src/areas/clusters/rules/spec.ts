@@ -133,7 +133,7 @@ function limitsOfEmbedded({ replicas }: Spec): string[] {
 /** Limitations of the process driver. */
 function limitsOfPrograms({ replicas }: Spec): string[] {
   return replicas > 1
-    ? [`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`]
+    ? [`availability: its ${replicas} apiservers run on one server, and another server takes all of them over when it stops`]
     : [];
 }
 
@@ -192,7 +192,9 @@ function limitsOfDedicated({ datastore: { replicas = 1 } }: Spec, isProcess: boo
     ];
   return [
     ...(members === replicas ? [] : [`datastore: ${members} members run instead of ${replicas}: there are 1, 3 or 5`]),
-    ...(members > 1 ? [`datastore: its ${members} members run on one server; they survive the end of a program, not of the machine`] : []),
+    ...(members > 1
+      ? [`availability: its ${members} datastore members run on one server; they survive the end of a program, not of the machine`]
+      : []),
   ];
 }
 
