@@ -50,6 +50,8 @@ const journal = join(wal, 'journal');
 interface Entry {
   key: string;
   value: string | null;
+  /** Of one that is removed. */
+  old?: string | null;
   revision: number;
   isNew: boolean;
 }
@@ -69,9 +71,9 @@ function keep(entry: Entry): void {
   else present.set(entry.key, entry);
 }
 
-const rowOf = ({ key, value, revision: at, isNew }: Entry): KineRow => ({
+const rowOf = ({ key, value, old, revision: at, isNew }: Entry): KineRow => ({
   key,
-  value: value ?? '',
+  value: value ?? old ?? '',
   revision: at,
   isNew,
   isGone: value === null,
@@ -80,7 +82,8 @@ const rowOf = ({ key, value, revision: at, isNew }: Entry): KineRow => ({
 function write({ key = '', value = null, expected }: Pick<KineRequest, 'key' | 'value' | 'expected'>): Omit<KineAnswer, 'id'> {
   const before = present.get(key);
   if (expected !== undefined && (before?.revision ?? 0) !== expected) return { isConflict: true, rows: before ? [rowOf(before)] : [] };
-  const entry: Entry = { key, value: value ?? null, revision: revision + 1, isNew: !before };
+  const old = value === null ? { old: before?.value ?? null } : {};
+  const entry: Entry = { key, value: value ?? null, ...old, revision: revision + 1, isNew: !before };
   appendFileSync(journal, `${JSON.stringify(entry)}\n`); // before anybody hears of it
   keep(entry);
   for (const watch of watches) watch(entry);

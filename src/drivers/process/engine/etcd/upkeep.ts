@@ -6,7 +6,8 @@ import { isHealthy, isLeader, probeMembers } from './probe.ts';
 import { objectKeys } from './snapshot.ts';
 import type { RunningEtcd, RunningMember } from './state.ts';
 
-const minDefragmentIntervalMs = 600_000;
+/** Of a store that is nearly full the free space is needed soon. */
+const minDefragmentIntervalMs = { usually: 600_000, nearlyFull: 30_000 };
 const nearlyFullShare = 0.85;
 
 /** Once a minute: measures the store, gives free space back, and refuses what would fill it up. */
@@ -28,7 +29,8 @@ const findLeader = ({ members }: RunningEtcd): RunningMember | undefined => [...
 async function defragment(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
   const all = [...etcd.members.values()];
   const isDue = all.some(({ status }) => status && needsDefragmentation(status, etcd.quotaBytes));
-  if (!isDue || !all.every(isHealthy) || performance.now() - etcd.defragmentedAt < minDefragmentIntervalMs) return;
+  const intervalMs = isNearlyFull(etcd) ? minDefragmentIntervalMs.nearlyFull : minDefragmentIntervalMs.usually;
+  if (!isDue || !all.every(isHealthy) || performance.now() - etcd.defragmentedAt < intervalMs) return;
   etcd.defragmentedAt = performance.now();
   for (const member of all.sort((a, b) => Number(isLeader(a)) - Number(isLeader(b)))) {
     if (plane.applying || plane.stopping.signal.aborted || !needsDefragmentation(member.status!, etcd.quotaBytes)) continue;
@@ -53,8 +55,8 @@ async function endAlarms(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> 
 
 const largestFile = ({ members }: RunningEtcd): number => Math.max(0, ...[...members.values()].map(({ status }) => status?.fileBytes ?? 0));
 
-/** It may be full before the next measurement that comes by itself. */
-export const isNearlyFull = (etcd: RunningEtcd): boolean => etcd.isFull === true || largestFile(etcd) > nearlyFullShare * etcd.quotaBytes;
+/** It may be full before the next measurement that comes by itself, or its policy has to be changed still. */
+export const isNearlyFull = (etcd: RunningEtcd): boolean => etcd.isFull !== false || largestFile(etcd) > nearlyFullShare * etcd.quotaBytes;
 
 /** By the file, which is what etcd compares with its quota. */
 async function guardFullStore(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
@@ -67,7 +69,7 @@ async function guardFullStore(plane: ProcessPlane, etcd: RunningEtcd): Promise<v
     await (full ? closeFullStore(plane.ask, etcd.quotaBytes / 2 ** 30) : openStore(plane.ask));
   } catch (error) {
     // At its quota etcd takes no policy either. It is tried again at the next measurement.
-    plane.app.log.debug({ err: error, cluster: plane.parts.cluster().id }, 'the policy of a full store could not be changed');
+    plane.app.log.warn({ err: error, cluster: plane.parts.cluster().id }, 'the policy of a full store could not be changed');
     if (!full) etcd.isFull = undefined;
   }
 }
