@@ -8,7 +8,7 @@ import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeInterruptibleSleep } from '../../../../kernel/jobs/interruptible-sleep.ts';
 import type { Ending } from '../../../../kernel/lifecycle/ending.ts';
 import * as store from '../../store/shards.ts';
-import { type BackupLoop, startBackupLoop } from '../backups/index.ts';
+import { startBackupLoop } from '../backups/index.ts';
 import { clustersDue } from '../channels.ts';
 import type { MeshFigures } from '../mesh/index.ts';
 import { listMeshes, listPrograms } from './figures.ts';
@@ -80,7 +80,6 @@ export async function startShard(given: GivenServices): Promise<RunningShard> {
       if (!shard.stopped) await nudge.sleep(tickIntervalMs);
     }
   })();
-  const backups: BackupLoop = startBackupLoop(shard, () => shard.held.values());
   let endBackups: Promise<void> | undefined;
   return {
     count: () => shard.held.size,
@@ -90,13 +89,13 @@ export async function startShard(given: GivenServices): Promise<RunningShard> {
     async drain({ requestMs }) {
       shard.stopped = true;
       stopping.abort();
-      endBackups = backups.stop();
+      endBackups = shard.backups.stop();
       for (const end of endHearing) end();
       nudge.wake();
       await Promise.all([shard.front.drain(requestMs), shard.balancers.drain(requestMs)]);
     },
     async stop(ending) {
-      await (endBackups ?? backups.stop());
+      await (endBackups ?? shard.backups.stop());
       await loop;
       await stopShard(shard, ending);
     },
@@ -124,7 +123,7 @@ function makeShard(given: GivenServices, directory: string, stopping: AbortSigna
     sweptAt: Number.NEGATIVE_INFINITY,
     sweeping: undefined,
     stopped: false,
-  } as Omit<Shard, 'presence' | 'succession'> as Shard;
+  } as Omit<Shard, 'presence' | 'succession' | 'backups'> as Shard;
   shard.succession = makeSuccession({
     services: shard,
     shard: shard.id,
@@ -138,6 +137,7 @@ function makeShard(given: GivenServices, directory: string, stopping: AbortSigna
       wakeUp();
     },
   });
+  shard.backups = startBackupLoop(shard, () => shard.held.values());
   return shard;
 }
 

@@ -1,6 +1,7 @@
 import type { Binaries } from '../../../../drivers/driver.ts';
 import type { Ending } from '../../../../kernel/lifecycle/ending.ts';
 import type * as store from '../../store/shards.ts';
+import type { BackupLoop } from '../backups/index.ts';
 import type { Installed } from './installed.ts';
 import type { Presence } from './presence.ts';
 import type { RefusedCertificates } from './refused-certificates.ts';
@@ -29,6 +30,7 @@ export interface Shard extends ShardServices {
   /** Clusters that another server has taken over, while their connections end here. */
   left: Map<string, { running: RunningCluster; work: Promise<void> }>;
   succession: Succession;
+  backups: BackupLoop;
   presence: Presence;
   /** It passes its clusters on, and takes no more. */
   isLeaving: boolean;
@@ -60,5 +62,6 @@ export async function dropCluster(shard: Shard, held: HeldCluster, ending?: Endi
   shard.refused.forget(held.id);
   const { running } = held;
   held.running = undefined;
+  await shard.backups.leave(held.id);
   if (running) await stopCluster(shard, running, ending);
 }

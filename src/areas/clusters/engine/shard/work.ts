@@ -173,6 +173,8 @@ async function applyRow(shard: Shard, held: HeldCluster, row: ClusterRow): Promi
 async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
   const { running } = held;
   held.running = undefined;
+  // A check runs programs of its own.
+  await shard.backups.leave(row.id);
   if (running) await stopCluster(shard, running);
   const { app } = shard;
   const driver = drivers[row.driver]!;
