@@ -88,7 +88,7 @@ export async function consoleOf(t: TestContext, qd: Quarterdeck, userId = qd.own
     complaints,
     forgiveGone: (path) => {
       for (let at = complaints.length - 1; at >= 0; at--)
-        if (/ 404 /.test(complaints[at]!) && complaints[at]!.endsWith(path)) complaints.splice(at, 1);
+        if (/ 404 /.test(complaints[at]!) && complaints[at]!.includes(path)) complaints.splice(at, 1);
     },
     open: async (path, title) => {
       await page.goto(`${url}/o/${qd.owner.orgSlug}${path}`);
