@@ -63,10 +63,13 @@ export const countChangeBytes = (tx: Tx, cluster: string, generation: number, by
 
 const LeaseRow = Type.Object({ is_ours: Type.Boolean() });
 
-/** Before the first request reaches the new store: from here on there is no way back to the old one. False: the lease was lost, or it was rolled back. */
+/** Before the first request reaches the new store: from here on there is no way back to the old one. False: the lease was lost, or it was rolled back.
+ *  The heir of a handover opens the store that the cluster has; what it may take is asked again when it takes the lease. */
 export async function markSwitched(tx: Tx, { id, lease }: HeldLease, generation: number): Promise<boolean> {
   const own = await row(tx, LeaseRow)`
-    select store_generation = ${generation} as is_ours from clusters.cluster where id = ${id} and lease = ${lease}::uuid for update`;
+    select store_generation = ${generation} as is_ours from clusters.cluster c
+     where id = ${id} and (lease = ${lease}::uuid or heir = ${lease}::uuid and not exists (
+             select from clusters.store_change s where s.cluster_id = c.id and s.ended_at is null)) for update`;
   if (!own?.is_ours) return false;
   // Without one the server begins to serve a store that was there.
   const change = await changeUnderWay(tx, id);
