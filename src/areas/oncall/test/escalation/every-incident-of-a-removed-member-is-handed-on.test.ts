@@ -49,7 +49,7 @@ test('every incident of a removed member is handed on, also when the server stop
   assert.equal(audited.detail.oncall.length, 20);
   assert.match(audited.detail.oncall[0], /^further incidents of theirs are handed on/);
   assert.equal(audited.detail.oncall.at(-1), 'there are 82 changes more');
-  await eventually(async () => (await incidents(first)).filter((i) => i.status === 'open').length >= 175);
+  await eventually(async () => (await incidents(first)).filter((i) => i.status === 'open').length >= 175, { withinMs: 60_000 });
   const stopping = first.stop();
   release();
   await Promise.all([holding, stopping]);
