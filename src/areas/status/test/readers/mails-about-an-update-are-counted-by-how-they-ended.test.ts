@@ -27,7 +27,7 @@ test('mails about an update are counted by how they ended, in the story of its i
     });
 
   await publish(owner, id, 'We are looking.');
-  assert.equal(await told(/^2 mails/), '2 mails to subscribers left about the update: ');
+  assert.match(await told(/^2 mails/), /^2 mails to subscribers left about the update: (the last one after \d+ s)?$/);
 
   smtp.behave({ RCPT: '550 5.1.1 no such user' });
   await publish(owner, id, 'We found it.');
@@ -35,8 +35,8 @@ test('mails about an update are counted by how they ended, in the story of its i
 
   smtp.behave({ MAIL: '451 4.3.0 try later' });
   const wrong = await publish(owner, id, 'It was somebody else.');
-  assert.equal(await told(/waiting/), '0 mails to subscribers left about the update: 2 waiting');
+  assert.equal(await told(/2 waiting/), '0 mails to subscribers left about the update: 2 waiting');
   await retract(owner, id, wrong);
   await qd.clock.advance('1h');
-  assert.equal(await told(/needed/), '0 mails to subscribers left about the update: 2 not needed any more');
+  assert.equal(await told(/2 not needed/), '0 mails to subscribers left about the update: 2 not needed any more');
 });
