@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { answerProofs } from '../answer-proofs.ts';
 import type { Presented } from '../presented.ts';
 
-test('a proof that is found after its request was refused is sent to nobody, and ends no process', async (t) => {
+test('a proof that is found after its request was refused is not sent, and ends no process', async (t) => {
   const found = Promise.withResolvers<string>();
   const handle = answerProofs({ source: { findHttpProof: () => found.promise } } as unknown as Presented);
   const server = createServer((request, response) => {

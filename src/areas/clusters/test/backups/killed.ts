@@ -46,7 +46,7 @@ export const backupPoints: readonly string[] = [
 /** Where a restore may be cut off, and whether the cluster has the objects of the backup afterwards. */
 type RestorePoint = readonly [point: string, isRestored: boolean];
 export const restorePoints: readonly RestorePoint[] = [
-  ["before:update clusters.store_change s set state = 'loading'", true], // nobody had begun: the next server does it
+  ["before:update clusters.store_change s set state = 'loading'", true], // no server had begun: the next one does it
   ["committed:update clusters.store_change s set state = 'loading'", false],
   ["before:'compact_rev_key', 1, 0, 0", false],
   ["before:update clusters.store_change set state = 'switched'", false],
