@@ -33,14 +33,22 @@ export const countContent = (tx: Tx, ids: number[]) => run(tx)`
 /** Indexes that one transaction marks for recounting. */
 export const indexesPerBatch = 100;
 
-const ListedRow = Type.Object({ listed: Type.Integer(), uncounted: Type.Integer() });
-
 /**
- * After a child was added or deleted: marks its indexes, and those above, for recounting. Locked rows are skipped, because the push that
- * holds one counts it. False: there may be more indexes.
+ * Uncounts the indexes of `slice`. Locked rows are skipped: who holds one may be counting it on a snapshot without the change, so the caller
+ * comes back to it. A row that is uncounted already is locked all the same, for the same reason.
  */
+const uncountSlice = sql`
+  held as materialized (
+    select id from registry.manifest where id in (select id from slice) order by id for no key update skip locked
+  ), uncounted as (
+    update registry.manifest set content_bytes = null where id in (select id from held) and content_bytes is not null
+  )`;
+
+const ListedRow = Type.Object({ listed: Type.Integer(), skipped: Type.Integer() });
+
+/** After a child was added or deleted: marks its indexes, and those above, for recounting. False: there may be more of them. */
 export async function uncountIndexes(tx: Tx, repositoryId: number, digest: string): Promise<boolean> {
-  const { listed, uncounted } = (await row(tx, ListedRow)`
+  const { listed, skipped } = (await row(tx, ListedRow)`
   with recursive listing (id, depth) as (
     select parent_id, 1 from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
     union all
@@ -48,16 +56,10 @@ export async function uncountIndexes(tx: Tx, repositoryId: number, digest: strin
       join registry.manifest_child c on c.repository_id = o.repository_id and c.digest = o.digest where l.depth < ${indexLimits.depth}
   ), slice as materialized (
     select id from listing limit ${indexesPerBatch}
-  ), uncounted as (
-    update registry.manifest set content_bytes = null
-     where id in (
-       select p.id from registry.manifest p where p.content_bytes is not null and p.id in (select id from slice)
-        order by p.id for no key update of p skip locked)
-    returning id
-  )
-  select (select count(*) from slice)::int as listed, (select count(*) from uncounted)::int as uncounted`)!;
-  if (uncounted > 0) wake(tx, weighTask);
-  return listed < indexesPerBatch;
+  ), ${uncountSlice}
+  select count(*)::int as listed, count(distinct id)::int - (select count(*) from held)::int as skipped from slice`)!;
+  if (listed > 0) wake(tx, weighTask);
+  return listed < indexesPerBatch && skipped === 0;
 }
 
 const ListerRow = Type.Object({ id: Type.Integer(), digest: Type.String(), is_listed: Type.Boolean() });
@@ -68,12 +70,14 @@ export const listersAfter = (tx: Tx, repositoryId: number, digest: string, after
     from registry.manifest_child c join registry.manifest p on p.id = c.parent_id
    where c.repository_id = ${repositoryId} and c.digest = ${digest} and c.parent_id > ${after} order by c.parent_id limit ${indexesPerBatch}`;
 
-export async function uncount(tx: Tx, ids: number[]): Promise<void> {
-  const uncounted = await run(tx)`
-    update registry.manifest set content_bytes = null
-     where id in (select id from registry.manifest where id = any(${ids}::bigint[]) and content_bytes is not null
-                   order by id for no key update skip locked)`;
-  if (uncounted > 0) wake(tx, weighTask);
+/** Marks indexes for recounting. False: others hold some of them. */
+export async function uncount(tx: Tx, ids: number[]): Promise<boolean> {
+  if (ids.length === 0) return true;
+  const { listed, skipped } = (await row(tx, ListedRow)`
+  with slice as materialized (select id from registry.manifest where id = any(${ids}::bigint[])), ${uncountSlice}
+  select count(*)::int as listed, count(*)::int - (select count(*) from held)::int as skipped from slice`)!;
+  if (listed > 0) wake(tx, weighTask);
+  return skipped === 0;
 }
 
 const IdRow = Type.Object({ id: Type.Integer() });

@@ -195,13 +195,17 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
 /** Gives the leases to the next server of this data directory. Without one it releases them, so that no server waits for their expiry. */
 async function stopShard(shard: Shard, ending: Ending): Promise<void> {
   const all = [...shard.held.values()];
-  await Promise.all([...all.map(({ work }) => work), shard.sweeping, shard.succession.stop()]);
-  const held = all.filter((each) => shard.held.get(each.id) === each).map(({ id, lease }) => ({ id, lease }));
-  const leases = ending.isHandOver ? [] : [...new Set(all.map(({ lease }) => lease))];
-  await Promise.all([...all.map((each) => dropCluster(shard, each, ending)), ...[...shard.left.values()].map(({ work }) => work)]);
-  await shard.front.stop();
-  await shard.presence.stop();
+  let held: store.HeldLease[];
+  try {
+    await Promise.all([...all.map(({ work }) => work), shard.sweeping, shard.succession.stop()]);
+    held = all.filter((each) => shard.held.get(each.id) === each).map(({ id, lease }) => ({ id, lease }));
+    await Promise.all([...all.map((each) => dropCluster(shard, each, ending)), ...[...shard.left.values()].map(({ work }) => work)]);
+    await shard.front.stop();
+  } finally {
+    await shard.presence.stop(); // whatever else fails: others would take this server for one that is there
+  }
   if (ending.isHandOver) leaveLeases(ending, held);
+  const leases = ending.isHandOver ? [] : [...new Set(all.map(({ lease }) => lease))];
   await shard.app.db
     .write(async (tx) => {
       await store.removeShard(tx, shard.id);

@@ -52,8 +52,11 @@ export const clustersAlone = async (binaries: string) => ({
 /** A server in this process on a PostgreSQL of its own in `dataDir`, as one has it that is started there by itself. */
 export async function withOwnPostgres(t: TestContext, dataDir: string, env: Record<string, string>): Promise<Quarterdeck> {
   const { connection, stop: stopPostgres } = await keepPostgres({ dataDir });
-  t.after(stopPostgres);
-  const qd = await quarterdeck(t, { connection, dataDir, env });
+  const qd = await quarterdeck(t, { connection, dataDir, env }).catch(async (error) => {
+    await stopPostgres();
+    throw error;
+  });
+  t.after(stopPostgres); // what ends with a test ends in this order: the server, then its database
   const stop = async () => {
     await qd.stop();
     await stopPostgres();

@@ -104,7 +104,7 @@ test('whatever is said: 4xx is never final, hard is the recipient’s alone, 5.7
       if (rest.code >= 500 && isPolicy) assert.notEqual(classifyReply({ ...rest, text: '', enhanced }).bounceType, 'hard');
       // A full mailbox, or too many recipients: only words that speak of no mailbox make it another thing.
       if (rest.code === 552 && rest.stage === 'rcpt' && judged.bounceType !== undefined)
-        assert.deepEqual([judged.bounceType, /exist|unknown|no (?:such|mailbox)/i.test(rest.text)], ['hard', true]);
+        assert.deepEqual([judged.bounceType, /exist|unknown|not found|no (?:such|mailbox)/i.test(rest.text)], ['hard', true]);
     }),
     { numRuns: 2000 },
   );
