@@ -161,7 +161,7 @@ const ordinary = () =>
  */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false>,
-  { withinMs = 20_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
+  { withinMs = 60_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<T> {
   const began = performance.now();
   for (;;) {

@@ -22,7 +22,8 @@ export interface Caller {
 const agent = new http.Agent({ keepAlive: true });
 /** Its certificate is what tests of certificates look at themselves. */
 const secureAgent = new https.Agent({ keepAlive: true, rejectUnauthorized: false });
-const patienceMs = 20_000;
+/** No promise of the product's: so long may a loaded machine take. */
+const patienceMs = 60_000;
 
 /** Plain HTTP below /api/v1 with one token. By node:http: a run asks tens of thousands of times, and `fetch` takes three times as much CPU. */
 export function caller(url: string, key?: string): Caller {

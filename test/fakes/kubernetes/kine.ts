@@ -203,9 +203,10 @@ async function tellWatches(): Promise<void> {
 
 async function tellOnce(): Promise<void> {
   if (watches.size === 0) return;
-  const from = Math.min(...[...watches].map(({ told }) => told));
+  const asking = [...watches]; // one that comes meanwhile wants older rows
+  const from = Math.min(...asking.map(({ told }) => told));
   const { rows } = await pool.query<Found>(`select ${columns} from kine where id > $1 order by id`, [from]);
-  for (const watch of watches) {
+  for (const watch of asking) {
     const news = rows.filter(({ id, name }) => Number(id) > watch.told && name.startsWith(watch.prefix)).map(shown);
     watch.told = Math.max(watch.told, Number(rows.at(-1)?.id ?? 0));
     if (news.length > 0) watch.tell(news);
