@@ -14,9 +14,7 @@ test('an index that another transaction counts while its image is pushed is coun
   const index = indexOf([late]);
   assert.equal((await putManifest(send, 'acme/app', index.digest, index)).status, 201);
   const found = async () =>
-    (await app.db.read(
-      (tx) => row(tx, Size)`select id, content_bytes as size from registry.manifest where digest = ${index.digest}`,
-    ))!;
+    (await app.db.read((tx) => row(tx, Size)`select id, content_bytes as size from registry.manifest where digest = ${index.digest}`))!;
   const { id, size } = await found();
   assert.ok(size! < 5_000);
 

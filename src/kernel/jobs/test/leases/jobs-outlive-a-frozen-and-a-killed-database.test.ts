@@ -22,7 +22,7 @@ async function family(pid: number): Promise<number[]> {
 }
 
 const startedAgain = async (dataDir: string): Promise<EmbeddedPostgres> => {
-  for (;; await sleep(50)) {
+  for (; ; await sleep(50)) {
     const found = await keepPostgres({ dataDir, settings: { fsync: 'off' } }).catch((error) => {
       if (!(error instanceof Stop && error.exitCode === exitCodes.alreadyRunning)) throw error;
     });
