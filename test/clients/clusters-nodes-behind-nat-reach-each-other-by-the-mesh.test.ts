@@ -11,7 +11,7 @@ import { answered, joinNode, joinToken, readyCluster, type Way } from '../../src
 import { eventually, scratch } from '../harness/process.ts';
 
 // Real WireGuard: Debian's wireguard-tools, and wireguard-go where the kernel has none. Two machines, each in a network namespace behind a router
-// that translates its address, and the server at 203.0.113.1. Nothing leaves this machine.
+// that translates its address, and the server at 198.18.77.1. Nothing leaves this machine.
 
 const needed = ['ip', 'wg', 'iptables', 'ping', 'unshare', 'nsenter', 'curl', 'awk'];
 const missing = needed.filter((name) => {
@@ -22,14 +22,14 @@ const missing = needed.filter((name) => {
     return true;
   }
 });
-const isUsed = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address.startsWith('203.0.113.')));
+const isUsed = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address.startsWith('198.18.77.')));
 const why =
   (process.getuid?.() !== 0 && 'network namespaces are made by root') ||
   (missing.length > 0 && `not installed: ${missing.join(', ')}`) ||
-  (isUsed && 'this machine has an address of 203.0.113.0/24, which the test gives to its server');
+  (isUsed && 'this machine has an address of 198.18.77.0/24, which the test gives to its server');
 
 const own = `q${process.pid % 10_000}`;
-const server = '203.0.113.1';
+const server = '198.18.77.1';
 const run = promisify(execFile);
 const ip = (text: string) => execFileSync('ip', text.split(' '), { stdio: 'pipe' });
 const inside = (name: string, ...command: string[]) => run('ip', ['netns', 'exec', `${own}${name}`, ...command], { timeout: 20_000 });
@@ -50,7 +50,7 @@ async function machine(t: TestContext, name: string, n: number): Promise<void> {
   }
   ip(`link add ${own}o${n} type veth peer name out netns ${router}`);
   ip(`link set ${own}o${n} master ${own}b up`);
-  ip(`-n ${router} addr add 203.0.113.${n + 1}/24 dev out`);
+  ip(`-n ${router} addr add 198.18.77.${n + 1}/24 dev out`);
   ip(`-n ${router} link set out up`);
   ip(`link add in netns ${router} type veth peer name eth0 netns ${node}`);
   ip(`-n ${router} addr add 10.77.0.1/24 dev in`);
@@ -143,7 +143,7 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   await machine(t, 'two', 2);
   const listen = `${server}:${30_000 + (process.pid % 10_000)}`;
   const { owner, url, dataDir } = await withPrograms(t, {
-    env: { QUARTERDECK_LISTEN: `${server}:0`, QUARTERDECK_TRUSTED_PROXIES: '203.0.113.254', QUARTERDECK_CLUSTER_LISTEN: listen },
+    env: { QUARTERDECK_LISTEN: `${server}:0`, QUARTERDECK_TRUSTED_PROXIES: '198.18.77.254', QUARTERDECK_CLUSTER_LISTEN: listen },
   });
   await readyCluster(owner, { name: 'prod', mesh: true });
   const usage = async () => (await owner.get('/clusters/prod/usage')).body.limitations.filter((each: string) => each.startsWith('mesh:'));
