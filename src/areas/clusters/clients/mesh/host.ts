@@ -91,6 +91,8 @@ async function makeInterface(name: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof ProgramFailure) || isForbidden(error)) throw error;
     await run('wireguard-go', [name]);
+    // It answers once it has found its interface, which it looks for by name here: one that was moved before that ends it.
+    await run('wg', ['show', name, 'listen-port']);
   }
 }
 
