@@ -56,7 +56,10 @@ export function makeHashQueue(maxRunning: number): HashQueue {
     run: async ({ address, personId }, work) => {
       const lane = personId === undefined ? strangers : known;
       const release = lane.places.acquire(personId ?? address);
-      if (!release) throw tooBusy();
+      if (!release) {
+        await turnToRefuse();
+        throw tooBusy();
+      }
       try {
         await turn(lane);
         try {
@@ -69,6 +72,20 @@ export function makeHashQueue(maxRunning: number): HashQueue {
       }
     },
   };
+}
+
+const refused: (() => void)[] = [];
+
+/** One in a turn of the event loop: the page of a refusal costs as much as many a request, and a burst of them would hold up all others. */
+function turnToRefuse(): Promise<void> {
+  return new Promise((resolve) => {
+    if (refused.push(resolve) === 1) setImmediate(refuseNext);
+  });
+}
+
+function refuseNext(): void {
+  refused.shift()!();
+  if (refused.length > 0) setImmediate(refuseNext);
 }
 
 const tooBusy = () =>
