@@ -7,6 +7,7 @@ import { hasTryServer, tryDirectory } from '../commands/own-server.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
 import { type Db, isUnavailable, openDb } from '../kernel/db/index.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
+import { sendWakes } from '../kernel/jobs/wake.ts';
 import { makeLog } from '../kernel/log.ts';
 import { readMigrations } from '../kernel/migrate.ts';
 import { migrationsOf } from '../serve.ts';
@@ -37,7 +38,13 @@ export async function withSession(work: (session: Session) => Promise<void>): Pr
   await withDatabase(config, async (database) => {
     await requireThisRelease(database.connection, readMigrations(migrationsOf(areas)));
     const db = openDb({ connection: database.connection, max: 2 });
-    await work({ config, database, db }).finally(() => db.end());
+    const wakes = sendWakes(db, database.connection);
+    try {
+      await work({ config, database, db });
+    } finally {
+      await wakes.close();
+      await db.end();
+    }
   });
 }
 

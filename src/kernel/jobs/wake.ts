@@ -40,11 +40,8 @@ type Listeners = Map<string, Set<() => void>>;
 
 /** Wakes the workers of this process at once, and those of other processes by NOTIFY. */
 export function makeWaker({ db, connection, listener }: { db: Db; connection: Connection; listener: Listener }): Waker {
-  const self = randomUUID().slice(0, 8);
   const listeners: Listeners = new Map();
-  // Work is found by polling; nothing polls for hints, so those that are lost have a stand-in.
-  const sender = makeWakeSender({ connection, notifications, self, standInFor: (lost) => (lost.some(isNews) ? [lostNews] : []) });
-  const news = makeNews((payload) => sender.add(payload));
+  const { self, sender, news } = makeSending(connection);
   let closed = false;
 
   const wakeChannel = (channel: string) => {
@@ -69,6 +66,25 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
     wake: wakeChannel,
     close: () => {
       closed = true;
+      news.close();
+      return sender.close();
+    },
+  };
+}
+
+function makeSending(connection: Connection) {
+  const self = randomUUID().slice(0, 8);
+  // Work is found by polling; nothing polls for hints, so those that are lost have a stand-in.
+  const sender = makeWakeSender({ connection, notifications, self, standInFor: (lost) => (lost.some(isNews) ? [lostNews] : []) });
+  return { self, sender, news: makeNews((payload) => sender.add(payload)) };
+}
+
+/** For a command beside the servers: what it asks of them is begun at once. `close` sends what is left. */
+export function sendWakes(db: Db, connection: Connection): { close(): Promise<void> } {
+  const { sender, news } = makeSending(connection);
+  db.onWake((channel) => (isNews(channel) ? news.take(channel) : sender.add(channel)));
+  return {
+    close: () => {
       news.close();
       return sender.close();
     },
