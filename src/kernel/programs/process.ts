@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
@@ -34,6 +34,14 @@ async function startedByProc(pid: number): Promise<string | undefined> {
   // The name is in parentheses and may hold anything; the fields after it contain no spaces. Field 3 is the state, 22 the start.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return stat === '' || fields[0] === 'Z' || fields[0] === 'X' ? undefined : `${bootId.trim()} ${fields[19]}`;
+}
+
+/** Where a pid of ours means what it meant to who wrote it down: one boot of one machine, and one namespace. The first namespace of every machine has the
+ *  same name, and a data directory may have been copied from a machine where its server runs on. Empty: unknown. */
+export async function pidSpace(): Promise<string> {
+  const boot = await readIfThere('/proc/sys/kernel/random/boot_id');
+  const namespace = await readlink('/proc/self/ns/pid').catch(() => '');
+  return boot === '' || namespace === '' ? '' : `${boot.trim()} ${namespace}`;
 }
 
 /** Throws for every error but a missing file: with too many open files, say, no process is taken for gone. */

@@ -12,7 +12,6 @@ import type { MembersFile } from '../rules/etcd/members.ts';
 const storesDir = (dataDir: string): string => join(dataDir, 'clusters', 'stores');
 export const storeDirOf = (dataDir: string, cluster: string): string => join(storesDir(dataDir), cluster);
 export const generationDirOf = (storeDir: string, generation: number): string => join(storeDir, `etcd-${generation}`);
-const generationOf = (name: string): number => Number(/^etcd-(\d{1,9})$/.exec(name)?.[1] ?? Number.NaN);
 const membersPath = (generationDir: string) => join(generationDir, 'members.json');
 
 /** The server owns all but the members' directories; programs can pass through it to these. */
@@ -121,10 +120,13 @@ async function removeGenerationDir(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true });
 }
 
-/** Removes generations before this one, and what a cut-off restore left. */
-export async function removeOlderGenerations(storeDir: string, first: number): Promise<void> {
-  for (const name of await readdir(storeDir).catch(() => []))
-    if (generationOf(name) < first || name.endsWith('.making')) await removeGenerationDir(join(storeDir, name));
+/** Removes the files of a generation, also of one that was never complete. Whether there were any. */
+export async function removeGeneration(dataDir: string, cluster: string, generation: number): Promise<boolean> {
+  const storeDir = storeDirOf(dataDir, cluster);
+  const all = await readdir(storeDir).catch(() => []);
+  const names = all.filter((name) => Number(/^etcd-(\d{1,9})(\.making)?$/.exec(name)?.[1]) === generation);
+  for (const name of names) await removeGenerationDir(join(storeDir, name));
+  return names.length > 0;
 }
 
 /** Removes all of a cluster whose programs have stopped. */

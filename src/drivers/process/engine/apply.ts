@@ -9,7 +9,7 @@ import { dialServer, isListening, makeTarget } from '../clients/dial.ts';
 import { prepareDirectory, removeOtherKeyFiles } from '../clients/directory.ts';
 import { startEgress } from '../clients/egress.ts';
 import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../clients/programs.ts';
-import { prepareStoreDir, removeOlderGenerations, storeDirOf } from '../clients/store-directory.ts';
+import { prepareStoreDir } from '../clients/store-directory.ts';
 import { cgroupLimitsOf, largerLimits } from '../rules/cgroup.ts';
 import * as rules from '../rules/programs.ts';
 import { isOwnDatabase } from './database-url.ts';
@@ -124,10 +124,10 @@ async function settleStore(plane: ProcessPlane, run: rules.RunSpec, { etcd: keys
   await settleMembers(plane, run, run.store, keys!);
 }
 
-/** What the apiservers that run now do not use: members that are too many, generations before this one, and kine after a move. The old apiservers
- *  must have stopped first. */
+/** Stops what the apiservers that run now do not use: members that are too many, generations before this one, and kine after a move. The old
+ *  apiservers must have stopped first. Files of generations are removed by the sweep. */
 async function removeFormerStores(plane: ProcessPlane): Promise<void> {
-  const { app, parts, directory, etcd, kine } = plane;
+  const { directory, etcd, kine } = plane;
   const { dir } = directory!;
   const prefix = `etcd-${etcd?.generation}-`;
   const unused = (await readRecords(dir)).filter(
@@ -140,7 +140,6 @@ async function removeFormerStores(plane: ProcessPlane): Promise<void> {
   if (isSurplus) await removeSurplus(plane);
   await stopFormerGenerations(plane, unused);
   if (etcd) plane.kine = undefined;
-  if (etcd) await removeOlderGenerations(storeDirOf(app.config.data, parts.cluster().id), etcd.generation - 1);
 }
 
 /** Needed where the programs run as another user than our PostgreSQL. Access to an operator's own database is the operator's to configure. */

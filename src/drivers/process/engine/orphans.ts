@@ -1,40 +1,39 @@
-import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { App } from '../../../kernel/app.ts';
-import { isRunning, markOf, type ProcessMark } from '../../../kernel/programs/process.ts';
+import { isRunning, markOf, type ProcessMark, pidSpace } from '../../../kernel/programs/process.ts';
 import { readRecord, writeRecord } from '../../../kernel/programs/start.ts';
 import { now } from '../../../kernel/time.ts';
 import type { ClusterLeases } from '../../driver.ts';
 import { detectedCgroups, isAllowed } from '../clients/cgroup.ts';
 import { listDirectories, removeDirectory, runDir } from '../clients/directory.ts';
-import { stopAll } from '../clients/programs.ts';
-import { listStores, noteUnknown, removeStore } from '../clients/store-directory.ts';
+import { readRecords, stopAll } from '../clients/programs.ts';
+import { listStores, noteUnknown, removeGeneration, removeStore } from '../clients/store-directory.ts';
+import { findFormerGenerations } from '../store/generations.ts';
 import { dropBatch, endLongTransactions, findOrphanedStores } from '../store/kine.ts';
 import { isOwnDatabase } from './database-url.ts';
 
 /** Which server process runs the programs of a directory, and under which lease. */
 interface HolderRecord extends ProcessMark {
   lease: string;
-  /** The PID namespace: a pid is only comparable within one. */
+  /** As `pidSpace`. */
   among: string;
 }
 
 const holderPath = (dir: string) => join(dir, 'holder.json');
-const readPidNamespace = () => readlink('/proc/self/ns/pid').catch(() => 'one');
 
 /** Written before any program starts, so that a later server knows whose programs it finds. */
 export async function recordHolder(dir: string, lease: string): Promise<void> {
   const mark = await markOf(process.pid);
-  if (mark) await writeRecord(holderPath(dir), { ...mark, lease, among: await readPidNamespace() } satisfies HolderRecord);
+  if (mark) await writeRecord(holderPath(dir), { ...mark, lease, among: await pidSpace() } satisfies HolderRecord);
 }
 
 /** Releases the leases of a server process that was killed on this machine, so that its programs are adopted without waiting for expiry. */
 export async function releaseDeadHolders(app: App, clusterLeases: ClusterLeases): Promise<void> {
-  const among = await readPidNamespace();
+  const among = await pidSpace();
   const leases: string[] = [];
   for (const cluster of await listDirectories(app.config.data)) {
     const holder = await readRecord<HolderRecord>(holderPath(join(runDir(app.config.data), cluster)));
-    if (holder?.among === among && holder.pid !== process.pid && !(await isRunning(holder))) leases.push(holder.lease);
+    if (among !== '' && holder?.among === among && holder.pid !== process.pid && !(await isRunning(holder))) leases.push(holder.lease);
   }
   if (leases.length > 0) await app.db.write((tx) => clusterLeases.release(tx, leases));
 }
@@ -46,6 +45,7 @@ export async function sweepOrphans(app: App, leases: ClusterLeases, isHeld: (clu
   await endLongTransactionsNow(app);
   await dropOrphanedStores(app);
   await removeUnknownStores(app, leases, isHeld);
+  await removeFormerGenerations(app);
   if (places.length === 0) return;
   const known = new Map((await app.db.read((tx) => leases.find(tx, places))).map((row) => [row.id, row]));
   for (const cluster of places)
@@ -88,6 +88,20 @@ async function removeUnknownStores(app: App, leases: ClusterLeases, isHeld: (clu
     if (Date.parse(at) - since < unknownStoreMs) continue;
     app.log.info({ cluster }, 'a cluster has been gone for a day; the files of its datastore are removed');
     await removeStore(app.config.data, cluster);
+  }
+}
+
+/** Files of etcd that a restore has replaced, or that a restore or move began and gave up. One whose programs still run waits. */
+async function removeFormerGenerations(app: App): Promise<void> {
+  const stores = await listStores(app.config.data);
+  if (stores.length === 0) return;
+  for (const { cluster, generation } of await app.db.read((tx) => findFormerGenerations(tx, stores))) {
+    const records = await readRecords(join(runDir(app.config.data), cluster));
+    if (records.some(({ name }) => name.startsWith(`etcd-${generation}-`))) continue;
+    const isGone = await removeGeneration(app.config.data, cluster, generation).catch((error) =>
+      app.log.warn({ err: error, cluster, generation }, 'the files of a former datastore could not be removed; it is tried again'),
+    );
+    if (isGone) app.log.info({ cluster, generation }, 'the files of a datastore that its cluster does not use any more are removed');
   }
 }
 

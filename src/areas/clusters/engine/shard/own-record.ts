@@ -1,7 +1,7 @@
-import { chmod, mkdir, readdir, readlink, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { App } from '../../../../kernel/app.ts';
-import { isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
+import { isRunning, markOf, type ProcessMark, pidSpace } from '../../../../kernel/programs/process.ts';
 import { readRecord, writeRecord } from '../../../../kernel/programs/start.ts';
 import { endLeasesOf } from '../../store/handover.ts';
 import { removeShard } from '../../store/shards.ts';
@@ -10,12 +10,11 @@ import { removeShard } from '../../store/shards.ts';
 // until its silence is noticed. What cannot be written or read costs only that time.
 
 interface ShardRecord extends ProcessMark {
-  /** The PID namespace: a pid is only comparable within one. */
+  /** As `pidSpace`. */
   among: string;
 }
 
 const folderOf = (dataDir: string) => join(dataDir, 'clusters', 'shards');
-const readPidNamespace = () => readlink('/proc/self/ns/pid').catch(() => 'one');
 
 export async function noteShard({ config }: App, id: string): Promise<void> {
   const mark = await markOf(process.pid);
@@ -23,7 +22,7 @@ export async function noteShard({ config }: App, id: string): Promise<void> {
   const above = join(config.data, 'clusters');
   if (await mkdir(above, { recursive: true, mode: 0o711 })) await chmod(above, 0o711); // programs of clusters pass through
   await mkdir(folderOf(config.data), { recursive: true, mode: 0o700 });
-  await writeRecord(join(folderOf(config.data), `${id}.json`), { ...mark, among: await readPidNamespace() } satisfies ShardRecord);
+  await writeRecord(join(folderOf(config.data), `${id}.json`), { ...mark, among: await pidSpace() } satisfies ShardRecord);
 }
 
 export const forgetShard = ({ config }: App, id: string): Promise<void> => rm(join(folderOf(config.data), `${id}.json`), { force: true });
@@ -31,7 +30,8 @@ export const forgetShard = ({ config }: App, id: string): Promise<void> => rm(jo
 /** Ends the leases of servers of this data directory that were killed. */
 export async function endKilledShards(app: App): Promise<void> {
   const folder = folderOf(app.config.data);
-  const among = await readPidNamespace();
+  const among = await pidSpace();
+  if (among === '') return;
   for (const file of await readdir(folder).catch(() => [])) {
     const [, id] = /^([0-9a-f-]{36})\.json$/.exec(file) ?? [];
     const record = id === undefined ? undefined : await readRecord<ShardRecord>(join(folder, file));

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { installFakes, misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
@@ -37,4 +39,7 @@ test('a move that is refused or fails leaves a dedicated cluster on kine with ev
   assert.deepEqual(await namesIn(way), ['meanwhile', ...names].sort());
   const kinds = (await recordsIn(qd.dataDir)).map(({ kind }) => kind);
   assert.deepEqual([kinds.includes('etcd'), kinds.filter((kind) => kind === 'kube-controller-manager').length], [false, 2], 'as before');
+  await qd.clock.advance('3m');
+  const [store] = await readdir(join(qd.dataDir, 'clusters', 'stores'));
+  await eventually(async () => (await readdir(join(qd.dataDir, 'clusters', 'stores', store!))).length === 0, { withinMs: 90_000 });
 });
