@@ -104,6 +104,12 @@ export async function assertNothingLost(
   assert.deepEqual(lost, [], `of ${acknowledged.size} acknowledged writes`);
 }
 
+/** What a load reads and changes. */
+export async function putSeed(admin: Way) {
+  const seed = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'seed' } };
+  assert.equal((await kube(admin, 'POST', maps, seed)).status, 201);
+}
+
 /** A server in this process, and a cluster with an etcd on it. */
 export async function dedicatedCluster(t: TestContext, datastore: object) {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_CLUSTER_BINARIES: binaries } });
@@ -114,15 +120,14 @@ export async function dedicatedCluster(t: TestContext, datastore: object) {
     datastore: { mode: 'dedicated', storageGiB: 1, ...datastore },
   });
   const admin = await adminOf(owner, 'prod');
-  const seed = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'seed' } };
-  assert.equal((await kube(admin, 'POST', maps, seed)).status, 201);
+  await putSeed(admin);
   return { ...qd, admin, members: () => membersOf(dataDir), list: () => listMaps(admin) };
 }
 
-const listMaps = async (admin: Way) => (await kube(admin, 'GET', maps)).body.items;
+export const listMaps = async (admin: Way) => (await kube(admin, 'GET', maps)).body.items;
 
 /** The members of the only cluster, as their files and they themselves tell. */
-async function membersOf(dataDir: string) {
+export async function membersOf(dataDir: string) {
   const [cluster] = await readdir(await runOf(dataDir));
   const store = join(dataDir, 'clusters', 'stores', cluster!, 'etcd-1');
   const file = JSON.parse(await readFile(join(store, 'members.json'), 'utf8')) as MembersFile;

@@ -19,6 +19,8 @@ const flags = parseFlags(
   etcdFlags,
   process.argv.slice(2).filter((flag) => !/^--?version$/.test(flag)),
 );
+/** A full store takes no writes from the next question about it on. It has room again once the others were done, in this order. */
+const room = { isRefusing: false, isCompacted: false, isDefragmented: false, hasAlarmEnded: false };
 const sockets = new Set<Socket>();
 const program = await beginProgram('etcd', () => {
   for (const socket of sockets) socket.destroy();
@@ -107,7 +109,8 @@ function serve(socket: Socket): void {
       return void watches.add(watch);
     }
     if (op === 'unwatch') return void watches.delete(own.get(id)!);
-    if (op === 'write') return void tell({ id, ...write(request) });
+    const isRefused = room.isRefusing && typeof request.value === 'string';
+    if (op === 'write') return void tell({ id, ...(isRefused ? { error: 'etcdserver: mvcc: database space exceeded' } : write(request)) });
     const found = [...present.values()].filter((entry) => (op === 'list' ? entry.key.startsWith(key) : entry.key === key));
     tell({ id, revision, rows: found.map(rowOf) });
   });
@@ -127,18 +130,18 @@ type Body = any;
 
 const answers: Record<string, (body: Body) => Promise<object> | object> = {
   '/v3/maintenance/status': async () => {
-    const { storeBytes, isFull } = await program.misbehaviour();
-    const size = String(storeBytes ?? bytes);
+    const { storeBytes } = await program.misbehaviour();
+    const size = room.isDefragmented ? bytes : (storeBytes ?? bytes);
     return {
       header: header(),
       version: '3.6.16',
-      dbSize: size,
-      dbSizeInUse: size,
+      dbSize: String(size),
+      dbSizeInUse: String(room.isCompacted ? bytes : size),
       leader: memberId,
       raftIndex: String(revision),
       raftAppliedIndex: String(revision),
       raftTerm: '2',
-      ...(isFull ? { errors: [`memberID:${memberId} alarm:NOSPACE `] } : {}),
+      ...(room.isRefusing ? { errors: [`memberID:${memberId} alarm:NOSPACE `] } : {}),
     };
   },
   '/v3/cluster/member/list': () => ({
@@ -151,13 +154,26 @@ const answers: Record<string, (body: Body) => Promise<object> | object> = {
     const kvs = body.count_only ? [] : found.map(({ key, value }) => ({ key: encoded(key), value: encoded(value!) }));
     return { header: header(), count: String(found.length), ...(kvs.length > 0 ? { kvs } : {}) };
   },
-  '/v3/maintenance/defragment': () => ({ header: header() }),
-  '/v3/maintenance/alarm': () => ({ header: header() }),
+  '/v3/kv/compaction': () => {
+    room.isCompacted = true;
+    return { header: header() };
+  },
+  '/v3/maintenance/defragment': () => {
+    room.isDefragmented = room.isCompacted;
+    return { header: header() };
+  },
+  '/v3/maintenance/alarm': () => {
+    room.hasAlarmEnded = room.isDefragmented;
+    room.isRefusing &&= !room.hasAlarmEnded;
+    return { header: header() };
+  },
 };
 
 async function serveGateway(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = JSON.parse((await readText(request)) || '{}');
-  if ((await program.misbehaviour()).isMute) return; // a member that is stuck
+  const { isFull, isMute } = await program.misbehaviour();
+  room.isRefusing = isFull === true && !room.hasAlarmEnded;
+  if (isMute) return; // a member that is stuck
   if (request.url === '/v3/maintenance/snapshot') return serveSnapshot(response);
   const answer = answers[request.url!];
   response.writeHead(answer ? 200 : 501, { 'content-type': 'application/json' });

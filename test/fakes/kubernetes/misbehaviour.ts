@@ -24,7 +24,7 @@ export interface Misbehaviour {
   readyz500?: boolean;
   /** Writes of this kind, by its plural, are denied as a tenant's webhook denies them. */
   denies?: string;
-  /** etcd says that its file has so many bytes, or that it takes no writes until its alarm is ended. */
+  /** etcd says that its file has so many bytes until it is compacted and defragmented, or that it takes no writes until its alarm is ended then. */
   storeBytes?: number;
   isFull?: boolean;
   /** etcd's gateway takes requests and answers none. */

@@ -20,6 +20,9 @@ export class EtcdError extends Error {
   }
 }
 
+/** What was asked for is forgotten already. gRPC: out of range. */
+export const isCompacted = (error: unknown): boolean => error instanceof EtcdError && error.code === 11;
+
 export interface EtcdStatus {
   memberId: string;
   /** '0': none. */
@@ -72,6 +75,8 @@ export interface EtcdClient {
   /** The member answers nothing else meanwhile. */
   defragment(): Promise<void>;
   endSpaceAlarm(memberId: string): Promise<void>;
+  /** Forgets what was before a revision. Watches and lists from before it are told so. */
+  compact(revision: number): Promise<void>;
   range(range: KeyRange): Promise<KeyRangeAnswer>;
   /** At most 128 at once. */
   put(pairs: readonly { key: Buffer; value: Buffer }[]): Promise<void>;
@@ -107,6 +112,7 @@ export function openEtcdClient(port: number, { authority, client }: Pick<EtcdKey
     moveLeader: (to) => ask('/v3/maintenance/transfer-leadership', { targetID: to }, 15_000),
     defragment: () => ask('/v3/maintenance/defragment', {}, 600_000),
     endSpaceAlarm: (memberID) => ask('/v3/maintenance/alarm', { action: 'DEACTIVATE', memberID, alarm: 'NOSPACE' }),
+    compact: (revision) => ask('/v3/kv/compaction', { revision, physical: true }, 60_000),
     range: async (range) => rangeOf(await ask('/v3/kv/range', rangeRequest(range))),
     put: (pairs) => ask('/v3/kv/txn', { success: pairs.map(putRequest) }, 30_000),
     async snapshot() {

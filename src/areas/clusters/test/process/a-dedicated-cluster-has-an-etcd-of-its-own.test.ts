@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { installFakes, misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
@@ -108,6 +109,22 @@ test('a store that is 95 % full takes no writes by a policy, and takes them agai
 
   await misbehave(binaries, {});
   await eventually(async () => (await names()).length === 0, { withinMs: 60_000 });
+  await untilReady(owner, 'prod');
+});
+
+test('an etcd that refuses all writes at its quota is compacted, and takes writes again', async (t) => {
+  const { owner, binaries } = await withPrograms(t, { withEtcd: true });
+  await misbehave(binaries, { etcd: { storeBytes: 0.9 * 2 ** 30 } });
+  await readyCluster(owner, { name: 'prod', datastore: dedicated });
+  const admin = await adminOf(owner, 'prod');
+  const isTaken = async (name: string) => (await kube(admin, 'POST', maps, map(name))).status === 201;
+  assert.equal(await isTaken('before'), true);
+  const full = { storeBytes: 2 ** 30, isFull: true };
+  await misbehave(binaries, { etcd: { ...full, isMute: true } });
+  for (let n = 0; await isTaken(`m-${n}`); n++) await sleep(100);
+  // An apiserver that compacts has to write first: the server does it in its place.
+  await misbehave(binaries, { etcd: full });
+  await eventually(() => isTaken('after'), { withinMs: 90_000 });
   await untilReady(owner, 'prod');
 });
 

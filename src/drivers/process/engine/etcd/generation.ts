@@ -18,8 +18,10 @@ export async function openGeneration(plane: ProcessPlane, store: EtcdSpec, keys:
     file,
     members: new Map(),
     endpoints: [],
+    startFailure: undefined,
     quotaBytes: store.quotaBytes,
     isFull: undefined,
+    compactedRevision: 0,
     defragmentedAt: Number.NEGATIVE_INFINITY,
   };
   Object.assign(etcd, { file, quotaBytes: store.quotaBytes });

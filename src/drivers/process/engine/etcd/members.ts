@@ -31,7 +31,8 @@ export async function ensureEtcd(plane: ProcessPlane, run: RunSpec, store: EtcdS
   const begun = etcd.file.members.filter(({ isFirst, hasStarted }) => isFirst || hasStarted);
   const started = await Promise.allSettled(begun.map((member) => startMember(plane, run, store, member, keys)));
   const failed = started.filter((each) => each.status === 'rejected');
-  if (failed.length * 2 >= begun.length) throw failed[0]!.reason;
+  if (failed.length === begun.length) throw failed[0]!.reason;
+  etcd.startFailure = failed[0]?.reason;
   return etcd;
 }
 
@@ -115,15 +116,23 @@ export async function waitForMajority(plane: ProcessPlane, keys: EtcdKeys): Prom
   for (;;) {
     plane.stopping.signal.throwIfAborted();
     await probeMembers(etcd);
-    const healthy = [...etcd.members.values()].filter(isHealthy);
-    const counted = etcd.file.members.filter(({ isFirst, hasStarted }) => isFirst || hasStarted).length;
-    if (healthy.length * 2 > counted) break;
+    const voting = [...etcd.members.values()].filter((each) => isHealthy(each) && !each.status!.isLearner);
+    const counted = await countVoters(etcd, voting[0]);
+    if (voting.length * 2 > counted) break;
     const running = await Promise.all([...etcd.members.values()].map(({ record }) => isRunning(record)));
-    if (running.filter(Boolean).length * 2 <= counted) throw new ClusterError('etcd ended while it started; it is tried again');
+    if (running.filter(Boolean).length * 2 <= counted)
+      throw etcd.startFailure ?? new ClusterError('etcd ended while it started; it is tried again');
     if (performance.now() > deadline) throw new ClusterError('its datastore does not answer; it is tried again');
     await sleep(limits.pauseMs);
   }
   await noteStarted(plane, keys);
+}
+
+/** As etcd says: of a member that it had lost when the server was killed, the file does not know so yet. */
+async function countVoters({ file }: RunningEtcd, able: RunningMember | undefined): Promise<number> {
+  const listed = await able?.client.members().catch(() => undefined);
+  if (listed) return listed.filter(({ isLearner }) => !isLearner).length;
+  return file.members.filter(({ isFirst, hasStarted }) => isFirst || hasStarted).length;
 }
 
 /** Writes down who has data, and begins to watch them. */

@@ -30,7 +30,8 @@ export interface Scratch {
   signal: AbortSignal;
 }
 
-const limits = { startTimeoutMs: 60_000, pauseMs: 50, quotaBytes: 16 * 2 ** 30, pairsAtOnce: 100, bytesAtOnce: 2 ** 20 };
+// The reader of the content bounds it.
+const limits = { startTimeoutMs: 60_000, pauseMs: 50, quotaBytes: 2 ** 50, pairsAtOnce: 100, bytesAtOnce: 2 ** 20 };
 
 /** Puts content into a scratch etcd, with its revisions as they are, and works with it. */
 export async function withScratchEtcd<T>(

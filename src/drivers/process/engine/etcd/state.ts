@@ -26,9 +26,13 @@ export interface RunningEtcd {
   members: Map<string, RunningMember>;
   /** The members that apiservers use, or will use once they are ready. */
   endpoints: readonly MemberRecord[];
+  /** Of a member that could not be started. */
+  startFailure: unknown;
   quotaBytes: number;
   /** Undefined: it is not known yet whether the cluster has the policy of a full store. */
   isFull: boolean | undefined;
+  /** Up to here by this server, because the store was full. */
+  compactedRevision: number;
   /** By the monotonic clock. */
   defragmentedAt: number;
 }

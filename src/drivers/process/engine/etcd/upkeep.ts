@@ -1,3 +1,4 @@
+import { isCompacted } from '../../clients/etcd.ts';
 import { isFull, needsDefragmentation } from '../../rules/etcd/limits.ts';
 import type { StoreSize } from '../../store/kine.ts';
 import type { ProcessPlane } from '../state.ts';
@@ -16,6 +17,7 @@ export async function keepEtcd(plane: ProcessPlane): Promise<StoreSize> {
   await probeMembers(etcd);
   const leader = findLeader(etcd);
   if (!leader) return { bytes: plane.figures.bytes, objects: plane.figures.objects, last: 0 };
+  await compactFull(etcd, leader);
   await defragment(plane, etcd);
   await endAlarms(plane, etcd);
   await guardFullStore(plane, etcd);
@@ -24,6 +26,19 @@ export async function keepEtcd(plane: ProcessPlane): Promise<StoreSize> {
 }
 
 const findLeader = ({ members }: RunningEtcd): RunningMember | undefined => [...members.values()].find(isLeader);
+
+const hasAlarm = ({ status }: Pick<RunningMember, 'status'>): boolean => status?.errors.some((error) => error.includes('NOSPACE')) === true;
+
+/** At its quota etcd refuses also the write with which apiservers begin a compaction: deletions would free nothing, for good. */
+async function compactFull(etcd: RunningEtcd, { client, status }: RunningMember): Promise<void> {
+  const revision = status!.revision;
+  if (![...etcd.members.values()].some(hasAlarm) || revision <= etcd.compactedRevision) return;
+  await client.compact(revision).catch((error) => {
+    if (!isCompacted(error)) throw error; // an apiserver was faster
+  });
+  etcd.compactedRevision = revision;
+  await probeMembers(etcd);
+}
 
 /** One member at a time, and only while all others answer: a member does nothing else meanwhile. Followers come first; the leader hands over. */
 async function defragment(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
@@ -47,7 +62,7 @@ async function defragment(plane: ProcessPlane, etcd: RunningEtcd): Promise<void>
 /** etcd refuses all writes from its quota on, until the alarm is ended: once there is room again. */
 async function endAlarms(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
   for (const { client, status } of etcd.members.values()) {
-    if (!status?.errors.some((error) => error.includes('NOSPACE')) || isFull(status.fileBytes, etcd.quotaBytes, true)) continue;
+    if (!status || !hasAlarm({ status }) || isFull(status.fileBytes, etcd.quotaBytes, true)) continue;
     await client.endSpaceAlarm(status.memberId);
     plane.app.log.info({ cluster: plane.parts.cluster().id }, 'a cluster’s etcd has room again; it takes writes');
   }
