@@ -21,12 +21,6 @@ const revisionsPerGeneration = 1e12;
 /** Where a generation begins: above every revision that a client may know of one before, so that its watches are told to list again. */
 export const firstRevisionOf = (generation: number): number => (generation - 1) * revisionsPerGeneration;
 
-/**
- * The most that a copy of a store may hold, over what its tier allows. A store may be four times above its tier for a moment (rules/write-size of the
- * driver), and its rows are written in hexadecimal. A cluster's own role could make rows without end.
- */
-export const maxCopyBytes = (datastoreBytes: number): number => 16 * datastoreBytes;
-
 const date = (at: string) => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 
 export interface BackupState {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { sql } from '../../../kernel/sql.ts';
+import { Sql, sql } from '../../../kernel/sql.ts';
 import type { Intervals } from '../rules/backups.ts';
 import type { HeldLease } from './shards.ts';
 
@@ -30,9 +30,12 @@ const columns = sql`org_id, cluster_id, id, state, store, version, data_key, beg
 /** `cluster_id` and the id: they are in no other key. */
 export const storageKeyOf = ({ cluster_id, id }: Pick<BackupRow, 'cluster_id' | 'id'>): string => `cluster-backups/${cluster_id}/${id}`;
 
+/** Complete ones. Those from the time of a clock that was ahead come last: they are not newer than what was made since. */
+const newestFirst = sql`order by at <= kernel.now() desc, at desc, id desc`;
+
 /** Complete ones, the newest first. */
 export const listBackups = (tx: Tx, cluster: string) => rows(tx, BackupRow)`
-  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' order by at desc, id desc`;
+  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' ${newestFirst}`;
 
 export const findBackup = (tx: Tx, id: string) => row(tx, BackupRow)`select ${columns} from clusters.backup where id = ${id}`;
 
@@ -41,10 +44,15 @@ export const backupInMaking = (tx: Tx, cluster: string) => row(tx, BackupRow)`
   select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'making' order by id desc limit 1`;
 
 export const newestBackup = (tx: Tx, cluster: string) => row(tx, BackupRow)`
-  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' order by at desc, id desc limit 1`;
+  select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' ${newestFirst} limit 1`;
 
 const DueRow = Type.Object({ cluster_id: Text, what: Type.Enum(['backup', 'check'] as const), backup_id: Maybe });
 export type DueRow = Static<typeof DueRow>;
+
+/** Whether so many seconds have passed since a moment, or there was none. A moment that is still to come is of a clock that was wrong: nothing
+ *  waits for it. */
+const isOver = (since: string, seconds: Sql): Sql =>
+  sql`coalesce(${new Sql([since], [])} <= now - make_interval(secs => ${seconds}) or ${new Sql([since], [])} > now, true)`;
 
 /** What is to be done next for these clusters: a backup that was asked for, one that is due, a check. */
 export const nextBackupWork = (tx: Tx, ids: readonly string[], of: Intervals) => row(tx, DueRow)`
@@ -56,7 +64,7 @@ export const nextBackupWork = (tx: Tx, ids: readonly string[], of: Intervals) =>
                 (select max(checked_at) from clusters.backup o where o.cluster_id = c.id) as tried_at
            from clusters.cluster c
            left join clusters.backup_work w on w.cluster_id = c.id
-           left join lateral (select * from clusters.backup o where o.cluster_id = c.id and o.state = 'complete' order by o.at desc, o.id desc limit 1) b on true
+           left join lateral (select * from clusters.backup o where o.cluster_id = c.id and o.state = 'complete' ${newestFirst} limit 1) b on true
           where c.id = any(${ids}::text[]) and c.driver = 'process' and c.phase in ('ready', 'degraded')
             and not exists (select from clusters.store_change s where s.cluster_id = c.id and s.ended_at is null)),
        due as (
@@ -64,13 +72,12 @@ export const nextBackupWork = (tx: Tx, ids: readonly string[], of: Intervals) =>
                 coalesce(wanted_at, at, created_at) as since
            from each, clock
           where wanted_at is not null
-             or wants_backups and coalesce(at + make_interval(secs => ${of.everySeconds}), created_at + make_interval(secs => ${of.firstSeconds})) <= now
-                and coalesce(failed_at + make_interval(secs => ${of.retrySeconds}) <= now, true)
+             or wants_backups and ${isOver('coalesce(at, created_at)', sql`case when at is null then ${of.firstSeconds}::float8 else ${of.everySeconds} end`)}
+                and ${isOver('failed_at', sql`${of.retrySeconds}`)}
          union all
          select id, 'check', backup_id, 2, at from each, clock
           where backup_id is not null and checked_at is null
-            and coalesce(well_at + make_interval(secs => ${of.checkSeconds}) <= now, true)
-            and coalesce(tried_at + make_interval(secs => ${of.retrySeconds}) <= now, true))
+            and ${isOver('well_at', sql`${of.checkSeconds}`)} and ${isOver('tried_at', sql`${of.retrySeconds}`)})
   select cluster_id, what, backup_id from due order by turn, since, cluster_id limit 1`;
 
 const IdRow = Type.Object({ id: Text });
@@ -100,7 +107,8 @@ export const insertBackup = (tx: Tx, held: HeldLease, b: NewBackup) => row(tx, B
 export const countBytes = (tx: Tx, id: string, bytes: number) => run(tx)`
   update clusters.backup set bytes = ${bytes}::bigint where id = ${id} and state = 'making'`;
 
-/** False: it was given up meanwhile, as of a server that lost the cluster. The oldest ones above `kept` go. */
+/** False: it was given up meanwhile, as of a server that lost the cluster. The oldest ones above `kept` go, but never the last one that was restored
+ *  and counted without a failure: those after it may all be bad. */
 export async function completeBackup(
   tx: Tx,
   held: HeldLease,
@@ -113,7 +121,10 @@ export async function completeBackup(
   if (done === 0) return false;
   await run(tx)`
     update clusters.backup set state = 'removing'
-     where id in (select id from clusters.backup where cluster_id = ${held.id} and state = 'complete' order by at desc, id desc offset ${kept})
+     where id in (select id from clusters.backup where cluster_id = ${held.id} and state = 'complete' ${newestFirst} offset ${kept})
+       and id is distinct from (
+         select id from clusters.backup where cluster_id = ${held.id} and state = 'complete' and checked_at is not null and check_failure is null
+          ${newestFirst} limit 1)
        and not exists (select from clusters.store_change s where s.backup_id = backup.id and s.ended_at is null)`;
   // One that was asked for since this one was begun is made too.
   await run(tx)`
@@ -149,7 +160,7 @@ export async function noteBackupFailure(tx: Tx, org: string, cluster: string, fa
 async function takeTelling(tx: Tx, cluster: string): Promise<boolean> {
   const news = await row(tx, ToldRow)`
     update clusters.backup_work set told_at = kernel.now()
-     where cluster_id = ${cluster} and coalesce(told_at <= kernel.now() - interval '1 day', true) returning true as is_news`;
+     where cluster_id = ${cluster} and coalesce(told_at <= kernel.now() - interval '1 day' or told_at > kernel.now(), true) returning true as is_news`;
   return news !== undefined;
 }
 
@@ -180,7 +191,7 @@ export const backupStateOf = async (tx: Tx, cluster: string): Promise<Static<typ
     select (select max(at) from clusters.backup where cluster_id = ${cluster} and state = 'complete') as at,
            (select failure from clusters.backup_work where cluster_id = ${cluster} and failed_at is not null) as failure,
            (select check_failure from clusters.backup where cluster_id = ${cluster} and state = 'complete' and checked_at is not null
-             order by at desc, id desc limit 1) as "checkFailure"`)!;
+             ${newestFirst} limit 1) as "checkFailure"`)!;
 
 // Removal. A row goes with its object, in one transaction.
 
@@ -222,7 +233,7 @@ export const backupProblems = (tx: Tx) => rows(tx, ProblemRow)`
       select 'the last backup failed: ' || w.failure as problem from clusters.backup_work w where w.cluster_id = c.id and w.failed_at is not null
       union all
       select 'the backup ' || b.id || ' could not be restored: ' || b.check_failure
-        from (select * from clusters.backup o where o.cluster_id = c.id and o.checked_at is not null order by o.at desc, o.id desc limit 1) b
+        from (select * from clusters.backup o where o.cluster_id = c.id and o.checked_at is not null ${newestFirst} limit 1) b
        where b.check_failure is not null) p
    order by c.name, p.problem limit 20`;
 

@@ -16,9 +16,9 @@ interface Counted {
  */
 export async function countObjects(ask: Ask, folders: () => Promise<ReadonlyMap<string, number>>, signal: AbortSignal): Promise<Counted> {
   for (let attempt = 1; ; attempt++) {
-    const listings = await findListings(ask);
+    const listings = await findListings(ask, signal);
     const seen = new Set<string>();
-    for (const listing of listings) await listAll(ask, listing, seen, signal);
+    for (const { path } of listings) for await (const { metadata } of itemsOf(ask, path, signal)) if (metadata?.uid) seen.add(metadata.uid);
     const counted = { listed: seen.size, expected: expectedObjects(await folders(), listings) };
     if (counted.listed === counted.expected || attempt === limits.attempts) return counted;
   }
@@ -36,18 +36,14 @@ interface CustomResource {
 }
 
 /** The lists of every group in its preferred version. What a program of the tenant would have to answer or to convert is not there to be asked. */
-async function findListings(ask: Ask): Promise<Listing[]> {
-  const [groups, services, customs] = await Promise.all([
-    get(ask, '/apis'),
-    get(ask, '/apis/apiregistration.k8s.io/v1/apiservices'),
-    get(ask, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'),
-  ]);
-  const foreign = new Set((services.items ?? []).filter((each: { spec?: { service?: unknown } }) => each.spec?.service).map(groupOf));
-  const converted = new Set(
-    (customs.items ?? [])
-      .filter(({ spec }: CustomResource) => spec.conversion?.strategy === 'Webhook')
-      .map(({ spec }: CustomResource) => `${spec.group}/${spec.names.plural}`),
-  );
+async function findListings(ask: Ask, signal: AbortSignal): Promise<Listing[]> {
+  const groups = await get(ask, '/apis');
+  const foreign = new Set<string>();
+  for await (const { spec } of itemsOf(ask, '/apis/apiregistration.k8s.io/v1/apiservices', signal))
+    if (spec?.service) foreign.add(spec.group);
+  const converted = new Set<string>();
+  for await (const { spec } of itemsOf<CustomResource>(ask, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', signal))
+    if (spec.conversion?.strategy === 'Webhook') converted.add(`${spec.group}/${spec.names.plural}`);
   const listings = listingsOf('v1', (await get(ask, '/api/v1')).resources ?? []);
   for (const { name, preferredVersion } of groups.groups ?? []) {
     if (foreign.has(name)) continue;
@@ -57,22 +53,21 @@ async function findListings(ask: Ask): Promise<Listing[]> {
   return listings.filter(({ folder }) => !converted.has(folder));
 }
 
-const groupOf = (service: { spec: { group: string } }): string => service.spec.group;
-
-async function listAll(ask: Ask, { path }: Listing, seen: Set<string>, signal: AbortSignal): Promise<void> {
+/** In pages: a tenant's objects have any size and number. */
+// biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
+async function* itemsOf<Item = any>(ask: Ask, path: string, signal: AbortSignal): AsyncGenerator<Item> {
   let next = '';
   let size = limits.page;
   for (let page = 0; page < limits.pages; page++) {
     signal.throwIfAborted();
-    const question = (limit: number) => `${path}?limit=${limit}${next && `&continue=${encodeURIComponent(next)}`}`;
-    const { status, body } = await ask('GET', question(size));
+    const { status, body } = await ask('GET', `${path}?limit=${size}${next && `&continue=${encodeURIComponent(next)}`}`);
     // Large objects: fewer of them at a time.
     if (status !== 200 && size > limits.smallPage) {
       size = limits.smallPage;
       continue;
     }
     if (status !== 200) throw new ClusterError(`its control plane answers ${status} to GET ${path}`);
-    for (const { metadata } of body.items ?? []) if (metadata?.uid) seen.add(metadata.uid);
+    yield* body.items ?? [];
     next = body.metadata?.continue ?? '';
     if (!next) return;
   }

@@ -14,13 +14,14 @@ import { kineSchemas, quoted } from './kine.ts';
 const columns = 'id, name, created, create_revision, prev_revision, lease, value';
 
 /** Limits of one copy. A role could put a view that never ends in the place of its table. */
-const limits = { statementTimeout: '600s', lockTimeout: '10s' };
+const limits = { statementTimeout: '600s', lockTimeout: '10s', workMem: '64MB' };
 
-/** Rows that are no objects: kine's own mark of what is compacted, and numbers that it filled in. */
+/** The newest row of each object. Values are never sorted or hashed: a large store would need more temporary files than its role may have. Rows that are
+ *  no objects are left out: kine's own mark of what is compacted, and numbers that it filled in. */
 const live = (schema: string) =>
-  `select ${columns} from (
-     select distinct on (name) ${columns}, deleted from ${quoted(schema).strings[0]}.kine order by name, id desc) k
-    where deleted = 0 and name <> 'compact_rev_key' and name not like 'gap-%'`;
+  `select ${columns} from ${quoted(schema).strings[0]}.kine
+    where id in (select max(id) from ${quoted(schema).strings[0]}.kine group by name)
+      and deleted = 0 and name <> 'compact_rev_key' and name not like 'gap-%'`;
 
 async function connect(connection: Connection): Promise<pg.Client> {
   const client = new pg.Client({
@@ -37,7 +38,7 @@ async function connect(connection: Connection): Promise<pg.Client> {
 
 const begin = (isolation: string) =>
   `begin ${isolation}; set local statement_timeout = '${limits.statementTimeout}'; set local lock_timeout = '${limits.lockTimeout}';
-   set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex'`;
+   set local work_mem = '${limits.workMem}'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex'`;
 
 /** An open copy. `end` closes its connection, also before all of it was read. */
 export interface KineCopy {
@@ -59,7 +60,7 @@ export async function openCopy(connection: Connection, schema: string): Promise<
       `select (select coalesce(max(id), 0) from ${quoted(schema).strings[0]}.kine) as revision,
               (select count(*) from (${live(schema)}) l where starts_with(name, '/registry/')) as objects`,
     );
-    const content = client.query(copyTo(`copy (${live(schema)} order by id) to stdout`));
+    const content = client.query(copyTo(`copy (${live(schema)}) to stdout`));
     content.once('close', guarded('clusters.backup.copy', content, end));
     return { ...rows[0]!, content, end };
   } catch (error) {

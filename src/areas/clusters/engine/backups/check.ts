@@ -1,14 +1,12 @@
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
 import { drivers } from '../../../../drivers/index.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
-import { maxCopyBytes } from '../../rules/backups.ts';
-import { tierOf } from '../../rules/tiers.ts';
 import * as store from '../../store/backups.ts';
 import type { HeldLease } from '../../store/shards.ts';
 import { findPki } from '../pki.ts';
 import { planeOptionsOf } from '../plane-options.ts';
 import type { RunningCluster, ShardServices } from '../shard/run-cluster.ts';
-import { readBackup } from './content.ts';
+import { maxCopyBytes, readBackup } from './content.ts';
 import { sentenceOfFailure } from './failure.ts';
 import { tellOwners } from './tell.ts';
 
@@ -76,6 +74,6 @@ async function count(
   const version = (await binaries.find(backup.version)) === undefined ? row.version : backup.version;
   const cluster = () => ({ ...row, version });
   const parts = planeOptionsOf(app, { cluster, pki, endpoint, isRefused: () => false, binaries, unread });
-  const content = readBackup(app, backup, { maxBytes: maxCopyBytes(tierOf(row.tier).datastoreBytes), onBytes: () => {} });
+  const content = readBackup(app, backup, { maxBytes: maxCopyBytes(backup.store, row), onBytes: () => {} });
   return check(app, parts, { kind: backup.store, revision: backup.revision, content }, signal);
 }

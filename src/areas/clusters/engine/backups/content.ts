@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { quotaBytesOf } from '../../../../drivers/process/index.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { SealBroken, sealStream, unsealStream } from '../../../../kernel/storage/sealed-stream.ts';
+import { tierOf } from '../../rules/tiers.ts';
 import { type BackupRow, storageKeyOf } from '../../store/backups.ts';
 
 /** A backup cannot be read: in a sentence for the operator and the owners. */
@@ -17,6 +19,13 @@ export class BackupUnreadable extends Error {
 const boundTo = ({ cluster_id, id }: Pick<BackupRow, 'cluster_id' | 'id'>): string => `clusters.backup ${cluster_id} ${id}`;
 
 export const keyPlaceOf = (id: string): string => `clusters.backup.data_key.${id}`;
+
+/**
+ * The most that a copy of a store may hold. An etcd: twice its quota, which it may exceed a little. A kine: a store may be four times above its tier for
+ * a moment (rules/write-size of the driver), and its rows are written in hexadecimal. A cluster's own role could make rows without end.
+ */
+export const maxCopyBytes = (copied: 'kine' | 'etcd', { tier, datastore }: { tier: string; datastore: { storageGiB?: number } }): number =>
+  copied === 'etcd' ? 2 * quotaBytesOf(datastore) : 16 * tierOf(tier).datastoreBytes;
 
 /** Passes the bytes on, and throws once there are more than `max`. */
 async function* bounded(body: AsyncIterable<Uint8Array>, max: number): AsyncGenerator<Uint8Array> {

@@ -4,14 +4,13 @@ import type { StoreContent, StoreOrigin } from '../../../../drivers/driver.ts';
 import { keysOfRows, openKineKeys } from '../../../../drivers/process/index.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { firstRevisionOf, maxCopyBytes } from '../../rules/backups.ts';
-import { tierOf } from '../../rules/tiers.ts';
+import { firstRevisionOf } from '../../rules/backups.ts';
 import * as backups from '../../store/backups.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import type { HeldLease } from '../../store/shards.ts';
 import * as store from '../../store/store-changes.ts';
 import { findPki } from '../pki.ts';
-import { BackupUnreadable, readBackup } from './content.ts';
+import { BackupUnreadable, maxCopyBytes, readBackup } from './content.ts';
 import { sentenceOfFailure } from './failure.ts';
 import { makeMeter } from './meter.ts';
 
@@ -28,7 +27,7 @@ export const originOf =
 
 function contentOf(app: App, row: ClusterRow, backup: backups.BackupRow, generation: number): StoreContent {
   const meter = makeMeter((bytes) => app.db.write((tx) => store.countChangeBytes(tx, row.id, generation, bytes)));
-  const content = readBackup(app, backup, { maxBytes: maxCopyBytes(tierOf(row.tier).datastoreBytes), onBytes: meter.add });
+  const content = readBackup(app, backup, { maxBytes: maxCopyBytes(backup.store, row), onBytes: meter.add });
   const revision = Math.max(firstRevisionOf(generation), backup.revision + 1);
   if (row.store === 'kine' && backup.store === 'kine') return { kind: 'rows', content, revision };
   if (row.store === 'etcd' && backup.store === 'kine') return { kind: 'keys', keys: keysOfRows(content), revision };

@@ -2,12 +2,11 @@ import type { App } from '../../../../kernel/app.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
 import { newStreamKey } from '../../../../kernel/storage/sealed-stream.ts';
 import { now } from '../../../../kernel/time.ts';
-import { keptBackups, maxCopyBytes } from '../../rules/backups.ts';
-import { tierOf } from '../../rules/tiers.ts';
+import { keptBackups } from '../../rules/backups.ts';
 import * as store from '../../store/backups.ts';
 import type { HeldLease } from '../../store/shards.ts';
 import type { RunningCluster } from '../shard/run-cluster.ts';
-import { keyPlaceOf, writeBackup } from './content.ts';
+import { keyPlaceOf, maxCopyBytes, writeBackup } from './content.ts';
 import { sentenceOfFailure } from './failure.ts';
 import { makeMeter } from './meter.ts';
 import { tellOwners } from './tell.ts';
@@ -28,7 +27,7 @@ export async function takeBackup(app: App, held: HeldLease, { row, plane }: Runn
       return store.insertBackup(tx, held, { id, dataKey, store: kind, version: row.version, revision, objects, begunAt });
     });
     if (!made) throw new Error('the lease on the cluster is lost');
-    await completeBackup(app, held, { made, content, maxBytes: maxCopyBytes(tierOf(row.tier).datastoreBytes), signal });
+    await completeBackup(app, held, { made, content, maxBytes: maxCopyBytes(kind, row), signal });
   } finally {
     content.destroy();
   }
