@@ -1,7 +1,8 @@
 /**
  * What embedded clusters promise, measured on the real program over one PostgreSQL with fsync: how soon a new one can be used, what each costs
  * in memory, how long a list of a hundred takes, and what a thousand nodes that renew their leases do to everybody else.
- * `npm run bench -- clusters`; `npm run bench -- clusters real [rounds]` for Kubernetes' own programs beside the same ones with etcd; and
+ * `npm run bench -- clusters`; `npm run bench -- clusters real [rounds]` for Kubernetes' own programs, with a shared and a dedicated datastore,
+ * beside the same ones with etcd by hand; `npm run bench -- clusters backups [rounds]` for a backup under load; and
  * `npm run bench -- clusters balancer [rounds]` for a managed load balancer beside haproxy.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -11,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../test/harness/process.ts';
 import type { Caller } from '../test/harness/request.ts';
+import { measureBackups } from './clusters/backups.ts';
 import { measureBalancer } from './clusters/balancer.ts';
 import { ask, makeUsable, type Way } from './clusters/cluster-client.ts';
 import { at, figure } from './clusters/figure.ts';
@@ -161,4 +163,5 @@ async function renewAll(
 }
 
 const [, , , part, rounds = '3'] = process.argv;
-await (part === 'real' ? measureReal(Number(rounds)) : part === 'balancer' ? measureBalancer(Number(rounds)) : measure());
+const parts: Record<string, (rounds: number) => Promise<void>> = { real: measureReal, backups: measureBackups, balancer: measureBalancer };
+await (parts[part ?? ''] ?? measure)(Number(rounds));

@@ -47,38 +47,40 @@ export async function measureReal(rounds: number): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'qd-bench-'));
   await chmod(dir, 0o755);
   const { server, end } = startServer({ dir, env: { QUARTERDECK_CLUSTER_BINARIES: binaries, QUARTERDECK_LOG_LEVEL: 'error' } });
-  const ours: Seen[] = [];
-  const theirs: Seen[] = [];
+  const seen = { shared: [] as Seen[], dedicated: [] as Seen[], 'by hand': [] as Seen[] };
   try {
     await server.ready;
     const owner = await server.owner();
-    const measureOurs = () => measureQuarterdeck(owner, server.pid, join(dir, 'data'), version);
-    const measureTheirs = () => measureByHand(etcd, { dir: programs, kine: '', version }, join(dir, 'by-hand'));
-    // Once each for nothing: what is read from the disk then is in memory for both.
-    for (const measure of [measureOurs, measureTheirs]) await measure();
-    for (let round = 1; round <= rounds; round++) {
-      const turns = [
-        { name: 'quarterdeck', measure: measureOurs, into: ours },
-        { name: 'by hand', measure: measureTheirs, into: theirs },
-      ];
-      for (const { name, measure, into } of round % 2 === 1 ? turns : turns.reverse()) {
+    const measureOurs = (datastore: object) => measureQuarterdeck(owner, server.pid, join(dir, 'data'), { version, datastore });
+    const turns = [
+      { name: 'shared', measure: () => measureOurs({ mode: 'shared' }) },
+      { name: 'dedicated', measure: () => measureOurs({ mode: 'dedicated', storageGiB: 1 }) },
+      { name: 'by hand', measure: () => measureByHand(etcd, { dir: programs, kine: '', version }, join(dir, 'by-hand')) },
+    ] as const;
+    // Once each for nothing: what is read from the disk then is in memory for all.
+    for (const { measure } of turns) await measure();
+    for (let round = 1; round <= rounds; round++)
+      for (const { name, measure } of round % 2 === 1 ? turns : turns.toReversed()) {
         const load = loadavg()[0]!.toFixed(1);
-        into.push(await measure());
-        tellRound(`${round} ${name}`, into.at(-1)!, load);
+        seen[name].push(await measure());
+        tellRound(`${round} ${name}`, seen[name].at(-1)!, load);
       }
-    }
     await server.stopped();
   } finally {
     await end();
     await rm(dir, { recursive: true, force: true, maxRetries: 10 });
   }
-  console.log('');
-  compare('started until it is ready', 's', 1.2, ours, theirs, ({ readyMs }) => readyMs / 1000);
-  compare(`memory ${restMs / 1000} s after ${writes} writes`, 'MiB', 1.1, ours, theirs, ({ memory }) => sumOf(memory));
-  compare(`a write, p50 of ${writes}`, 'ms', 3, ours, theirs, ({ writesMs }) => at(writesMs, 0.5));
-  compare('a write, p95', 'ms', undefined, ours, theirs, ({ writesMs }) => at(writesMs, 0.95));
-  compare('processor time until it is ready', 's', undefined, ours, theirs, ({ starting }) => sumOf(starting));
-  compare('processor time of all of it', 's', undefined, ours, theirs, ({ processor }) => sumOf(processor));
+  for (const datastore of ['shared', 'dedicated'] as const) {
+    console.log('');
+    const tell = (what: string, unit: string, most: number | undefined, show: (seen: Seen) => number) =>
+      compare(`${datastore}: ${what}`, unit, most, seen[datastore].map(show), seen['by hand'].map(show));
+    tell('started until it is ready', 's', 1.2, ({ readyMs }) => readyMs / 1000);
+    tell(`memory ${restMs / 1000} s after ${writes} writes`, 'MiB', 1.1, ({ memory }) => sumOf(memory));
+    tell(`a write, p50 of ${writes}`, 'ms', 3, ({ writesMs }) => at(writesMs, 0.5));
+    tell('a write, p95', 'ms', undefined, ({ writesMs }) => at(writesMs, 0.95));
+    tell('processor time until it is ready', 's', undefined, ({ starting }) => sumOf(starting));
+    tell('processor time of all of it', 's', undefined, ({ processor }) => sumOf(processor));
+  }
 }
 
 const sumOf = (parts: Record<string, number>) => Object.values(parts).reduce((sum, each) => sum + each, 0);
@@ -94,13 +96,12 @@ function tellRound(name: string, { readyMs, memory, writesMs, starting, processo
   );
 }
 
-function compare(what: string, unit: string, most: number | undefined, ours: Seen[], theirs: Seen[], show: (seen: Seen) => number) {
+function compare(what: string, unit: string, most: number | undefined, own: number[], other: number[]) {
   const tell = (name: string, all: number[]) => {
     const spread = `${Math.min(...all).toFixed(2)}–${Math.max(...all).toFixed(2)}`;
     figure(`${what}: ${name} (${spread})`, at(all, 0.5), unit);
   };
-  const [own, other] = [ours.map(show), theirs.map(show)];
-  tell('quarterdeck', own);
+  tell('ours', own);
   tell('by hand', other);
   const ratio = at(own, 0.5) / at(other, 0.5);
   figure(`${what}: ratio of the medians`, ratio, '×', most ? `≤ ${most}` : '', most ? ratio <= most : undefined);
@@ -135,7 +136,12 @@ async function measureByHand(etcd: string, binaries: Parameters<typeof startByHa
 }
 
 /** What PostgreSQL and the server need more than before the cluster counts for it. */
-async function measureQuarterdeck(owner: Caller, pid: number, data: string, version: string): Promise<Seen> {
+async function measureQuarterdeck(
+  owner: Caller,
+  pid: number,
+  data: string,
+  { version, datastore }: { version: string; datastore: object },
+): Promise<Seen> {
   const postgres = (await postgresOf(data))!;
   const look = () => ({
     memory: { postgres: shareOfFamily(postgres), quarterdeck: shareOf(pid) },
@@ -143,7 +149,7 @@ async function measureQuarterdeck(owner: Caller, pid: number, data: string, vers
   });
   const before = look();
   const began = performance.now();
-  await makeReady(owner, 'bench', { orchestratorVersion: version }, 50);
+  await makeReady(owner, 'bench', { orchestratorVersion: version, datastore }, 50);
   const readyMs = performance.now() - began;
   const pids = programsOf(data);
   const each = (show: (pid: number) => number) => Object.fromEntries(Object.entries(pids).map(([name, one]) => [name, show(one)]));
