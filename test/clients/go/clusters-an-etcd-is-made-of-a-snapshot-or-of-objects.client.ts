@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { makeInnerKeys } from '../../../src/areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../../src/areas/clusters/engine/issue.ts';
 import type { StoreContent } from '../../../src/drivers/driver.ts';
-import type { EtcdClient } from '../../../src/drivers/process/clients/etcd.ts';
+import { type EtcdClient, isCompacted } from '../../../src/drivers/process/clients/etcd.ts';
 import { withScratchEtcd } from '../../../src/drivers/process/engine/etcd/scratch.ts';
 import { objectKeys } from '../../../src/drivers/process/engine/etcd/snapshot.ts';
 import { self } from '../../../src/kernel/programs/identity.ts';
@@ -20,7 +20,7 @@ async function* pairs() {
   for (let n = 0; n < objects; n++) yield { key: Buffer.from(`/registry/configmaps/default/c-${n}`), value: Buffer.alloc(1_500, n % 250) };
 }
 
-async function scratches(t: TestContext) {
+async function scratches(t: TestContext, quotaBytes = 2 ** 30) {
   const { dir } = await scratch(t);
   const ca = { ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' };
   const keys = makeInnerKeys(ca, undefined, { onEtcd: true }).etcd!;
@@ -30,7 +30,7 @@ async function scratches(t: TestContext) {
     const own = join(dir, String(count++));
     await mkdir(own);
     await chmod(own, 0o711);
-    return withScratchEtcd({ programs, keys, identity: self, dir: own, cwd: own, env: {}, signal: t.signal }, content, work);
+    return withScratchEtcd({ programs, keys, identity: self, quotaBytes, dir: own, cwd: own, env: {}, signal: t.signal }, content, work);
   };
 }
 
@@ -56,4 +56,26 @@ test('objects become a snapshot, and a snapshot the same objects at the same rev
       inScratch(content(bytes), async () => assert.fail('it was started')),
       /etcdutl snapshot (status|restore) ended with status/,
     );
+});
+
+test('an etcd at its quota takes a compaction, and writes once its file is smaller and its alarm is ended', {
+  timeout: 120_000,
+}, async (t) => {
+  const inScratch = await scratches(t, 4 * 2 ** 20);
+  const one = (n: number) => [{ key: Buffer.from('/registry/configmaps/default/one'), value: Buffer.alloc(2 ** 20, n) }];
+  await inScratch({ kind: 'keys', keys: (async function* () {})(), revision: 0 }, async (client) => {
+    await assert.rejects(async () => {
+      for (let n = 0; n < 50; n++) await client.put(one(n));
+    }, /database space exceeded/);
+    const full = await client.status();
+    assert.match(full.errors.join(), /NOSPACE/);
+    await client.compact(full.revision);
+    await assert.rejects(client.compact(full.revision), (error) => isCompacted(error));
+    await assert.rejects(client.put(one(1)), /database space exceeded/, 'the alarm goes on');
+    await client.defragment();
+    const { fileBytes, memberId } = await client.status();
+    assert.ok(fileBytes < full.fileBytes / 2, `${fileBytes} of ${full.fileBytes}`);
+    await client.endSpaceAlarm(memberId);
+    await client.put(one(2));
+  });
 });

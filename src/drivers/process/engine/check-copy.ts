@@ -94,7 +94,8 @@ async function checkEtcdCopy(plane: ProcessPlane, copy: StoreCopy, signal: Abort
     const { dir: own, workDir, identity } = plane.directory!;
     const dir = join(own, 'etcd');
     await mkdir(dir, { mode: 0o711 });
-    const scratch = { programs: run.store.programs, keys, identity, dir, cwd: workDir, env: { [ownerVariable]: own }, signal };
+    const { programs, quotaBytes } = run.store;
+    const scratch = { programs, keys, identity, quotaBytes, dir, cwd: workDir, env: { [ownerVariable]: own }, signal };
     const content = { kind: 'snapshot' as const, content: Readable.from(copy.content, { objectMode: false }), revision: copy.revision };
     return withScratchEtcd(scratch, content, async (client, member) => {
       const { count: stored } = await client.range({ ...objectKeys, countOnly: true, revision: copy.revision });

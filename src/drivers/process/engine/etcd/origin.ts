@@ -61,6 +61,7 @@ async function writeSnapshot(plane: ProcessPlane, store: EtcdSpec, keys: EtcdKey
     programs: store.programs,
     keys,
     identity: directory.identity,
+    quotaBytes: store.quotaBytes,
     dir: loading,
     cwd: directory.workDir,
     env: { [ownerVariable]: directory.dir },

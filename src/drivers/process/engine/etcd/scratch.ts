@@ -22,6 +22,8 @@ export interface Scratch {
   programs: EtcdPrograms;
   keys: EtcdKeys;
   identity: Identity;
+  /** Of the store that the content is of, or is for: it takes twice that. */
+  quotaBytes: number;
   /** An empty directory of the server's, which the caller removes. The programs' user must be able to pass through it. */
   dir: string;
   /** Where and with what the program runs: by this a server after this one finds it. */
@@ -30,8 +32,7 @@ export interface Scratch {
   signal: AbortSignal;
 }
 
-// The reader of the content bounds it.
-const limits = { startTimeoutMs: 60_000, pauseMs: 50, quotaBytes: 2 ** 50, pairsAtOnce: 100, bytesAtOnce: 2 ** 20 };
+const limits = { startTimeoutMs: 60_000, pauseMs: 50, pairsAtOnce: 100, bytesAtOnce: 2 ** 20 };
 
 /** Puts content into a scratch etcd, with its revisions as they are, and works with it. */
 export async function withScratchEtcd<T>(
@@ -39,7 +40,7 @@ export async function withScratchEtcd<T>(
   content: StoreContent | undefined,
   work: (client: EtcdClient, member: MemberRecord) => Promise<T>,
 ): Promise<T> {
-  const { dir, identity, programs, keys, cwd, env, signal } = scratch;
+  const { dir, identity, programs, keys, quotaBytes, cwd, env, signal } = scratch;
   const { token, members } = firstMembers('scratch', 1, await findLastingPorts(portsPerMember));
   const [member] = members;
   const memberDir = join(dir, member!.name);
@@ -59,7 +60,7 @@ export async function withScratchEtcd<T>(
     });
   }
   const keysDir = await writeKeys(join(dir, 'keys'), keys, identity);
-  const args = etcdArguments({ member: member!, token, keysDir, dataDir: join(memberDir, 'data'), quotaBytes: limits.quotaBytes });
+  const args = etcdArguments({ member: member!, token, keysDir, dataDir: join(memberDir, 'data'), quotaBytes: 2 * quotaBytes });
   const started = await startProgram({ identity, program: programs.etcd, args, env, cwd, log: join(dir, 'etcd.log') });
   const client = openEtcdClient(member!.gatewayPort, keys);
   try {
