@@ -120,13 +120,21 @@ async function removeGenerationDir(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true });
 }
 
-/** Removes the files of a generation, also of one that was never complete. Whether there were any. */
-export async function removeGeneration(dataDir: string, cluster: string, generation: number): Promise<boolean> {
+/** Undefined: the name is of no generation. One that was never complete counts too. */
+const generationOf = (name: string): number | undefined => {
+  const [, number] = /^etcd-(\d{1,9})(\.making)?$/.exec(name) ?? [];
+  return number === undefined ? undefined : Number(number);
+};
+
+/** The generations that have files here. */
+export async function listGenerations(dataDir: string, cluster: string): Promise<{ cluster: string; generation: number }[]> {
+  const found = new Set((await readdir(storeDirOf(dataDir, cluster)).catch(() => [])).map(generationOf));
+  return [...found].flatMap((generation) => (generation === undefined ? [] : [{ cluster, generation }]));
+}
+
+export async function removeGeneration(dataDir: string, cluster: string, generation: number): Promise<void> {
   const storeDir = storeDirOf(dataDir, cluster);
-  const all = await readdir(storeDir).catch(() => []);
-  const names = all.filter((name) => Number(/^etcd-(\d{1,9})(\.making)?$/.exec(name)?.[1]) === generation);
-  for (const name of names) await removeGenerationDir(join(storeDir, name));
-  return names.length > 0;
+  for (const name of await readdir(storeDir)) if (generationOf(name) === generation) await removeGenerationDir(join(storeDir, name));
 }
 
 /** Removes all of a cluster whose programs have stopped. */

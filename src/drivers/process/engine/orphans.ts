@@ -7,7 +7,7 @@ import type { ClusterLeases } from '../../driver.ts';
 import { detectedCgroups, isAllowed } from '../clients/cgroup.ts';
 import { listDirectories, removeDirectory, runDir } from '../clients/directory.ts';
 import { readRecords, stopAll } from '../clients/programs.ts';
-import { listStores, noteUnknown, removeGeneration, removeStore } from '../clients/store-directory.ts';
+import { listGenerations, listStores, noteUnknown, removeGeneration, removeStore } from '../clients/store-directory.ts';
 import { findFormerGenerations } from '../store/generations.ts';
 import { dropBatch, endLongTransactions, findOrphanedStores } from '../store/kine.ts';
 import { isOwnDatabase } from './database-url.ts';
@@ -94,14 +94,18 @@ async function removeUnknownStores(app: App, leases: ClusterLeases, isHeld: (clu
 /** Files of etcd that a restore has replaced, or that a restore or move began and gave up. One whose programs still run waits. */
 async function removeFormerGenerations(app: App): Promise<void> {
   const stores = await listStores(app.config.data);
-  if (stores.length === 0) return;
-  for (const { cluster, generation } of await app.db.read((tx) => findFormerGenerations(tx, stores))) {
+  // Before the database is asked: a generation that is made now has its change there already.
+  const found = (await Promise.all(stores.map((cluster) => listGenerations(app.config.data, cluster)))).flat();
+  if (found.length === 0) return;
+  for (const { cluster, generation } of await app.db.read((tx) => findFormerGenerations(tx, found))) {
     const records = await readRecords(join(runDir(app.config.data), cluster));
     if (records.some(({ name }) => name.startsWith(`etcd-${generation}-`))) continue;
-    const isGone = await removeGeneration(app.config.data, cluster, generation).catch((error) =>
-      app.log.warn({ err: error, cluster, generation }, 'the files of a former datastore could not be removed; it is tried again'),
-    );
-    if (isGone) app.log.info({ cluster, generation }, 'the files of a datastore that its cluster does not use any more are removed');
+    try {
+      await removeGeneration(app.config.data, cluster, generation);
+      app.log.info({ cluster, generation }, 'the files of a datastore that its cluster does not use any more are removed');
+    } catch (error) {
+      app.log.warn({ err: error, cluster, generation }, 'the files of a former datastore could not be removed; it is tried again');
+    }
   }
 }
 

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { releaseDeadHolders } from '../../../../drivers/process/engine/orphans.ts';
 import { leasesOf } from '../../store/shards.ts';
 import { readyCluster } from '../support.ts';
-import { runOf, withPrograms } from './support.ts';
+import { holderIn, withPrograms } from './support.ts';
 
 test('a server takes clusters at once from one that was killed on its machine, and never from one on another machine', async (t) => {
   const { owner, app, dataDir } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod' });
-  const run = await runOf(dataDir);
-  const [id] = await readdir(run);
-  const path = join(run, id!, 'holder.json');
-  const holder = JSON.parse(await readFile(path, 'utf8'));
+  const { holder, change } = await holderIn(dataDir);
   const released = async (by: object) => {
-    await writeFile(path, JSON.stringify({ ...holder, ...by }));
+    await change(by);
     const found: string[] = [];
     await releaseDeadHolders(app, { find: leasesOf, release: async (_, ids) => void found.push(...ids) });
     return found;

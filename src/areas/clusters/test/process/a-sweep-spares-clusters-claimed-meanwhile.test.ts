@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sweepOrphans, waitForSweep } from '../../../../drivers/process/engine/orphans.ts';
 import { isRunning, markOf } from '../../../../kernel/programs/process.ts';
 import { leasesOf, releaseClusters } from '../../store/shards.ts';
 import { readyCluster } from '../support.ts';
-import { programsIn, runOf, withPrograms } from './support.ts';
+import { holderIn, programsIn, withPrograms } from './support.ts';
 
 const leases = { find: leasesOf, release: releaseClusters };
 
 test('a sweep spares clusters claimed since it began; a claim of a cluster being swept waits for the sweep', async (t) => {
   const { owner, app, dataDir } = await withPrograms(t);
   await readyCluster(owner, { name: 'prod' });
-  const run = await runOf(dataDir);
-  const [id] = await readdir(run);
+  const { run, id, change } = await holderIn(dataDir);
   // As a server left it that held the cluster under another lease.
-  const path = join(run, id!, 'holder.json');
-  const holder = JSON.parse(await readFile(path, 'utf8'));
-  await writeFile(path, JSON.stringify({ ...holder, lease: '00000000-0000-4000-8000-000000000000' }));
+  await change({ lease: '00000000-0000-4000-8000-000000000000' });
   const before = await programsIn(dataDir);
   assert.equal(before.length, 3);
   let asked = 0;

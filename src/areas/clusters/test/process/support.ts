@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -148,4 +148,14 @@ export async function killProgram(dataDir: string, kind: string): Promise<number
   const [pid] = await pidsOf(dataDir, kind);
   process.kill(pid!, 'SIGKILL');
   return pid!;
+}
+
+/** What the server wrote of itself for the programs of its only cluster. */
+export async function holderIn(dataDir: string) {
+  const run = await runOf(dataDir);
+  const [id] = await readdir(run);
+  const path = join(run, id!, 'holder.json');
+  const holder = JSON.parse(await readFile(path, 'utf8'));
+  const change = (by: object) => writeFile(path, JSON.stringify({ ...holder, ...by }));
+  return { run, id: id!, holder, change };
 }
