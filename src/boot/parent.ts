@@ -1,6 +1,7 @@
 import type { Serializable } from 'node:child_process';
 import type { AddressInfo, Server } from 'node:net';
 import { exitCodes } from '../kernel/errors.ts';
+import { guarded } from '../kernel/faults/guarded.ts';
 import {
   acceptBacklog,
   type ListenAddress,
@@ -116,7 +117,12 @@ type Message =
   | ({ type: 'reloaded' } & ReloadOutcome);
 
 /** A listening socket as node passes it between processes. */
-type Handle = object;
+interface Handle {
+  close(): void;
+}
+
+/** As in bin/parent.mjs: an address that the settings name no more, or a load balancer that was deleted meanwhile. */
+const unclaimedMs = 10_000;
 
 class Channel implements Parent {
   readonly pid = process.ppid;
@@ -138,6 +144,8 @@ class Channel implements Parent {
     this.sockets = {
       listen: (server, name, at) => this.#listen(server, name, at),
       close: (server) => this.#close(server),
+      isLeft: ({ host, port }) =>
+        [...this.#inherited.values()].some(({ at }) => at.host === host && (at.port === port || at.bound === port)),
     };
     process.on('message', (message, handle) => this.#take(message as Message, handle as Handle));
     process.on('disconnect', endWithParent);
@@ -171,6 +179,14 @@ class Channel implements Parent {
 
   ready(about: Pick<ServerBefore, 'data' | 'isEmbedded'>): void {
     this.#send({ type: 'ready', about });
+    const close = guarded('boot.unclaimed', undefined, () => this.#closeUnclaimed());
+    setTimeout(close, unclaimedMs).unref();
+  }
+
+  /** The kernel goes on to take connections for a socket that one process still has: they would wait for good. The parent closes its own. */
+  #closeUnclaimed(): void {
+    for (const { handle } of this.#inherited.values()) handle.close();
+    this.#inherited.clear();
   }
 
   onLeave(act: () => void): void {

@@ -50,7 +50,7 @@ async function readAndRun(options: { roles?: string; try?: boolean }, parent: Pa
   if (!options.try) return runServer(config, parent);
   if (parent.before) throw new Stop(exitCodes.refused, '`serve --try` keeps its inbox in memory and is not reloaded; stop it and start it');
   const { openTryWorld } = await import('../try/index.ts');
-  await runServer(config, parent, (log) => openTryWorld(config, explained, log));
+  await runServer(config, parent, (log) => openTryWorld(config, explained, log, parent.sockets));
 }
 
 async function runServer(given: Config, parent: Parent, openWorld?: (log: Logger) => Promise<TryWorld>) {

@@ -18,6 +18,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config, ExplainedSetting } from '../kernel/config.ts';
 import type { RawHandler } from '../kernel/http/plane.ts';
+import { type ListeningSockets, ownSockets } from '../kernel/lifecycle/listening-sockets.ts';
 import type { Logger } from '../kernel/log.ts';
 import { loadOrCreateCertificate } from '../kernel/x509/certificate.ts';
 import { sinkHost, startDns } from './dns.ts';
@@ -44,7 +45,12 @@ const loopbackOnly = 'only=127.0.0.0/8,::1/128';
 const mailHost = 'mail.try.example';
 
 /** Refuses what is not for trying, then starts the parts. */
-export async function openTryWorld(config: Config, explained: readonly ExplainedSetting[], log: Logger): Promise<TryWorld> {
+export async function openTryWorld(
+  config: Config,
+  explained: readonly ExplainedSetting[],
+  log: Logger,
+  sockets: Pick<ListeningSockets, 'isLeft'> = ownSockets,
+): Promise<TryWorld> {
   refuseOutsideStores(config);
   await claimTryDirectory(config.data);
   let host: TryHost | undefined;
@@ -59,7 +65,7 @@ export async function openTryWorld(config: Config, explained: readonly Explained
       if (!host || !url.startsWith(`${host.url()}/`)) throw new Error('the phone calls back this server alone');
       return host.post(url, fields, headers);
     }),
-    choosePorts(config, explained),
+    choosePorts(config, explained, sockets),
   ]);
   await tellPorts(own, ports);
   return {

@@ -11,6 +11,8 @@ export interface ListeningSockets {
   listen(server: Server, name: string, at: ListenAddress): Promise<void>;
   /** Accepts no more. Open connections go on. */
   close(server: Server): void;
+  /** Whether the server before this one left a socket at this address. */
+  isLeft(at: Pick<ListenAddress, 'host' | 'port'>): boolean;
 }
 
 export interface ListenAddress {
@@ -38,6 +40,7 @@ export const ownSockets: ListeningSockets = {
       await untilListening(server);
     }),
   close: stopAccepting,
+  isLeft: () => false,
 };
 
 /** Rejects if another socket listens here. One that shares its port would not be refused beside one of another installation. */
