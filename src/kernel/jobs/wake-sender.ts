@@ -26,6 +26,7 @@ interface SenderState {
 
 const minIntervalMs = 10;
 const failureBackoffMs = 1_000;
+const connectionEndMs = 2_000;
 
 export function makeWakeSender(options: Pick<SenderState, 'connection' | 'notifications' | 'self' | 'standInFor'>): WakeSender {
   const sending: SenderState = {
@@ -47,9 +48,16 @@ export function makeWakeSender(options: Pick<SenderState, 'connection' | 'notifi
       clearTimeout(sending.timer);
       await sending.inFlight;
       if (sending.unsent.size > 0) await sendUnsent(sending);
-      await sending.client?.end().catch(() => {});
+      if (sending.client) await endWithin(sending.client, connectionEndMs);
     },
   };
+}
+
+/** A peer that has gone silent never confirms the end. */
+async function endWithin(client: pg.Client, ms: number): Promise<void> {
+  const silent = setTimeout(() => client.connection.stream.destroy(), ms);
+  await client.end().catch(() => {});
+  clearTimeout(silent);
 }
 
 function scheduleSend(sending: SenderState): void {
