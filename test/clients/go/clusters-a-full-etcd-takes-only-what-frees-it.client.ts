@@ -98,3 +98,20 @@ test('an etcd that is 95 % full refuses writes, and takes them again once there 
     await eventually(async () => (await phase()) === 'ready', patience);
   });
 });
+
+test('an etcd at its quota takes writes again once its datastore is larger', { timeout: 3_600_000 }, async (t) => {
+  const { owner, admin, members } = await dedicatedCluster(t, {});
+  const [member] = await members();
+  const encoded = (text: string | Buffer) => Buffer.from(text).toString('base64');
+  const value = encoded(Buffer.alloc(2 ** 20, 7));
+  const isAtQuota = async () => (await members())[0]?.status?.errors.some((error) => error.includes('NOSPACE'));
+  for (let n = 0; !(await isAtQuota()); n += 40)
+    await Promise.all(
+      Array.from({ length: 40 }, (_, at) => member!.ask('/v3/kv/put', { key: encoded(`/filler/${n + at}`), value }).catch(() => {})),
+    );
+  assert.notEqual(await statusOf(admin, 'POST', maps, map(randomName())), 201);
+  assert.equal((await owner.patch('/clusters/prod', { datastore: { storageGiB: 2 } })).status, 200);
+  await eventually(async () => (await statusOf(admin, 'POST', maps, map(randomName()))) === 201, patience);
+  await eventually(async () => (await owner.get('/clusters/prod')).body.phase === 'ready', patience);
+  assert.equal(await statusOf(admin, 'POST', maps, map(randomName())), 201);
+});

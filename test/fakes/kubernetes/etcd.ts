@@ -19,8 +19,8 @@ const flags = parseFlags(
   etcdFlags,
   process.argv.slice(2).filter((flag) => !/^--?version$/.test(flag)),
 );
-/** A full store takes no writes from the next question about it on. It has room again once the others were done, in this order. */
-const room = { isRefusing: false, isCompacted: false, isDefragmented: false, hasAlarmEnded: false };
+/** A full store takes no writes while a member has an alarm, as of the last question about it. Its file is smaller once it was compacted, then defragmented. */
+const room = { alarms: [] as string[], alarmsEnded: new Set<string>(), isCompacted: false, isDefragmented: false };
 const sockets = new Set<Socket>();
 const program = await beginProgram('etcd', () => {
   for (const socket of sockets) socket.destroy();
@@ -109,7 +109,7 @@ function serve(socket: Socket): void {
       return void watches.add(watch);
     }
     if (op === 'unwatch') return void watches.delete(own.get(id)!);
-    const isRefused = room.isRefusing && typeof request.value === 'string';
+    const isRefused = room.alarms.length > 0 && typeof request.value === 'string';
     if (op === 'write') return void tell({ id, ...(isRefused ? { error: 'etcdserver: mvcc: database space exceeded' } : write(request)) });
     const found = [...present.values()].filter((entry) => (op === 'list' ? entry.key.startsWith(key) : entry.key === key));
     tell({ id, revision, rows: found.map(rowOf) });
@@ -141,7 +141,7 @@ const answers: Record<string, (body: Body) => Promise<object> | object> = {
       raftIndex: String(revision),
       raftAppliedIndex: String(revision),
       raftTerm: '2',
-      ...(room.isRefusing ? { errors: [`memberID:${memberId} alarm:NOSPACE `] } : {}),
+      ...(room.alarms.length > 0 ? { errors: room.alarms.map((id) => `memberID:${id} alarm:NOSPACE `) } : {}),
     };
   },
   '/v3/cluster/member/list': () => ({
@@ -162,17 +162,17 @@ const answers: Record<string, (body: Body) => Promise<object> | object> = {
     room.isDefragmented = room.isCompacted;
     return { header: header() };
   },
-  '/v3/maintenance/alarm': () => {
-    room.hasAlarmEnded = room.isDefragmented;
-    room.isRefusing &&= !room.hasAlarmEnded;
+  '/v3/maintenance/alarm': ({ memberID }) => {
+    room.alarmsEnded.add(memberID);
     return { header: header() };
   },
 };
 
 async function serveGateway(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = JSON.parse((await readText(request)) || '{}');
-  const { isFull, isMute } = await program.misbehaviour();
-  room.isRefusing = isFull === true && !room.hasAlarmEnded;
+  const { isFull, isMute, formerMember } = await program.misbehaviour();
+  // Also one that has left has an alarm until it is ended.
+  room.alarms = isFull ? [memberId, ...(formerMember ? [formerMember] : [])].filter((id) => !room.alarmsEnded.has(id)) : [];
   if (isMute) return; // a member that is stuck
   if (request.url === '/v3/maintenance/snapshot') return serveSnapshot(response);
   const answer = answers[request.url!];

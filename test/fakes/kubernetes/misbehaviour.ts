@@ -27,6 +27,8 @@ export interface Misbehaviour {
   /** etcd says that its file has so many bytes until it is compacted and defragmented, or that it takes no writes until its alarm is ended then. */
   storeBytes?: number;
   isFull?: boolean;
+  /** One that has left has such an alarm too. */
+  formerMember?: string;
   /** etcd's gateway takes requests and answers none. */
   isMute?: boolean;
   /** The copy of a store ends before its last piece. */

@@ -11,10 +11,11 @@ export interface Etcdutl {
   /** The user that reads and writes the files: they come from a store that a tenant fills. */
   identity: Identity;
   cwd: string;
+  signal: AbortSignal;
 }
 
-async function runTool({ program, identity, cwd }: Etcdutl, args: string[]): Promise<string> {
-  const child = identity.spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: limits.timeoutMs });
+async function runTool({ program, identity, cwd, signal }: Etcdutl, args: string[]): Promise<string> {
+  const child = identity.spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: limits.timeoutMs, signal });
   const ended = once(child, 'close') as Promise<[number | null]>;
   const [said, complaint, [code]] = await Promise.all([text(child.stdout!), text(child.stderr!), ended]);
   if (code === 0) return said.slice(0, limits.said);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, lchown, lstat, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,6 +39,17 @@ export async function makeGeneration(storeDir: string, generation: number, fill:
   await writeRecord(membersPath(making), await fill(making));
   await rename(making, generationDirOf(storeDir, generation));
 }
+
+/** Written before the first request reaches a generation: from then on it may hold the only copy of what was acknowledged, whatever an older database
+ *  says of it. */
+export const markServed = (generationDir: string): Promise<void> => writeRecord(join(generationDir, 'served'), {});
+
+export const wasServed = async (dataDir: string, cluster: string, generation: number): Promise<boolean> =>
+  (await lstat(join(generationDirOf(storeDirOf(dataDir, cluster), generation), 'served')).catch(() => undefined)) !== undefined;
+
+/** Out of the way of a generation that is to be made: files that the database does not know. Nothing removes them by itself. */
+export const setAside = (generationDir: string): Promise<void> =>
+  rename(generationDir, `${generationDir}.found-${randomUUID().slice(0, 8)}`);
 
 /** Undefined: there is no such generation here. A file that cannot be read, or is not as we wrote it, never counts as missing. */
 export async function readMembers(generationDir: string): Promise<MembersFile | undefined> {

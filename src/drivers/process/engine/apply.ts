@@ -9,7 +9,7 @@ import { dialServer, isListening, makeTarget } from '../clients/dial.ts';
 import { prepareDirectory, removeOtherKeyFiles } from '../clients/directory.ts';
 import { startEgress } from '../clients/egress.ts';
 import { isRunning, lastLogLine, type ProgramRecord, readRecords, stopProgram, stopUnrecorded } from '../clients/programs.ts';
-import { prepareStoreDir } from '../clients/store-directory.ts';
+import { markServed, prepareStoreDir } from '../clients/store-directory.ts';
 import { cgroupLimitsOf, largerLimits } from '../rules/cgroup.ts';
 import * as rules from '../rules/programs.ts';
 import { isOwnDatabase } from './database-url.ts';
@@ -18,6 +18,7 @@ import { ensureProgram, recordExit } from './ensure-program.ts';
 import { stopFormerGenerations } from './etcd/generation.ts';
 import { ensureEtcd, removeSurplus, settleMembers, waitForMajority } from './etcd/members.ts';
 import { memberEnded } from './etcd/outage.ts';
+import { endAlarms } from './etcd/upkeep.ts';
 import { ensureKineStore } from './kine-store.ts';
 import { recordHolder, waitForSweep } from './orphans.ts';
 import { probeReady } from './readiness.ts';
@@ -122,6 +123,7 @@ async function settleStore(plane: ProcessPlane, run: rules.RunSpec, { etcd: keys
   if (run.store.kind === 'kine') return waitForKine(plane, plane.kine!, run.store.socket);
   await waitForMajority(plane, keys!);
   await settleMembers(plane, run, run.store, keys!);
+  await endAlarms(plane, plane.etcd!); // of a quota that has grown: what follows has to write
 }
 
 /** Stops what the apiservers that run now do not use: members that are too many, generations before this one, and kine after a move. The old
@@ -240,6 +242,7 @@ async function switchStore(plane: ProcessPlane, isWhole: boolean): Promise<'not 
   const { store_generation: wanted } = plane.parts.cluster();
   if (plane.servedGeneration === wanted) return undefined;
   if (!isWhole) return 'not yet';
+  if (plane.etcd?.generation === wanted) await markServed(plane.etcd.dir);
   await plane.parts.beforeStoreSwitch?.(wanted);
   plane.servedGeneration = wanted;
   return undefined;

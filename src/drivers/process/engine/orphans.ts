@@ -7,8 +7,8 @@ import type { ClusterLeases } from '../../driver.ts';
 import { detectedCgroups, isAllowed } from '../clients/cgroup.ts';
 import { listDirectories, removeDirectory, runDir } from '../clients/directory.ts';
 import { readRecords, stopAll } from '../clients/programs.ts';
-import { listGenerations, listStores, noteUnknown, removeGeneration, removeStore } from '../clients/store-directory.ts';
-import { findFormerGenerations } from '../store/generations.ts';
+import { listGenerations, listStores, noteUnknown, removeGeneration, removeStore, wasServed } from '../clients/store-directory.ts';
+import { type FormerGeneration, findFormerGenerations } from '../store/generations.ts';
 import { dropBatch, endLongTransactions, findOrphanedStores } from '../store/kine.ts';
 import { isOwnDatabase } from './database-url.ts';
 
@@ -97,16 +97,20 @@ async function removeFormerGenerations(app: App): Promise<void> {
   // Before the database is asked: a generation that is made now has its change there already.
   const found = (await Promise.all(stores.map((cluster) => listGenerations(app.config.data, cluster)))).flat();
   if (found.length === 0) return;
-  for (const { cluster, generation } of await app.db.read((tx) => findFormerGenerations(tx, found))) {
-    const records = await readRecords(join(runDir(app.config.data), cluster));
-    if (records.some(({ name }) => name.startsWith(`etcd-${generation}-`))) continue;
-    try {
-      await removeGeneration(app.config.data, cluster, generation);
-      app.log.info({ cluster, generation }, 'the files of a datastore that its cluster does not use any more are removed');
-    } catch (error) {
-      app.log.warn({ err: error, cluster, generation }, 'the files of a former datastore could not be removed; it is tried again');
-    }
-  }
+  for (const former of await app.db.read((tx) => findFormerGenerations(tx, found)))
+    await removeFormerGeneration(app, former).catch((error) =>
+      app.log.warn({ err: error, ...former }, 'the files of a former datastore could not be removed; it is tried again'),
+    );
+}
+
+async function removeFormerGeneration(app: App, { cluster, generation, has_failed }: FormerGeneration): Promise<void> {
+  const { data } = app.config;
+  const records = await readRecords(join(runDir(data), cluster));
+  if (records.some(({ name }) => name.startsWith(`etcd-${generation}-`))) return;
+  // A database that was set back takes a change for failed that was not.
+  if (has_failed && (await wasServed(data, cluster, generation))) return;
+  await removeGeneration(data, cluster, generation);
+  app.log.info({ cluster, generation }, 'the files of a datastore that its cluster does not use any more are removed');
 }
 
 /** kine's transactions take seconds; only its one-time migration of an old table may take minutes. */

@@ -98,6 +98,11 @@ test('a roll takes followers first, and moves the leader to one that is rolled',
   const rolled = [three[0]!, view('m2'), view('m3')];
   assert.deepEqual(nextMemberStep(rolled, 3), { kind: 'restart', name: 'm1', moveTo: 'm2' });
   assert.deepEqual(nextMemberStep([view('m1', { ...old, isLeader: true })], 1), { kind: 'add' }, 'a single one gets a successor');
+  assert.deepEqual(
+    nextMemberStep([view('m1', { ...old, isLeader: true })], 1, true),
+    { kind: 'restart', name: 'm1' },
+    'which could not be written to',
+  );
 });
 
 test('members keep their ports and names, and an even number becomes the next odd one', () => {

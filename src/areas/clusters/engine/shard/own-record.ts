@@ -35,7 +35,13 @@ export async function endKilledShards(app: App): Promise<void> {
   for (const file of await readdir(folder).catch(() => [])) {
     const [, id] = /^([0-9a-f-]{36})\.json$/.exec(file) ?? [];
     const record = id === undefined ? undefined : await readRecord<ShardRecord>(join(folder, file));
-    if (id === undefined || record?.among !== among || (await isRunning(record))) continue;
+    if (id === undefined || !record) continue;
+    // Of another boot, or of the machine that this directory was copied from: nothing here can tell whether it runs.
+    if (record.among !== among) {
+      await rm(join(folder, file), { force: true });
+      continue;
+    }
+    if (await isRunning(record)) continue;
     await app.db.write(async (tx) => {
       await endLeasesOf(tx, id);
       await removeShard(tx, id);

@@ -54,6 +54,8 @@ test('the last backup that was restored and counted stays, and backups go on aft
   const isNew = ({ id }: { id: string }) => id !== after && !bad.includes(id);
   await eventually(async () => (await found()).some(isNew), { withinMs: 60_000 });
   assert.equal(JSON.parse((await admin('backups', 'list', 'prod', '--json')).out).backups[0].backup, (await found()).find(isNew)!.id);
+  const { lastBackupAt } = (await owner.get('/clusters/prod/usage')).body.datastore;
+  assert.ok(Date.parse(lastBackupAt) < Date.now() + 180 * 86_400_000, lastBackupAt);
   await clock.advance('30m');
   await eventually(async () => (await found()).find(isNew)!.is_checked, { withinMs: 60_000 });
   assert.equal((await found()).filter(isNew).length, 1, 'the next one is due in six hours');

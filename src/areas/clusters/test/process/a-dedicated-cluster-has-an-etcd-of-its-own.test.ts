@@ -119,7 +119,7 @@ test('an etcd that refuses all writes at its quota is compacted, and takes write
   const admin = await adminOf(owner, 'prod');
   const isTaken = async (name: string) => (await kube(admin, 'POST', maps, map(name))).status === 201;
   assert.equal(await isTaken('before'), true);
-  const full = { storeBytes: 2 ** 30, isFull: true };
+  const full = { storeBytes: 2 ** 30, isFull: true, formerMember: '4242' };
   await misbehave(binaries, { etcd: { ...full, isMute: true } });
   for (let n = 0; await isTaken(`m-${n}`); n++) await sleep(100);
   // An apiserver that compacts has to write first: the server does it in its place.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sweepOrphans } from '../../../../drivers/process/engine/orphans.ts';
@@ -16,7 +16,7 @@ test('files of a datastore that a change replaced or gave up are removed; those 
   const stores = join(dataDir, 'clusters', 'stores');
   const [id] = await readdir(stores);
   const left = async () => (await readdir(join(stores, id!))).sort();
-  for (const name of ['etcd-2.making', 'etcd-3', 'etcd-5.making', 'etcd-9'])
+  for (const name of ['etcd-2.making', 'etcd-3', 'etcd-5.making', 'etcd-6', 'etcd-9'])
     await mkdir(join(stores, id!, name, 'm1'), { recursive: true });
   const change = (generation: number, from: number, state: string) =>
     app.db.write(
@@ -28,10 +28,20 @@ test('files of a datastore that a change replaced or gave up are removed; those 
   await change(2, 1, 'failed');
   await change(4, 3, 'done');
   await change(5, 1, 'loading');
+  await change(6, 1, 'failed');
+  await writeFile(join(stores, id!, 'etcd-6', 'served'), '{}');
   const sweep = () => sweepOrphans(app, leases, () => true);
   await sweep();
-  assert.deepEqual(await left(), ['etcd-1', 'etcd-2.making', 'etcd-3', 'etcd-5.making', 'etcd-9'], 'requests may still end there');
+  assert.deepEqual(
+    await left(),
+    ['etcd-1', 'etcd-2.making', 'etcd-3', 'etcd-5.making', 'etcd-6', 'etcd-9'],
+    'requests may still end there',
+  );
   await clock.advance('3m');
   await sweep();
-  assert.deepEqual(await left(), ['etcd-1', 'etcd-5.making', 'etcd-9']);
+  assert.deepEqual(
+    await left(),
+    ['etcd-1', 'etcd-5.making', 'etcd-6', 'etcd-9'],
+    'one that was served is not lost by a database that was set back',
+  );
 });

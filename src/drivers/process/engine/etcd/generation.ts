@@ -1,7 +1,7 @@
 import { ClusterError } from '../../../cluster-error.ts';
 import type { EtcdKeys } from '../../../keys.ts';
-import { findLastingPorts, type ProgramRecord, stopProgram } from '../../clients/programs.ts';
-import { makeGeneration, prepareStoreDir, readMembers } from '../../clients/store-directory.ts';
+import { findLastingPorts, type ProgramRecord, readRecords, stopProgram } from '../../clients/programs.ts';
+import { makeGeneration, prepareStoreDir, readMembers, setAside } from '../../clients/store-directory.ts';
 import { firstMembers, type MembersFile, portsPerMember } from '../../rules/etcd/members.ts';
 import type { EtcdSpec } from '../../rules/programs.ts';
 import type { ProcessPlane } from '../state.ts';
@@ -10,8 +10,9 @@ import type { RunningEtcd } from './state.ts';
 
 /** The wanted generation, whose files are made first if they are not there. */
 export async function openGeneration(plane: ProcessPlane, store: EtcdSpec, keys: EtcdKeys): Promise<RunningEtcd> {
-  const file = (await readMembers(store.dir)) ?? (await makeStore(plane, store, keys));
   const known = plane.etcd?.generation === store.generation ? plane.etcd : undefined;
+  if (!known) await setForeignAside(plane, store);
+  const file = (await readMembers(store.dir)) ?? (await makeStore(plane, store, keys));
   const etcd: RunningEtcd = known ?? {
     generation: store.generation,
     dir: store.dir,
@@ -21,7 +22,7 @@ export async function openGeneration(plane: ProcessPlane, store: EtcdSpec, keys:
     startFailure: undefined,
     quotaBytes: store.quotaBytes,
     isFull: undefined,
-    compactedRevision: 0,
+    compacted: { revision: 0, at: Number.NEGATIVE_INFINITY },
     defragmentedAt: Number.NEGATIVE_INFINITY,
   };
   Object.assign(etcd, { file, quotaBytes: store.quotaBytes });
@@ -29,6 +30,15 @@ export async function openGeneration(plane: ProcessPlane, store: EtcdSpec, keys:
   if (!known) etcd.endpoints = file.members;
   plane.etcd = etcd;
   return etcd;
+}
+
+/** Files of a generation that is still to be made are of another time: the database was set back, and gives its number again. */
+async function setForeignAside({ app, parts, directory }: ProcessPlane, { dir, generation }: EtcdSpec): Promise<void> {
+  if (!(await readMembers(dir)) || !(await parts.storeOrigin?.(generation))) return;
+  const prefix = `etcd-${generation}-`;
+  for (const record of await readRecords(directory!.dir)) if (record.name.startsWith(prefix)) await stopProgram(directory!.dir, record);
+  await setAside(dir);
+  app.log.warn({ cluster: parts.cluster().id, dir }, 'files of a datastore that the database does not know are set aside, and not used');
 }
 
 /** Makes the files of a generation: empty ones for a cluster that was never ready, else of what its origin gives. */

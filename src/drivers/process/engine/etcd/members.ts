@@ -11,7 +11,7 @@ import { type EtcdSpec, type RunSpec, wantEtcd } from '../../rules/programs.ts';
 import { ensureProgram } from '../ensure-program.ts';
 import type { ProcessPlane } from '../state.ts';
 import { forgetMember, openGeneration } from './generation.ts';
-import { isHealthy, isLeader, isStuck, probeMembers } from './probe.ts';
+import { isHealthy, isLeader, isStuck, probeMembers, spaceAlarms } from './probe.ts';
 import type { RunningEtcd, RunningMember } from './state.ts';
 
 const limits = {
@@ -100,12 +100,14 @@ function watchMember(plane: ProcessPlane, member: RunningMember, gatewayPort: nu
   });
 }
 
-/** Stops a member's program on purpose. */
-async function endMember(plane: ProcessPlane, etcd: RunningEtcd, name: string): Promise<void> {
+/** Stops a member's program on purpose. Requests wait for the only one. */
+async function endMember(plane: ProcessPlane, etcd: RunningEtcd, name: string, { isOnlyOne = false } = {}): Promise<void> {
   const { dir } = plane.directory!;
-  etcd.members.get(name)?.unwatch?.();
+  const member = etcd.members.get(name);
+  member?.unwatch?.();
   const wantedName = `etcd-${etcd.generation}-${name}`;
   for (const record of await readRecords(dir)) if (record.name === wantedName) await stopProgram(dir, record);
+  if (member && isOnlyOne) plane.memberEnded(member);
   forgetMember(etcd, name);
 }
 
@@ -159,7 +161,7 @@ export async function settleMembers(plane: ProcessPlane, run: RunSpec, store: Et
   for (;;) {
     plane.stopping.signal.throwIfAborted();
     const views = await viewMembers(plane, run, store);
-    const step = rules.nextMemberStep(views, store.wantedMembers);
+    const step = rules.nextMemberStep(views, store.wantedMembers, etcd.isFull === true || spaceAlarms(etcd).size > 0);
     if (!step) {
       const kept = new Set(rules.keptMembers(views, store.wantedMembers).map(({ name }) => name));
       etcd.endpoints = etcd.file.members.filter(({ name }) => kept.has(name));
@@ -330,7 +332,7 @@ async function restartMember(
   const etcd = plane.etcd!;
   const successor = moveTo === undefined ? undefined : etcd.members.get(moveTo)?.status?.memberId;
   if (successor !== undefined) await etcd.members.get(name)!.client.moveLeader(successor);
-  await endMember(plane, etcd, name);
+  await endMember(plane, etcd, name, { isOnlyOne: etcd.members.size === 1 });
   await startMember(plane, run, store, memberOfFile(etcd, name), keys);
   await waitForMember(plane, name);
   await noteStarted(plane, keys);

@@ -27,7 +27,7 @@ interface Filling {
 export async function fillFromOrigin(plane: ProcessPlane, store: EtcdSpec, keys: EtcdKeys, { origin, file, dir }: Filling): Promise<void> {
   if (origin.freezes) await plane.freeze();
   const { identity, workDir } = plane.directory!;
-  const tool = { program: store.programs.etcdutl, identity, cwd: workDir };
+  const tool = { program: store.programs.etcdutl, identity, cwd: workDir, signal: plane.stopping.signal };
   const path = join(dir, 'snapshot.db');
   const content = await origin.read();
   await writeSnapshot(plane, store, keys, { content, path, dir });

@@ -20,3 +20,9 @@ export async function probeMembers(etcd: RunningEtcd, timeoutMs = limits.probeTi
 
 /** Whether it is the one that all writes go through. */
 export const isLeader = ({ status }: Pick<RunningMember, 'status'>): boolean => status !== undefined && status.leader === status.memberId;
+
+/** Ids of members that raised an alarm for want of space. Every member tells the alarms of all, also of members that have left. */
+export function spaceAlarms({ members }: RunningEtcd): Set<string> {
+  const errors = [...members.values()].flatMap(({ status }) => status?.errors ?? []);
+  return new Set(errors.flatMap((error) => /^memberID:(\d{1,20}) alarm:NOSPACE/.exec(error)?.[1] ?? []));
+}

@@ -49,7 +49,7 @@ export async function withScratchEtcd<T>(
     const path = join(dir, 'snapshot.db');
     await pipeline(content.content, createWriteStream(path, { mode: 0o600, flags: 'wx' }), { signal });
     if (identity.owner) await chown(path, identity.owner.uid, identity.owner.gid);
-    const tool = { program: programs.etcdutl, identity, cwd };
+    const tool = { program: programs.etcdutl, identity, cwd, signal };
     await readSnapshotRevision(tool, path);
     await restoreSnapshot(tool, path, {
       ...member!,

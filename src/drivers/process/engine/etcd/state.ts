@@ -31,8 +31,8 @@ export interface RunningEtcd {
   quotaBytes: number;
   /** Undefined: it is not known yet whether the cluster has the policy of a full store. */
   isFull: boolean | undefined;
-  /** Up to here by this server, because the store was full. */
-  compactedRevision: number;
+  /** By this server, because the store was full; `at` by the monotonic clock. */
+  compacted: { revision: number; at: number };
   /** By the monotonic clock. */
   defragmentedAt: number;
 }

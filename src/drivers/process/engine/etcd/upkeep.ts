@@ -3,7 +3,7 @@ import { isFull, needsDefragmentation } from '../../rules/etcd/limits.ts';
 import type { StoreSize } from '../../store/kine.ts';
 import type { ProcessPlane } from '../state.ts';
 import { closeFullStore, openStore } from './full-store.ts';
-import { isHealthy, isLeader, probeMembers } from './probe.ts';
+import { isHealthy, isLeader, probeMembers, spaceAlarms } from './probe.ts';
 import { objectKeys } from './snapshot.ts';
 import type { RunningEtcd, RunningMember } from './state.ts';
 
@@ -27,16 +27,18 @@ export async function keepEtcd(plane: ProcessPlane): Promise<StoreSize> {
 
 const findLeader = ({ members }: RunningEtcd): RunningMember | undefined => [...members.values()].find(isLeader);
 
-const hasAlarm = ({ status }: Pick<RunningMember, 'status'>): boolean => status?.errors.some((error) => error.includes('NOSPACE')) === true;
+/** Lists in pages, by which a tenant finds what to delete, are told to begin anew by each. */
+const minCompactionIntervalMs = 30_000;
 
 /** At its quota etcd refuses also the write with which apiservers begin a compaction: deletions would free nothing, for good. */
 async function compactFull(etcd: RunningEtcd, { client, status }: RunningMember): Promise<void> {
   const revision = status!.revision;
-  if (![...etcd.members.values()].some(hasAlarm) || revision <= etcd.compactedRevision) return;
+  const { compacted } = etcd;
+  if (spaceAlarms(etcd).size === 0 || revision <= compacted.revision || performance.now() - compacted.at < minCompactionIntervalMs) return;
   await client.compact(revision).catch((error) => {
     if (!isCompacted(error)) throw error; // an apiserver was faster
   });
-  etcd.compactedRevision = revision;
+  etcd.compacted = { revision, at: performance.now() };
   await probeMembers(etcd);
 }
 
@@ -59,12 +61,22 @@ async function defragment(plane: ProcessPlane, etcd: RunningEtcd): Promise<void>
   await probeMembers(etcd);
 }
 
-/** etcd refuses all writes from its quota on, until the alarm is ended: once there is room again. */
-async function endAlarms(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
-  for (const { client, status } of etcd.members.values()) {
-    if (!status || !hasAlarm({ status }) || isFull(status.fileBytes, etcd.quotaBytes, true)) continue;
-    await client.endSpaceAlarm(status.memberId);
-    plane.app.log.info({ cluster: plane.parts.cluster().id }, 'a cluster’s etcd has room again; it takes writes');
+/** etcd refuses all writes from its quota on, until the alarm of each member is ended: once that has room again, or has left. */
+export async function endAlarms(plane: ProcessPlane, etcd: RunningEtcd): Promise<void> {
+  const alarms = spaceAlarms(etcd);
+  const leader = findLeader(etcd);
+  if (alarms.size === 0 || !leader) return;
+  const listed = new Set((await leader.client.members()).map(({ id }) => id));
+  const statuses = new Map([...etcd.members.values()].flatMap(({ status }) => (status ? [[status.memberId, status] as const] : [])));
+  for (const id of alarms) {
+    const status = statuses.get(id);
+    const isFree = status ? !isFull(status.fileBytes, etcd.quotaBytes, true) : !listed.has(id);
+    if (!isFree) continue;
+    await leader.client.endSpaceAlarm(id);
+    plane.app.log.info(
+      { cluster: plane.parts.cluster().id, member: id },
+      'a member of a cluster’s etcd has room again; its alarm is ended',
+    );
   }
 }
 

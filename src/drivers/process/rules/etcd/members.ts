@@ -99,7 +99,7 @@ export type MemberStep =
  * The next change on the way to `wanted` members as they should run; undefined: none is left but the removal of those that are too many. One
  * at a time, and none while a member that counts is not healthy: the majority must hold through each.
  */
-export function nextMemberStep(members: readonly MemberView[], wanted: number): MemberStep | undefined {
+export function nextMemberStep(members: readonly MemberView[], wanted: number, isFull = false): MemberStep | undefined {
   const voters = members.filter(({ isListed, isLearner }) => isListed && !isLearner);
   const healthy = voters.filter(({ isHealthy }) => isHealthy);
   if (healthy.length * 2 <= voters.length) return { kind: 'wait' };
@@ -111,8 +111,11 @@ export function nextMemberStep(members: readonly MemberView[], wanted: number): 
   if (healthy.length < voters.length) return { kind: 'wait' };
   const current = voters.filter(({ isCurrent }) => isCurrent);
   if (voters.length < wanted) return { kind: 'add' };
-  // A store of one member has no majority without it, so a successor joins and the old one leaves.
-  if (wanted === 1) return current.length === 0 ? { kind: 'add' } : undefined;
+  // A store of one member has no majority without it, so a successor joins and the old one leaves. At its quota the old one would refuse the writes of
+  // both, and what has to be written before it leaves: it is restarted, while requests wait.
+  if (wanted === 1 && current.length === 0)
+    return isFull && members.length === 1 ? { kind: 'restart', name: members[0]!.name } : { kind: 'add' };
+  if (wanted === 1) return undefined;
   const outdated = keptMembers(voters, wanted).filter(({ isCurrent }) => !isCurrent);
   const next = outdated.find(({ isLeader }) => !isLeader) ?? outdated[0];
   if (!next) return undefined;
