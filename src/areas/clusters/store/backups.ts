@@ -188,7 +188,7 @@ const StateRow = Type.Object({ at: Maybe, failure: Maybe, checkFailure: Maybe })
 /** What its usage tells. */
 export const backupStateOf = async (tx: Tx, cluster: string): Promise<Static<typeof StateRow>> =>
   (await row(tx, StateRow)`
-    select (select max(at) from clusters.backup where cluster_id = ${cluster} and state = 'complete') as at,
+    select (select at from clusters.backup where cluster_id = ${cluster} and state = 'complete' ${newestFirst} limit 1) as at,
            (select failure from clusters.backup_work where cluster_id = ${cluster} and failed_at is not null) as failure,
            (select check_failure from clusters.backup where cluster_id = ${cluster} and state = 'complete' and checked_at is not null
              ${newestFirst} limit 1) as "checkFailure"`)!;
@@ -253,8 +253,8 @@ export const backupFigures = async (tx: Tx): Promise<BackupFigures> =>
     select (select count(*)::int from clusters.backup where state = 'complete') as backups,
            (select coalesce(sum(bytes), 0)::bigint from clusters.backup where state = 'complete') as bytes,
            (select coalesce(max(extract(epoch from kernel.now() - coalesce(b.at, c.created_at))), 0)::float8
-              from clusters.cluster c left join lateral (select max(at) as at from clusters.backup o where o.cluster_id = c.id and o.state = 'complete') b on true
+              from clusters.cluster c left join lateral (select least(at, kernel.now()) as at from clusters.backup o where o.cluster_id = c.id and o.state = 'complete' ${newestFirst} limit 1) b on true
              where c.driver = 'process' and c.phase in ('ready', 'degraded', 'updating') and coalesce(c.datastore ->> 'backups', 'true') = 'true') as oldest_seconds,
            (select count(*)::int from clusters.backup_work where failed_at is not null) as failing,
            (select count(*)::int from (select distinct on (cluster_id) check_failure from clusters.backup
-                                        where checked_at is not null order by cluster_id, at desc, id desc) n where check_failure is not null) as unrestorable`)!;
+                                        where checked_at is not null order by cluster_id, at <= kernel.now() desc, at desc, id desc) n where check_failure is not null) as unrestorable`)!;

@@ -16,7 +16,7 @@ const columns = 'id, name, created, create_revision, prev_revision, lease, value
 /** Limits of one copy. A role could put a view that never ends in the place of its table. */
 const limits = { statementTimeout: '600s', lockTimeout: '10s', workMem: '64MB' };
 
-/** The newest row of each object. Values are never sorted or hashed: a large store would need more temporary files than its role may have. Rows that are
+/** The newest row of each object. Values are never sorted or hashed (see `begin`): a large store would need more temporary files than its role may have. Rows that are
  *  no objects are left out: kine's own mark of what is compacted, and numbers that it filled in. */
 const live = (schema: string) =>
   `select ${columns} from ${quoted(schema).strings[0]}.kine
@@ -38,7 +38,7 @@ async function connect(connection: Connection): Promise<pg.Client> {
 
 const begin = (isolation: string) =>
   `begin ${isolation}; set local statement_timeout = '${limits.statementTimeout}'; set local lock_timeout = '${limits.lockTimeout}';
-   set local work_mem = '${limits.workMem}'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex'`;
+   set local work_mem = '${limits.workMem}'; set local enable_hashjoin = off; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex'`;
 
 /** An open copy. `end` closes its connection, also before all of it was read. */
 export interface KineCopy {
@@ -131,6 +131,7 @@ export async function loadCopy(
       [revision],
     );
     await client.query('select setval($1::regclass, $2::bigint)', [`"${schema}".${kineSchemas.table.sequence}`, revision]);
+    await client.query(`analyze ${table}`); // kine asks before autovacuum comes by
     await client.query('commit');
     return objects;
   } finally {
