@@ -1,5 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
+import { boundedTo } from '../bounded-map.ts';
 
 /** An address in its canonical form: the checked text is the text that is connected to. */
 export interface Address {
@@ -26,6 +28,17 @@ const ipv4In = (address: Address, at: number, flip = 0) => fromBytes(address.byt
  * connect to that.
  */
 export function readAddress(text: string): Address | null {
+  const known = read.get(text);
+  if (known) return known;
+  const address = parse(text);
+  if (address) read.set(text, address);
+  return address;
+}
+
+/** The same few addresses are read again at each connection to them. */
+const read = new LRUCache<string, Address>(boundedTo(1_000));
+
+function parse(text: string): Address | null {
   if (isIPv4(text)) return fromBytes(text.split('.').map(Number));
   if (!isIPv6(text) || text.includes('%')) return null;
   // Through URL first: ipaddr.js parses the dotted tail of `::127.0.0.1` as if it were mapped, which it is not.
@@ -97,6 +110,16 @@ const isIsatap = ({ family, bytes }: Address) =>
  * Why an address is not on the public internet; null if it is. Unassigned ranges are refused too, so the list above need not be complete.
  */
 export function classOf(address: Address): AddressClass | null {
+  const known = found.get(address);
+  if (known !== undefined) return known;
+  const name = findClass(address);
+  found.set(address, name);
+  return name;
+}
+
+const found = new WeakMap<Address, AddressClass | null>();
+
+function findClass(address: Address): AddressClass | null {
   for (const [name, members] of orderedClasses) if (members.some((member) => isInNetwork(address, member))) return name;
   if (isIsatap(address)) return 'ISATAP';
   if (address.family === 6 && !isInNetwork(address, globalUnicast)) return 'unassigned';

@@ -97,9 +97,10 @@ export async function upgrade(
 async function connectFirst(dialer: Dialer, host: Host, pinned: Address[], port: number, until: number, signal: AbortSignal) {
   let failure: unknown;
   for (const [at, address] of pinned.entries()) {
-    const left = until - performance.now();
-    const share = at === pinned.length - 1 ? Number.POSITIVE_INFINITY : Math.min(2000, left / (pinned.length - at));
-    const attempt = deadline(share, () => new GuardFailure(timeouts.connect[0], 'connect', `${host.name} ${timeouts.connect[1]}`), signal);
+    const isLast = at === pinned.length - 1;
+    const late = () => new GuardFailure(timeouts.connect[0], 'connect', `${host.name} ${timeouts.connect[1]}`);
+    const share = Math.min(2000, (until - performance.now()) / (pinned.length - at));
+    const attempt = isLast ? { signal, stop: () => {} } : deadline(share, late, signal);
     try {
       const socket = await dialer.connector({ address: address.text, family: address.family, port }, attempt.signal);
       return { socket: sameAddress(socket, host, address), address };

@@ -18,8 +18,12 @@ const badHost = (why: string): never => {
   throw new GuardRefusal('host', `the host ${why}; write a name like example.org or an address like 203.0.113.7`);
 };
 
+const longestAddress = 45;
+
 /** A host as a user typed it, for connections without a URL. */
 export function parseHost(raw: string): Host {
+  const literal = raw.length > longestAddress ? null : readAddress(raw);
+  if (literal?.text === raw) return { name: raw, literal };
   const bare = raw.startsWith('[') && raw.endsWith(']') ? raw.slice(1, -1) : raw;
   if (bare !== raw || bare.includes(':')) return hostOfAddress(bare);
   // Only a host may remain, so that URL below parses nothing else out of it. `%` would be an encoding or a zone id: one host, two

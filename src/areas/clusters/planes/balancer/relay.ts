@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 
-// One connection of a client, joined with one to a node. Each direction has backpressure by `pipe`, and ends by itself: a client that has sent
-// everything may still read.
+// One connection of a client, joined with one to a node. Each direction has backpressure, and ends by itself: a client that has sent everything
+// may still read. `pipe` does the same with twice the listeners, which a short connection would pay for.
 
 /** Nothing moved for this long: the connection is closed. The second: after one side has ended. */
 const idle = { openMs: 600_000, halfOpenMs: 60_000, keepAliveMs: 30_000 };
@@ -25,25 +25,32 @@ export function startRelay(client: Socket, node: Socket, header: Buffer | undefi
       idle.openMs,
       guarded('clusters.balancer.idle', from, () => void from.destroy()),
     );
-    const shorten = () => {
+    const pass = (data: Buffer) => void (to.write(data) || from.pause());
+    const end = () => {
+      to.end();
       from.setTimeout(idle.halfOpenMs);
       to.setTimeout(idle.halfOpenMs);
     };
-    from.once('end', guarded('clusters.balancer.end', from, shorten));
-    from.on('error', () => {}); // close follows
     const leave = (hadError: boolean) => {
       // Bytes that are on their way to a side that reads on are delivered; a reset is passed on as a reset.
       if (hadError) to.resetAndDestroy();
       else to.destroySoon();
       if (--open === 0) onClose();
     };
+    from.on('data', guarded('clusters.balancer.data', from, pass));
+    to.on(
+      'drain',
+      guarded('clusters.balancer.drain', from, () => void from.resume()),
+    );
+    from.once('end', guarded('clusters.balancer.end', from, end));
+    from.on('error', () => {}); // close follows
     from.once('close', guarded('clusters.balancer.close', to, leave));
   };
   join(client, node);
   join(node, client);
   if (header) node.write(header);
-  client.pipe(node);
-  node.pipe(client);
+  client.resume();
+  node.resume();
   return {
     bytesIn: () => client.bytesRead,
     bytesOut: () => node.bytesRead,
