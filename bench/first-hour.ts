@@ -86,6 +86,7 @@ async function measureStarts(): Promise<void> {
     for (const [name, { command }] of Object.entries(ways)) {
       const ms = startOf(command);
       if (round > 0) took.get(name)!.push(ms);
+      else if (command[0] === single) console.log(`the first start of the single file, which unpacks it: ${ms.toFixed(0)} ms`);
     }
   for (const [name, { isPromised }] of Object.entries(ways)) {
     const median = took.get(name)!.toSorted((a, b) => a - b)[Math.floor(rounds / 2)]!;

@@ -1,9 +1,11 @@
 // The command line alone: one bundle without dependencies, as a package and as a single executable. Colleagues need no server.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { build, type Plugin } from 'esbuild';
 import { buildId } from './build-id.ts';
 
@@ -120,19 +122,36 @@ function withoutSymbols(copy: string): string {
   }
 }
 
-/** Node and the bundle in one file, for machines without either. Made by the Node that runs this, for its own platform. */
+/**
+ * Node and the bundle in one file, for machines without either. Made by the Node that runs this, for its own platform. Node alone has more
+ * than 100 MB, so the file carries it compressed and unpacks it at its first start; on Windows, which has no `sh`, it is as large as it is.
+ */
 export async function buildSingleFile(folder: string): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), 'quarterdeck-single-'));
   try {
-    const [main, config] = [join(scratch, 'main.cjs'), join(scratch, 'sea.json')];
-    const output = join(folder, process.platform === 'win32' ? 'quarterdeck.exe' : 'quarterdeck');
+    const [main, config, program] = [join(scratch, 'main.cjs'), join(scratch, 'sea.json'), join(scratch, 'quarterdeck')];
     await bundle(programs.quarterdeck, main, '');
     const executable = withoutSymbols(join(scratch, 'node'));
-    writeFileSync(config, JSON.stringify({ main, output, executable, disableExperimentalSEAWarning: true, useCodeCache: true }));
+    writeFileSync(config, JSON.stringify({ main, output: program, executable, disableExperimentalSEAWarning: true, useCodeCache: true }));
     execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const isWindows = process.platform === 'win32';
+    const output = join(folder, isWindows ? 'quarterdeck.exe' : 'quarterdeck');
+    if (isWindows) copyFileSync(program, output);
+    else writeFileSync(output, unpacking(readFileSync(program)));
     chmodSync(output, 0o755);
     return output;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** A file that is `program` once it has unpacked itself. */
+export function unpacking(program: Buffer): Buffer {
+  const script = readFileSync(join(root, 'scripts/build/unpacking.sh'), 'utf8');
+  const digest = createHash('sha256').update(program).digest('hex').slice(0, 16);
+  const line = script.split('\n').length;
+  return Buffer.concat([
+    Buffer.from(script.replaceAll('@digest@', digest).replaceAll('@line@', String(line))),
+    gzipSync(program, { level: 9 }),
+  ]);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,8 +14,13 @@ test('the single file runs on a machine without Node and npm, and talks to a ser
   const home = join(folder, 'home');
   mkdirSync(home);
   const file = await buildSingleFile(folder);
+  // All that it asks of a machine beside a shell.
+  const tools = join(folder, 'tools');
+  mkdirSync(tools);
+  for (const name of ['chmod', 'gzip', 'mkdir', 'mv', 'rm', 'tail'])
+    symlinkSync((await promisify(execFile)('sh', ['-c', `command -v ${name}`])).stdout.trim(), join(tools, name));
   const qd = await quarterdeck(t);
-  const env = { HOME: home, PATH: '', QUARTERDECK_URL: qd.url, QUARTERDECK_TOKEN: qd.owner.key };
+  const env = { HOME: home, PATH: tools, QUARTERDECK_URL: qd.url, QUARTERDECK_TOKEN: qd.owner.key };
   const run = (...args: string[]) => promisify(execFile)(file, args, { cwd: home, env });
   assert.match((await run('--help')).stdout, /^ {2}registry /m);
   assert.match((await run('whoami')).stdout, new RegExp(qd.owner.email));

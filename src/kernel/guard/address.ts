@@ -28,15 +28,15 @@ const ipv4In = (address: Address, at: number, flip = 0) => fromBytes(address.byt
  * connect to that.
  */
 export function readAddress(text: string): Address | null {
-  const known = read.get(text);
+  const known = knownAddresses.get(text);
   if (known) return known;
   const address = parse(text);
-  if (address) read.set(text, address);
+  if (address) knownAddresses.set(text, address);
   return address;
 }
 
 /** The same few addresses are read again at each connection to them. */
-const read = new LRUCache<string, Address>(boundedTo(1_000));
+const knownAddresses = new LRUCache<string, Address>(boundedTo(1_000));
 
 function parse(text: string): Address | null {
   if (isIPv4(text)) return fromBytes(text.split('.').map(Number));
@@ -110,14 +110,14 @@ const isIsatap = ({ family, bytes }: Address) =>
  * Why an address is not on the public internet; null if it is. Unassigned ranges are refused too, so the list above need not be complete.
  */
 export function classOf(address: Address): AddressClass | null {
-  const known = found.get(address);
+  const known = knownClasses.get(address);
   if (known !== undefined) return known;
   const name = findClass(address);
-  found.set(address, name);
+  knownClasses.set(address, name);
   return name;
 }
 
-const found = new WeakMap<Address, AddressClass | null>();
+const knownClasses = new WeakMap<Address, AddressClass | null>();
 
 function findClass(address: Address): AddressClass | null {
   for (const [name, members] of orderedClasses) if (members.some((member) => isInNetwork(address, member))) return name;
