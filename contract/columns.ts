@@ -11,7 +11,7 @@ const vantageStates: Columns = [
   { key: 'verdict', as: 'state' },
   titled('failingSince', 'FAILING'),
   titled('checkedAt', 'CHECKED'),
-  titled('latencyMs', 'MS'),
+  titled('latencyMs', 'LATENCY'),
 ];
 const conditions: Columns = ['kind', 'vantage', titled('at', 'SINCE', 'age'), text('message')];
 const role: Columns = [id('id'), 'name', 'kind', 'service', wide('scopable'), wide('permissions', { as: 'text' })];

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ProgramFigures } from '../../drivers/driver.ts';
-import type { Db } from '../../kernel/db/index.ts';
+import type { Db, Tx } from '../../kernel/db/index.ts';
 import type { MeshFigures } from './engine/mesh/index.ts';
 import type { RunningShard } from './engine/shard/index.ts';
 import { type BackupFigures, backupFigures } from './store/backups.ts';
@@ -15,10 +15,15 @@ interface MeasuredParts {
 /** Gauges from the database at scrape time, and of the clusters that this process serves. Without the database the last figures are kept. */
 export function registerMetrics(registry: Registry, db: Db, { shard, unreadBytes, heldRequests }: MeasuredParts): void {
   const registers = [registry];
-  const unheld = new Gauge({
+  const readPhases = sharedRead(db, clusterFigures);
+  new Gauge({
     name: 'quarterdeck_clusters_unserved',
     help: 'Clusters that no server holds: nobody answers for them',
     registers,
+    async collect() {
+      const found = await readPhases();
+      if (found) this.set(found.reduce((sum, { unheld }) => sum + unheld, 0));
+    },
   });
   new Gauge({
     name: 'quarterdeck_clusters',
@@ -26,11 +31,10 @@ export function registerMetrics(registry: Registry, db: Db, { shard, unreadBytes
     labelNames: ['phase'],
     registers,
     async collect() {
-      const found = await db.read(clusterFigures).catch(() => undefined);
+      const found = await readPhases();
       if (!found) return;
       this.reset();
       for (const { phase, clusters } of found) this.inc({ phase }, clusters);
-      unheld.set(found.reduce((sum, each) => sum + each.unheld, 0));
     },
   });
   new Gauge({
@@ -62,18 +66,22 @@ export function registerMetrics(registry: Registry, db: Db, { shard, unreadBytes
   registerMeshMetrics(registry, shard);
 }
 
-/** Backups of clusters, from the database: one read for all gauges of a scrape. */
-function registerBackupMetrics(registry: Registry, db: Db): void {
-  let reading: Promise<BackupFigures | undefined> | undefined;
-  const read = () => {
+/** One read for all gauges of a scrape. Undefined: the database does not answer. */
+function sharedRead<T>(db: Db, figures: (tx: Tx) => Promise<T>): () => Promise<T | undefined> {
+  let reading: Promise<T | undefined> | undefined;
+  return () => {
     reading ??= db
-      .read(backupFigures)
+      .read(figures)
       .catch(() => undefined)
       .finally(() => {
         reading = undefined;
       });
     return reading;
   };
+}
+
+function registerBackupMetrics(registry: Registry, db: Db): void {
+  const read = sharedRead(db, backupFigures);
   const gauge = (name: string, help: string, show: (figures: BackupFigures) => number) =>
     new Gauge({
       name: `quarterdeck_clusters_${name}`,
