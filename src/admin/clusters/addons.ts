@@ -1,8 +1,7 @@
 import { enableAddons, listAddons } from '../../areas/clusters/index.ts';
-import { audit, operator } from '../../identity/audit.ts';
-import { installation } from '../organization.ts';
 import { type OutputOptions, printJson, printTable } from '../output.ts';
 import type { Session } from '../session.ts';
+import { actOnCluster } from './act.ts';
 
 export async function listClusterAddons({ db }: Session, options: OutputOptions): Promise<void> {
   const found = await db.read(listAddons);
@@ -19,12 +18,8 @@ export async function listClusterAddons({ db }: Session, options: OutputOptions)
   );
 }
 
-export async function enableClusterAddons({ db }: Session, cluster: string): Promise<void> {
-  const enabled = await db.write(async (tx) => {
-    const found = await enableAddons(tx, cluster);
-    await audit(tx, operator(installation), 'clusters.addons.enable', { id: found.id }, { cluster: found.cluster });
-    return found;
-  });
+export async function enableClusterAddons(session: Session, cluster: string): Promise<void> {
+  const enabled = await actOnCluster(session, 'clusters.addons.enable', (tx) => enableAddons(tx, cluster));
   console.log(
     `${enabled.cluster} gets kube-proxy and CoreDNS within a minute or two; objects that have their names already stay as they are`,
   );

@@ -1,23 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isHandedOver, offerHandover } from '../../areas/clusters/index.ts';
-import { audit, operator } from '../../identity/audit.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { installation } from '../organization.ts';
 import type { Session } from '../session.ts';
+import { actOnCluster } from './act.ts';
 
 /** A new control plane of programs is ready within two minutes, or is started again. */
 const waitMs = 180_000;
 const everyMs = 250;
 
-export async function handOverCluster({ db }: Session, which: string, { wait }: { wait: boolean }): Promise<void> {
-  const { id, cluster } = await db.write(async (tx) => {
-    const found = await offerHandover(tx, which);
-    await audit(tx, operator(installation), 'clusters.cluster.hand-over', { id: found.id }, { cluster: found.cluster });
-    return found;
-  });
+export async function handOverCluster(session: Session, which: string, { wait }: { wait: boolean }): Promise<void> {
+  const { id, cluster } = await actOnCluster(session, 'clusters.cluster.hand-over', (tx) => offerHandover(tx, which));
   if (!wait) return console.log(`${cluster} is offered to the other servers with the role shard`);
   const until = performance.now() + waitMs;
-  while (!(await db.read((tx) => isHandedOver(tx, id)))) {
+  while (!(await session.db.read((tx) => isHandedOver(tx, id)))) {
     if (performance.now() > until)
       throw new Stop(
         exitCodes.refused,

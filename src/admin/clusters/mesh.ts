@@ -1,8 +1,7 @@
 import { enableMesh, listMeshes } from '../../areas/clusters/index.ts';
-import { audit, operator } from '../../identity/audit.ts';
-import { installation } from '../organization.ts';
 import { type OutputOptions, printJson, printTable } from '../output.ts';
 import type { Session } from '../session.ts';
+import { actOnCluster } from './act.ts';
 
 export async function listClusterMeshes({ db }: Session, options: OutputOptions): Promise<void> {
   const found = await db.read(listMeshes);
@@ -20,12 +19,8 @@ export async function listClusterMeshes({ db }: Session, options: OutputOptions)
   );
 }
 
-export async function enableClusterMesh({ db }: Session, cluster: string): Promise<void> {
-  const enabled = await db.write(async (tx) => {
-    const found = await enableMesh(tx, cluster);
-    await audit(tx, operator(installation), 'clusters.mesh.enable', { id: found.id }, { cluster: found.cluster });
-    return found;
-  });
+export async function enableClusterMesh(session: Session, cluster: string): Promise<void> {
+  const enabled = await actOnCluster(session, 'clusters.mesh.enable', (tx) => enableMesh(tx, cluster));
   console.log(
     `the mesh of ${enabled.cluster} is on within 10 s; on each of its nodes \`curl -fsSL <server>/join.sh | sh -s -- --mesh\` puts it in`,
   );
