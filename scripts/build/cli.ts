@@ -151,7 +151,7 @@ export function unpacking(program: Buffer): Buffer {
   const digest = createHash('sha256').update(program).digest('hex').slice(0, 16);
   const line = script.split('\n').length;
   return Buffer.concat([
-    Buffer.from(script.replaceAll('@digest@', digest).replaceAll('@line@', String(line))),
+    Buffer.from(script.replaceAll('@digest@', digest).replaceAll('@bytes@', String(program.length)).replaceAll('@line@', String(line))),
     gzipSync(program, { level: 9 }),
   ]);
 }

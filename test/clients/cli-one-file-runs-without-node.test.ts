@@ -17,7 +17,7 @@ test('the single file runs on a machine without Node and npm, and talks to a ser
   // All that it asks of a machine beside a shell.
   const tools = join(folder, 'tools');
   mkdirSync(tools);
-  for (const name of ['chmod', 'gzip', 'mkdir', 'mv', 'rm', 'tail'])
+  for (const name of ['chmod', 'find', 'gzip', 'mkdir', 'mktemp', 'mv', 'rm', 'sync', 'tail'])
     symlinkSync((await promisify(execFile)('sh', ['-c', `command -v ${name}`])).stdout.trim(), join(tools, name));
   const qd = await quarterdeck(t);
   const env = { HOME: home, PATH: tools, QUARTERDECK_URL: qd.url, QUARTERDECK_TOKEN: qd.owner.key };

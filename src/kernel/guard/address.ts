@@ -17,7 +17,7 @@ export interface Network {
 
 const fromBytes = (bytes: number[]): Address => {
   const ip = ipaddr.fromByteArray(bytes);
-  return { text: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6, bytes };
+  return { text: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6, bytes: Object.freeze(bytes) };
 };
 
 const ipv4In = (address: Address, at: number, flip = 0) => fromBytes(address.bytes.slice(at, at + 4).map((byte) => byte ^ flip));

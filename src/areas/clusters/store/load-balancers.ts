@@ -31,6 +31,9 @@ export async function overlappingPools(tx: Tx, network: string): Promise<string[
 export const countPools = async (tx: Tx): Promise<number> =>
   (await row(tx, Type.Object({ n: Type.Integer() }))`select count(*)::int as n from clusters.address_pool`)!.n;
 
+export const poolNetworks = async (tx: Tx): Promise<string[]> =>
+  (await rows(tx, NetworkRow)`select network::text as network from clusters.address_pool order by 1`).map(({ network }) => network);
+
 export const insertPool = (tx: Tx, network: string) => run(tx)`
   insert into clusters.address_pool (network, added_at) values (${network}::cidr, kernel.now())`;
 

@@ -41,6 +41,8 @@ export interface ServingProblems {
 export interface ClusterBalancer {
   /** Opens, changes and closes listeners until they are as given. */
   serve(service: ServedService): Promise<ServingProblems>;
+  /** Of a Service that is served as it was before a change that is refused. */
+  setNodes(uid: string, nodes: readonly BalancedNode[]): void;
   /** Closes a Service's listeners and connections. Its address is free for another afterwards. */
   close(uid: string): Promise<void>;
   figures(): BalancerFigures;

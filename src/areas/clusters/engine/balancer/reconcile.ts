@@ -5,8 +5,10 @@ import { now } from '../../../../kernel/time.ts';
 import { listAll } from '../../clients/tenant/ask.ts';
 import { listBalancedServices, listSlices, nodesPath, type ServiceEvent, showAddress, tellService } from '../../clients/tenant/services.ts';
 import {
+  type BalancedNode,
   type BalancedService,
   chooseServices,
+  makeSourceFilter,
   type NodeState,
   nodesOfSlices,
   type ReadService,
@@ -61,7 +63,9 @@ export async function reconcile(state: BalancerState, isOn: boolean): Promise<Pa
   const { app, plane, cluster } = state;
   const { id, tier } = cluster();
   const found = isOn ? (await listBalancedServices(plane.ask)).flatMap((object) => readService(object) ?? []) : [];
-  const rows = new Map((await app.db.read((tx) => store.balancersOf(tx, id))).map((row) => [row.uid, row]));
+  const [held, pools] = await app.db.read((tx) => Promise.all([store.balancersOf(tx, id), store.poolNetworks(tx)]));
+  const rows = new Map(held.map((row) => [row.uid, row]));
+  const isOfPool = pools.length > 0 ? makeSourceFilter(pools) : () => false;
   // A Service that has an address and was changed to something we refuse keeps the address, and is served as before.
   const eligible = found.filter(({ service, refusal }) => !refusal || rows.has(service.uid));
   const refused = found.filter(({ service, refusal }) => refusal && !rows.has(service.uid));
@@ -79,7 +83,7 @@ export async function reconcile(state: BalancerState, isOn: boolean): Promise<Pa
   let failure: unknown;
   for (const each of served) {
     if (state.isStopped()) break;
-    const outcome = await serveOne(state, each, rows.get(each.uid)).catch((error) => {
+    const outcome = await serveOne(state, each, rows.get(each.uid), isOfPool).catch((error) => {
       failure = error;
       return 'waits' as const;
     });
@@ -113,9 +117,11 @@ async function serveOne(
   state: BalancerState,
   { service, refusal }: ReadService,
   row: store.BalancerRow | undefined,
+  isOfPool: (address: string) => boolean,
 ): Promise<'waits' | 'closed' | 'served'> {
-  const { app, plane, cluster, listeners } = state;
+  const { app, cluster, listeners, plane } = state;
   if (refusal) {
+    listeners.setNodes(service.uid, (await findNodes(state, service, isOfPool)).nodes);
     await tell(state, service, { type: 'Warning', ...refusal });
     return 'served';
   }
@@ -126,8 +132,7 @@ async function serveOne(
   const address = row && !canMove ? row.address : await takeFor(state, service);
   if (address === undefined) return 'waits';
   if (isElsewhere && !canMove) await tell(state, service, unavailable(service));
-  const local = service.isLocal ? nodesOfSlices(await listSlices(plane.ask, service)) : undefined;
-  const nodes = targetsOf(service.uid, [...state.nodes.values()], local);
+  const { nodes, looping } = await findNodes(state, service, isOfPool);
   const { bind, nodes: unreached } = await listeners.serve({ ...service, address, nodes });
   if (state.isStopped()) return 'closed';
   if ((bind ?? null) !== (row?.problem ?? null)) {
@@ -146,7 +151,7 @@ async function serveOne(
   // The last step: from here on clients are sent to this address.
   const isShown = await showAddress(plane.ask, service, { ip: address, ipMode: service.proxyProtocol ? 'Proxy' : 'VIP' });
   if (!isShown || (isElsewhere && !canMove)) return 'served';
-  const why = nodes.length === 0 ? noNodes(service) : unreached;
+  const why = nodes.length === 0 ? (looping ? ownAddress(looping) : noNodes(service)) : unreached;
   await tell(
     state,
     service,
@@ -156,6 +161,16 @@ async function serveOne(
   );
   return 'served';
 }
+
+/** A node at an address of the pool would send each connection back to a load balancer; `looping` is such a node. */
+async function findNodes({ nodes, plane }: BalancerState, service: BalancedService, isOfPool: (address: string) => boolean) {
+  const local = service.isLocal ? nodesOfSlices(await listSlices(plane.ask, service)) : undefined;
+  const found = targetsOf(service.uid, [...nodes.values()], local);
+  return { nodes: found.filter(({ address }) => !isOfPool(address)), looping: found.find(({ address }) => isOfPool(address)) };
+}
+
+const ownAddress = ({ name, address }: BalancedNode) =>
+  `the node ${name} says that its address is ${address}, which is one of the load balancers’ own; give the node its own address`;
 
 const noNodes = ({ isLocal }: BalancedService) =>
   isLocal

@@ -1,75 +1,83 @@
 import type { Guard } from '../../../../kernel/guard/index.ts';
 import type { BalancedNode } from '../../rules/load-balancer.ts';
 
-// Whether the nodes of one Service accept connections at its node port.
+// Whether the nodes of one Service accept connections at its node ports, each port by itself: a dead one takes no node from the others.
 
 const limits = { intervalMs: 5_000, timeoutMs: 2_000, failures: 2, concurrency: 8 };
 
 export interface NodeHealth {
-  /** Nodes that accept connections, in turn; all of them if none does: the check may be wrong, and a refusal costs no more. */
-  order(): BalancedNode[];
-  /** A connection failed: the node gets no others until a check reaches it. */
-  reportFailure(node: BalancedNode, why: string): void;
-  /** Why no node accepts connections, by the last failure. */
+  /** Nodes that accept connections at this port, in turn; all of them if none does: the check may be wrong, and a refusal costs no more. */
+  order(port: number): BalancedNode[];
+  /** A connection failed: the node gets no others at this port until a check reaches it. */
+  reportFailure(node: BalancedNode, port: number, why: string): void;
+  /** Why no node accepts connections at a port, by the last failure. */
   problem(): string | undefined;
   stop(): void;
 }
 
+interface Place {
+  node: BalancedNode;
+  port: number;
+}
+
+/** The first port is checked at every node, the others where a connection failed. */
 export function makeNodeHealth(
   guardOf: (address: string) => Guard,
   nodes: () => readonly BalancedNode[],
-  port: () => number | undefined,
+  ports: () => readonly number[],
 ): NodeHealth {
   const failures = new Map<string, { count: number; why: string }>();
   const stopping = new AbortController();
   let turn = 0;
   let isChecking = false;
-  const keyOf = ({ name, address }: BalancedNode) => `${name} ${address}`;
-  const isDown = (node: BalancedNode) => (failures.get(keyOf(node))?.count ?? 0) >= limits.failures;
-  const report = (node: BalancedNode, why: string, by: number) => {
-    const count = (failures.get(keyOf(node))?.count ?? 0) + by;
-    failures.set(keyOf(node), { count, why });
+  const keyOf = ({ node: { name, address }, port }: Place) => `${name} ${address} ${port}`;
+  const isDown = (place: Place) => (failures.get(keyOf(place))?.count ?? 0) >= limits.failures;
+  const report = (place: Place, why: string, by: number) => {
+    const count = (failures.get(keyOf(place))?.count ?? 0) + by;
+    failures.set(keyOf(place), { count, why });
   };
-  const check = async (node: BalancedNode, at: number) => {
+  const check = async (place: Place) => {
+    const { node, port } = place;
     try {
-      const { socket } = await guardOf(node.address).connectTcp('node', node.address, at, {
+      const { socket } = await guardOf(node.address).connectTcp('node', node.address, port, {
         connectMs: limits.timeoutMs,
         signal: stopping.signal,
       });
       socket.destroy();
-      failures.delete(keyOf(node));
+      failures.delete(keyOf(place));
     } catch (error) {
-      report(node, (error as Error).message, 1);
+      report(place, (error as Error).message, 1);
     }
   };
   const checkAll = async () => {
-    const at = port();
-    if (isChecking || at === undefined) return;
+    if (isChecking) return;
     isChecking = true;
-    const all = nodes();
+    const [first] = ports();
+    const all = ports().flatMap((port) => nodes().map((node) => ({ node, port })));
     const known = new Set(all.map(keyOf));
     for (const key of failures.keys()) if (!known.has(key)) failures.delete(key);
-    const waiting = all.values();
+    const waiting = all.filter((place) => place.port === first || failures.has(keyOf(place))).values();
     const inTurn = async () => {
-      for (const node of waiting) if (!stopping.signal.aborted) await check(node, at);
+      for (const place of waiting) if (!stopping.signal.aborted) await check(place);
     };
     await Promise.all(Array.from({ length: limits.concurrency }, inTurn));
     isChecking = false;
   };
   const timer = setInterval(() => void checkAll(), limits.intervalMs).unref();
   return {
-    order() {
+    order(port) {
       const all = nodes();
-      const up = all.filter((node) => !isDown(node));
+      const up = all.filter((node) => !isDown({ node, port }));
       const among = up.length > 0 ? up : all;
       const first = turn++ % Math.max(1, among.length);
       return [...among.slice(first), ...among.slice(0, first)];
     },
-    reportFailure: (node, why) => report(node, why, limits.failures),
+    reportFailure: (node, port, why) => report({ node, port }, why, limits.failures),
     problem() {
       const all = nodes();
-      if (all.length === 0 || !all.every(isDown)) return undefined;
-      return failures.get(keyOf(all[0]!))?.why;
+      const dead = all.length === 0 ? undefined : ports().find((port) => all.every((node) => isDown({ node, port })));
+      if (dead === undefined) return undefined;
+      return `no node accepts connections at node port ${dead}: ${failures.get(keyOf({ node: all[0]!, port: dead }))?.why}`;
     },
     stop() {
       clearInterval(timer);

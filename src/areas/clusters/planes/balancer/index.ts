@@ -46,22 +46,24 @@ interface BalancerParts {
   /** Begins connections in turns. */
   enqueue(org: string, start: () => void): void;
   open: Set<ServiceListeners>;
+  /** From then on no listener is opened. */
+  isDraining: boolean;
 }
 
 export function makeBalancers(app: BalancerParts['app']): Balancers {
   const admit = makeKeyedLimit(maxConnections);
   const open: BalancerParts['open'] = new Set();
-  const parts: BalancerParts = { app, admit, enqueue: makeTurns(app.watch.isBusy), open };
+  const parts: BalancerParts = { app, admit, enqueue: makeTurns(app.watch.isBusy), open, isDraining: false };
   return {
     open: (cluster) => openCluster(parts, cluster),
     connections: admit.size,
     async drain(limitMs) {
-      const all = [...open];
-      for (const { servers } of all) for (const server of servers.values()) app.sockets.close(server);
+      parts.isDraining = true;
+      for (const { servers } of open) for (const server of servers.values()) app.sockets.close(server);
       const until = performance.now() + limitMs;
-      while (all.some(({ relays }) => relays.size > 0) && performance.now() < until)
+      while ([...open].some(({ relays, waiting }) => relays.size + waiting.size > 0) && performance.now() < until)
         await new Promise((resolve) => setTimeout(resolve, acceptPollMs));
-      for (const each of all) cutConnections(each);
+      for (const each of open) cutConnections(each);
     },
   };
 }
@@ -97,7 +99,7 @@ function openCluster(parts: BalancerParts, cluster: BalancedCluster): ClusterBal
   };
   return {
     async serve(service) {
-      if (isClosed) return {};
+      if (isClosed || parts.isDraining) return {};
       const found = services.get(service.uid);
       if (found && found.service.address !== service.address) await close(service.uid);
       const listeners = services.get(service.uid) ?? newListeners(parts, cluster, service);
@@ -105,8 +107,12 @@ function openCluster(parts: BalancerParts, cluster: BalancedCluster): ClusterBal
       listeners.service = service;
       listeners.isAllowed = makeSourceFilter(service.sourceRanges);
       const bind = await matchPorts(parts, cluster, listeners, counts);
-      if (isClosed) await closeService(parts, listeners); // meanwhile
+      if (isClosed || parts.isDraining) await closeService(parts, listeners); // meanwhile
       return { bind, nodes: listeners.health.problem() };
+    },
+    setNodes(uid, nodes) {
+      const found = services.get(uid);
+      if (found) found.service = { ...found.service, nodes };
     },
     close,
     figures() {
@@ -132,7 +138,7 @@ function newListeners({ open }: BalancerParts, { guardOf }: BalancedCluster, ser
     health: makeNodeHealth(
       guardOf,
       () => listeners.service.nodes,
-      () => listeners.service.ports[0]?.nodePort,
+      () => listeners.service.ports.map(({ nodePort }) => nodePort),
     ),
     servers: new Map(),
     relays: new Set(),
@@ -260,7 +266,7 @@ async function joinNode(
   const abort = () => gone.abort();
   client.once('close', abort);
   const nodePort = service.ports.find((each) => each.port === port)?.nodePort;
-  for (const node of nodePort === undefined ? [] : health.order().slice(0, connect.attempts)) {
+  for (const node of nodePort === undefined ? [] : health.order(nodePort).slice(0, connect.attempts)) {
     if (client.destroyed) return;
     try {
       const options = { connectMs: connect.timeoutMs, signal: gone.signal };
@@ -283,7 +289,7 @@ async function joinNode(
       return;
     } catch (error) {
       if (gone.signal.aborted) return;
-      health.reportFailure(node, (error as Error).message);
+      health.reportFailure(node, nodePort!, (error as Error).message);
     }
   }
   client.resetAndDestroy();

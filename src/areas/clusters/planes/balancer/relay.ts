@@ -33,7 +33,7 @@ export function startRelay(client: Socket, node: Socket, header: Buffer | undefi
     };
     const leave = (hadError: boolean) => {
       // Bytes that are on their way to a side that reads on are delivered; a reset is passed on as a reset.
-      if (hadError) to.resetAndDestroy();
+      if (hadError) reset(to);
       else to.destroySoon();
       if (--open === 0) onClose();
     };
@@ -55,8 +55,14 @@ export function startRelay(client: Socket, node: Socket, header: Buffer | undefi
     bytesIn: () => client.bytesRead,
     bytesOut: () => node.bytesRead,
     destroy: () => {
-      client.resetAndDestroy();
-      node.resetAndDestroy();
+      reset(client);
+      reset(node);
     },
   };
+}
+
+/** While the end of a socket is on its way, libuv refuses to reset it, and Node would never close it. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else socket.resetAndDestroy();
 }

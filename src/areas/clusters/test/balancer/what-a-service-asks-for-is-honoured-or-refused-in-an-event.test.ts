@@ -13,6 +13,7 @@ import {
   poolAddress,
   poolOf,
   servicesPath,
+  setNode,
   talk,
   untilAddress,
   untilEvent,
@@ -75,6 +76,30 @@ test('what a Service asks for is honoured, or refused in an Event while it stays
     await kube(way, 'PUT', `${slices}/web-1`, { ...body, endpoints: slice('one').endpoints });
     await eventually(async () => (await talk(address, 8_090)) === `${nodeAddress(1)}\nhello`);
     await kube(way, 'DELETE', `${servicesPath}/local`);
+  });
+
+  await t.test('a node at a load balancer’s own address, which would send every connection round in a circle', async () => {
+    await makeService(way, 'circle', { ports });
+    const address = await untilAddress(way, 'circle');
+    await setNode(way, 'two', nodeAddress(2), false);
+    await setNode(way, 'one', poolAddress(3), true);
+    assert.match(await untilEvent(way, 'circle', 'LoadBalancerWithoutNodes'), /node one says that its address is .* load balancers’ own/);
+    await assert.rejects(talk(address, 8_090), /ECONNRESET/);
+    for (const [n, name] of ['one', 'two'].entries()) await setNode(way, name, nodeAddress(n + 1), true);
+    await eventually(async () => /hello/.test(await talk(address, 8_090).catch(() => '')));
+
+    // A Service that is changed to something we refuse is served as before, but by the nodes of now.
+    const { body } = await kube(way, 'GET', `${servicesPath}/circle`);
+    const annotations = { 'quarterdeck/proxy-protocol': 'v3' };
+    await kube(way, 'PUT', `${servicesPath}/circle`, { ...body, metadata: { ...body.metadata, annotations } });
+    assert.match(await untilEvent(way, 'circle', 'LoadBalancerInvalid'), /it may be v1 or v2/);
+    await setNode(way, 'one', nodeAddress(1), false);
+    await eventually(async () => {
+      const both = [await talk(address, 8_090), await talk(address, 8_090)];
+      return both.every((each) => each === `${nodeAddress(2)}\nhello`);
+    });
+    await setNode(way, 'one', nodeAddress(1), true);
+    await kube(way, 'DELETE', `${servicesPath}/circle`);
   });
 
   await t.test('source ranges', async () => {
