@@ -62,7 +62,7 @@ export async function withScratchEtcd<T>(
   const keysDir = await writeKeys(join(dir, 'keys'), keys, identity);
   const args = etcdArguments({ member: member!, token, keysDir, dataDir: join(memberDir, 'data'), quotaBytes: 2 * quotaBytes });
   const started = await startProgram({ identity, program: programs.etcd, args, env, cwd, log: join(dir, 'etcd.log') });
-  const client = openEtcdClient(member!.gatewayPort, keys);
+  const client = openEtcdClient(member!, keys);
   try {
     const deadline = performance.now() + limits.startTimeoutMs;
     while ((await client.status().catch(() => ({ leader: '0' }))).leader === '0') {
