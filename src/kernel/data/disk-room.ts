@@ -17,12 +17,35 @@ export class NoRoom extends Error {
   }
 }
 
+/** Bytes that work under way in this process may still write, by device. */
+const promised = new Map<number, number>();
+
+const deviceOf = (path: string): Promise<number | undefined> =>
+  fs.stat(path).then(
+    ({ dev }) => dev,
+    () => undefined,
+  );
+
 /** Throws NoRoom if `bytes` more leave less than `lowBytes` free. A file system that does not answer has room. */
 export async function requireRoom(path: string, bytes: number): Promise<void> {
-  const disk = await fs.statfs(path).catch(() => undefined);
+  const [disk, device] = await Promise.all([fs.statfs(path).catch(() => undefined), deviceOf(path)]);
   if (!disk) return;
-  const free = disk.bavail * disk.bsize;
-  if (free < lowBytes + bytes) throw new NoRoom(bytes, free);
+  const free = disk.bavail * disk.bsize - (promised.get(device ?? -1) ?? 0);
+  if (free < lowBytes + bytes) throw new NoRoom(bytes, Math.max(0, free));
+}
+
+/** Does work that writes up to `bytes`. Other work of this process does not count them as free meanwhile. */
+export async function withRoom<T>(path: string, bytes: number, work: () => Promise<T>): Promise<T> {
+  await requireRoom(path, bytes);
+  const device = (await deviceOf(path)) ?? -1;
+  const promise = (more: number) => promised.set(device, (promised.get(device) ?? 0) + more);
+  promise(bytes);
+  try {
+    await requireRoom(path, 0); // other work may have been promised the same meanwhile
+    return await work();
+  } finally {
+    promise(-bytes);
+  }
 }
 
 /** Passes a body on while the disk has room for it, and for `copies` more of what was passed on so far. */

@@ -9,5 +9,5 @@ export const copyMs = (baseMs: number, bytes: number): number => Math.ceil(baseM
 /** etcd preallocates its log, and a restore writes one beside the data. */
 const logBytes = 128 * 2 ** 20;
 
-/** The disk space for a copy of an etcd, of which `copies` more are made. */
-export const roomForCopies = (bytes: number, copies: number): number => bytes + copies * (bytes + logBytes);
+/** The disk space for the data that is made of a copy of an etcd, `times` times. */
+export const roomForData = (bytes: number, times: number): number => times * (bytes + logBytes);

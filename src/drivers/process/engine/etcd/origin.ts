@@ -1,11 +1,13 @@
-import { chown, mkdir, rm } from 'node:fs/promises';
+import { chown, mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withRoom } from '../../../../kernel/data/disk-room.ts';
 import { removeTree } from '../../../../kernel/programs/remove-tree.ts';
 import type { StoreContent, StoreOrigin } from '../../../driver.ts';
 import type { EtcdKeys } from '../../../keys.ts';
 import { readSnapshotRevision, restoreSnapshot } from '../../clients/etcdutl.ts';
 import { ownerVariable } from '../../clients/programs.ts';
 import { ownMemberDir } from '../../clients/store-directory.ts';
+import { roomForData } from '../../rules/copy-limits.ts';
 import { type MembersFile, peerUrlOf } from '../../rules/etcd/members.ts';
 import type { EtcdSpec } from '../../rules/programs.ts';
 import type { ProcessPlane } from '../state.ts';
@@ -32,13 +34,15 @@ export async function fillFromOrigin(plane: ProcessPlane, store: EtcdSpec, keys:
   if (identity.owner) await chown(path, identity.owner.uid, identity.owner.gid);
   const found = await readSnapshotRevision(tool, path);
   const bumpRevision = Math.max(0, content.revision - found) + revisionGap;
-  for (const member of file.members) {
-    plane.stopping.signal.throwIfAborted();
-    const memberDir = join(dir, member.name);
-    await ownMemberDir(memberDir, identity.owner);
-    const dataDir = join(memberDir, 'data');
-    await restoreSnapshot(tool, path, { ...member, peerUrl: peerUrlOf(member), token: file.token, dataDir, bumpRevision });
-  }
+  await withRoom(dir, roomForData((await stat(path)).size, file.members.length), async () => {
+    for (const member of file.members) {
+      plane.stopping.signal.throwIfAborted();
+      const memberDir = join(dir, member.name);
+      await ownMemberDir(memberDir, identity.owner);
+      const dataDir = join(memberDir, 'data');
+      await restoreSnapshot(tool, path, { ...member, peerUrl: peerUrlOf(member), token: file.token, dataDir, bumpRevision });
+    }
+  });
   await rm(path, { force: true });
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requireRoom, whileRoom } from '../../../../kernel/data/disk-room.ts';
+import { requireRoom, whileRoom, withRoom } from '../../../../kernel/data/disk-room.ts';
 import type { Identity } from '../../../../kernel/programs/identity.ts';
 import { endProcess, isRunning } from '../../../../kernel/programs/process.ts';
 import { startProgram } from '../../../../kernel/programs/start.ts';
@@ -14,7 +14,7 @@ import { type EtcdClient, openEtcdClient } from '../../clients/etcd.ts';
 import { readSnapshotRevision, restoreSnapshot } from '../../clients/etcdutl.ts';
 import { findLastingPorts } from '../../clients/programs.ts';
 import { ownMemberDir } from '../../clients/store-directory.ts';
-import { copyMs, roomForCopies } from '../../rules/copy-limits.ts';
+import { copyMs, roomForData } from '../../rules/copy-limits.ts';
 import { firstMembers, type MemberRecord, peerUrlOf, portsPerMember } from '../../rules/etcd/members.ts';
 import { etcdFiles } from '../../rules/files.ts';
 import { etcdArguments } from '../../rules/programs.ts';
@@ -58,13 +58,8 @@ export async function withScratchEtcd<T>(
     bytes = (await stat(path)).size;
     const tool = { program: programs.etcdutl, identity, cwd, signal };
     await readSnapshotRevision(tool, path);
-    await restoreSnapshot(tool, path, {
-      ...member!,
-      peerUrl: peerUrlOf(member!),
-      token,
-      dataDir: join(memberDir, 'data'),
-      bumpRevision: 0,
-    });
+    const restored = { ...member!, peerUrl: peerUrlOf(member!), token, dataDir: join(memberDir, 'data'), bumpRevision: 0 };
+    await withRoom(dir, roomForData(bytes, 1 + copies), () => restoreSnapshot(tool, path, restored));
   }
   const keysDir = await writeKeys(join(dir, 'keys'), keys, identity);
   const args = etcdArguments({ member: member!, token, keysDir, dataDir: join(memberDir, 'data'), quotaBytes: 2 * quotaBytes });
@@ -103,11 +98,10 @@ export async function writeCopy(
 ): Promise<void> {
   const dir = dirname(path);
   try {
-    if (bytes !== undefined) await requireRoom(dir, roomForCopies(bytes, copies));
+    if (bytes !== undefined) await requireRoom(dir, bytes + roomForData(bytes, copies));
     await pipeline(whileRoom(dir, content as AsyncIterable<Buffer>, copies), createWriteStream(path, { mode: 0o600, flags: 'wx' }), {
       signal,
     });
-    await requireRoom(dir, roomForCopies(0, copies) + copies * (await stat(path)).size);
   } finally {
     content.destroy();
   }
@@ -130,7 +124,7 @@ async function putAll(
   let lookedAt = Number.NEGATIVE_INFINITY;
   const flush = async () => {
     if (put - lookedAt >= limits.bytesPerLook) {
-      await requireRoom(dir, roomForCopies(limits.bytesPerLook, 1) + copies * put);
+      await requireRoom(dir, roomForData(limits.bytesPerLook, 1) + copies * put);
       lookedAt = put;
     }
     if (batch.length > 0) await client.put(batch);
