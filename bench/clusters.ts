@@ -2,7 +2,7 @@
  * What embedded clusters promise, measured on the real program over one PostgreSQL with fsync: how soon a new one can be used, what each costs
  * in memory, how long a list of a hundred takes, and what a thousand nodes that renew their leases do to everybody else.
  * `npm run bench -- clusters`; `npm run bench -- clusters real [rounds]` for Kubernetes' own programs, with a shared and a dedicated datastore,
- * beside the same ones with etcd by hand; `npm run bench -- clusters backups [rounds]` for a backup under load; and
+ * beside the same ones with etcd by hand; `npm run bench -- clusters backups [rounds] [shared | dedicated]` for a backup under load; and
  * `npm run bench -- clusters balancer [rounds]` for a managed load balancer beside haproxy.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -162,6 +162,10 @@ async function renewAll(
   return seconds;
 }
 
-const [, , , part, rounds = '3'] = process.argv;
-const parts: Record<string, (rounds: number) => Promise<void>> = { real: measureReal, backups: measureBackups, balancer: measureBalancer };
-await (parts[part ?? ''] ?? measure)(Number(rounds));
+const [, , , part, rounds = '3', only] = process.argv;
+const parts: Record<string, (rounds: number, only?: string) => Promise<void>> = {
+  real: measureReal,
+  backups: measureBackups,
+  balancer: measureBalancer,
+};
+await (parts[part ?? ''] ?? measure)(Number(rounds), only);

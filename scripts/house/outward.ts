@@ -104,7 +104,7 @@ export const outward: Rule<Source[]> = {
     [/^src\/try\/dns-server\.ts$/, 'answers queries that came to it on loopback, and asks none'],
     [/^src\/kernel\/(smtp\/secure|tls\/proof-connections)\.ts$/, 'wraps connections that came to us, and makes none'],
     [
-      /^src\/drivers\/process\/clients\/(dial|etcd|watch-end)\.ts$/,
+      /^src\/drivers\/process\/clients\/(dial|etcd|etcd-snapshot|watch-end)\.ts$/,
       'programs that we started on this machine, and our own listener of a cluster',
     ],
     [/^src\/areas\/clusters\/clients\/mesh\/dialer-program\.ts$/, 'connects inside a mesh’s namespace, where its guard sends it'],

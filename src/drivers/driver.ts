@@ -79,10 +79,11 @@ export interface StoreSnapshot {
   content: Readable;
 }
 
-/** What a generation of a store is made of; its revisions are above `revision`, so that clients list again. `rows`: of a kine, for a kine. */
+/** What a generation of a store is made of; its revisions are above `revision`, so that clients list again. `rows`: of a kine, for a kine.
+ *  `bytes`: undefined of a backup that an earlier release made. */
 export type StoreContent =
-  | { kind: 'rows'; content: AsyncIterable<Uint8Array>; revision: number }
-  | { kind: 'snapshot'; content: Readable; revision: number }
+  | { kind: 'rows'; content: AsyncIterable<Uint8Array>; bytes: number | undefined; revision: number }
+  | { kind: 'snapshot'; content: Readable; bytes: number | undefined; revision: number }
   | { kind: 'keys'; keys: AsyncIterable<{ key: Buffer; value: Buffer }>; revision: number };
 
 export interface StoreOrigin {
@@ -251,6 +252,8 @@ export interface ClusterLeases {
 export interface StoreCopy {
   kind: StoreKind;
   revision: number;
+  /** Undefined: an earlier release made it. */
+  bytes: number | undefined;
   content: AsyncIterable<Uint8Array>;
 }
 
@@ -274,7 +277,7 @@ export interface Driver {
   removeFiles(app: App, cluster: string): Promise<void>;
   /** Once, before the first claim: releases leases of a server that was killed on this machine. */
   recover(app: App, leases: ClusterLeases): Promise<void>;
-  /** Restores a copy into a control plane of its own, counts what that lists, and removes it again. */
+  /** Restores a copy into a control plane of its own, counts what that lists, and removes it again. Throws NoRoom where the disk lacks room. */
   checkCopy?(app: App, parts: PlaneOptions, copy: StoreCopy, signal: AbortSignal): Promise<CopyCount>;
   /** Periodically: stops programs of clusters that this server no longer holds. `isHeld` is read again before each stop: a claim may come meanwhile. */
   sweep(app: App, leases: ClusterLeases, isHeld: (cluster: string) => boolean): Promise<void>;

@@ -20,7 +20,7 @@ import type { Session } from '../session.ts';
 
 export async function listBackups({ db }: Session, which: string, options: OutputOptions): Promise<void> {
   const { cluster, backups, failure } = await db.read((tx) => listClusterBackups(tx, which));
-  const listed = backups.map(({ id, at, store, version, objects, bytes: size, checked_at, check_failure }) => ({
+  const listed = backups.map(({ id, at, store, version, objects, bytes: size, checked_at, check_failure, check_postponed }) => ({
     backup: id,
     at,
     store,
@@ -29,13 +29,14 @@ export async function listBackups({ db }: Session, which: string, options: Outpu
     bytes: size,
     checkedAt: checked_at,
     problem: check_failure,
+    postponed: check_postponed,
   }));
   if (options.json) return printJson({ cluster: { id: cluster.id, name: cluster.name }, backups: listed, failure });
   printTable(
-    listed.map(({ bytes: size, checkedAt, problem, ...each }) => ({
+    listed.map(({ bytes: size, checkedAt, problem, postponed, ...each }) => ({
       ...each,
       size: bytes(size),
-      restored: problem === null ? (checkedAt ?? 'not tried yet') : `FAILED: ${problem}`,
+      restored: problem === null ? (checkedAt ?? (postponed === null ? 'not tried yet' : `not yet: ${postponed}`)) : `FAILED: ${problem}`,
     })),
     `cluster ${cluster.name} has no backup yet`,
   );

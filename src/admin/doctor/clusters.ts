@@ -54,7 +54,7 @@ export const tellClosed = ({ cluster, service, problem }: { cluster: string; ser
 export const tellUnmeshed = ({ cluster, problem }: { cluster: string; problem: string }): Finding =>
   warn('clusters', `the mesh of ${cluster} is not there, so that nodes join without it: ${problem}`);
 
-/** A backup that failed, or that could not be restored for its check. */
+/** A backup that failed, that could not be restored for its check, or that waits for room to be checked. */
 export const tellUnsaved = ({ cluster, problem }: { cluster: string; problem: string }): Finding =>
   warn('clusters', `cluster ${cluster}: ${problem}`);
 

@@ -101,6 +101,7 @@ function registerBackupMetrics(registry: Registry, db: Db): void {
   );
   gauge('backups_failing', 'Clusters whose last backup failed', ({ failing }) => failing);
   gauge('backups_unrestorable', 'Clusters whose newest checked backup could not be restored', ({ unrestorable }) => unrestorable);
+  gauge('backups_unchecked', 'Clusters whose newest backup waits for room to be checked', ({ postponed }) => postponed);
 }
 
 /** Meshes of the clusters that this process holds. */

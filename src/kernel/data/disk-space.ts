@@ -4,7 +4,7 @@ export type DiskSpace = 'ok' | 'low' | 'full' | 'unknown';
 
 /** PostgreSQL needs a segment of 16 MiB for what it does next, and an upload more. */
 const minFreeBytes = 32 * 2 ** 20;
-const lowBytes = 2 * 2 ** 30;
+export const lowBytes = 2 * 2 ** 30;
 
 interface Blocks {
   bavail: number;

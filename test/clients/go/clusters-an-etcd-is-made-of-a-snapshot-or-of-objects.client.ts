@@ -30,7 +30,11 @@ async function scratches(t: TestContext, quotaBytes = 2 ** 30) {
     const own = join(dir, String(count++));
     await mkdir(own);
     await chmod(own, 0o711);
-    return withScratchEtcd({ programs, keys, identity: self, quotaBytes, dir: own, cwd: own, env: {}, signal: t.signal }, content, work);
+    return withScratchEtcd(
+      { programs, keys, identity: self, quotaBytes, dir: own, cwd: own, env: {}, copies: 0, signal: t.signal },
+      content,
+      work,
+    );
   };
 }
 
@@ -41,7 +45,12 @@ test('objects become a snapshot, and a snapshot the same objects at the same rev
     content: await buffer(await client.snapshot()),
   }));
   assert.equal(made.count, objects);
-  const content = (bytes: Buffer): StoreContent => ({ kind: 'snapshot', content: Readable.from([bytes]), revision: 0 });
+  const content = (bytes: Buffer): StoreContent => ({
+    kind: 'snapshot',
+    content: Readable.from([bytes]),
+    bytes: bytes.length,
+    revision: 0,
+  });
   await inScratch(content(made.content), async (client) => {
     const found = await client.range({ ...objectKeys, revision: made.revision });
     assert.deepEqual([found.count, found.revision], [objects, made.revision]);

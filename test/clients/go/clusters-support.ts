@@ -140,8 +140,8 @@ export async function membersOf(dataDir: string) {
   };
   const records = (await recordsIn(dataDir)) as (Recorded & { name?: string })[];
   return Promise.all(
-    file.members.map(async ({ name, gatewayPort }) => {
-      const client = openEtcdClient(gatewayPort, keys);
+    file.members.map(async ({ name, clientPort, gatewayPort }) => {
+      const client = openEtcdClient({ clientPort, gatewayPort }, keys);
       const status = await client.status().catch(() => undefined);
       client.close();
       const isLeader = status !== undefined && status.leader === status.memberId;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -11,8 +12,8 @@ import { etcdFlags, parseFlags, refuse, requireFlag } from './flags.ts';
 import type { KineAnswer, KineRequest, KineRow } from './kine.ts';
 import { beginProgram } from './program.ts';
 
-// An etcd of one member. Its HTTP gateway answers as etcd's does, as far as Quarterdeck asks; to fake apiservers it speaks the lines of the fake kine,
-// over TLS. Its data is a journal in its data directory. Changes of members are for the real one, in test/clients.
+// An etcd of one member. Its HTTP gateway answers as etcd's does, as far as Quarterdeck asks, and its gRPC copies the store; to fake apiservers it
+// speaks the lines of the fake kine, over TLS. Its data is a journal in its data directory. Changes of members are for the real one, in test/clients.
 
 const flags = parseFlags(
   'etcd',
@@ -174,30 +175,56 @@ async function serveGateway(request: IncomingMessage, response: ServerResponse):
   // Also one that has left has an alarm until it is ended.
   room.alarms = isFull ? [memberId, ...(formerMember ? [formerMember] : [])].filter((id) => !room.alarmsEnded.has(id)) : [];
   if (isMute) return; // a member that is stuck
-  if (request.url === '/v3/maintenance/snapshot') return serveSnapshot(response);
   const answer = answers[request.url!];
   response.writeHead(answer ? 200 : 501, { 'content-type': 'application/json' });
   response.end(JSON.stringify(answer ? await answer(body) : { code: 12, message: `the fake etcd does not know ${request.url}` }));
 }
 
-async function serveSnapshot(response: ServerResponse): Promise<void> {
+function varintOf(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) + 128, ...varintOf(Math.floor(value / 128))];
+}
+
+/** `SnapshotResponse` with `remaining_bytes` and `blob`, after gRPC's prefix. */
+function snapshotMessage(remaining: number, blob: Buffer): Buffer {
+  const fields = Buffer.concat([Buffer.from([0x10, ...varintOf(remaining), 0x1a, ...varintOf(blob.length)]), blob]);
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(fields.length, 1);
+  return Buffer.concat([prefix, fields]);
+}
+
+async function serveSnapshot(stream: http2.ServerHttp2Stream, path: string | undefined): Promise<void> {
   const { cutSnapshot } = await program.misbehaviour();
+  stream.on('error', () => {});
+  if (path !== '/etcdserverpb.Maintenance/Snapshot') {
+    const refusal = { 'grpc-status': '12', 'grpc-message': `the fake etcd does not know ${path}` };
+    return stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...refusal }, { endStream: true });
+  }
   const content = readFileSync(journal);
   const whole = Buffer.concat([content, createHash('sha256').update(content).digest()]);
-  response.writeHead(200, { 'content-type': 'application/json' });
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
   for (let at = 0; at < whole.length; at += 32_768) {
-    if (cutSnapshot && at + 32_768 >= whole.length) return void response.end();
+    if (cutSnapshot && at + 32_768 >= whole.length) break;
     const blob = whole.subarray(at, at + 32_768);
-    response.write(
-      `${JSON.stringify({ result: { remaining_bytes: String(whole.length - at - blob.length), blob: blob.toString('base64') } })}\n`,
-    );
+    stream.write(snapshotMessage(whole.length - at - blob.length, blob));
   }
-  response.end();
+  stream.end();
+}
+
+/** gRPC, or what fake apiservers speak. */
+function serveClient(socket: tls.TLSSocket): void {
+  if (socket.alpnProtocol !== 'h2') {
+    serve(socket);
+    return;
+  }
+  const session = http2.performServerHandshake(socket);
+  session.on('error', () => {});
+  session.on('stream', (stream, headers) => void serveSnapshot(stream, headers[':path']));
 }
 
 const cannotListen = (error: Error) => refuse(`{"level":"fatal","msg":"discovery failed","error":"${error.message}"}`);
 const servers: tls.Server[] = [
-  tls.createServer(secure, serve).listen(ports.client, '127.0.0.1'),
+  tls.createServer({ ...secure, ALPNProtocols: ['h2'] }, serveClient).listen(ports.client, '127.0.0.1'),
   https.createServer(secure, (request, response) => void serveGateway(request, response)).listen(ports.gateway, '127.0.0.1'),
   tls.createServer(secure, () => {}).listen(ports.peer, '127.0.0.1'),
 ];

@@ -88,6 +88,11 @@ export const etcdFlags = known(
    max-request-bytes max-txn-ops -strict-reconfig-check -pre-vote -enable-pprof metrics listen-metrics-urls`,
 );
 
+export const etcdutlFlags = known(
+  `name initial-cluster initial-cluster-token initial-advertise-peer-urls data-dir wal-dir bump-revision -mark-compacted -skip-hash-check
+   write-out initial-memory-map-size`,
+);
+
 export interface Flags {
   /** The last one said. */
   get(name: string): string | undefined;

@@ -12,6 +12,17 @@ const hour = 3_600;
 
 export const intervals: Intervals = { everySeconds: 6 * hour, firstSeconds: hour, retrySeconds: hour / 4, checkSeconds: 24 * hour };
 
+/** Bytes of a store that are copied in a second. The cluster's requests need the same processors and the same disk. */
+export const copyBytesPerSecond = 16 * 2 ** 20;
+
+const checkBaseSeconds = 900;
+const checkBytesPerSecond = 4 * 2 ** 20;
+const maxCheckSeconds = 12 * hour;
+
+/** How long the check of a copy of so many bytes may take: 15 minutes, and what they take at 4 MiB a second. */
+export const checkSecondsOf = (bytes: number): number =>
+  Math.min(maxCheckSeconds, checkBaseSeconds + Math.ceil(bytes / checkBytesPerSecond));
+
 /** Complete ones of each cluster; older ones are removed. */
 export const keptBackups = 7;
 
@@ -30,13 +41,16 @@ export interface BackupState {
   failure: string | null;
   /** Of the newest one that was checked, if it could not be restored. */
   checkFailure: string | null;
+  /** Of the newest one whose check was tried, if there was no room for it. */
+  checkPostponed: string | null;
 }
 
 /** For `usage.limitations`. */
-export function limitsOfBackups({ at, failure, checkFailure }: BackupState): string[] {
+export function limitsOfBackups({ at, failure, checkFailure, checkPostponed }: BackupState): string[] {
   const newest = at === null ? 'there is none' : `the newest one is of ${date(at)}`;
   return [
     ...(failure === null ? [] : [`backups: the last one failed, ${newest}; it is tried again: ${failure}`]),
     ...(checkFailure === null ? [] : [`backups: the newest one that was checked could not be restored: ${checkFailure}`]),
+    ...(checkPostponed === null ? [] : [`backups: the newest one is not checked yet, and it is tried again: ${checkPostponed}`]),
   ];
 }

@@ -20,12 +20,15 @@ const BackupRow = Type.Object({
   revision: Type.Integer(),
   objects: Type.Integer(),
   bytes: Type.Integer(),
+  content_bytes: Type.Union([Type.Integer(), Type.Null()]),
   checked_at: Maybe,
   check_failure: Maybe,
+  check_postponed: Maybe,
 });
 export type BackupRow = Static<typeof BackupRow>;
 
-const columns = sql`org_id, cluster_id, id, state, store, version, data_key, begun_at, at, revision, objects, bytes, checked_at, check_failure`;
+const columns = sql`org_id, cluster_id, id, state, store, version, data_key, begun_at, at, revision, objects, bytes, content_bytes,
+  checked_at, check_failure, check_postponed`;
 
 /** `cluster_id` and the id: they are in no other key. */
 export const storageKeyOf = ({ cluster_id, id }: Pick<BackupRow, 'cluster_id' | 'id'>): string => `cluster-backups/${cluster_id}/${id}`;
@@ -46,7 +49,10 @@ export const backupInMaking = (tx: Tx, cluster: string) => row(tx, BackupRow)`
 export const newestBackup = (tx: Tx, cluster: string) => row(tx, BackupRow)`
   select ${columns} from clusters.backup where cluster_id = ${cluster} and state = 'complete' ${newestFirst} limit 1`;
 
-const DueRow = Type.Object({ cluster_id: Text, what: Type.Enum(['backup', 'check'] as const), backup_id: Maybe });
+/** What a server does of backups, one of each at a time. */
+export type BackupWork = 'backup' | 'check';
+
+const DueRow = Type.Object({ org_id: Text, cluster_id: Text, backup_id: Maybe });
 export type DueRow = Static<typeof DueRow>;
 
 /** Whether so many seconds have passed since a moment, or there was none. A moment that is still to come is of a clock that was wrong: nothing
@@ -54,31 +60,45 @@ export type DueRow = Static<typeof DueRow>;
 const isOver = (since: string, seconds: Sql): Sql =>
   sql`coalesce(${new Sql([since], [])} <= now - make_interval(secs => ${seconds}) or ${new Sql([since], [])} > now, true)`;
 
-/** What is to be done next for these clusters: a backup that was asked for, one that is due, a check. */
-export const nextBackupWork = (tx: Tx, ids: readonly string[], of: Intervals) => row(tx, DueRow)`
+export interface DueWork {
+  work: BackupWork;
+  /** Clusters that this server serves. */
+  ids: readonly string[];
+  of: Intervals;
+  /** Organizations that had such work here, the latest last. */
+  served: readonly string[];
+}
+
+/**
+ * The next backup or check of these clusters. Backups that the operator asked for come first, then the organization that has waited longest for its
+ * turn, and of it what has been due longest.
+ */
+export const nextBackupWork = (tx: Tx, { work, ids, of, served }: DueWork) => row(tx, DueRow)`
   with clock as materialized (select kernel.now() as now),
        each as (
-         select c.id, c.created_at, coalesce(c.datastore ->> 'backups', 'true') = 'true' as wants_backups,
+         select c.org_id, c.id, c.created_at, coalesce(c.datastore ->> 'backups', 'true') = 'true' as wants_backups,
                 w.wanted_at, w.failed_at, b.id as backup_id, b.at, b.checked_at, b.check_failure,
                 (select max(checked_at) from clusters.backup o where o.cluster_id = c.id and o.check_failure is null) as well_at,
-                (select max(checked_at) from clusters.backup o where o.cluster_id = c.id) as tried_at
+                (select max(checked_at) from clusters.backup o where o.cluster_id = c.id) as tried_at,
+                (select max(check_postponed_at) from clusters.backup o where o.cluster_id = c.id) as postponed_at
            from clusters.cluster c
            left join clusters.backup_work w on w.cluster_id = c.id
            left join lateral (select * from clusters.backup o where o.cluster_id = c.id and o.state = 'complete' ${newestFirst} limit 1) b on true
           where c.id = any(${ids}::text[]) and c.driver = 'process' and c.phase in ('ready', 'degraded')
             and not exists (select from clusters.store_change s where s.cluster_id = c.id and s.ended_at is null)),
        due as (
-         select id as cluster_id, 'backup' as what, null::text as backup_id, case when wanted_at is not null then 0 else 1 end as turn,
+         select org_id, id as cluster_id, 'backup' as work, null::text as backup_id, wanted_at is not null as is_asked,
                 coalesce(wanted_at, at, created_at) as since
            from each, clock
           where wanted_at is not null
              or wants_backups and ${isOver('coalesce(at, created_at)', sql`case when at is null then ${of.firstSeconds}::float8 else ${of.everySeconds} end`)}
                 and ${isOver('failed_at', sql`${of.retrySeconds}`)}
          union all
-         select id, 'check', backup_id, 2, at from each, clock
-          where backup_id is not null and checked_at is null
-            and ${isOver('well_at', sql`${of.checkSeconds}`)} and ${isOver('tried_at', sql`${of.retrySeconds}`)})
-  select cluster_id, what, backup_id from due order by turn, since, cluster_id limit 1`;
+         select org_id, id, 'check', backup_id, false, at from each, clock
+          where backup_id is not null and checked_at is null and ${isOver('well_at', sql`${of.checkSeconds}`)}
+            and ${isOver('tried_at', sql`${of.retrySeconds}`)} and ${isOver('postponed_at', sql`${of.retrySeconds}`)})
+  select org_id, cluster_id, backup_id from due where work = ${work}
+   order by is_asked desc, coalesce(array_position(${served}::text[], org_id), 0), since, cluster_id limit 1`;
 
 const IdRow = Type.Object({ id: Text });
 
@@ -107,25 +127,31 @@ export const insertBackup = (tx: Tx, held: HeldLease, b: NewBackup) => row(tx, B
 export const countBytes = (tx: Tx, id: string, bytes: number) => run(tx)`
   update clusters.backup set bytes = ${bytes}::bigint where id = ${id} and state = 'making'`;
 
-/** False: it was given up meanwhile, as of a server that lost the cluster. The oldest ones above `kept` go, but never the last one that was restored
- *  and counted without a failure: those after it may all be bad. */
+/** The oldest ones above `kept` go, but never the last one that was restored and counted without a failure: those after it may all be bad. One that is
+ *  being checked goes later. */
+async function removeSurplus(tx: Tx, cluster: string, kept: number): Promise<void> {
+  await run(tx)`
+    update clusters.backup set state = 'removing'
+     where id in (select id from clusters.backup where cluster_id = ${cluster} and state = 'complete' ${newestFirst} offset ${kept})
+       and id is distinct from (
+         select id from clusters.backup where cluster_id = ${cluster} and state = 'complete' and checked_at is not null and check_failure is null
+          ${newestFirst} limit 1)
+       and coalesce(check_until <= kernel.now(), true)
+       and not exists (select from clusters.store_change s where s.backup_id = backup.id and s.ended_at is null)`;
+}
+
+/** False: it was given up meanwhile, as of a server that lost the cluster. */
 export async function completeBackup(
   tx: Tx,
   held: HeldLease,
-  { id, bytes, kept }: { id: string; bytes: number; kept: number },
+  { id, bytes, contentBytes, kept }: { id: string; bytes: number; contentBytes: number; kept: number },
 ): Promise<boolean> {
   const done = await run(tx)`
-    update clusters.backup b set state = 'complete', at = kernel.now(), bytes = ${bytes}::bigint
+    update clusters.backup b set state = 'complete', at = kernel.now(), bytes = ${bytes}::bigint, content_bytes = ${contentBytes}::bigint
       from clusters.cluster c
      where b.id = ${id} and b.state = 'making' and c.id = b.cluster_id and c.lease = ${held.lease}::uuid and c.phase <> 'deleting'`;
   if (done === 0) return false;
-  await run(tx)`
-    update clusters.backup set state = 'removing'
-     where id in (select id from clusters.backup where cluster_id = ${held.id} and state = 'complete' ${newestFirst} offset ${kept})
-       and id is distinct from (
-         select id from clusters.backup where cluster_id = ${held.id} and state = 'complete' and checked_at is not null and check_failure is null
-          ${newestFirst} limit 1)
-       and not exists (select from clusters.store_change s where s.backup_id = backup.id and s.ended_at is null)`;
+  await removeSurplus(tx, held.id, kept);
   // One that was asked for since this one was begun is made too.
   await run(tx)`
     update clusters.backup_work w
@@ -164,16 +190,30 @@ async function takeTelling(tx: Tx, cluster: string): Promise<boolean> {
   return news !== undefined;
 }
 
-/** 0 rows: the lease was lost, or the backup is being removed. */
-export const beginCheck = (tx: Tx, held: HeldLease, id: string, seconds: number) => run(tx)`
+/** 0 rows: the lease was lost, or the backup is being removed. Repeated while it runs: what a check leaves is removed `seconds` after the last time. */
+export const keepCheck = (tx: Tx, held: HeldLease, id: string, seconds: number) => run(tx)`
   update clusters.backup b set check_until = kernel.now() + make_interval(secs => ${seconds})
     from clusters.cluster c where b.id = ${id} and b.state = 'complete' and c.id = b.cluster_id and c.lease = ${held.lease}::uuid`;
 
+/** It is tried again later. Whether this is news. */
+export async function postponeCheck(tx: Tx, id: string, why: string): Promise<boolean> {
+  const before = await row(tx, Type.Object({ is_news: Type.Boolean() }))`
+    select check_postponed is null as is_news from clusters.backup where id = ${id} for update`;
+  await run(
+    tx,
+  )`update clusters.backup set check_until = null, check_postponed_at = kernel.now(), check_postponed = ${why} where id = ${id}`;
+  return before?.is_news ?? false;
+}
+
 /** `failure`: null, or why it could not be restored. Whether the owners are to be told. */
-export async function endCheck(tx: Tx, id: string, failure: string | null): Promise<boolean> {
+export async function endCheck(tx: Tx, { id, failure, kept }: { id: string; failure: string | null; kept: number }): Promise<boolean> {
   const checked = await row(tx, Type.Object({ org_id: Text, cluster_id: Text }))`
-    update clusters.backup set check_until = null, checked_at = kernel.now(), check_failure = ${failure} where id = ${id} returning org_id, cluster_id`;
-  if (!checked || failure === null) return false;
+    update clusters.backup set check_until = null, checked_at = kernel.now(), check_failure = ${failure}, check_postponed = null where id = ${id} returning org_id, cluster_id`;
+  if (!checked) return false;
+  if (failure === null) {
+    await removeSurplus(tx, checked.cluster_id, kept); // the last good one before this one may be among them
+    return false;
+  }
   await run(
     tx,
   )`insert into clusters.backup_work (org_id, cluster_id) values (${checked.org_id}, ${checked.cluster_id}) on conflict (cluster_id) do nothing`;
@@ -183,7 +223,10 @@ export async function endCheck(tx: Tx, id: string, failure: string | null): Prom
 /** A check that was cut off by a stop of the server: the next holder begins it anew. */
 export const leaveCheck = (tx: Tx, id: string) => run(tx)`update clusters.backup set check_until = null where id = ${id}`;
 
-const StateRow = Type.Object({ at: Maybe, failure: Maybe, checkFailure: Maybe });
+const StateRow = Type.Object({ at: Maybe, failure: Maybe, checkFailure: Maybe, checkPostponed: Maybe });
+
+/** The newest backup whose check was tried. */
+const wasTried = sql`(checked_at is not null or check_postponed is not null)`;
 
 /** What its usage tells. */
 export const backupStateOf = async (tx: Tx, cluster: string): Promise<Static<typeof StateRow>> =>
@@ -191,16 +234,25 @@ export const backupStateOf = async (tx: Tx, cluster: string): Promise<Static<typ
     select (select at from clusters.backup where cluster_id = ${cluster} and state = 'complete' ${newestFirst} limit 1) as at,
            (select failure from clusters.backup_work where cluster_id = ${cluster} and failed_at is not null) as failure,
            (select check_failure from clusters.backup where cluster_id = ${cluster} and state = 'complete' and checked_at is not null
-             ${newestFirst} limit 1) as "checkFailure"`)!;
+             ${newestFirst} limit 1) as "checkFailure",
+           (select check_postponed from clusters.backup where cluster_id = ${cluster} and state = 'complete' and ${wasTried}
+             ${newestFirst} limit 1) as "checkPostponed"`)!;
 
 // Removal. A row goes with its object, in one transaction.
 
-/** Those whose cluster has another lease by now, or that take longer than any does. */
+/**
+ * Those whose maker is gone: the cluster has another lease by now, or its lease lapsed a day ago. A copy may take any time while its server renews the
+ * lease. A day: a clock that jumps ahead lets every lease lapse until its next renewal.
+ */
 export const giveUpAbandoned = (tx: Tx) => run(tx)`
   update clusters.backup b set state = 'removing'
    where b.state = 'making'
-     and (b.begun_at < kernel.now() - interval '1 hour'
-       or not exists (select from clusters.cluster c where c.id = b.cluster_id and c.lease = b.lease))`;
+     and not exists (select from clusters.cluster c
+                      where c.id = b.cluster_id and c.lease = b.lease and c.lease_until > kernel.now() - interval '1 day')`;
+
+/** Those under these leases. */
+export const backupsInMaking = async (tx: Tx, leases: readonly string[]): Promise<string[]> =>
+  (await rows(tx, IdRow)`select id from clusters.backup where state = 'making' and lease = any(${leases}::uuid[])`).map(({ id }) => id);
 
 const KeyRow = Type.Object({ cluster_id: Text, id: Text });
 export const findRemovable = (tx: Tx, limit: number) => rows(tx, KeyRow)`
@@ -225,7 +277,7 @@ export async function* storedBackups(tx: Tx): AsyncGenerator<string> {
 
 const ProblemRow = Type.Object({ cluster: Text, problem: Text });
 
-/** Clusters whose last backup failed, or whose newest one could not be restored, of every organization. */
+/** Clusters whose last backup failed, or whose newest one could not be restored or checked, of every organization. */
 export const backupProblems = (tx: Tx) => rows(tx, ProblemRow)`
   select c.name as cluster, p.problem
     from clusters.cluster c
@@ -234,7 +286,11 @@ export const backupProblems = (tx: Tx) => rows(tx, ProblemRow)`
       union all
       select 'the backup ' || b.id || ' could not be restored: ' || b.check_failure
         from (select * from clusters.backup o where o.cluster_id = c.id and o.checked_at is not null ${newestFirst} limit 1) b
-       where b.check_failure is not null) p
+       where b.check_failure is not null
+      union all
+      select 'the backup ' || b.id || ' is not checked yet: ' || b.check_postponed
+        from (select * from clusters.backup o where o.cluster_id = c.id and o.state = 'complete' and ${wasTried} ${newestFirst} limit 1) b
+       where b.check_postponed is not null) p
    order by c.name, p.problem limit 20`;
 
 const FigureRow = Type.Object({
@@ -243,6 +299,7 @@ const FigureRow = Type.Object({
   oldest_seconds: Type.Number(),
   failing: Type.Integer(),
   unrestorable: Type.Integer(),
+  postponed: Type.Integer(),
 });
 
 export type BackupFigures = Static<typeof FigureRow>;
@@ -257,4 +314,7 @@ export const backupFigures = async (tx: Tx): Promise<BackupFigures> =>
              where c.driver = 'process' and c.phase in ('ready', 'degraded', 'updating') and coalesce(c.datastore ->> 'backups', 'true') = 'true') as oldest_seconds,
            (select count(*)::int from clusters.backup_work where failed_at is not null) as failing,
            (select count(*)::int from (select distinct on (cluster_id) check_failure from clusters.backup
-                                        where checked_at is not null order by cluster_id, at <= kernel.now() desc, at desc, id desc) n where check_failure is not null) as unrestorable`)!;
+                                        where checked_at is not null order by cluster_id, at <= kernel.now() desc, at desc, id desc) n where check_failure is not null) as unrestorable,
+           (select count(*)::int from (select distinct on (cluster_id) check_postponed from clusters.backup
+                                        where state = 'complete' and ${wasTried}
+                                        order by cluster_id, at <= kernel.now() desc, at desc, id desc) n where check_postponed is not null) as postponed`)!;

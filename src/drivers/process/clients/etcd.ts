@@ -1,24 +1,15 @@
-import { createHash, type Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
-import { Readable } from 'node:stream';
-import { guarded } from '../../../kernel/faults/guarded.ts';
+import type { Readable } from 'node:stream';
 import type { EtcdKeys } from '../../keys.ts';
+import type { MemberRecord } from '../rules/etcd/members.ts';
 import { responseHead } from './dial.ts';
+import { EtcdError } from './etcd-error.ts';
+import { openSnapshot } from './etcd-snapshot.ts';
 
-// One member of an etcd, by the HTTP gateway beside its gRPC: JSON, 64-bit numbers as text, bytes in base64.
+// One member of an etcd, by the HTTP gateway beside its gRPC: JSON, 64-bit numbers as text, bytes in base64. Its copies come by gRPC itself.
 
-const limits = { timeoutMs: 5_000, answerBytes: 16 * 2 ** 20, lineBytes: 4 * 2 ** 20, silentMs: 60_000 };
-
-export class EtcdError extends Error {
-  /** gRPC's. */
-  readonly code: number;
-  constructor(message: string, code: number) {
-    super(message);
-    this.name = 'EtcdError';
-    this.code = code;
-  }
-}
+const limits = { timeoutMs: 5_000, answerBytes: 16 * 2 ** 20 };
 
 /** What was asked for is forgotten already. gRPC: out of range. */
 export const isCompacted = (error: unknown): boolean => error instanceof EtcdError && error.code === 11;
@@ -88,7 +79,11 @@ export interface EtcdClient {
 // biome-ignore lint/suspicious/noExplicitAny: etcd's answers, of many shapes
 type Answer = any;
 
-export function openEtcdClient(port: number, { authority, client }: Pick<EtcdKeys, 'authority' | 'client'>): EtcdClient {
+export function openEtcdClient(
+  { gatewayPort: port, clientPort }: Pick<MemberRecord, 'gatewayPort' | 'clientPort'>,
+  keys: Pick<EtcdKeys, 'authority' | 'client'>,
+): EtcdClient {
+  const { authority, client } = keys;
   const agent = new Agent({ keepAlive: true, ca: authority.certificate, cert: client.certificate, key: client.key, maxFreeSockets: 2 });
   const dial = (path: string, body: object, signal: AbortSignal) => {
     const text = JSON.stringify(body);
@@ -115,17 +110,7 @@ export function openEtcdClient(port: number, { authority, client }: Pick<EtcdKey
     compact: (revision) => ask('/v3/kv/compaction', { revision, physical: true }, 60_000),
     range: async (range) => rangeOf(await ask('/v3/kv/range', rangeRequest(range))),
     put: (pairs) => ask('/v3/kv/txn', { success: pairs.map(putRequest) }, 30_000),
-    async snapshot() {
-      const stopping = new AbortController();
-      const answer = await responseHead(dial('/v3/maintenance/snapshot', {}, stopping.signal));
-      if (answer.statusCode !== 200) await readJson(answer);
-      const giveUp = guarded('clusters.process.etcd.timeout', answer, () => answer.destroy(new EtcdError('the copy stands still', 14)));
-      answer.socket.setTimeout(limits.silentMs, giveUp);
-      return Readable.from(
-        readSnapshot(answer, () => stopping.abort()),
-        { objectMode: false },
-      );
-    },
+    snapshot: () => openSnapshot(clientPort, keys),
     close: () => agent.destroy(),
   };
 }
@@ -198,35 +183,3 @@ const rangeOf = (found: Answer): KeyRangeAnswer => ({
 const putRequest = ({ key, value }: { key: Buffer; value: Buffer }) => ({
   requestPut: { key: key.toString('base64'), value: value.toString('base64') },
 });
-
-const hashBytes = 32;
-
-/** A line of JSON for each piece. The last 32 bytes are the hash of all before them. */
-async function* readSnapshot(answer: IncomingMessage, giveUp: () => void): AsyncGenerator<Buffer> {
-  const hash: Hash = createHash('sha256');
-  let held = Buffer.alloc(0);
-  let line = '';
-  let isWhole = false;
-  try {
-    for await (const piece of answer.setEncoding('utf8') as AsyncIterable<string>) {
-      const lines = (line + piece).split('\n');
-      line = lines.pop()!;
-      if (line.length > limits.lineBytes) throw new EtcdError('a piece of the copy is too large', 8);
-      for (const each of lines) {
-        if (each === '') continue;
-        const found = parseOr(each);
-        if (!found?.result) throw errorOf(found?.error ?? found, 'the copy broke off');
-        isWhole = count(found.result.remaining_bytes) === 0;
-        const all = Buffer.concat([held, Buffer.from(found.result.blob ?? '', 'base64')]);
-        const known = all.subarray(0, Math.max(0, all.length - hashBytes));
-        held = all.subarray(known.length);
-        hash.update(known);
-        if (known.length > 0) yield known;
-      }
-    }
-    if (!isWhole || !hash.digest().equals(held)) throw new EtcdError('the copy broke off', 14);
-    yield held;
-  } finally {
-    giveUp();
-  }
-}

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Identity } from '../../../kernel/programs/identity.ts';
+import { copyMs } from '../rules/copy-limits.ts';
 
 // etcd's own tool for files of etcd that no member has open.
 
@@ -14,8 +16,10 @@ export interface Etcdutl {
   signal: AbortSignal;
 }
 
-async function runTool({ program, identity, cwd, signal }: Etcdutl, args: string[]): Promise<string> {
-  const child = identity.spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: limits.timeoutMs, signal });
+/** Works on the file at `path`, by whose size it is limited. */
+async function runTool({ program, identity, cwd, signal }: Etcdutl, path: string, args: string[]): Promise<string> {
+  const timeout = copyMs(limits.timeoutMs, (await stat(path)).size);
+  const child = identity.spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout, signal });
   const ended = once(child, 'close') as Promise<[number | null]>;
   const [said, complaint, [code]] = await Promise.all([text(child.stdout!), text(child.stderr!), ended]);
   if (code === 0) return said.slice(0, limits.said);
@@ -25,7 +29,7 @@ async function runTool({ program, identity, cwd, signal }: Etcdutl, args: string
 
 /** The newest revision of a snapshot's file. Throws if the file is damaged. */
 export async function readSnapshotRevision(tool: Etcdutl, path: string): Promise<number> {
-  const { revision } = JSON.parse(await runTool(tool, ['snapshot', 'status', path, '--write-out=json'])) as { revision?: number };
+  const { revision } = JSON.parse(await runTool(tool, path, ['snapshot', 'status', path, '--write-out=json'])) as { revision?: number };
   if (!Number.isSafeInteger(revision)) throw new Error('etcdutl tells no revision of a snapshot');
   return revision!;
 }
@@ -42,7 +46,7 @@ export interface RestoredMember {
 
 /** Makes the data of one member of a snapshot. */
 export async function restoreSnapshot(tool: Etcdutl, path: string, member: RestoredMember): Promise<void> {
-  await runTool(tool, [
+  await runTool(tool, path, [
     'snapshot',
     'restore',
     path,

@@ -12,6 +12,7 @@ import { prepareDirectory, removeDirectory } from '../clients/directory.ts';
 import type { EtcdClient } from '../clients/etcd.ts';
 import { isRunning, ownerVariable, type ProgramRecord, stopAll } from '../clients/programs.ts';
 import { cgroupLimitsOf } from '../rules/cgroup.ts';
+import { copyMs } from '../rules/copy-limits.ts';
 import { folderOf } from '../rules/count-objects.ts';
 import type { MemberRecord } from '../rules/etcd/members.ts';
 import * as rules from '../rules/programs.ts';
@@ -23,7 +24,7 @@ import { describeRun } from './describe-run.ts';
 import { ensureProgram } from './ensure-program.ts';
 import { withScratchEtcd } from './etcd/scratch.ts';
 import { objectKeys } from './etcd/snapshot.ts';
-import { openKineStore } from './kine-store.ts';
+import { openKineStore, whileDatabaseHasRoom } from './kine-store.ts';
 import { probeReady } from './readiness.ts';
 import type { ProcessPlane } from './state.ts';
 
@@ -64,20 +65,21 @@ export const clusterOfCheck = (cluster: DrivenCluster, store: StoreKind): Driven
 });
 
 async function checkKineCopy(app: App, plane: ProcessPlane, copy: StoreCopy, signal: AbortSignal): Promise<CopyCount> {
+  const { bytes = 0 } = copy;
   const { id } = plane.parts.cluster();
   const schema = checkSchemaOf(id.replace(/-check$/, ''));
   const { storeKey } = plane.parts.pki.inner!;
   await dropNow(app, schema);
   try {
-    const stored = await loadCopy(app.connection, schema, copy.content, copy.revision + 1);
+    const stored = await loadCopy(app.connection, schema, await whileDatabaseHasRoom(app, copy), copy.revision + 1);
     await openKineStore(app, schema, storeKey);
     return await withDirectory(plane, schema, async (run) => {
       if (run.store.kind !== 'kine') throw new Error('a copy of a kine is checked on a kine');
       const { socket } = run.store;
       const kine = await ensureProgram(plane, rules.wantKine(run, run.store));
-      await until(signal, [kine], () => isListening(socket));
+      await until(signal, [kine], () => isListening(socket), limits.readyTimeoutMs);
       const folders = () => app.db.read((tx) => countFolders(tx, schema));
-      return { stored, ...(await countByApiserver(plane, run, { endpoints: [], beside: [kine], folders, signal })) };
+      return { stored, ...(await countByApiserver(plane, run, { endpoints: [], beside: [kine], folders, bytes, signal })) };
     });
   } finally {
     await dropNow(app, schema).catch((error) =>
@@ -95,11 +97,18 @@ async function checkEtcdCopy(plane: ProcessPlane, copy: StoreCopy, signal: Abort
     const dir = join(own, 'etcd');
     await mkdir(dir, { mode: 0o711 });
     const { programs, quotaBytes } = run.store;
-    const scratch = { programs, keys, identity, quotaBytes, dir, cwd: workDir, env: { [ownerVariable]: own }, signal };
-    const content = { kind: 'snapshot' as const, content: Readable.from(copy.content, { objectMode: false }), revision: copy.revision };
+    const scratch = { programs, keys, identity, quotaBytes, dir, cwd: workDir, env: { [ownerVariable]: own }, copies: 0, signal };
+    const { bytes, revision } = copy;
+    const content = { kind: 'snapshot' as const, content: Readable.from(copy.content, { objectMode: false }), bytes, revision };
     return withScratchEtcd(scratch, content, async (client, member) => {
-      const { count: stored } = await client.range({ ...objectKeys, countOnly: true, revision: copy.revision });
-      const counted = await countByApiserver(plane, run, { endpoints: [member], beside: [], folders: () => foldersOf(client), signal });
+      const { count: stored } = await client.range({ ...objectKeys, countOnly: true, revision });
+      const counted = await countByApiserver(plane, run, {
+        endpoints: [member],
+        beside: [],
+        folders: () => foldersOf(client),
+        bytes: bytes ?? 0,
+        signal,
+      });
       return { stored, ...counted };
     });
   });
@@ -157,14 +166,17 @@ interface Counting {
   /** Programs that it cannot do without. */
   beside: readonly ProgramRecord[];
   folders: () => Promise<ReadonlyMap<string, number>>;
+  /** Of the copy. */
+  bytes: number;
   signal: AbortSignal;
 }
 
-async function countByApiserver(plane: ProcessPlane, run: rules.RunSpec, { endpoints, beside, folders, signal }: Counting) {
+async function countByApiserver(plane: ProcessPlane, run: rules.RunSpec, { endpoints, beside, folders, bytes, signal }: Counting) {
   const server = await ensureProgram(plane, rules.wantApiservers(run, endpoints)[0]!);
   const target = makeTarget(server.port, plane.parts.pki.inner!);
   try {
-    await until(signal, [...beside, server], async () => (await probeReady(target, 5_000, signal)).isReady);
+    const isReady = async () => (await probeReady(target, 5_000, signal)).isReady;
+    await until(signal, [...beside, server], isReady, copyMs(limits.readyTimeoutMs, bytes));
     const ask: Ask = (method, path, body) => askCluster((dialed) => dialServer(target, dialed), method, path, body);
     return await countObjects(ask, folders, signal);
   } finally {
@@ -172,8 +184,13 @@ async function countByApiserver(plane: ProcessPlane, run: rules.RunSpec, { endpo
   }
 }
 
-async function until(signal: AbortSignal, programs: readonly ProgramRecord[], isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + limits.readyTimeoutMs;
+async function until(
+  signal: AbortSignal,
+  programs: readonly ProgramRecord[],
+  isSo: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!(await isSo())) {
     signal.throwIfAborted();
     for (const program of programs)

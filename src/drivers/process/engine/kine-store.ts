@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { App } from '../../../kernel/app.ts';
+import { requireRoom, whileRoom } from '../../../kernel/data/disk-room.ts';
 import type { Connection } from '../../../kernel/db/index.ts';
 import { ClusterError } from '../../cluster-error.ts';
 import type { PlaneOptions, StoreSnapshot } from '../../driver.ts';
@@ -31,7 +33,20 @@ async function fillGeneration(app: App, schema: string, generation: number, stor
   if (!origin) throw new ClusterError('the data of its store is gone; the operator restores a backup: quarterdeck admin clusters restore');
   const content = await origin.read();
   if (content.kind !== 'rows') throw new Error('a kine store is made of rows');
-  await loadCopy(app.connection, schema, content.content, content.revision);
+  await loadCopy(app.connection, schema, await whileDatabaseHasRoom(app, content), content.revision);
+}
+
+interface Rows {
+  bytes: number | undefined;
+  content: AsyncIterable<Uint8Array>;
+}
+
+/** Rows and PostgreSQL's log take about as much as the copy, which has values in hexadecimal. The disk of an external database is not seen here. */
+export async function whileDatabaseHasRoom(app: App, { bytes, content }: Rows): Promise<AsyncIterable<Uint8Array>> {
+  if (!isOwnDatabase(app)) return content;
+  const dir = join(app.config.data, 'postgres');
+  if (bytes !== undefined) await requireRoom(dir, bytes);
+  return whileRoom(dir, content);
 }
 
 /** Creates a schema in our database, and the role that may use it, where they are not there. */

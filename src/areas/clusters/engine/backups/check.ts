@@ -1,6 +1,8 @@
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
 import { drivers } from '../../../../drivers/index.ts';
+import { NoRoom } from '../../../../kernel/data/disk-room.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
+import { checkSecondsOf, keptBackups } from '../../rules/backups.ts';
 import * as store from '../../store/backups.ts';
 import type { HeldLease } from '../../store/shards.ts';
 import { findPki } from '../pki.ts';
@@ -11,11 +13,15 @@ import { sentenceOfFailure } from './failure.ts';
 import { tellOwners } from './tell.ts';
 
 /** What an interrupted check leaves is removed after this time. */
-const maxCheckSeconds = 900;
+const leftSeconds = 900;
+const keepIntervalMs = 60_000;
 
 type CheckServices = Pick<ShardServices, 'app' | 'binaries' | 'unread'>;
 
-/** Restores a backup into a control plane of its own, and compares what that lists with what the backup has. Notes the outcome, and tells a failure. */
+/**
+ * Restores a backup into a control plane of its own, and compares what that lists with what the backup has. Notes the outcome, and tells a failure.
+ * Where the disk has no room for it, it is tried again later.
+ */
 export async function checkBackup(
   services: CheckServices,
   held: HeldLease,
@@ -24,40 +30,52 @@ export async function checkBackup(
   signal: AbortSignal,
 ): Promise<void> {
   const { app } = services;
-  if ((await app.db.write((tx) => store.beginCheck(tx, held, id, maxCheckSeconds))) === 0) return;
+  const keep = () => app.db.write((tx) => store.keepCheck(tx, held, id, leftSeconds));
+  if ((await keep()) === 0) return;
   const backup = await app.db.read((tx) => store.findBackup(tx, id));
   if (!backup) return;
-  const failure = await failureOfCheck(services, running, backup, AbortSignal.any([signal, AbortSignal.timeout(maxCheckSeconds * 1000)]));
+  const keeping = setInterval(() => void keep().catch(() => {}), keepIntervalMs); // the next one follows
+  const outcome = await outcomeOfCheck(services, running, backup, signal).finally(() => clearInterval(keeping));
   if (signal.aborted) return void (await app.db.write((tx) => store.leaveCheck(tx, id)));
   const { org_id: org, id: cluster, name } = running.row;
   await app.db.write(async (tx) => {
     hint(tx, org, 'clusters.cluster');
-    const isNews = await store.endCheck(tx, id, failure ?? null);
+    if ('postponed' in outcome) {
+      const isNews = await store.postponeCheck(tx, id, outcome.postponed);
+      if (isNews) app.log.warn({ cluster, backup: id, why: outcome.postponed }, 'a backup of a cluster is not checked for want of room');
+      return;
+    }
+    const { failure } = outcome;
+    const isNews = await store.endCheck(tx, { id, failure: failure ?? null, kept: keptBackups });
     if (isNews && failure !== undefined)
       await tellOwners(tx, app, { org, cluster, name, failure: `the backup ${id} could not be restored: ${failure}` });
   });
 }
 
-/** Undefined: everything is there. */
-async function failureOfCheck(
+type Outcome = { postponed: string } | { failure: string | undefined };
+
+async function outcomeOfCheck(
   services: CheckServices,
   running: RunningCluster,
   backup: store.BackupRow,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+  stopped: AbortSignal,
+): Promise<Outcome> {
   const { app } = services;
+  const seconds = checkSecondsOf(backup.content_bytes ?? maxCopyBytes(backup.store, running.row));
+  const tooLong = AbortSignal.timeout(seconds * 1000);
   try {
-    const { stored, listed, expected } = await count(services, running, backup, signal);
+    const { stored, listed, expected } = await count(services, running, backup, AbortSignal.any([stopped, tooLong]));
     if (stored !== backup.objects) throw new ClusterError(`${stored} of its ${backup.objects} objects were restored`);
     if (listed !== expected) throw new ClusterError(`its control plane lists ${listed} of ${expected} objects`);
-    return undefined;
+    return { failure: undefined };
   } catch (error) {
-    if (!signal.aborted)
+    if (error instanceof NoRoom) return { postponed: error.message };
+    if (!stopped.aborted)
       app.log.warn(
         { err: error, cluster: backup.cluster_id, backup: backup.id },
         'a backup of a cluster could not be restored for its check',
       );
-    return sentenceOfFailure(error);
+    return { failure: tooLong.aborted ? `its check took longer than ${Math.round(seconds / 60)} minutes` : sentenceOfFailure(error) };
   }
 }
 
@@ -75,5 +93,5 @@ async function count(
   const cluster = () => ({ ...row, version });
   const parts = planeOptionsOf(app, { cluster, pki, endpoint, isRefused: () => false, binaries, unread });
   const content = readBackup(app, backup, { maxBytes: maxCopyBytes(backup.store, row), onBytes: () => {} });
-  return check(app, parts, { kind: backup.store, revision: backup.revision, content }, signal);
+  return check(app, parts, { kind: backup.store, revision: backup.revision, bytes: backup.content_bytes ?? undefined, content }, signal);
 }

@@ -1,11 +1,15 @@
+import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { quotaBytesOf } from '../../../../drivers/process/index.ts';
 import type { App } from '../../../../kernel/app.ts';
+import { whileRoom } from '../../../../kernel/data/disk-room.ts';
 import { SealBroken, sealStream, unsealStream } from '../../../../kernel/storage/sealed-stream.ts';
+import { copyBytesPerSecond } from '../../rules/backups.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import { type BackupRow, storageKeyOf } from '../../store/backups.ts';
+import { paced } from './pace.ts';
 
 /** A backup cannot be read: in a sentence for the operator and the owners. */
 export class BackupUnreadable extends Error {
@@ -72,15 +76,24 @@ interface Written {
 }
 
 /** Writes the object of a backup: compressed, then sealed. Durable when it returns; a content that fails leaves nothing. */
-export async function writeBackup(app: App, row: BackupRow, { content, maxBytes, signal, onBytes }: Written): Promise<number> {
+export async function writeBackup(
+  app: App,
+  row: BackupRow,
+  { content, maxBytes, signal, onBytes }: Written,
+): Promise<{ bytes: number; contentBytes: number }> {
   const key = app.secrets.unseal(row.data_key, keyPlaceOf(row.id));
   const stop = () => content.destroy(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   try {
     signal.throwIfAborted();
-    const packed = through(bounded(content, maxBytes), createZstdCompress());
-    const { size } = await app.storage.put(storageKeyOf(row), counted(sealStream(key, boundTo(row), packed), onBytes));
-    return size;
+    let contentBytes = 0;
+    const copied = counted(bounded(paced(content, copyBytesPerSecond), maxBytes), (bytes) => {
+      contentBytes += bytes;
+    });
+    const sealed = counted(sealStream(key, boundTo(row), through(copied, createZstdCompress())), onBytes);
+    const file = await app.storage.fileOf(storageKeyOf(row));
+    const { size } = await app.storage.put(storageKeyOf(row), file ? whileRoom(dirname(file), sealed) : sealed);
+    return { bytes: size, contentBytes };
   } finally {
     signal.removeEventListener('abort', stop);
     content.destroy();

@@ -1,4 +1,5 @@
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
+import { NoRoom } from '../../../../kernel/data/disk-room.ts';
 import { DatabaseFull } from '../../../../kernel/db/index.ts';
 import { StorageFull, StorageUnavailable } from '../../../../kernel/storage/index.ts';
 import { BackupUnreadable } from './content.ts';
@@ -8,7 +9,7 @@ const diskFull = '53100';
 
 /** A failure as the owners may read it; everything else is in the log. */
 export function sentenceOfFailure(error: unknown): string {
-  if (error instanceof ClusterError || error instanceof BackupUnreadable) return error.message;
+  if (error instanceof ClusterError || error instanceof BackupUnreadable || error instanceof NoRoom) return error.message;
   if (error instanceof StorageFull) return 'the storage is full';
   if (error instanceof StorageUnavailable) return 'the storage does not answer';
   if (error instanceof DatabaseFull || (error as { code?: string }).code === diskFull) return 'the disk of the database is full';

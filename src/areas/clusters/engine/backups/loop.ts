@@ -9,7 +9,7 @@ import type { HeldLease } from '../../store/shards.ts';
 import { backupsDue } from '../channels.ts';
 import type { RunningCluster, ShardServices } from '../shard/run-cluster.ts';
 import { checkBackup } from './check.ts';
-import { noteFailedBackup, takeBackup } from './take.ts';
+import { giveUpLeft, noteFailedBackup, takeBackup } from './take.ts';
 
 const pollIntervalMs = 10_000;
 
@@ -25,69 +25,33 @@ export interface BackupLoop {
   stop(): Promise<void>;
 }
 
-interface Current {
-  cluster: string;
-  abort(): void;
-  ended: Promise<void>;
-}
-
-/** One backup or one check at a time: they take memory, processor time and the disk from the clusters that are served. */
+/**
+ * One backup and one check at a time: they take memory, processor time and the disk from the clusters that are served. A backup waits for no check, and
+ * for at most one backup of each other organization.
+ */
 export function startBackupLoop(services: ShardServices, served: () => Iterable<ServedHere>): BackupLoop {
-  const { app } = services;
-  const stopping = new AbortController();
-  const nudge = makeInterruptibleSleep();
-  let current: Current | undefined;
-  const work = async (due: store.DueRow, held: HeldLease, running: RunningCluster) => {
-    const own = new AbortController();
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
-    current = { cluster: held.id, abort: () => own.abort(new Error('this server serves the cluster no more')), ended };
-    const signal = AbortSignal.any([stopping.signal, own.signal]);
-    await workOn(services, due, { held, running, signal }).finally(() => {
-      current = undefined;
-      resolve();
-    });
+  const lanes: Lane[] = [];
+  const wakeAll = () => {
+    for (const lane of lanes) lane.wake();
   };
-  const endHearing = [backupsDue, clockMoved].map((channel) => app.waker.subscribe(channel, nudge.wake));
-  const loop = (async () => {
-    while (!stopping.signal.aborted) {
-      const isMore = await runFor(
-        { ...systemContext, operation: 'clusters.backups' },
-        () => workOnce(app, served, stopping.signal, work),
-        app.watch,
-      ).catch((error) => {
-        if (!isUnavailable(error)) app.log.warn({ err: error }, 'backups of clusters could not be looked after');
-        return false;
-      });
-      if (!isMore && !stopping.signal.aborted) await nudge.sleep(pollIntervalMs);
-    }
-  })();
+  const take: Work = async (_due, { held, running, signal }) => {
+    await takeBackup(services.app, held, running, signal).catch((error) => {
+      if (!signal.aborted) return noteFailedBackup(services.app, running, error);
+    });
+    wakeAll(); // its check may be due
+  };
+  const check: Work = ({ backup_id }, { held, running, signal }) => checkBackup(services, held, running, backup_id!, signal);
+  lanes.push(startLane(services.app, 'backup', served, take), startLane(services.app, 'check', served, check));
+  const endHearing = [backupsDue, clockMoved].map((channel) => services.app.waker.subscribe(channel, wakeAll));
   return {
     async leave(cluster) {
-      if (current?.cluster !== cluster) return;
-      current.abort();
-      await current.ended;
+      await Promise.all(lanes.map((lane) => lane.leave(cluster)));
     },
     async stop() {
-      stopping.abort(new Error('the server stops'));
       for (const end of endHearing) end();
-      nudge.wake();
-      await loop;
+      await Promise.all(lanes.map((lane) => lane.stop()));
     },
   };
-}
-
-type Work = (due: store.DueRow, held: HeldLease, running: RunningCluster) => Promise<void>;
-
-/** Whether something was done. */
-async function workOnce(app: App, served: () => Iterable<ServedHere>, stopping: AbortSignal, work: Work): Promise<boolean> {
-  const candidates = [...served()].filter(({ running }) => running?.plane.snapshot).map(({ id }) => id);
-  if (candidates.length === 0) return false;
-  const due = await app.db.read((tx) => store.nextBackupWork(tx, candidates, intervals));
-  // It may have gone meanwhile.
-  const found = due && [...served()].find(({ id }) => id === due.cluster_id);
-  if (!due || !found?.running || stopping.aborted) return false;
-  await work(due, { id: found.id, lease: found.lease }, found.running);
-  return true;
 }
 
 interface Wanted {
@@ -96,10 +60,78 @@ interface Wanted {
   signal: AbortSignal;
 }
 
-async function workOn(services: ShardServices, due: store.DueRow, { held, running, signal }: Wanted): Promise<void> {
-  const { app } = services;
-  if (due.what === 'check') return checkBackup(services, held, running, due.backup_id!, signal);
-  await takeBackup(app, held, running, signal).catch((error) => {
-    if (!signal.aborted) return noteFailedBackup(app, running, error);
-  });
+type Work = (due: store.DueRow, wanted: Wanted) => Promise<void>;
+
+interface Lane extends BackupLoop {
+  wake(): void;
+}
+
+interface Current {
+  cluster: string;
+  abort(): void;
+  ended: Promise<void>;
+}
+
+/** One piece of work at a time, of the organizations in turn. */
+function startLane(app: App, kind: store.BackupWork, served: () => Iterable<ServedHere>, work: Work): Lane {
+  const stopping = new AbortController();
+  const nudge = makeInterruptibleSleep();
+  /** Organizations that had a turn, the latest last. */
+  const turns = new Set<string>();
+  let current: Current | undefined;
+
+  /** Whether something was done. */
+  const workOnce = async (): Promise<boolean> => {
+    const due = await findDue(app, kind, [...served()], turns);
+    // It may have gone meanwhile.
+    const found = due && [...served()].find(({ id }) => id === due.cluster_id);
+    if (!found?.running || stopping.signal.aborted) return false;
+    turns.delete(due!.org_id);
+    turns.add(due!.org_id);
+    const own = new AbortController();
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    current = { cluster: found.id, abort: () => own.abort(new Error('this server serves the cluster no more')), ended };
+    const signal = AbortSignal.any([stopping.signal, own.signal]);
+    await work(due!, { held: { id: found.id, lease: found.lease }, running: found.running, signal }).finally(() => {
+      current = undefined;
+      resolve();
+    });
+    return true;
+  };
+  const loop = (async () => {
+    while (!stopping.signal.aborted) {
+      const isMore = await runFor({ ...systemContext, operation: 'clusters.backups' }, workOnce, app.watch).catch((error) => {
+        if (!isUnavailable(error)) app.log.warn({ err: error }, 'backups of clusters could not be looked after');
+        return false;
+      });
+      if (!isMore && !stopping.signal.aborted) await nudge.sleep(pollIntervalMs);
+    }
+  })();
+  return {
+    wake: nudge.wake,
+    async leave(cluster) {
+      if (current?.cluster !== cluster) return;
+      current.abort();
+      await current.ended;
+    },
+    async stop() {
+      stopping.abort(new Error('the server stops'));
+      nudge.wake();
+      await loop;
+    },
+  };
+}
+
+async function findDue(
+  app: App,
+  work: store.BackupWork,
+  all: readonly ServedHere[],
+  turns: Set<string>,
+): Promise<store.DueRow | undefined> {
+  const ids = all.filter(({ running }) => running?.plane.snapshot).map(({ id }) => id);
+  if (ids.length === 0) return undefined;
+  if (work === 'backup') await giveUpLeft(app, [...new Set(all.map(({ lease }) => lease))]);
+  const here = new Set(all.flatMap(({ running }) => (running ? [running.row.org_id] : [])));
+  for (const org of turns) if (!here.has(org)) turns.delete(org);
+  return app.db.read((tx) => store.nextBackupWork(tx, { work, ids, of: intervals, served: [...turns] }));
 }

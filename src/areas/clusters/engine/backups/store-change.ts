@@ -29,9 +29,10 @@ function contentOf(app: App, row: ClusterRow, backup: backups.BackupRow, generat
   const meter = makeMeter((bytes) => app.db.write((tx) => store.countChangeBytes(tx, row.id, generation, bytes)));
   const content = readBackup(app, backup, { maxBytes: maxCopyBytes(backup.store, row), onBytes: meter.add });
   const revision = Math.max(firstRevisionOf(generation), backup.revision + 1);
-  if (row.store === 'kine' && backup.store === 'kine') return { kind: 'rows', content, revision };
+  const bytes = backup.content_bytes ?? undefined;
+  if (row.store === 'kine' && backup.store === 'kine') return { kind: 'rows', content, bytes, revision };
   if (row.store === 'etcd' && backup.store === 'kine') return { kind: 'keys', keys: keysOfRows(content), revision };
-  if (row.store === 'etcd') return { kind: 'snapshot', content: Readable.from(content, { objectMode: false }), revision };
+  if (row.store === 'etcd') return { kind: 'snapshot', content: Readable.from(content, { objectMode: false }), bytes, revision };
   throw new BackupUnreadable(`the backup ${backup.id} is of an etcd, and the cluster is on kine; choose another one`);
 }
 

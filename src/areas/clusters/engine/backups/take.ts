@@ -13,7 +13,7 @@ import { tellOwners } from './tell.ts';
 
 /**
  * Makes one backup of a cluster that this server serves. A kill leaves a row `making`, which the task `clusters.remove-backups` gives up, with
- * its object, once the cluster's lease is another one.
+ * its object, once the cluster's lease is another one or has lapsed.
  */
 export async function takeBackup(app: App, held: HeldLease, { row, plane }: RunningCluster, signal: AbortSignal): Promise<void> {
   if (!plane.snapshot) throw new Error('its driver makes no snapshots');
@@ -40,16 +40,16 @@ interface MadeBackup extends Pick<Parameters<typeof writeBackup>[2], 'content' |
 async function completeBackup(app: App, held: HeldLease, { made, ...written }: MadeBackup): Promise<void> {
   const meter = makeMeter((bytes) => app.db.write((tx) => store.countBytes(tx, made.id, bytes)));
   try {
-    const bytes = await writeBackup(app, made, { ...written, onBytes: meter.add });
+    const { bytes, contentBytes } = await writeBackup(app, made, { ...written, onBytes: meter.add });
     await meter.end();
     const isComplete = await app.db.write((tx) => {
       hint(tx, made.org_id, 'clusters.cluster');
-      return store.completeBackup(tx, held, { id: made.id, bytes, kept: keptBackups });
+      return store.completeBackup(tx, held, { id: made.id, bytes, contentBytes, kept: keptBackups });
     });
     if (!isComplete) throw new Error('the lease on the cluster was lost while its backup was made');
   } catch (error) {
     await meter.end();
-    // A row that cannot be given up now is given up by the task.
+    // A row that cannot be given up now is given up before the next one is made.
     await app.db.write((tx) => store.giveUpBackup(tx, made.id)).catch(() => {});
     throw error;
   }
@@ -64,4 +64,10 @@ export async function noteFailedBackup(app: App, { row }: Pick<RunningCluster, '
     if (await store.noteBackupFailure(tx, row.org_id, row.id, failure))
       await tellOwners(tx, app, { org: row.org_id, cluster: row.id, name: row.name, failure });
   });
+}
+
+/** Copies that no process makes any more, under leases of this server, which makes none now: a former process of it was killed, or could not say so. */
+export async function giveUpLeft(app: App, leases: readonly string[]): Promise<void> {
+  const left = await app.db.read((tx) => store.backupsInMaking(tx, leases));
+  for (const id of left) await app.db.write((tx) => store.giveUpBackup(tx, id));
 }

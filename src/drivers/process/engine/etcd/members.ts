@@ -69,12 +69,13 @@ async function stopIfStuck({ etcd, directory }: ProcessPlane, name: string, reco
 /** Notes a running member. */
 function keepMember(
   plane: ProcessPlane,
-  { name, gatewayPort }: rules.MemberRecord,
+  member: rules.MemberRecord,
   record: ProgramRecord,
   wanted: RunningMember['wanted'],
   keys: EtcdKeys,
 ): RunningMember {
   const etcd = plane.etcd!;
+  const { name } = member;
   const known = etcd.members.get(name);
   if (known?.record.pid === record.pid && known.record.started === record.started) return known;
   forgetMember(etcd, name);
@@ -82,7 +83,7 @@ function keepMember(
     name,
     record,
     wanted,
-    client: openEtcdClient(gatewayPort, keys),
+    client: openEtcdClient(member, keys),
     status: undefined,
     unansweredProbes: 0,
     isDefragmenting: false,
