@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -27,6 +27,22 @@ export async function scratch(t: TestContext, { isMigrated = false } = {}): Prom
   });
   if (isMigrated) await settleMigrated(dataDir);
   return { dir, dataDir };
+}
+
+/** Processes whose working directory is below this one, which may be gone by then. Linux alone tells. */
+export async function processesBelow(dir: string): Promise<number[]> {
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
+  return pids.filter((_, n) => places[n]!.startsWith(`${dir}/`)).map(Number);
+}
+
+/** A killed server leaves the programs of its clusters to the next server. After a test there is none. */
+async function endPrograms(dataDir: string): Promise<void> {
+  for (const pid of await processesBelow(join(dataDir, 'clusters', 'run'))) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {} // it has ended by itself
+  }
 }
 
 /** The embedded server of a data directory: its pid, or undefined when none runs. */
@@ -88,7 +104,13 @@ export function startServer(options: ProcessOptions): { server: ServerProcess; e
   let readyAt = 0;
   const child = spawn(
     process.execPath,
-    [...quickFlags, ...nodeFlags, ...(preload ? [`--import=${preload}`] : []), program ?? main, ...args],
+    [
+      ...quickFlags,
+      ...nodeFlags,
+      ...(preload ? [`--import=${preload}`] : []),
+      program ?? main,
+      ...args,
+    ],
     {
       cwd: dir, // no quarterdeck.toml of anybody's
       stdio: [program ? 'pipe' : 'ignore', 'pipe', 'pipe'],
@@ -143,7 +165,11 @@ export function startServer(options: ProcessOptions): { server: ServerProcess; e
       return { key, ...caller(url, key) };
     },
   };
-  return { server, end: killed };
+  const end = async () => {
+    await killed();
+    if (env.QUARTERDECK_CLUSTER_BINARIES) await endPrograms(dataDir);
+  };
+  return { server, end };
 }
 
 /** What a server said, without that it was held up: on a busy machine starting may take long enough to be told. */
