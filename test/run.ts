@@ -6,8 +6,10 @@ import { buildMain, handDownBuilt } from './harness/built.ts';
 import { handDown, startTestServer } from './harness/postgres.ts';
 import { makeReporter } from './reporter.ts';
 import { startHouseRules } from './runner/house-rules.ts';
+import { type LeftRunning, watchDescendants } from './runner/left-running.ts';
 import { keepTimes, longestFirst } from './runner/order.ts';
 import { runFiles } from './runner/pool.ts';
+import type { Told } from './runner/told.ts';
 
 const sets = {
   clients: ['test/clients/**/*.test.ts'],
@@ -36,12 +38,18 @@ if (!files.length) {
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
+const descendants = watchDescendants();
+
 /** Runs files and says which of them failed. */
 async function run(some: string[], lanes: { lanes: number; lanesAtMost?: number }, isEachAlone: boolean): Promise<string[]> {
   const { tell, failed, missing, times, close } = makeReporter();
   // Campaigns of kills and Kubernetes' own tests name their own, longer limits.
   const timeoutMs = args.includes('--faults') || args.includes('--long') ? 3_600_000 : 180_000;
-  await runFiles({ files: longestFirst(some), ...lanes, isEachAlone, timeoutMs, env, stop: stop.signal, tell });
+  const hear = (told: Told) => {
+    if (told.type === 'begun') descendants.begin(told.pid, told.file);
+    tell(told);
+  };
+  await runFiles({ files: longestFirst(some), ...lanes, isEachAlone, timeoutMs, env, stop: stop.signal, tell: hear });
   // Nothing passes because nothing was heard of it. Of a run that was ended nobody asks.
   const unheard = stop.signal.aborted ? [] : missing(some);
   for (const file of unheard) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
@@ -63,7 +71,8 @@ const [server, built] = await Promise.all([startTestServer(), files.length >= ma
 const env = { ...handDown(server), ...built };
 let failed = files;
 try {
-  failed = await run(files, { lanes: 2, lanesAtMost: isLongSet ? 3 : 4 }, isLongSet);
+  // The longest files come first, and most of them wait: four processes of them do not keep two processors busy.
+  failed = await run(files, { lanes: 2, lanesAtMost: isLongSet ? 3 : 6 }, isLongSet);
   if (again && !stop.signal.aborted && failed.length && failed.length <= unsteadyAtMost) {
     console.log('\nonce more, alone:');
     const first = failed;
@@ -74,4 +83,15 @@ try {
   await server.stop();
 }
 const isLawful = (await houseRules?.passed) ?? true;
-process.exit(failed.length || !isLawful || stop.signal.aborted ? 1 : 0);
+// The programs of a cluster may end up to 10 s after their server. A caller who ended the run does not wait for them.
+const left = await descendants.left(stop.signal.aborted ? 1_000 : 15_000);
+for (const each of left) endLeft(each);
+process.exit(failed.length || left.length || !isLawful || stop.signal.aborted ? 1 : 0);
+
+/** It would take processor time from the next run. */
+function endLeft({ pid, command, file = 'the run itself' }: LeftRunning): void {
+  console.log(`LEFT RUNNING, and killed: process ${pid} of ${file}: ${command}`);
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {} // it has ended by now
+}

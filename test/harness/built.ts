@@ -23,8 +23,8 @@ export const mainProgram = (): string => process.env[variable] ?? sourceProgram;
 export const handDownBuilt = (main: string) => ({ [variable]: main });
 
 export async function buildMain(): Promise<string> {
-  const { build } = await import('esbuild');
-  const { outputFiles } = await build({
+  const esbuild = await import('esbuild');
+  const { outputFiles } = await esbuild.build({
     entryPoints: [sourceProgram],
     outdir: folder,
     outExtension: { '.js': '.mjs' },
@@ -42,6 +42,7 @@ export async function buildMain(): Promise<string> {
     plugins: [whereItWas],
     logLevel: 'error',
   });
+  await esbuild.stop();
   await mkdir(folder, { recursive: true });
   await removeOld();
   // Under another name first: a run beside this one may be reading.

@@ -40,5 +40,5 @@ test('while the processors rest, files beyond the usual number are begun', async
 });
 
 test('while they work, no more than usual', async (t) => {
-  assert.deepEqual(await runThree(t, { idle: 0.1, together: 1 }), ['begun', 'ended', 'begun', 'ended', 'begun', 'ended']);
+  assert.deepEqual(await runThree(t, { idle: 0.03, together: 1 }), ['begun', 'ended', 'begun', 'ended', 'begun', 'ended']);
 });

@@ -33,7 +33,7 @@ let ran = 0;
 async function runFile(file: string): Promise<void> {
   const before = { handles: handles(), settings: settings() };
   const began = { at: now(), cpu: cpuMs() };
-  tell({ type: 'begun', file });
+  tell({ type: 'begun', file, pid: process.pid });
   const reported = once(reports, 'reported') as Promise<[{ tests: number; failed: number }]>;
   // A suite's tests begin once all of it has been read, as with node's own runner: what stands below a test is there by then. Its limit
   // is one that no file reaches: each of its tests has its own, from the command line.

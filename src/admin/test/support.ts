@@ -65,6 +65,8 @@ export async function adminHere(args: string[], env: Record<string, string>): Pr
   Object.assign(process.env, { QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_LISTEN: '127.0.0.1:0' }, env);
   console.log = (text) => write('out')(`${text}\n`);
   console.error = (text) => write('err')(`${text}\n`);
+  // Progress lines would be printed among the dots of the run. Commands write everything else with console.
+  Object.assign(process.stderr, { write: () => true });
   try {
     const program = new Command('quarterdeck').exitOverride().configureOutput({ writeOut: write('out'), writeErr: write('err') });
     registerAdmin(program);
@@ -77,6 +79,7 @@ export async function adminHere(args: string[], env: Record<string, string>): Pr
     if (!code?.startsWith('commander.')) ended.err += `quarterdeck: ${message}\n`;
   } finally {
     Object.assign(console, { log, error });
+    Reflect.deleteProperty(process.stderr, 'write');
     process.exitCode = undefined;
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
     Object.assign(process.env, before);

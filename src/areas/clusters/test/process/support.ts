@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
 import { freePort } from '../../../../../test/harness/free-port.ts';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
-import { eventually } from '../../../../../test/harness/process.ts';
+import { eventually, processesBelow } from '../../../../../test/harness/process.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { keepPostgres } from '../../../../kernel/postgres/index.ts';
@@ -67,12 +67,7 @@ export async function withOwnPostgres(t: TestContext, dataDir: string, env: Reco
 export const runOf = async (dataDir: string): Promise<string> => join(await realpath(dataDir), 'clusters', 'run');
 
 /** Programs at work below a data directory, by number. */
-export async function programsIn(dataDir: string): Promise<number[]> {
-  const below = await runOf(dataDir);
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
-  return pids.filter((_, n) => at[n]!.startsWith(`${below}/`)).map(Number);
-}
+export const programsIn = async (dataDir: string): Promise<number[]> => processesBelow(await runOf(dataDir));
 
 export interface Recorded {
   kind: string;
