@@ -7,7 +7,7 @@ import { adminOf, kube, readyCluster, type Way } from '../../../src/areas/cluste
 import { freePort } from '../../harness/free-port.ts';
 import { quarterdeck } from '../../harness/index.ts';
 import { scratch } from '../../harness/process.ts';
-import { listConformanceTests, readLists, runConformanceTests, type SpecResult } from './conformance-support.ts';
+import { failuresOf, listConformanceTests, readLists, runConformanceTests, runSteadily } from './conformance-support.ts';
 import { binaries } from './kubernetes-support.ts';
 
 const hours = 3_600_000;
@@ -37,9 +37,6 @@ async function clusterFor(t: TestContext, orchestratorVersion: string) {
   };
 }
 
-const failuresOf = (results: readonly SpecResult[]) =>
-  results.filter(({ state }) => state !== 'passed').map(({ name, state, message }) => `${name}: ${state}: ${message.slice(0, 600)}`);
-
 /**
  * Writes until it is stopped. One test waits for the store to forget a version, and kine keeps the last thousand however old they are, which the
  * other tests may not write in time.
@@ -59,31 +56,12 @@ function keepWriting(t: TestContext, way: Way): void {
   })();
 }
 
-/** What fails beside others on a busy machine runs once more, alone; what passes then is told as unsteady. */
-async function runSteadily(
-  t: TestContext,
-  run: Parameters<typeof runConformanceTests>[0],
-  names: readonly string[],
-): Promise<SpecResult[]> {
-  const results = await runConformanceTests(run, names);
-  const failed = results.filter(({ state }) => state !== 'passed');
-  if (failed.length === 0 || failed.length > unsteadyAtMost) return results;
-  const again = await runConformanceTests(
-    run,
-    failed.map(({ name }) => name),
-  );
-  const isSteady = (name: string) => !again.some((each) => each.name === name && each.state === 'passed');
-  for (const { name, message } of failed) if (!isSteady(name)) t.diagnostic(`UNSTEADY, passed alone: ${name}: ${message.slice(0, 300)}`);
-  return [...results.filter(({ state }) => state === 'passed'), ...again];
-}
-const unsteadyAtMost = 3;
-
 const inOrder = (names: readonly string[]) => [...names].sort();
 
 test('every conformance test is listed once, and a cluster of programs passes all that need no node', { timeout: 3 * hours }, async (t) => {
   const run = await clusterFor(t, 'v1.36.4');
-  const { controlPlane, embeddedRefuses, notRun } = await readLists();
-  assert.deepEqual(inOrder([...controlPlane, ...Object.values(notRun).flat()]), await listConformanceTests(run));
+  const { controlPlane, embeddedRefuses, oneNode, notRun } = await readLists();
+  assert.deepEqual(inOrder([...controlPlane, ...oneNode, ...Object.values(notRun).flat()]), await listConformanceTests(run));
   for (const name of Object.values(embeddedRefuses).flat()) assert.ok(controlPlane.includes(name), name);
   keepWriting(t, run.admin);
   const results = await runSteadily(t, run, controlPlane);

@@ -1,4 +1,4 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes clusters coredns conformance]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker pebble s3 kubernetes clusters coredns conformance conformance-node]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -23,6 +23,12 @@ interface Program {
 
 const containerd = { name: 'containerd', module: 'github.com/containerd/containerd/v2', version: 'v2.4.2', package: './cmd/containerd' };
 
+const coredns = { name: 'coredns', module: 'github.com/coredns/coredns', version: dnsVersionOf(newest), package: '.' };
+const ofNode = [
+  ...['containerd', 'ctr', 'containerd-shim-runc-v2'].map((name) => ({ ...containerd, name, package: `./cmd/${name}` })),
+  coredns,
+];
+
 const programs: Record<string, Program[]> = {
   crane: [{ name: 'crane', module: 'github.com/google/go-containerregistry', version: 'v0.22.1', package: './cmd/crane' }],
   cosign: [{ name: 'cosign', module: 'github.com/sigstore/cosign/v3', version: 'v3.1.3', package: './cmd/cosign' }],
@@ -33,8 +39,21 @@ const programs: Record<string, Program[]> = {
   docker: [containerd, { name: 'dockerd', module: 'github.com/moby/moby/v2', version: 'v2.0.0-beta.24', package: './cmd/dockerd' }],
   pebble: [{ name: 'pebble', module: 'github.com/letsencrypt/pebble/v2', version: 'v2.10.1', package: './cmd/pebble' }],
   // Of the newest Kubernetes below.
-  coredns: [{ name: 'coredns', module: 'github.com/coredns/coredns', version: dnsVersionOf(newest), package: '.' }],
+  coredns: [coredns],
+  conformance: ofNode,
+  // Of the tests of `conformance`, those alone that need a node.
+  'conformance-node': ofNode,
   s3: [{ name: 'versitygw', module: 'github.com/versity/versitygw', version: 'v1.8.0', package: './cmd/versitygw' }],
+};
+
+const conformancePrograms = ['kubectl', 'e2e.test', 'kubeadm', 'kubelet', 'kube-proxy', 'agnhost', 'nnp', 'sample-apiserver'];
+
+/** What is no command of Kubernetes: its tests, and what its test images hold. */
+const testPackages: Record<string, string> = {
+  'e2e.test': 'k8s.io/kubernetes/test/e2e',
+  agnhost: 'k8s.io/kubernetes/test/images/agnhost',
+  nnp: 'k8s.io/kubernetes/test/images/nonewprivs',
+  'sample-apiserver': 'k8s.io/sample-apiserver',
 };
 
 /** What a group needs of Kubernetes. */
@@ -42,7 +61,8 @@ const ofKubernetes: Record<string, { versions: string[]; programs: string[] }> =
   kubernetes: { versions: ['v1.35.8', newest], programs: ['kubeadm', 'kubelet', 'kubectl'] },
   clusters: { versions: ['v1.35.8', newest], programs: [] },
   coredns: { versions: [newest], programs: [] },
-  conformance: { versions: [newest], programs: ['kubectl', 'e2e.test'] },
+  conformance: { versions: [newest], programs: conformancePrograms },
+  'conformance-node': { versions: [newest], programs: conformancePrograms },
 };
 
 /** Built by the product itself, as an operator would; QUARTERDECK_CLUSTER_BINARIES names a folder that has them already. */
@@ -67,22 +87,26 @@ const files = readdirSync(here)
   .map((file) => join('test/clients/go', file));
 // Also run by test:clients, where the server is installed.
 if (wanted.includes('s3')) files.push('test/clients/storage-a-real-s3-server-keeps-the-contract.test.ts');
-const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files, ...(wanted.includes('conformance') ? ['--long'] : [])], {
-  stdio: 'inherit',
-  cwd: join(here, '../../..'),
-  env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetesFolder },
-});
+const tests = spawnSync(
+  process.execPath,
+  [join(here, '../../run.ts'), ...files, ...(wanted.some((name) => name.startsWith('conformance')) ? ['--long'] : [])],
+  {
+    stdio: 'inherit',
+    cwd: join(here, '../../..'),
+    env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetesFolder },
+  },
+);
 process.exit(tests.status ?? 1);
 
 /** Programs of the newest version beside those of a control plane; what is in the PATH is taken from there, but its tests are its own. */
 async function buildOfKubernetes(names: readonly string[]) {
   const paths = [folder, ...process.env['PATH']!.split(':')];
   const lacking = names.filter((name) => !paths.some((dir) => existsSync(join(dir, name))));
-  const packages = lacking.map((name) =>
-    name === 'e2e.test'
-      ? { name, package: 'k8s.io/kubernetes/test/e2e', isTest: true }
-      : { name, package: `k8s.io/kubernetes/cmd/${name}` },
-  );
+  const packages = lacking.map((name) => ({
+    name,
+    package: testPackages[name] ?? `k8s.io/kubernetes/cmd/${name}`,
+    isTest: name.endsWith('.test'),
+  }));
   if (packages.length > 0)
     await buildPackages(newest, packages, { into: folder, work: join(folder, 'kubernetes.source'), progress: noProgress });
 }

@@ -88,6 +88,10 @@ const kineConnections = '3';
  *  consistent list, several of them before an apiserver is ready. Without progress an apiserver lists from kine, in a few milliseconds. */
 const emulatedEtcdVersion = '3.5.12';
 
+/** An apiserver begins a watch without a resource version once its cache has come to the store's revision, and refuses it after three
+ *  seconds. Where objects of a kind do not change, only these reports bring the cache there. */
+const progressInterval = '1s';
+
 export function wantKine(run: RunSpec, { socket, database, generation }: Extract<StoreSpec, { kind: 'kine' }>): WantedProgram {
   const made: ProgramSpec = {
     kind: 'kine',
@@ -104,6 +108,8 @@ export function wantKine(run: RunSpec, { socket, database, generation }: Extract
       kineConnections,
       '--emulated-etcd-version',
       emulatedEtcdVersion,
+      '--watch-progress-notify-interval',
+      progressInterval,
     ],
     env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: database },
   };

@@ -40,6 +40,7 @@ test('wanted programs follow from the spec, deterministically', () => {
   assert.equal(wantKine({ ...run, tier: 'large', keysDir: '/run/keys-b' }, store).hash, wantKine(run, store).hash);
   // Asked how far its watches are, kine answers up to a second late; so it is not asked.
   assert.match(wantKine(run, store).args(0).join(' '), /--emulated-etcd-version 3\.5\.12/);
+  assert.match(wantKine(run, store).args(0).join(' '), /--watch-progress-notify-interval 1s/);
   assert.notEqual(wantControllerManager(run, 'https://127.0.0.1:1').hash, wantControllerManager(run, 'https://127.0.0.1:2').hash);
   assert.ok(wantControllerManager(run, 'https://127.0.0.1:1').args(0).includes('--controllers=*,-csrapproving'));
 });
