@@ -43,10 +43,10 @@ async function write(root: string, files: Readonly<Record<string, string>>): Pro
 async function makeBase(root: string, version: string): Promise<void> {
   await copyTo(root, pathOf('busybox'), '/bin/busybox');
   const commands = execFileSync('busybox', ['--list']).toString().trim().split('\n');
-  for (const name of commands) if (name !== 'busybox') await symlink('busybox', join(root, 'bin', name));
+  for (const name of commands) if (!['busybox', 'sh'].includes(name)) await symlink('busybox', join(root, 'bin', name));
   for (const name of programsOfImages) if (name !== 'busybox') await copyLinked(root, pathOf(name));
-  // Looked up in the PATH, a shell is bash: it hands on variables that a shell cannot name, as the shell of busybox 1.37 does. Debian 12 has 1.35.
-  await symlink('bash', join(root, 'usr/bin/sh'));
+  // The shell of Debian's busybox prefers its own commands to those beside it.
+  for (const dir of ['bin', 'usr/bin']) await symlink('/usr/bin/bash', join(root, dir, 'sh'));
   await copyTo(root, pathOf('agnhost'), '/agnhost');
   execFileSync('go', ['build', '-o', join(root, 'pod'), join(import.meta.dirname, 'pod.go')], {
     env: { ...process.env, CGO_ENABLED: '0' },
@@ -72,6 +72,13 @@ async function makeBase(root: string, version: string): Promise<void> {
   });
 }
 
+/** Named by its path, the shell is that of busybox, whose words a test expects; found in the PATH it is bash, which hands on variables that a shell
+ *  cannot name, as the shell of busybox 1.37 does. Debian 12 has 1.35. */
+async function makeBusybox(root: string): Promise<void> {
+  await mkdir(join(root, 'bin'));
+  await symlink('busybox', join(root, 'bin/sh'));
+}
+
 async function makeProxy(root: string): Promise<void> {
   for (const name of programsOfProxy) await copyLinked(root, pathOf(name));
   for (const name of tables) await symlink('xtables-nft-multi', join(root, 'usr/sbin', name));
@@ -82,9 +89,10 @@ async function makeProxy(root: string): Promise<void> {
 /** All of them as a layout, which is returned, and in the archive `images.tar`, which `ctr images import` takes. */
 export async function writeTestImages(folder: string, { version, etcd }: { version: string; etcd: string }): Promise<string> {
   const at = (name: string) => join(folder, 'roots', name);
-  const [base, proxy, dns, api, store] = [at('base'), at('proxy'), at('dns'), at('api'), at('store')];
-  for (const root of [base, proxy, dns, api, store]) await mkdir(root, { recursive: true });
+  const [base, box, proxy, dns, api, store] = [at('base'), at('box'), at('proxy'), at('dns'), at('api'), at('store')];
+  for (const root of [base, box, proxy, dns, api, store]) await mkdir(root, { recursive: true });
   await makeBase(base, version);
+  await makeBusybox(box);
   await makeProxy(proxy);
   await copyLinked(dns, pathOf('coredns'), '/coredns');
   await copyTo(api, pathOf('sample-apiserver'), '/sample-apiserver');
@@ -96,7 +104,7 @@ export async function writeTestImages(folder: string, { version, etcd }: { versi
   const web = { Cmd: ['httpd', '-f', '-p', '80', '-h', '/usr/share/nginx/html'] };
   const images: Image[] = [
     ...['2.55', '2.63.0'].map((tag) => ({ name: `${e2e}/agnhost:${tag}`, folders: [base], config: { Entrypoint, Cmd: ['pause'] } })),
-    { name: `${e2e}/busybox:1.37.0-1`, folders: [base], config: shell },
+    { name: `${e2e}/busybox:1.37.0-1`, folders: [base, box], config: shell },
     { name: `${e2e}/glibc-dns-testing:2.0.0`, folders: [base], config: shell },
     { name: `${e2e}/nonewprivs:1.4`, folders: [base], config: { Cmd: ['nnp'] } },
     ...['1.15-4', '1.27-0'].map((tag) => ({ name: `${e2e}/nginx:${tag}`, folders: [base], config: web })),

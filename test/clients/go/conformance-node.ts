@@ -23,7 +23,7 @@ export const dialed = [`${nodeAddress}/32`, '10.244.0.0/14', '10.96.0.0/12'];
 
 const plugins = ['/usr/lib/cni', '/opt/cni/bin', process.env['QUARTERDECK_TEST_CNI'] ?? ''].find((dir) => existsSync(join(dir, 'bridge')));
 /** From Debian; the others are built by run.ts. */
-const fromDebian = ['runc', 'ip', 'iptables', 'nsenter', 'unshare'];
+const fromDebian = ['runc', 'ip', 'iptables', 'nsenter', 'setpriv', 'unshare'];
 export const programsOfNode = [...fromDebian, 'kubeadm', 'kubelet', 'containerd', 'containerd-shim-runc-v2', 'ctr'];
 
 /** Why there can be no node here; false if there can. */
@@ -209,7 +209,9 @@ export async function makeNode(t: TestContext) {
     await makeOwnFolders(undo);
     await writeFiles(at, joinCommand, await makeCgroups(undo));
     const apart = ['--mount', '--pid', '--uts', '--ipc', '--fork', '--mount-proc', '--kill-child'];
-    const node = spawn('nsenter', [`--net=/run/netns/${own}`, 'unshare', ...apart, 'sh', at('node.sh')], { stdio: 'inherit' });
+    // Killed with this process, too.
+    const command = ['--pdeathsig', 'KILL', 'nsenter', `--net=/run/netns/${own}`, 'unshare', ...apart, 'sh', at('node.sh')];
+    const node = spawn('setpriv', command, { stdio: 'inherit' });
     undo.push(async () => {
       const ended = new Promise((resolve) => node.once('close', resolve));
       node.kill('SIGKILL');
