@@ -4,9 +4,11 @@ import { exitCodes } from '../kernel/errors.ts';
 import { guarded } from '../kernel/faults/guarded.ts';
 import {
   acceptBacklog,
+  handleOf,
   type ListenAddress,
   type ListeningSockets,
   ownSockets,
+  type SocketHandle,
   stopAccepting,
   untilListening,
 } from '../kernel/lifecycle/listening-sockets.ts';
@@ -16,6 +18,8 @@ import { build } from '../kernel/version.ts';
 // The server's side of the channel to its parent process (bin/parent.mjs). A server tells what it does, and waits before it goes on: at its
 // first start for nothing, at a reload until the server before has left. Listening sockets travel on the channel as node's own handles, in
 // both directions; the parent keeps each one, and gives it to the next server. A server without such a parent does the same by itself.
+
+const idOf = ({ name, host, bound }: Omit<SocketAddress, 'port'>): string => `${name} ${host}:${bound}`;
 
 /** The server that runs while this one waits to replace it. */
 export interface ServerBefore {
@@ -116,11 +120,6 @@ type Message =
   | { type: 'leave' }
   | ({ type: 'reloaded' } & ReloadOutcome);
 
-/** A listening socket as node passes it between processes. */
-interface Handle {
-  close(): void;
-}
-
 /** As in bin/parent.mjs: an address that the settings name no more, or a load balancer that was deleted meanwhile. */
 const unclaimedMs = 10_000;
 
@@ -130,7 +129,7 @@ class Channel implements Parent {
   readonly before: ServerBefore | undefined;
   readonly sockets: ListeningSockets;
   /** Of the server before, until one of ours takes them. */
-  readonly #inherited = new Map<string, { at: SocketAddress; handle: Handle }>();
+  readonly #inherited = new Map<string, { at: SocketAddress; handle: SocketHandle }>();
   readonly #ids = new WeakMap<Server, string>();
   readonly #mayGoOn = Promise.withResolvers<Inheritance>();
   #isHandingOver = false;
@@ -146,8 +145,17 @@ class Channel implements Parent {
       close: (server) => this.#close(server),
       isLeft: ({ host, port }) =>
         [...this.#inherited.values()].some(({ at }) => at.host === host && (at.port === port || at.bound === port)),
+      take: (name, at) => {
+        const [id, left] = this.#findLeft(name, at);
+        if (id === undefined) return undefined;
+        this.#inherited.delete(id);
+        this.#send({ type: 'accepting', id });
+        return left.handle;
+      },
+      keep: (name, at, handle) => this.#tellNew({ name, host: at.host, port: at.port, bound: at.port }, handle),
+      release: (name, { host, port }) => this.#release(idOf({ name, host, bound: port })),
     };
-    process.on('message', (message, handle) => this.#take(message as Message, handle as Handle));
+    process.on('message', (message, handle) => this.#take(message as Message, handle as SocketHandle));
     process.on('disconnect', endWithParent);
     process.channel?.unref(); // it keeps no process alive
   }
@@ -210,7 +218,7 @@ class Channel implements Parent {
     return true;
   }
 
-  #take(message: Message, handle: Handle): void {
+  #take(message: Message, handle: SocketHandle): void {
     if (message.type === 'socket') this.#inherited.set(message.id, { at: message.at, handle });
     else if (message.type === 'go on')
       this.#mayGoOn.resolve({ handedOver: new Map(Object.entries(message.left)), endedBy: message.endedBy });
@@ -223,40 +231,48 @@ class Channel implements Parent {
     }
   }
 
+  #findLeft(name: string, { host, port }: ListenAddress): [id: string, left: { at: SocketAddress; handle: SocketHandle }] | [undefined] {
+    const isSame = ({ at }: { at: SocketAddress }) => at.name === name && at.host === host && (at.port === port || at.bound === port);
+    return [...this.#inherited].find(([, left]) => isSame(left)) ?? [undefined];
+  }
+
   async #listen(server: Server, name: string, at: ListenAddress): Promise<void> {
-    const isSame = (one: SocketAddress) => one.name === name && one.host === at.host && (one.port === at.port || one.bound === at.port);
-    const [id, inherited] = [...this.#inherited].find((each) => isSame(each[1].at)) ?? [];
-    if (id !== undefined && inherited) {
+    const [id, left] = this.#findLeft(name, at);
+    if (id !== undefined) {
       this.#inherited.delete(id);
-      server.listen(inherited.handle, acceptBacklog);
+      server.listen(left.handle, acceptBacklog);
       await untilListening(server);
       this.#ids.set(server, id);
       return this.#send({ type: 'accepting', id });
     }
     await ownSockets.listen(server, name, at);
     const address: SocketAddress = { name, host: at.host, port: at.port, bound: (server.address() as AddressInfo).port };
-    const made = `${name} ${address.host}:${address.bound}`;
-    this.#ids.set(server, made);
-    this.#send({ type: 'listening', id: made, at: { ...address } }, handleOf(server));
+    this.#ids.set(server, idOf(address));
+    this.#tellNew(address, handleOf(server));
+  }
+
+  #tellNew(at: SocketAddress, handle: SocketHandle): void {
+    this.#send({ type: 'listening', id: idOf(at), at: { ...at } }, handle);
   }
 
   #close(server: Server): void {
     if (!server.listening) return;
     const id = this.#ids.get(server);
     stopAccepting(server);
-    if (id !== undefined) this.#send({ type: this.#isHandingOver ? 'paused' : 'closed', id });
+    if (id !== undefined) this.#release(id);
   }
 
-  #send(message: Record<string, Serializable>, handle?: Handle): void {
+  #release(id: string): void {
+    this.#send({ type: this.#isHandingOver ? 'paused' : 'closed', id });
+  }
+
+  #send(message: Record<string, Serializable>, handle?: SocketHandle): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#sent = promise;
     // An error means that the parent is gone, which `disconnect` tells.
     process.send?.(message, handle as never, {}, () => resolve());
   }
 }
-
-/** Node passes this kind to a process that is not to accept on it, as its cluster module does; a `Server` would begin to accept there. */
-const handleOf = (server: Server): Handle => (server as Server & { _handle: Handle })._handle;
 
 /**
  * A killed parent can start no other server, and the next server must not find this one holding the port and the data directory. So this

@@ -53,7 +53,7 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
       async stop(ending: Ending) {
         running = undefined;
         await shard.stop(ending);
-        await meshHost.stop();
+        await Promise.all([balancers.stop(), meshHost.stop()]);
       },
     };
   };

@@ -2,6 +2,14 @@ import { once } from 'node:events';
 import { createServer, Server } from 'node:net';
 import { guarded } from '../faults/guarded.ts';
 
+/** A listening socket as node passes it between processes. */
+export interface SocketHandle {
+  close(): void;
+}
+
+/** Node passes this kind to a process that is not to accept on it, as its cluster module does; a `Server` would begin to accept there. */
+export const handleOf = (server: Server): SocketHandle => (server as Server & { _handle: SocketHandle })._handle;
+
 /** Opens the listening sockets of a server. */
 export interface ListeningSockets {
   /**
@@ -13,6 +21,12 @@ export interface ListeningSockets {
   close(server: Server): void;
   /** Whether the server before this one left a socket at this address. */
   isLeft(at: Pick<ListenAddress, 'host' | 'port'>): boolean;
+  /** For a program of ours that accepts in the place of this process: the socket that the server before left, if it did. */
+  take(name: string, at: ListenAddress): SocketHandle | undefined;
+  /** A socket that such a program has opened; the next server gets it. */
+  keep(name: string, at: ListenAddress, handle: SocketHandle): void;
+  /** The program accepts no more on one that was taken or kept. */
+  release(name: string, at: ListenAddress): void;
 }
 
 export interface ListenAddress {
@@ -41,6 +55,9 @@ export const ownSockets: ListeningSockets = {
     }),
   close: stopAccepting,
   isLeft: () => false,
+  take: () => undefined,
+  keep: () => {},
+  release: () => {},
 };
 
 /** Rejects if another socket listens here. One that shares its port would not be refused beside one of another installation. */

@@ -31,6 +31,7 @@ export function makeMeshHost(dataDir: string, log: Logger): MeshHost {
       const dump = await tryRun('ip', inNamespace(name, 'wg', 'show', name, 'dump'));
       return dump === undefined ? undefined : readDump(dump);
     },
+    namespaceOf: nameOf,
     connect: (cluster, to, signal) => dialers.connect(nameOf(cluster), to, signal),
     remove: async (cluster) => {
       dialers.end(nameOf(cluster));

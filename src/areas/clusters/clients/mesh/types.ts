@@ -21,6 +21,8 @@ export interface MeshHost {
   /** As the interface shows them. Undefined: it is not there; another program may have removed it. */
   peers(cluster: string): Promise<SeenPeer[] | undefined>;
   /** Connects from inside the mesh. */
+  /** Where `connect` connects from. */
+  namespaceOf(cluster: string): string;
   connect(cluster: string, to: { address: string; port: number }, signal: AbortSignal): Promise<Socket>;
   /** Safe to repeat. */
   remove(cluster: string): Promise<void>;

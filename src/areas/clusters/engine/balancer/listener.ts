@@ -1,4 +1,3 @@
-import type { Guard } from '../../../../kernel/guard/index.ts';
 import type { BalancedNode, BalancedPort } from '../../rules/load-balancer.ts';
 import type { ProxyProtocol } from '../../rules/proxy-header.ts';
 
@@ -12,17 +11,25 @@ export interface ServedService {
   proxyProtocol: ProxyProtocol | undefined;
 }
 
+/** The mesh of a cluster: its nodes are reached inside it alone. */
+export interface BalancedMesh {
+  network: string;
+  /** The network namespace that connections are made from. */
+  namespace: string;
+  /** Of nodes that are in it. */
+  addresses: readonly string[];
+}
+
 /** The cluster whose Services are served. */
 export interface BalancedCluster {
   id: string;
   org: string;
-  /** By which a node's address is reached. */
-  guardOf: (address: string) => Guard;
+  mesh: () => BalancedMesh | undefined;
   /** Of all its Services together. */
   maxConnections: () => number;
 }
 
-/** What went through the listeners since they were opened. */
+/** What went through its listeners since the cluster was opened here. */
 export interface BalancerFigures {
   bytesIn: number;
   bytesOut: number;
@@ -42,7 +49,7 @@ export interface ClusterBalancer {
   /** Opens, changes and closes listeners until they are as given. */
   serve(service: ServedService): Promise<ServingProblems>;
   /** Of a Service that is served as it was before a change that is refused. */
-  setNodes(uid: string, nodes: readonly BalancedNode[]): void;
+  setNodes(uid: string, nodes: readonly BalancedNode[]): Promise<void>;
   /** Closes a Service's listeners and connections. Its address is free for another afterwards. */
   close(uid: string): Promise<void>;
   figures(): BalancerFigures;
@@ -57,4 +64,5 @@ export interface Balancers {
   drain(limitMs: number): Promise<void>;
   /** Connections that are open now. */
   connections(): number;
+  stop(): Promise<void>;
 }

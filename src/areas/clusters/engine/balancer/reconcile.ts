@@ -121,7 +121,7 @@ async function serveOne(
 ): Promise<'waits' | 'closed' | 'served'> {
   const { app, cluster, listeners, plane } = state;
   if (refusal) {
-    listeners.setNodes(service.uid, (await findNodes(state, service, isOfPool)).nodes);
+    await listeners.setNodes(service.uid, (await findNodes(state, service, isOfPool)).nodes);
     await tell(state, service, { type: 'Warning', ...refusal });
     return 'served';
   }

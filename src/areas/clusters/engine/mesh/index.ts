@@ -12,6 +12,7 @@ import { hubConfig, type MeshNode, type MeshView, viewOf } from '../../rules/mes
 import type { ClusterRow } from '../../store/clusters.ts';
 import * as store from '../../store/mesh.ts';
 import type { HeldLease } from '../../store/shards.ts';
+import type { BalancedMesh } from '../balancer/listener.ts';
 import { meshDue } from '../channels.ts';
 import { clusterAddressOf, meshEndpointOf } from '../cluster-address.ts';
 import { nodesInMesh } from './admit.ts';
@@ -44,6 +45,8 @@ export interface RunningMesh {
   poke(): void;
   /** Reaches addresses of this mesh, from inside; undefined: the host is none of them. */
   guardOf(host: string): Guard | undefined;
+  /** From where, and to which addresses, connections are made inside it; undefined: not known yet. */
+  inside(): BalancedMesh | undefined;
   /** The node's view once it is another one than `revision`; undefined: there was no news in time. */
   follow(node: string, revision: string, signal: AbortSignal): Promise<MeshView | undefined>;
   /** Undefined: there is no mesh. */
@@ -64,6 +67,8 @@ export interface MeshParts {
   host: MeshHost;
   cluster: () => ClusterRow;
   held: HeldLease;
+  /** What `inside` tells has changed. */
+  onChange(): void;
 }
 
 interface MeshState extends MeshParts {
@@ -80,7 +85,7 @@ interface MeshState extends MeshParts {
 }
 
 export function startMesh(parts: MeshParts): RunningMesh {
-  const { app, cluster } = parts;
+  const { app, cluster, held } = parts;
   const state: MeshState = {
     ...parts,
     mesh: undefined,
@@ -93,6 +98,18 @@ export function startMesh(parts: MeshParts): RunningMesh {
   };
   const nudge = makeInterruptibleSleep();
   let stopped = false;
+  const inside = (): BalancedMesh | undefined =>
+    state.mesh && {
+      network: state.mesh.network,
+      namespace: state.host.namespaceOf(held.id),
+      addresses: state.problem === null ? state.nodes.map(({ address }) => address) : [],
+    };
+  let told = '';
+  const tellChange = () => {
+    const now = JSON.stringify(inside());
+    if (now !== told) parts.onChange();
+    told = now;
+  };
   const endHearing = [meshDue(cluster().id), clockMoved].map((channel) => app.waker.subscribe(channel, nudge.wake));
   const loop = (async () => {
     while (!stopped) {
@@ -104,6 +121,7 @@ export function startMesh(parts: MeshParts): RunningMesh {
       });
       for (const tell of state.waiting.values()) tell();
       if (stopped) break;
+      tellChange();
       await nudge.sleep(hasFailed || state.problem ? retryMs : intervalMs);
       if (!stopped) await sleep(Math.max(settleMs, began + minBetweenMs - performance.now()));
     }
@@ -111,6 +129,7 @@ export function startMesh(parts: MeshParts): RunningMesh {
   return {
     poke: nudge.wake,
     guardOf: (host) => (state.mesh && isInMesh(state.mesh.network, host) ? state.guard : undefined),
+    inside,
     follow: (node, revision, signal) => follow(state, node, revision, signal, () => stopped),
     figures: () => state.figures,
     async stop({ isHandOver = false } = {}) {

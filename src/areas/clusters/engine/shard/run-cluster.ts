@@ -161,7 +161,8 @@ export function serveCluster({ app, tenants }: ShardServices, running: RunningCl
 
 /** One server at a time has the interface. */
 export function openMesh({ app, meshHost }: ShardServices, held: HeldLease, running: RunningCluster): void {
-  if (running.row.driver === 'process') running.mesh = startMesh({ app, host: meshHost, cluster: () => running.row, held });
+  if (running.row.driver !== 'process') return;
+  running.mesh = startMesh({ app, host: meshHost, cluster: () => running.row, held, onChange: () => running.balancer?.poke() });
 }
 
 /** One server at a time listens at the addresses of a cluster's Services. */
@@ -169,8 +170,12 @@ export function openBalancer({ app, balancers }: ShardServices, { id, lease }: H
   const { plane, row } = running;
   if (row.driver !== 'process') return;
   const cluster = () => running.row;
-  const guardOf = (host: string) => running.mesh?.guardOf(host) ?? app.guard;
-  const listeners = balancers.open({ id, org: row.org_id, guardOf, maxConnections: () => tierOf(running.row.tier).connections });
+  const listeners = balancers.open({
+    id,
+    org: row.org_id,
+    mesh: () => running.mesh?.inside(),
+    maxConnections: () => tierOf(running.row.tier).connections,
+  });
   running.balancer = startBalancer({ app, plane, cluster, held: { id, lease }, listeners });
 }
 

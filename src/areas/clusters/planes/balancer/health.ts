@@ -1,4 +1,5 @@
-import type { Guard } from '../../../../kernel/guard/index.ts';
+import type { Socket } from 'node:net';
+import type { DialOptions } from '../../../../kernel/guard/index.ts';
 import type { BalancedNode } from '../../rules/load-balancer.ts';
 
 // Whether the nodes of one Service accept connections at its node ports, each port by itself: a dead one takes no node from the others.
@@ -22,7 +23,7 @@ interface Place {
 
 /** The first port is checked at every node, the others where a connection failed. */
 export function makeNodeHealth(
-  guardOf: (address: string) => Guard,
+  dial: (node: BalancedNode, port: number, options: DialOptions) => Promise<Socket>,
   nodes: () => readonly BalancedNode[],
   ports: () => readonly number[],
 ): NodeHealth {
@@ -39,10 +40,7 @@ export function makeNodeHealth(
   const check = async (place: Place) => {
     const { node, port } = place;
     try {
-      const { socket } = await guardOf(node.address).connectTcp('node', node.address, port, {
-        connectMs: limits.timeoutMs,
-        signal: stopping.signal,
-      });
+      const socket = await dial(node, port, { connectMs: limits.timeoutMs, signal: stopping.signal });
       socket.destroy();
       failures.delete(keyOf(place));
     } catch (error) {

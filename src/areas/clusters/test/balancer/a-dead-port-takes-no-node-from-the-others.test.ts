@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
-import { ownSockets } from '../../../../kernel/lifecycle/listening-sockets.ts';
-import { makeLog } from '../../../../kernel/log.ts';
-import { makeBalancers } from '../../planes/balancer/index.ts';
-import { nodeAddress, nodeServer, poolAddress, talk } from './support.ts';
+import { balancersAlone, nodeAddress, nodeServer, poolAddress, talk } from './support.ts';
 
-const watch = { isBusy: () => false, resume: () => {} } as unknown as Parameters<typeof makeBalancers>[0]['watch'];
 const address = poolAddress(90);
 const ports = [
   { port: 8_141, nodePort: 30_141 },
@@ -21,17 +16,14 @@ async function twoPorts(t: TestContext) {
       return { name: `node-${n}`, address: nodeAddress(n) };
     }),
   );
-  const balancers = makeBalancers({ log: makeLog('silent'), watch, sockets: ownSockets });
-  const guard = makeGuard({ allow: parseAllow('node=127.0.0.0/8') });
-  const cluster = balancers.open({ id: 'cls_1', org: 'org_1', guardOf: () => guard, maxConnections: () => 100 });
-  t.after(() => cluster.closeAll());
+  const { balancers, cluster } = balancersAlone(t, {});
   const service = { uid: 'u', address, ports, nodes, sourceRanges: [], proxyProtocol: undefined };
   return { balancers, cluster, service };
 }
 
 test('a stranger’s connection to a port without a program takes no node from the other port, and is told by that port', async (t) => {
   const { cluster, service } = await twoPorts(t);
-  assert.deepEqual(await cluster.serve(service), { bind: undefined, nodes: undefined });
+  assert.deepEqual(await cluster.serve(service), {});
   const stranger = connect(8_142, address).on('error', () => {});
   await new Promise((done) => stranger.once('close', done));
   const answers = [await talk(address, 8_141), await talk(address, 8_141), await talk(address, 8_141)];

@@ -3,20 +3,16 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
-import { ownSockets } from '../../../../kernel/lifecycle/listening-sockets.ts';
-import { makeLog } from '../../../../kernel/log.ts';
-import { makeBalancers } from '../../planes/balancer/index.ts';
-import { nodeAddress, poolAddress } from './support.ts';
+import { balancersAlone, nodeAddress, poolAddress } from './support.ts';
 
-const watch = { isBusy: () => false, resume: () => {} } as unknown as Parameters<typeof makeBalancers>[0]['watch'];
 const nodePort = 30_140;
 const port = 8_140;
 const address = poolAddress(80);
 
 /** A listener before one node, whose server does as it is told with each connection. */
-async function listener(t: TestContext, onConnection: (socket: Socket) => void, allowed = 'node=127.0.0.0/8') {
+async function listener(t: TestContext, onConnection: (socket: Socket) => void, allowed?: string) {
   const sockets = new Set<Socket>();
   const node = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket.on('error', () => {}));
@@ -24,12 +20,10 @@ async function listener(t: TestContext, onConnection: (socket: Socket) => void, 
   });
   node.listen(nodePort, nodeAddress(8));
   await once(node, 'listening');
-  const guard = makeGuard({ allow: parseAllow(allowed) });
-  const balancers = makeBalancers({ log: makeLog('silent'), watch, sockets: ownSockets });
-  const cluster = balancers.open({ id: 'cls_1', org: 'org_1', guardOf: () => guard, maxConnections: () => 8 });
+  const { balancers, cluster } = balancersAlone(t, { allowed, maxConnections: () => 8 });
   const nodes = [{ name: 'one', address: nodeAddress(8) }];
   const served = { uid: 'u', address, ports: [{ port, nodePort }], nodes, sourceRanges: [], proxyProtocol: undefined };
-  assert.deepEqual(await cluster.serve(served), { bind: undefined, nodes: undefined });
+  assert.deepEqual(await cluster.serve(served), {});
   t.after(async () => {
     await cluster.closeAll();
     for (const socket of sockets) socket.destroy();
@@ -61,7 +55,7 @@ test('connections are bounded for a cluster and for a client address, and closed
   assert.equal((await isServed('127.0.0.2')).got, false, 'a quarter of 8 for one address');
   for (const from of ['127.0.0.3', '127.0.0.4', '127.0.0.5'])
     for (let n = 0; n < 2; n++) assert.equal((await isServed(from)).got, true, from);
-  assert.equal(balancers.connections(), 8);
+  await eventually(async () => balancers.connections() === 8);
   assert.equal((await isServed('127.0.0.6')).got, false, 'the cluster is full');
   for (const { socket } of first) socket.destroy();
   await eventually(async () => balancers.connections() === 6);
@@ -113,9 +107,7 @@ test('each side ends by itself: what the other one still says arrives', async (t
   assert.equal(read, 'bye', 'the node has ended its side');
   client.end('and a last word');
   await eventually(async () => heard.join() === 'and a last word');
-  await eventually(async () => cluster.figures().connections === 0);
-  const { bytesIn, bytesOut } = cluster.figures();
-  assert.deepEqual([bytesIn, bytesOut], [15, 3]);
+  await eventually(async () => isDeepStrictEqual(cluster.figures(), { bytesIn: 15, bytesOut: 3, connections: 0 }));
 });
 
 test('a node at an address that the operator does not allow is never dialed', async (t) => {

@@ -4,7 +4,11 @@ import { text as readText } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { Caller, Quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
+import { ownSockets } from '../../../../kernel/lifecycle/listening-sockets.ts';
+import { makeLog } from '../../../../kernel/log.ts';
+import type { BalancedCluster } from '../../engine/balancer/listener.ts';
 import { addPool } from '../../index.ts';
+import { makeBalancers } from '../../planes/balancer/index.ts';
 import { type WithPrograms, withPrograms } from '../process/support.ts';
 import { adminOf, type KubeAnswer, kube, readyCluster, type Way } from '../support.ts';
 
@@ -16,6 +20,18 @@ export const poolAddress = (n: number): string => `${block}.${n}`;
 export const nodeAddress = (n: number): string => `${block}.${200 + n}`;
 
 export const balancedEnv = { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'node=127.0.0.0/8' };
+
+/** Balancer programs without a server around them, and a cluster that is open there. */
+export function balancersAlone(
+  t: TestContext,
+  { allowed = 'node=127.0.0.0/8', ...given }: Partial<BalancedCluster> & { allowed?: string },
+) {
+  const config = { allow_private_cidrs: allowed, log_level: 'silent' } as Parameters<typeof makeBalancers>[0]['config'];
+  const balancers = makeBalancers({ log: makeLog('silent'), sockets: ownSockets, config });
+  t.after(() => balancers.stop());
+  const cluster = balancers.open({ id: 'cls_1', org: 'org_1', mesh: () => undefined, maxConnections: () => 100, ...given });
+  return { balancers, cluster };
+}
 
 export const addAddresses = ({ app }: Pick<Quarterdeck, 'app'>, network: string): Promise<void> =>
   app.db.write((tx) => addPool(tx, network, { isLoopbackAllowed: true }));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../../../kernel/log.ts';
+import { ownEnvironment, passLine } from '../../../../../kernel/programs/own.ts';
 import { environmentOf, type ProberSettings, proberProgram } from '../../../../../protocols/prober-settings.ts';
 
 /** The prober's child process: restarted with growing backoff when it dies. */
@@ -14,11 +15,6 @@ export interface Prober {
 const backoff = { firstMs: 500, maxMs: 30_000, healthyMs: 60_000 };
 const graceMs = 5_000;
 
-/** Only these variables are passed on: the prober needs neither the database nor any secret. */
-const passedOn = ['NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ'];
-const ownEnvironment = () =>
-  Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
-
 export function startProber(settings: ProberSettings, log: Logger): Prober {
   const stopping = new AbortController();
   let child: ChildProcess | undefined;
@@ -29,7 +25,7 @@ export function startProber(settings: ProberSettings, log: Logger): Prober {
       stdio: ['pipe', 'ignore', 'pipe'], // a pipe as stdin: it closes when this server is killed, and the prober ends
     });
     child = started;
-    createInterface({ input: started.stderr! }).on('line', (line) => passLine(log, line));
+    createInterface({ input: started.stderr! }).on('line', (line) => passLine(log, 'the local prober', line));
     started.stdin!.on('error', () => {});
     const [code, signal] = await once(started, 'exit').catch((error) => [String(error), null]);
     child = undefined;
@@ -58,16 +54,4 @@ export function startProber(settings: ProberSettings, log: Logger): Prober {
       await ended.finally(() => clearTimeout(late));
     },
   };
-}
-
-const levels: Record<number, 'debug' | 'info' | 'warn' | 'error'> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'error' };
-
-/** Its log lines join this server's log; other output comes from the runtime. */
-function passLine(log: Logger, line: string) {
-  try {
-    const { level, msg, time, pid, hostname, ...fields } = JSON.parse(line);
-    log[levels[level as number] ?? 'info'](fields, String(msg));
-  } catch {
-    log.warn({ line: line.slice(0, 500) }, 'the local prober says');
-  }
 }
