@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { App } from '../../../../kernel/app.ts';
 import type { BalancedCluster, BalancerFigures, Balancers, ClusterBalancer } from '../../engine/balancer/listener.ts';
-import { type BalancerProcess, makeBalancerProcess } from './process.ts';
+import { makeBalancerProcess } from './process.ts';
 import type { ServedCluster } from './services.ts';
 
 // Load balancers are served by programs beside the server (program.ts), so that the traffic of one organization does not hold up the API of all.
@@ -13,10 +13,10 @@ const maxPrograms = Math.min(4, availableParallelism());
 
 const nothing: BalancerFigures = { bytesIn: 0, bytesOut: 0, connections: 0 };
 
-export function makeBalancers(app: Pick<App, 'log' | 'sockets' | 'config'>): Balancers {
+export function makeBalancers(app: Pick<App, 'log' | 'sockets' | 'config'>, answerMs?: number): Balancers {
   const settings = { allowPrivateCidrs: app.config.allow_private_cidrs, logLevel: app.config.log_level };
   const programs = Array.from({ length: maxPrograms }, () => ({
-    process: makeBalancerProcess({ log: app.log, sockets: app.sockets, settings }),
+    process: makeBalancerProcess({ log: app.log, sockets: app.sockets, settings, answerMs }),
     /** Clusters that are open, by organization. */
     orgs: new Map<string, number>(),
   }));
@@ -68,5 +68,3 @@ export function makeBalancers(app: Pick<App, 'log' | 'sockets' | 'config'>): Bal
     stop: async () => void (await Promise.all(programs.map(({ process }) => process.stop()))),
   };
 }
-
-export type { BalancerProcess };

@@ -14,8 +14,7 @@ const program = fileURLToPath(new URL(`./program${import.meta.url.endsWith('.ts'
 /** Short connections leave garbage that is young: with more room for it, less is moved. */
 const flags = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 const backoff = { firstMs: 100, maxMs: 10_000, healthyMs: 60_000 };
-/** A program that does not answer is killed and started again. */
-const answerMs = 10_000;
+const defaultAnswerMs = 10_000;
 /** Without a Service, it ends. */
 const idleMs = 60_000;
 const endMs = 2_000;
@@ -24,6 +23,8 @@ export interface ProcessParts {
   log: Logger;
   sockets: ListeningSockets;
   settings: ProgramSettings;
+  /** A program that has not answered after this time is killed and started again. */
+  answerMs: number | undefined;
 }
 
 /** A balancer program, which runs while there is something to serve. What it serves is served again when it was started again. */
@@ -87,6 +88,9 @@ class Process implements BalancerProcess {
     }
     try {
       return this.#child ? await this.#send(request) : {};
+    } catch (error) {
+      if (request.act === 'serve' || this.#child) throw error;
+      return {}; // it ended, and the next one does not begin with this
     } finally {
       if (request.act !== 'serve') this.#releaseUnserved();
       if (request.act === 'close all') this.#before.delete(request.cluster);
@@ -120,7 +124,7 @@ class Process implements BalancerProcess {
     const id = ++this.#lastId;
     const answered = new Promise<ServingProblems>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     child.send({ type: 'request', id, request } satisfies ToProgram, () => {}); // an error means that it is gone, which `exit` tells
-    const limitMs = answerMs + (request.act === 'drain' ? request.limitMs : 0);
+    const limitMs = (this.#parts.answerMs ?? defaultAnswerMs) + (request.act === 'drain' ? request.limitMs : 0);
     const timer = setTimeout(() => {
       this.#parts.log.error({ pid: child.pid }, 'the balancer program does not answer; it is started again');
       child.kill('SIGKILL');

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import type { Caller, Quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { ownSockets } from '../../../../kernel/lifecycle/listening-sockets.ts';
@@ -21,16 +23,27 @@ export const nodeAddress = (n: number): string => `${block}.${200 + n}`;
 
 export const balancedEnv = { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'node=127.0.0.0/8' };
 
+interface Alone extends Partial<BalancedCluster> {
+  allowed?: string | undefined;
+  answerMs?: number;
+}
+
 /** Balancer programs without a server around them, and a cluster that is open there. */
-export function balancersAlone(
-  t: TestContext,
-  { allowed = 'node=127.0.0.0/8', ...given }: Partial<BalancedCluster> & { allowed?: string },
-) {
+export function balancersAlone(t: TestContext, { allowed = 'node=127.0.0.0/8', answerMs, ...given }: Alone) {
   const config = { allow_private_cidrs: allowed, log_level: 'silent' } as Parameters<typeof makeBalancers>[0]['config'];
-  const balancers = makeBalancers({ log: makeLog('silent'), sockets: ownSockets, config });
+  const balancers = makeBalancers({ log: makeLog('silent'), sockets: ownSockets, config }, answerMs);
   t.after(() => balancers.stop());
   const cluster = balancers.open({ id: 'cls_1', org: 'org_1', mesh: () => undefined, maxConnections: () => 100, ...given });
   return { balancers, cluster };
+}
+
+/** Below this process. */
+export async function balancerPrograms(above: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,args=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, parent, text] = /^ *(\d+) +(\d+) +[^Z\s]\S* +(.*)$/.exec(line) ?? [];
+    return parent === String(above) && /balancer\/program\.[jt]s/.test(text!) ? [Number(pid)] : [];
+  });
 }
 
 export const addAddresses = ({ app }: Pick<Quarterdeck, 'app'>, network: string): Promise<void> =>
