@@ -6,8 +6,9 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { addAddresses, makeService, poolOf, setNode, talkUntil, untilAddress } from '../../src/areas/clusters/test/balancer/support.ts';
 import { withPrograms } from '../../src/areas/clusters/test/process/support.ts';
-import { answered, joinNode, joinToken, readyCluster, type Way } from '../../src/areas/clusters/test/support.ts';
+import { adminOf, answered, joinNode, joinToken, readyCluster, type Way } from '../../src/areas/clusters/test/support.ts';
 import { eventually, scratch } from '../harness/process.ts';
 
 // Real WireGuard: Debian's wireguard-tools, and wireguard-go where the kernel has none. Two machines, each in a network namespace behind a router
@@ -142,10 +143,12 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   await machine(t, 'one', 1);
   await machine(t, 'two', 2);
   const listen = `${server}:${30_000 + (process.pid % 10_000)}`;
-  const { owner, url, dataDir } = await withPrograms(t, {
+  const programs = await withPrograms(t, {
     env: { QUARTERDECK_LISTEN: `${server}:0`, QUARTERDECK_TRUSTED_PROXIES: '198.18.77.254', QUARTERDECK_CLUSTER_LISTEN: listen },
   });
-  await readyCluster(owner, { name: 'prod', mesh: true });
+  const { owner, url, dataDir } = programs;
+  await addAddresses(programs, poolOf(29, 104));
+  await readyCluster(owner, { name: 'prod', mesh: true, managedLoadBalancers: { enabled: true } });
   const usage = async () => (await owner.get('/clusters/prod/usage')).body.limitations.filter((each: string) => each.startsWith('mesh:'));
   assert.deepEqual(await usage(), []);
 
@@ -191,6 +194,15 @@ test('nodes behind NAT reach each other and the control plane by the mesh, and a
   assert.match(String(heard), /^HTTP\/1\.1 200 .*hello of one$/s);
   for (const target of ['100.64.0.9:10250', '100.64.16.2:10250', `${server}:22`, '127.0.0.1:22'])
     assert.match(await askByEgress(socket, target), /^HTTP\/1\.1 (403|502) /, target);
+
+  // So does a load balancer, whose program is another one than the server.
+  const web = "require('net').createServer((s) => s.end('hello from inside')).listen(30080, '100.64.0.2')";
+  const pod = spawn('ip', ['netns', 'exec', `${own}one`, process.execPath, '-e', web], { stdio: 'ignore' });
+  t.after(() => pod.kill('SIGKILL'));
+  const admin = await adminOf(owner, 'prod');
+  await setNode(admin, 'one', '100.64.0.2', true);
+  await makeService(admin, 'web', { ports: [{ port: 8_080, nodePort: 30_080 }] });
+  assert.equal(await talkUntil(await untilAddress(admin, 'web'), 8_080), 'hello from inside');
 
   // A node that sends elsewhere by the mesh, or from another node's address, reaches nothing.
   ip(`addr add 198.51.100.1/32 dev ${own}b`);
