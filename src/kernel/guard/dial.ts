@@ -6,7 +6,7 @@ import type { Connector } from './connector.ts';
 import { deadline } from './deadline.ts';
 import { failureOf, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import type { Host } from './host.ts';
-import { type AddressPolicy, resolveAllowed } from './resolve-allowed.ts';
+import { type AddressPolicy, allowedAddress, resolveAllowed } from './resolve-allowed.ts';
 import { secure, type TlsOptions } from './secure.ts';
 import type { Connection, Phases } from './types.ts';
 
@@ -38,6 +38,7 @@ export async function dial(
   options: DialOptions,
   tls: TlsOptions | undefined,
 ): Promise<Connection> {
+  if (host.literal && tls === undefined) return dialAddress(dialer, use, host, port, options);
   const phases: Phases = {};
   let phase: keyof typeof timeouts = 'resolve';
   const deadlineAt = performance.now() + (options.connectMs ?? 10_000);
@@ -64,6 +65,26 @@ export async function dial(
     const secured =
       tls === undefined ? { socket, certificate: null } : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
     return { ...secured, address: address.text, family: address.family, phases };
+  } finally {
+    stop();
+  }
+}
+
+/** An address is dialed without the steps of a name: a load balancer does it thousands of times a second. */
+async function dialAddress(dialer: Dialer, use: string, host: Host, port: number, options: DialOptions): Promise<Connection> {
+  const address = allowedAddress(dialer, use, host, host.name);
+  options.onPhase?.('resolve', 0);
+  const started = performance.now();
+  const late = () => new GuardFailure(timeouts.connect[0], 'connect', `${host.name} ${timeouts.connect[1]}`);
+  const { signal, stop } = deadline(options.connectMs ?? 10_000, late, options.signal);
+  try {
+    const socket = await dialer.connector({ address: address.text, family: address.family, port }, signal);
+    sameAddress(socket, host, address).on('error', () => {});
+    const took = performance.now() - started;
+    options.onPhase?.('connect', took);
+    return { socket, certificate: null, address: address.text, family: address.family, phases: { resolve: 0, connect: took } };
+  } catch (error) {
+    throw signal.aborted || error instanceof GuardRefusal ? error : failureOf(error, host.name, 'connect');
   } finally {
     stop();
   }

@@ -32,7 +32,7 @@ export async function resolveAllowed(policy: AddressPolicy, use: string, host: H
   return alternating(answers.map(({ address }) => allowedAddress(policy, use, host, address)));
 }
 
-function allowedAddress({ allow }: AddressPolicy, use: string, host: Host, text: string): Address {
+export function allowedAddress({ allow }: AddressPolicy, use: string, host: Host, text: string): Address {
   const verdict = decide(allow, use, text);
   if (verdict.allowed) return verdict.address;
   throw blockedAddress(use, host.name, host.literal !== null, verdict.class);

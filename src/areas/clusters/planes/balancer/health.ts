@@ -65,7 +65,7 @@ export function makeNodeHealth(
   return {
     order(port) {
       const all = nodes();
-      const up = all.filter((node) => !isDown({ node, port }));
+      const up = failures.size === 0 ? all : all.filter((node) => !isDown({ node, port }));
       const among = up.length > 0 ? up : all;
       const first = turn++ % Math.max(1, among.length);
       return [...among.slice(first), ...among.slice(0, first)];

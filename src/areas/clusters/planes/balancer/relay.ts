@@ -4,7 +4,10 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 // One connection of a client, joined with one to a node. Each direction has backpressure, and ends by itself: a client that has sent everything
 // may still read. `pipe` does the same with twice the listeners, which a short connection would pay for.
 
-/** Nothing moved for this long: the connection is closed. The second: after one side has ended. */
+/**
+ * Nothing moved for this long: the connection is closed. The second: after one side has ended. The system looks whether a silent side is still
+ * there from the third on: a short connection does without.
+ */
 const idle = { openMs: 600_000, halfOpenMs: 60_000, keepAliveMs: 30_000 };
 
 export interface Relay {
@@ -16,17 +19,22 @@ export interface Relay {
 /** `onClose` is called once, after both connections are closed. */
 export function startRelay(client: Socket, node: Socket, header: Buffer | undefined, onClose: () => void): Relay {
   let open = 2;
+  let isHalfOpen = false;
   const join = (from: Socket, to: Socket) => {
     // Both sides may end one after the other; without this node ends the second with the first.
     from.allowHalfOpen = true;
     from.setNoDelay(true);
-    from.setKeepAlive(true, idle.keepAliveMs);
-    from.setTimeout(
-      idle.openMs,
-      guarded('clusters.balancer.idle', from, () => void from.destroy()),
-    );
+    let isSilent = false;
+    const rest = () => {
+      if (isSilent || isHalfOpen) return void from.destroy();
+      isSilent = true;
+      from.setKeepAlive(true, idle.keepAliveMs);
+      from.setTimeout(idle.openMs - idle.keepAliveMs);
+    };
+    from.setTimeout(idle.keepAliveMs, guarded('clusters.balancer.idle', from, rest));
     const pass = (data: Buffer) => void (to.write(data) || from.pause());
     const end = () => {
+      isHalfOpen = true;
       to.end();
       from.setTimeout(idle.halfOpenMs);
       to.setTimeout(idle.halfOpenMs);

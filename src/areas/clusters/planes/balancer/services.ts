@@ -7,7 +7,7 @@ import { addressOfPeer } from '../../../../kernel/http/peer.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import type { BalancedMesh, BalancerFigures, ServedService, ServingProblems } from '../../engine/balancer/listener.ts';
 import { type BalancedNode, makeSourceFilter } from '../../rules/load-balancer.ts';
-import { proxyHeader } from '../../rules/proxy-header.ts';
+import { type ConnectionEnd, type ProxyProtocol, proxyHeader } from '../../rules/proxy-header.ts';
 import { makeNodeHealth, type NodeHealth } from './health.ts';
 import { type Relay, startRelay } from './relay.ts';
 
@@ -293,11 +293,7 @@ async function joinNode(
       if (client.destroyed) return void socket.destroy();
       waiting.delete(client);
       client.off('close', abort); // to abort costs more than to join
-      const ends = {
-        client: { address: addressOfPeer(client), port: client.remotePort ?? 0 },
-        server: { address: service.address, port },
-      };
-      const header = service.proxyProtocol && proxyHeader(service.proxyProtocol, ends.client, ends.server);
+      const header = service.proxyProtocol && headerFor(service.proxyProtocol, client, { address: service.address, port });
       const relay = startRelay(client, socket, header, () => {
         relays.delete(relay);
         counts.bytesIn += relay.bytesIn();
@@ -313,6 +309,9 @@ async function joinNode(
   }
   client.resetAndDestroy();
 }
+
+const headerFor = (version: ProxyProtocol, client: Socket, server: ConnectionEnd): Buffer =>
+  proxyHeader(version, { address: addressOfPeer(client), port: client.remotePort ?? 0 }, server);
 
 function cutConnections({ relays, waiting }: ServiceListeners): void {
   for (const client of waiting) client.destroy();
