@@ -11,18 +11,22 @@ import { makeNode, makeService, untilAddress } from '../../src/areas/clusters/te
 import { installFakes } from '../../test/fakes/kubernetes/index.ts';
 import { mainProgram } from '../../test/harness/built.ts';
 import { startServer } from '../../test/harness/process.ts';
+import type { Caller } from '../../test/harness/request.ts';
 import { makeUsable } from './cluster-client.ts';
 import { at, figure } from './figure.ts';
 
 const seconds = 3;
 const streams = 16;
 const callers = 32;
+const askEveryMs = 20;
 const [pool, node, nodePort, port] = ['127.90.0.0/29', '127.90.1.1', 31_080, 8_080];
 const peer = join(import.meta.dirname, 'balancer-peer.ts');
 
 interface Measured {
   megabytes: number;
   connections: number;
+  /** Of requests to the API beside the bytes. */
+  apiMs: number[];
 }
 
 export async function measureBalancer(rounds: number): Promise<void> {
@@ -62,17 +66,22 @@ export async function measureBalancer(rounds: number): Promise<void> {
     );
     others.push(spawn('haproxy', ['-db', '-f', config], { stdio: 'ignore' }));
     await sleep(1_000);
-    for (const to of [ours, theirs]) await measureOnce(to, 1);
+    for (const to of [ours, theirs]) await measureOnce(owner, to, 1);
     const seen = { ours: [] as Measured[], theirs: [] as Measured[] };
     for (let round = 0; round < rounds; round++)
       for (const who of round % 2 === 0 ? (['ours', 'theirs'] as const) : (['theirs', 'ours'] as const)) {
-        const measured = await measureOnce(who === 'ours' ? ours : theirs, seconds);
+        const measured = await measureOnce(owner, who === 'ours' ? ours : theirs, seconds);
         seen[who].push(measured);
         console.log(
           `${round + 1} ${who === 'ours' ? 'quarterdeck' : 'haproxy'}: ${measured.megabytes.toFixed(0)} MB/s, ${measured.connections.toFixed(0)} connections/s; load ${loadavg()[0]!.toFixed(1)}`,
         );
       }
     console.log('');
+    for (const who of ['ours', 'theirs'] as const) {
+      const times = seen[who].flatMap(({ apiMs }) => apiMs);
+      figure(`a request to the API beside the bytes of ${who === 'ours' ? 'quarterdeck' : 'haproxy'}, p50`, at(times, 0.5), 'ms');
+      figure('  p99', at(times, 0.99), 'ms');
+    }
     compare(`bytes by ${streams} connections, MB/s`, seen, ({ megabytes }) => megabytes);
     compare(`connections by ${callers} callers, one after the other, /s`, seen, ({ connections }) => connections);
     await server.stopped();
@@ -90,7 +99,7 @@ function compare(what: string, seen: { ours: Measured[]; theirs: Measured[] }, o
   figure('  of haproxy’s', ours / theirs, '×', '≥ 0.5', ours / theirs >= 0.5);
 }
 
-async function measureOnce({ host, port: to }: { host: string; port: number }, forSeconds: number): Promise<Measured> {
+async function measureOnce(api: Caller, { host, port: to }: { host: string; port: number }, forSeconds: number): Promise<Measured> {
   const run = async (what: string, concurrency: number) => {
     const child = spawn(process.execPath, [peer, what, host, String(to), String(forSeconds), String(concurrency)], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -101,7 +110,20 @@ async function measureOnce({ host, port: to }: { host: string; port: number }, f
     if (code !== 0) throw new Error(`the client of the measurement ended with ${code}`);
     return Number(said);
   };
-  return { megabytes: (await run('bytes', streams)) / 1e6, connections: await run('connections', callers) };
+  const apiMs: number[] = [];
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) {
+      const began = performance.now();
+      await api.get('/clusters');
+      apiMs.push(performance.now() - began);
+      await sleep(askEveryMs);
+    }
+  })();
+  const bytes = await run('bytes', streams);
+  isOver = true;
+  await asking;
+  return { megabytes: bytes / 1e6, connections: await run('connections', callers), apiMs };
 }
 
 function findHaproxy(): string | undefined {

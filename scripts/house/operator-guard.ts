@@ -34,6 +34,10 @@ export const membersUseTheirGuard: Rule<Source[]> = {
     [/^src\/areas\/email\/open\.ts$/, 'the smart host stands in the configuration'],
     [/^src\/areas\/certificates\/open\.ts$/, 'the certificate authority stands in the configuration'],
     [/^src\/areas\/email\/outbound\/engine\/sending\/index\.ts$/, 'the smart host stands in the configuration'],
+    [
+      /^src\/areas\/clusters\/planes\/balancer\/program\.ts$/,
+      'makes the guard for members in a program, which has no app; and that of a mesh',
+    ],
     [/^src\/areas\/clusters\/engine\/mesh\/index\.ts$/, 'connects inside the namespace of one mesh, to nodes that are in it'],
   ],
   planted: [

@@ -3,7 +3,7 @@ import type { Logger } from '../log.ts';
 // Programs of ours that run beside the server and end with it.
 
 /** Only these variables are passed on: such a program needs neither the database nor any secret. */
-const passedOn = ['NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ'];
+const passedOn = ['PATH', 'NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ'];
 
 export const ownEnvironment = (): Record<string, string> =>
   Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { App } from '../../../../kernel/app.ts';
-import type { BalancedCluster, BalancerFigures, Balancers, ClusterBalancer } from '../../engine/balancer/listener.ts';
+import type { BalancedCluster, BalancerFigures, Balancers, ClusterBalancer, ServingProblems } from '../../engine/balancer/listener.ts';
 import { makeBalancerProcess } from './process.ts';
 import type { ServedCluster } from './services.ts';
 
@@ -35,11 +35,9 @@ export function makeBalancers(app: Pick<App, 'log' | 'sockets' | 'config'>, answ
       async serve({ uid, address, ports, nodes, sourceRanges, proxyProtocol }) {
         if (isClosed || isDraining) return {};
         isServed = true;
-        return process.ask({
-          act: 'serve',
-          cluster: given(),
-          service: { uid, address, ports, nodes, sourceRanges, proxyProtocol },
-        });
+        const service = { uid, address, ports, nodes, sourceRanges, proxyProtocol };
+        const unserved = ({ message }: Error): ServingProblems => ({ bind: `${address} is not served: ${message}` });
+        return process.ask({ act: 'serve', cluster: given(), service }).catch(unserved);
       },
       async setNodes(uid, nodes) {
         if (!isClosed) await process.ask({ act: 'set nodes', cluster: id, uid, nodes });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { ListeningSockets, SocketHandle } from '../../../../kernel/lifecycle/listening-sockets.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { ownEnvironment, passLine } from '../../../../kernel/programs/own.ts';
@@ -84,7 +85,7 @@ class Process implements BalancerProcess {
     clearTimeout(this.#idle);
     if (request.act === 'serve') {
       this.#running ??= this.#run();
-      if (!this.#child) throw new Error('the balancer program is being started again');
+      if (!this.#child) throw new Error('the program that accepts its connections is being started again');
     }
     try {
       return this.#child ? await this.#send(request) : {};
@@ -152,20 +153,29 @@ class Process implements BalancerProcess {
   async #runOnce(isAgain: boolean): Promise<{ code: number | null; signal: NodeJS.Signals | null; error?: Error }> {
     const { settings, log } = this.#parts;
     const child = spawn(process.execPath, [...flags, program], {
-      env: { ...ownEnvironment(), PATH: process.env.PATH ?? '', [settingsVariable]: JSON.stringify(settings) },
+      env: { ...ownEnvironment(), [settingsVariable]: JSON.stringify(settings) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     const ended = Promise.withResolvers<{ code: number | null; signal: NodeJS.Signals | null; error?: Error }>();
-    child.once('exit', (code, signal) => ended.resolve({ code, signal }));
-    child.on('error', (error) => child.pid === undefined && ended.resolve({ code: null, signal: null, error }));
-    child.on('message', (message, handle) => this.#take(child, message as FromProgram, handle as SocketHandle | undefined));
-    createInterface({ input: child.stderr! }).on('line', (line) => passLine(log, 'the balancer program', line));
+    const fail = (error: Error) => child.pid === undefined && ended.resolve({ code: null, signal: null, error });
+    child.once(
+      'exit',
+      guarded('clusters.balancer.exit', undefined, (code, signal) => ended.resolve({ code, signal })),
+    );
+    child.on('error', guarded('clusters.balancer.spawn', undefined, fail));
+    const take = (message: unknown, handle: unknown) => this.#take(child, message as FromProgram, handle as SocketHandle | undefined);
+    child.on(
+      'message',
+      guarded('clusters.balancer.message', child.pid === undefined ? undefined : { destroy: () => child.kill('SIGKILL') }, take),
+    );
+    const tell = (line: string) => passLine(log, 'the balancer program', line);
+    createInterface({ input: child.stderr! }).on('line', guarded('clusters.balancer.line', undefined, tell));
     this.#child = child;
     this.#claimed.clear();
     if (isAgain) void this.#serveAgain();
     const how = await ended.promise;
     this.#child = undefined;
-    for (const { reject } of this.#waiting.values()) reject(new Error('the balancer program ended'));
+    for (const { reject } of this.#waiting.values()) reject(new Error('the program that accepts its connections ended'));
     this.#waiting.clear();
     for (const [id, { bytesIn, bytesOut }] of this.#figures)
       this.#before.set(id, sum(this.#before.get(id) ?? noFigures, { bytesIn, bytesOut, connections: 0 }));
@@ -227,7 +237,10 @@ class Process implements BalancerProcess {
     if (!child) return;
     if (child.connected) child.disconnect();
     const late = setTimeout(() => child.kill('SIGKILL'), endMs);
-    child.once('exit', () => clearTimeout(late));
+    child.once(
+      'exit',
+      guarded('clusters.balancer.ended', undefined, () => clearTimeout(late)),
+    );
   }
 }
 

@@ -23,7 +23,7 @@ const figuresMs = 500;
 
 const settings = JSON.parse(process.env[settingsVariable]!) as ProgramSettings;
 const log = makeLog(settings.logLevel);
-observeFaults(({ error, name }) => log.error({ err: error, handler: name }, 'an exception that nobody foresaw'));
+observeFaults(({ error, name }) => log.error({ err: error, handler: name }, 'an unforeseen exception in a handler'));
 
 const say = (message: FromProgram, handle?: unknown) => void process.send?.(message, handle as never);
 
