@@ -1,6 +1,5 @@
-import type { BalancerFigures, ServedService, ServingProblems } from '../../engine/balancer/listener.ts';
+import type { BalancedMesh, BalancerFigures, ServedService, ServingProblems } from '../../engine/balancer/listener.ts';
 import type { BalancedNode } from '../../rules/load-balancer.ts';
-import type { ServedCluster } from './services.ts';
 
 // What a server and its balancer programs say to each other, over node's channel between processes. Listening sockets travel
 // beside the messages as node's own handles.
@@ -14,16 +13,27 @@ export interface ProgramSettings {
 
 export const settingsVariable = 'QUARTERDECK_BALANCER';
 
+/** A cluster whose Services are served. */
+export interface ServedCluster {
+  id: string;
+  org: string;
+  /** Of all its Services together. */
+  maxConnections: number;
+  mesh?: BalancedMesh | undefined;
+}
+
 /** What a server asks; each is answered. */
 export type Request =
   | { act: 'serve'; cluster: ServedCluster; service: ServedService }
-  | { act: 'set nodes'; cluster: string; uid: string; nodes: readonly BalancedNode[] }
+  | { act: 'set nodes'; cluster: ServedCluster; uid: string; nodes: readonly BalancedNode[] }
   | { act: 'close'; cluster: string; uid: string }
   | { act: 'close all'; cluster: string }
   | { act: 'drain'; limitMs: number };
 
+/** A listening socket of a Service. */
 export interface SocketAt {
-  name: string;
+  cluster: string;
+  uid: string;
   host: string;
   port: number;
 }

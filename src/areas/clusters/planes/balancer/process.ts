@@ -6,8 +6,9 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { ListeningSockets, SocketHandle } from '../../../../kernel/lifecycle/listening-sockets.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { ownEnvironment, passLine } from '../../../../kernel/programs/own.ts';
-import type { BalancerFigures, ServingProblems } from '../../engine/balancer/listener.ts';
-import { type FromProgram, type ProgramSettings, type Request, type SocketAt, settingsVariable, type ToProgram } from './channel.ts';
+import type { BalancerFigures, ServedService, ServingProblems } from '../../engine/balancer/listener.ts';
+import { type FromProgram, type ProgramSettings, type Request, type ServedCluster, settingsVariable, type ToProgram } from './channel.ts';
+import { type KeptSockets, makeKeptSockets } from './kept-sockets.ts';
 
 /** Compiled in the npm package, a source elsewhere. */
 const program = fileURLToPath(new URL(`./program${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
@@ -15,7 +16,10 @@ const program = fileURLToPath(new URL(`./program${import.meta.url.endsWith('.ts'
 /** Short connections leave garbage that is young: with more room for it, less is moved. */
 const flags = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 const backoff = { firstMs: 100, maxMs: 10_000, healthyMs: 60_000 };
-const defaultAnswerMs = 10_000;
+/** A program that has not answered after this time is killed: its successor answers. What closes is waited for by the next holder of a lease. */
+const answerMs = { serve: 10_000, close: 4_000, drain: 1_000 };
+/** Longer still, for an answer that waits behind a stall of this process. */
+const graceMs = 500;
 /** Without a Service, it ends. */
 const idleMs = 60_000;
 const endMs = 2_000;
@@ -24,17 +28,16 @@ export interface ProcessParts {
   log: Logger;
   sockets: ListeningSockets;
   settings: ProgramSettings;
-  /** A program that has not answered after this time is killed and started again. */
+  /** Instead of `answerMs`. */
   answerMs: number | undefined;
 }
 
 /** A balancer program, which runs while there is something to serve. What it serves is served again when it was started again. */
 export interface BalancerProcess {
-  pid(): number | undefined;
-  /** Rejects if it does not answer in time. */
+  /** Rejects if a Service is not served: the program ended, or did not answer. What closes is closed then. */
   ask(request: Request): Promise<ServingProblems>;
-  /** By cluster. */
-  figures(): ReadonlyMap<string, BalancerFigures>;
+  figuresOf(cluster: string): BalancerFigures;
+  connections(): number;
   stop(): Promise<void>;
 }
 
@@ -43,48 +46,52 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-const noFigures: BalancerFigures = { bytesIn: 0, bytesOut: 0, connections: 0 };
-
-export function makeBalancerProcess(parts: ProcessParts): BalancerProcess {
-  return new Process(parts);
+interface Ended {
+  code?: number | null;
+  signal?: NodeJS.Signals | null;
+  err?: unknown;
 }
 
-class Process implements BalancerProcess {
+const noFigures: BalancerFigures = { bytesIn: 0, bytesOut: 0, connections: 0 };
+
+export class ProgramBeside implements BalancerProcess {
   readonly #parts: ProcessParts;
+  readonly #kept: KeptSockets;
   #child: ChildProcess | undefined;
+  /** Until no program runs, and none is to be started. */
   #running: Promise<void> | undefined;
-  #isStopped = false;
+  /** The program was told to end. */
+  #isEnding = false;
+  readonly #stopping = new AbortController();
   #idle: NodeJS.Timeout | undefined;
   #lastId = 0;
   readonly #waiting = new Map<number, Waiting>();
-  /** By cluster and Service: what it was asked to serve last. */
-  readonly #served = new Map<string, Extract<Request, { act: 'serve' }>>();
-  /** Copies of its listening sockets, in which connections wait while it is started again. */
-  readonly #sockets = new Map<string, { at: SocketAt; handle: SocketHandle }>();
-  /** Those that the program that runs now has asked for. */
-  readonly #claimed = new Set<string>();
+  /** By cluster and Service: what it is to serve. */
+  readonly #served = new Map<string, { cluster: string; service: ServedService }>();
+  readonly #clusters = new Map<string, ServedCluster>();
   #figures = new Map<string, BalancerFigures>();
-  /** Bytes of programs that have ended. */
+  /** Of programs that have ended. */
   readonly #before = new Map<string, BalancerFigures>();
 
   constructor(parts: ProcessParts) {
     this.#parts = parts;
+    this.#kept = makeKeptSockets(parts.sockets);
   }
 
-  pid(): number | undefined {
-    return this.#child?.pid;
+  figuresOf(cluster: string): BalancerFigures {
+    return sum(this.#before.get(cluster) ?? noFigures, this.#figures.get(cluster) ?? noFigures);
   }
 
-  figures(): ReadonlyMap<string, BalancerFigures> {
-    const ids = new Set([...this.#figures.keys(), ...this.#before.keys()]);
-    return new Map([...ids].map((id) => [id, sum(this.#before.get(id) ?? noFigures, this.#figures.get(id) ?? noFigures)]));
+  connections(): number {
+    return [...this.#figures.values()].reduce((all, { connections }) => all + connections, 0);
   }
 
   async ask(request: Request): Promise<ServingProblems> {
-    this.#note(request);
+    if (this.#isEnding && request.act === 'serve') await this.#running;
     clearTimeout(this.#idle);
+    this.#note(request);
     if (request.act === 'serve') {
-      this.#running ??= this.#run();
+      if (!this.#stopping.signal.aborted) this.#running ??= this.#run();
       if (!this.#child) throw new Error('the program that accepts its connections is being started again');
     }
     try {
@@ -93,104 +100,141 @@ class Process implements BalancerProcess {
       if (request.act === 'serve' || this.#child) throw error;
       return {}; // it ended, and the next one does not begin with this
     } finally {
-      if (request.act !== 'serve') this.#releaseUnserved();
-      if (request.act === 'close all') this.#before.delete(request.cluster);
-      if (this.#served.size === 0) this.#idle = setTimeout(() => this.#endChild(), idleMs).unref();
+      this.#leave(request);
+      this.#endWhenIdle();
     }
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
     clearTimeout(this.#idle);
     this.#endChild();
     await this.#running;
-    for (const key of [...this.#sockets.keys()]) this.#release(key);
+    this.#kept.releaseAll();
   }
 
   /** What a program that is started again has to serve. */
   #note(request: Request): void {
-    if (request.act === 'serve') this.#served.set(`${request.cluster.id} ${request.service.uid}`, request);
-    else if (request.act === 'drain') this.#served.clear();
-    else if (request.act === 'close') this.#served.delete(`${request.cluster} ${request.uid}`);
+    if (request.act === 'serve' || request.act === 'set nodes') {
+      const { cluster } = request;
+      this.#clusters.set(cluster.id, cluster);
+      const uid = request.act === 'serve' ? request.service.uid : request.uid;
+      const known = this.#served.get(`${cluster.id} ${uid}`)?.service;
+      const service = request.act === 'serve' ? request.service : known && { ...known, nodes: request.nodes };
+      if (service) this.#served.set(`${cluster.id} ${uid}`, { cluster: cluster.id, service });
+    } else if (request.act === 'close') this.#served.delete(`${request.cluster} ${request.uid}`);
+    else
+      for (const [key, { cluster }] of this.#served) if (request.act === 'drain' || cluster === request.cluster) this.#served.delete(key);
+  }
+
+  /** The sockets of what is closed, if the program ended before it could say so. */
+  #leave(request: Request): void {
+    if (request.act === 'close') this.#kept.releaseService(request.cluster, request.uid);
+    else if (request.act === 'drain') this.#kept.releaseAll();
     else if (request.act === 'close all') {
-      for (const [key, { cluster }] of this.#served) if (cluster.id === request.cluster) this.#served.delete(key);
-    } else {
-      const found = this.#served.get(`${request.cluster} ${request.uid}`);
-      if (found) found.service = { ...found.service, nodes: request.nodes };
+      this.#kept.releaseCluster(request.cluster);
+      this.#clusters.delete(request.cluster);
+      this.#before.delete(request.cluster);
     }
+  }
+
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    if (this.#served.size > 0) return;
+    this.#idle = setTimeout(() => this.#served.size === 0 && this.#endChild(), idleMs).unref();
   }
 
   #send(request: Request): Promise<ServingProblems> {
     const child = this.#child!;
     const id = ++this.#lastId;
     const answered = new Promise<ServingProblems>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
-    child.send({ type: 'request', id, request } satisfies ToProgram, () => {}); // an error means that it is gone, which `exit` tells
-    const limitMs = (this.#parts.answerMs ?? defaultAnswerMs) + (request.act === 'drain' ? request.limitMs : 0);
-    const timer = setTimeout(() => {
-      this.#parts.log.error({ pid: child.pid }, 'the balancer program does not answer; it is started again');
+    tell(child, { type: 'request', id, request });
+    const kill = () => {
+      this.#parts.log.error({ pid: child.pid, act: request.act }, 'the balancer program does not answer; it is killed');
       child.kill('SIGKILL');
-    }, limitMs);
+    };
+    let timer = setTimeout(() => {
+      timer = setTimeout(kill, graceMs);
+    }, this.#limitOf(request));
     return answered.finally(() => clearTimeout(timer));
   }
 
+  #limitOf(request: Request): number {
+    const { answerMs: given } = this.#parts;
+    if (request.act === 'drain') return request.limitMs + (given ?? answerMs.drain);
+    return given ?? (request.act === 'serve' ? answerMs.serve : answerMs.close);
+  }
+
   async #run(): Promise<void> {
+    const { signal } = this.#stopping;
     let pause = backoff.firstMs;
-    let isAgain = false;
-    while (!this.#isStopped && this.#served.size > 0) {
+    for (let isAgain = false; !signal.aborted && (this.#served.size > 0 || !isAgain); isAgain = true) {
       const began = performance.now();
       const ended = await this.#runOnce(isAgain);
-      isAgain = true;
-      if (this.#isStopped || this.#served.size === 0) break;
-      this.#parts.log.error({ ...ended }, 'the balancer program ended; it is started again, and its connections are cut');
+      if (signal.aborted || (this.#isEnding && this.#served.size === 0)) break;
+      this.#parts.log.error(
+        { ...ended },
+        'the balancer program ended, and its connections are cut; it is started again if there is something to serve',
+      );
       if (performance.now() - began > backoff.healthyMs) pause = backoff.firstMs;
-      await sleep(pause, undefined, { ref: false });
+      await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
       pause = Math.min(pause * 2, backoff.maxMs);
     }
+    this.#isEnding = false;
     this.#running = undefined;
   }
 
   /** Resolves when it has ended. */
-  async #runOnce(isAgain: boolean): Promise<{ code: number | null; signal: NodeJS.Signals | null; error?: Error }> {
-    const { settings, log } = this.#parts;
-    const child = spawn(process.execPath, [...flags, program], {
-      env: { ...ownEnvironment(), [settingsVariable]: JSON.stringify(settings) },
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    });
-    const ended = Promise.withResolvers<{ code: number | null; signal: NodeJS.Signals | null; error?: Error }>();
-    const fail = (error: Error) => child.pid === undefined && ended.resolve({ code: null, signal: null, error });
-    child.once(
-      'exit',
-      guarded('clusters.balancer.exit', undefined, (code, signal) => ended.resolve({ code, signal })),
-    );
-    child.on('error', guarded('clusters.balancer.spawn', undefined, fail));
-    const take = (message: unknown, handle: unknown) => this.#take(child, message as FromProgram, handle as SocketHandle | undefined);
-    child.on(
-      'message',
-      guarded('clusters.balancer.message', child.pid === undefined ? undefined : { destroy: () => child.kill('SIGKILL') }, take),
-    );
-    const tell = (line: string) => passLine(log, 'the balancer program', line);
-    createInterface({ input: child.stderr! }).on('line', guarded('clusters.balancer.line', undefined, tell));
-    this.#child = child;
-    this.#claimed.clear();
-    if (isAgain) void this.#serveAgain();
+  async #runOnce(isAgain: boolean): Promise<Ended> {
+    const ended = Promise.withResolvers<Ended>();
+    try {
+      this.#child = this.#start(ended.resolve);
+    } catch (err) {
+      return { err }; // without descriptors or memory there is none; there may be later
+    }
+    this.#kept.forgetClaims();
+    if (isAgain) void this.#serveAgain(this.#child);
     const how = await ended.promise;
     this.#child = undefined;
     for (const { reject } of this.#waiting.values()) reject(new Error('the program that accepts its connections ended'));
     this.#waiting.clear();
     for (const [id, { bytesIn, bytesOut }] of this.#figures)
-      this.#before.set(id, sum(this.#before.get(id) ?? noFigures, { bytesIn, bytesOut, connections: 0 }));
+      if (this.#clusters.has(id)) this.#before.set(id, sum(this.#before.get(id) ?? noFigures, { bytesIn, bytesOut, connections: 0 }));
     this.#figures.clear();
     return how;
   }
 
-  async #serveAgain(): Promise<void> {
-    const child = this.#child;
-    const results = await Promise.allSettled([...this.#served.values()].map((request) => this.#send(request)));
-    const failed = results.find((each) => each.status === 'rejected');
+  #start(end: (how: Ended) => void): ChildProcess {
+    const { settings, log } = this.#parts;
+    const child = spawn(process.execPath, [...flags, program], {
+      env: { ...ownEnvironment(), [settingsVariable]: JSON.stringify(settings) },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    const fail = (err: Error) => child.pid === undefined && end({ err });
+    child.on('error', guarded('clusters.balancer.spawn', undefined, fail));
+    child.once(
+      'exit',
+      guarded('clusters.balancer.exit', undefined, (code, signal) => end({ code, signal })),
+    );
+    const take = (message: unknown, handle: unknown) => this.#take(child, message as FromProgram, handle as SocketHandle | undefined);
+    child.on('message', guarded('clusters.balancer.message', undefined, take));
+    // Absent where it could not be started for want of descriptors.
+    if (child.stderr) {
+      const pass = (line: string) => passLine(log, 'the balancer program', line);
+      createInterface({ input: child.stderr }).on('line', guarded('clusters.balancer.line', undefined, pass));
+    }
+    return child;
+  }
+
+  async #serveAgain(child: ChildProcess): Promise<void> {
+    const again = [...this.#served.values()].map(({ cluster, service }) =>
+      this.#send({ act: 'serve', cluster: this.#clusters.get(cluster)!, service }),
+    );
+    const failed = (await Promise.allSettled(again)).find((each) => each.status === 'rejected');
     if (failed)
       this.#parts.log.warn({ err: failed.reason }, 'a load balancer could not be served again; the next look at its cluster does');
     // Ports that were given up while no program ran.
-    if (child === this.#child) for (const key of [...this.#sockets.keys()]) if (!this.#claimed.has(key)) this.#release(key);
+    else if (child === this.#child) this.#kept.releaseUnclaimed();
   }
 
   #take(child: ChildProcess, message: FromProgram, handle: SocketHandle | undefined): void {
@@ -201,40 +245,18 @@ class Process implements BalancerProcess {
       if (message.error === undefined) found?.resolve(message.problems ?? {});
       else found?.reject(new Error(message.error));
     } else if (message.type === 'figures') this.#figures = new Map(message.clusters);
-    else if (message.type === 'released') this.#release(keyOf(message.at));
-    else if (message.type === 'opened') {
-      if (handle) this.#keep(message.at, handle);
-      if (handle) this.#parts.sockets.keep(message.at.name, message.at, handle);
-    } else {
+    else if (message.type === 'released') this.#kept.release(message.at);
+    else if (message.type === 'ask socket') {
       const { id, at } = message;
-      const open = this.#sockets.get(keyOf(at))?.handle ?? this.#parts.sockets.take(at.name, at);
-      if (open) this.#keep(at, open);
-      child.send({ type: 'socket', id } satisfies ToProgram, open as never, () => {});
-    }
-  }
-
-  #keep(at: SocketAt, handle: SocketHandle): void {
-    this.#sockets.set(keyOf(at), { at, handle });
-    this.#claimed.add(keyOf(at));
-  }
-
-  #release(key: string): void {
-    const found = this.#sockets.get(key);
-    if (!found) return;
-    this.#sockets.delete(key);
-    found.handle.close();
-    this.#parts.sockets.release(found.at.name, found.at);
-  }
-
-  /** Of Services that are closed, if the program ended before it could say so. */
-  #releaseUnserved(): void {
-    const names = [...this.#served.keys()].map((each) => `load balancer ${each} `);
-    for (const [key, { at }] of this.#sockets) if (!names.some((name) => at.name.startsWith(name))) this.#release(key);
+      // One that was closed before it was sent is none.
+      tell(child, { type: 'socket', id }, this.#kept.find(at), () => tell(child, { type: 'socket', id }));
+    } else if (handle) this.#kept.keep(message.at, handle);
   }
 
   #endChild(): void {
     const child = this.#child;
     if (!child) return;
+    this.#isEnding = true;
     if (child.connected) child.disconnect();
     const late = setTimeout(() => child.kill('SIGKILL'), endMs);
     child.once(
@@ -244,7 +266,11 @@ class Process implements BalancerProcess {
   }
 }
 
-const keyOf = ({ name, host, port }: SocketAt): string => `${name} ${host}:${port}`;
+/** An error means that the program is gone, which `exit` tells, or that the socket is closed. */
+function tell(child: ChildProcess, message: ToProgram, handle?: SocketHandle, failed: () => void = () => {}): void {
+  if (!child.connected) return;
+  child.send(message, handle as never, {}, (error) => (error && handle ? failed() : undefined));
+}
 
 const sum = (a: BalancerFigures, b: BalancerFigures): BalancerFigures => ({
   bytesIn: a.bytesIn + b.bytesIn,

@@ -15,8 +15,16 @@ import { makeLog } from '../../../../kernel/log.ts';
 import { makeDialers } from '../../clients/mesh/dialers.ts';
 import type { BalancedMesh, ServingProblems } from '../../engine/balancer/listener.ts';
 import { isInMesh } from '../../rules/mesh/network.ts';
-import { type FromProgram, type ProgramSettings, type Request, type SocketAt, settingsVariable, type ToProgram } from './channel.ts';
-import { type DialNode, makeServices, type ServedCluster, type ServiceSockets } from './services.ts';
+import {
+  type FromProgram,
+  type ProgramSettings,
+  type Request,
+  type ServedCluster,
+  type SocketAt,
+  settingsVariable,
+  type ToProgram,
+} from './channel.ts';
+import { type DialNode, makeServices, type ServiceSockets } from './services.ts';
 
 /** The server's figures are at most this old. */
 const figuresMs = 500;
@@ -25,7 +33,8 @@ const settings = JSON.parse(process.env[settingsVariable]!) as ProgramSettings;
 const log = makeLog(settings.logLevel);
 observeFaults(({ error, name }) => log.error({ err: error, handler: name }, 'an unforeseen exception in a handler'));
 
-const say = (message: FromProgram, handle?: unknown) => void process.send?.(message, handle as never);
+/** What cannot be sent is for a server that is gone, or tells of a socket that was closed before its turn came. */
+const say = (message: FromProgram, handle?: unknown) => void process.send?.(message, handle as never, {}, () => {});
 
 /** Questions for a listening socket, by id. */
 const asked = new Map<number, (handle: SocketHandle | undefined) => void>();
@@ -35,8 +44,7 @@ const addresses = new WeakMap<Server, SocketAt>();
 
 /** The server keeps a copy of each socket: connections wait there while this program is started again, or the server replaced. */
 const sockets: ServiceSockets = {
-  async listen(server, name, { host, port }) {
-    const at = { name, host, port };
+  async listen(server, at) {
     const open = await new Promise<SocketHandle | undefined>((resolve) => {
       asked.set(++lastId, resolve);
       say({ type: 'ask socket', id: lastId, at });
@@ -45,7 +53,7 @@ const sockets: ServiceSockets = {
       server.listen(open, acceptBacklog);
       await untilListening(server);
     } else {
-      await ownSockets.listen(server, name, at);
+      await ownSockets.listen(server, `load balancer ${at.cluster}`, at);
       say({ type: 'opened', at }, handleOf(server));
     }
     addresses.set(server, at);
@@ -64,6 +72,9 @@ const dialers = makeDialers(log);
 /** Of each cluster, for its network and namespace. */
 const meshGuards = new WeakMap<ServedCluster, { mesh: BalancedMesh; guard: Guard }>();
 
+/** By cluster: where a dialer may run. */
+const namespaces = new Map<string, string>();
+
 function meshGuardOf(cluster: ServedCluster, mesh: BalancedMesh): Guard {
   const known = meshGuards.get(cluster);
   if (known?.mesh.network === mesh.network && known.mesh.namespace === mesh.namespace) return known.guard;
@@ -72,11 +83,23 @@ function meshGuardOf(cluster: ServedCluster, mesh: BalancedMesh): Guard {
     connector: async ({ address, port }, signal) => {
       if (!cluster.mesh?.addresses.includes(address))
         throw Object.assign(new Error('no node of the mesh has this address'), { code: 'EHOSTUNREACH' });
-      return dialers.connect(mesh.namespace, { address, port }, signal);
+      namespaces.set(cluster.id, mesh.namespace);
+      return dialers.connect(mesh.namespace, { address, port }, signal).catch((error) => {
+        // A dialer stays in a namespace that was made anew.
+        if (error.code === 'ENETUNREACH') dialers.end(mesh.namespace);
+        throw error;
+      });
     },
   });
   meshGuards.set(cluster, { mesh, guard: inside });
   return inside;
+}
+
+/** The namespace may be made anew under the same name. */
+function endDialer(cluster: string): void {
+  const namespace = namespaces.get(cluster);
+  namespaces.delete(cluster);
+  if (namespace !== undefined) dialers.end(namespace);
 }
 
 const dial: DialNode = async (cluster, { address }, port, options) => {
@@ -107,8 +130,10 @@ async function act(request: Request): Promise<ServingProblems | undefined> {
   if (request.act === 'serve') return services.serve(request.cluster, request.service);
   if (request.act === 'set nodes') services.setNodes(request.cluster, request.uid, request.nodes);
   else if (request.act === 'close') await services.close(request.cluster, request.uid);
-  else if (request.act === 'close all') await services.closeAll(request.cluster);
-  else await services.drain(request.limitMs);
+  else if (request.act === 'close all') {
+    await services.closeAll(request.cluster);
+    endDialer(request.cluster);
+  } else await services.drain(request.limitMs);
   return undefined;
 }
 

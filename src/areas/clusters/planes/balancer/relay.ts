@@ -8,7 +8,7 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
  * Nothing moved for this long: the connection is closed. The second: after one side has ended. The system looks whether a silent side is still
  * there from the third on: a short connection does without.
  */
-const idle = { openMs: 600_000, halfOpenMs: 60_000, keepAliveMs: 30_000 };
+const limits = { openMs: 600_000, halfOpenMs: 60_000, keepAliveMs: 30_000 };
 
 export interface Relay {
   bytesIn(): number;
@@ -17,7 +17,7 @@ export interface Relay {
 }
 
 /** `onClose` is called once, after both connections are closed. */
-export function startRelay(client: Socket, node: Socket, header: Buffer | undefined, onClose: () => void): Relay {
+export function startRelay(client: Socket, node: Socket, header: Buffer | undefined, onClose: () => void, idle = limits): Relay {
   let open = 2;
   let isHalfOpen = false;
   const join = (from: Socket, to: Socket) => {
@@ -31,7 +31,9 @@ export function startRelay(client: Socket, node: Socket, header: Buffer | undefi
       from.setKeepAlive(true, idle.keepAliveMs);
       from.setTimeout(idle.openMs - idle.keepAliveMs);
     };
-    from.setTimeout(idle.keepAliveMs, guarded('clusters.balancer.idle', from, rest));
+    // Every time: what is given to `setTimeout` itself is called once.
+    from.on('timeout', guarded('clusters.balancer.idle', from, rest));
+    from.setTimeout(idle.keepAliveMs);
     const pass = (data: Buffer) => void (to.write(data) || from.pause());
     const end = () => {
       isHalfOpen = true;

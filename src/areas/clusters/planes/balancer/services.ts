@@ -5,9 +5,10 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { DialOptions } from '../../../../kernel/guard/index.ts';
 import { addressOfPeer } from '../../../../kernel/http/peer.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import type { BalancedMesh, BalancerFigures, ServedService, ServingProblems } from '../../engine/balancer/listener.ts';
+import type { BalancerFigures, ServedService, ServingProblems } from '../../engine/balancer/listener.ts';
 import { type BalancedNode, makeSourceFilter } from '../../rules/load-balancer.ts';
 import { type ConnectionEnd, type ProxyProtocol, proxyHeader } from '../../rules/proxy-header.ts';
+import type { ServedCluster, SocketAt } from './channel.ts';
 import { makeNodeHealth, type NodeHealth } from './health.ts';
 import { type Relay, startRelay } from './relay.ts';
 
@@ -26,7 +27,7 @@ const acceptPollMs = 20;
 /** Where the listening sockets come from, and go to. */
 export interface ServiceSockets {
   /** Rejects as `listen` of node fails. */
-  listen(server: Server, name: string, at: { host: string; port: number }): Promise<void>;
+  listen(server: Server, at: SocketAt): Promise<void>;
   /** Accepts no more; open connections go on. */
   close(server: Server): void;
 }
@@ -40,20 +41,11 @@ export interface ServicesParts {
   dial: DialNode;
 }
 
-/** A cluster whose Services are served. */
-export interface ServedCluster {
-  id: string;
-  org: string;
-  /** Of all its Services together. */
-  maxConnections: number;
-  mesh?: BalancedMesh | undefined;
-}
-
 /** The listeners of all clusters of this process. */
 export interface Services {
   /** Opens, changes and closes listeners until they are as given. */
   serve(cluster: ServedCluster, service: ServedService): Promise<ServingProblems>;
-  setNodes(cluster: string, uid: string, nodes: readonly BalancedNode[]): void;
+  setNodes(cluster: ServedCluster, uid: string, nodes: readonly BalancedNode[]): void;
   close(cluster: string, uid: string): Promise<void>;
   closeAll(cluster: string): Promise<void>;
   /** Accepts no more; connections have this long to end. */
@@ -122,9 +114,12 @@ export function makeServices(given: ServicesParts): Services {
       if (services.get(service.uid) !== listeners || parts.isDraining) await closeService(parts, listeners);
       return { bind, nodes: listeners.health.problem() };
     },
-    setNodes(id, uid, nodes) {
-      const found = clusters.get(id)?.services.get(uid);
-      if (found) found.service = { ...found.service, nodes };
+    setNodes(given, uid, nodes) {
+      const cluster = clusters.get(given.id);
+      const found = cluster?.services.get(uid);
+      if (!cluster || !found) return;
+      Object.assign(cluster, given);
+      found.service = { ...found.service, nodes };
     },
     close,
     async closeAll(id) {
@@ -201,15 +196,16 @@ async function matchPorts(parts: Parts, cluster: Cluster, listeners: ServiceList
       parts.sockets.close(server);
     }
   if (isOwnAddress(service.address)) return `${service.address} is an address of the server’s own interfaces`;
+  let problem: string | undefined;
   for (const port of wanted) {
     if (servers.has(port)) continue;
     try {
       servers.set(port, await listenAt(parts, cluster, listeners, port));
     } catch (error) {
-      return explainBind(service.address, port, error as NodeJS.ErrnoException);
+      problem ??= explainBind(service.address, port, error as NodeJS.ErrnoException);
     }
   }
-  return undefined;
+  return problem;
 }
 
 const isOwnAddress = (address: string): boolean =>
@@ -232,7 +228,7 @@ async function listenAt(parts: Parts, cluster: Cluster, listeners: ServiceListen
     guarded('clusters.balancer.connection', ([client]) => client, accept),
   );
   const { uid, address } = listeners.service;
-  await parts.sockets.listen(server, `load balancer ${cluster.id} ${uid} ${port}`, { host: address, port });
+  await parts.sockets.listen(server, { cluster: cluster.id, uid, host: address, port });
   const fail = (error: Error) => parts.log.warn({ err: error, cluster: cluster.id }, 'a listener of a load balancer failed');
   server.on('error', guarded('clusters.balancer.error', undefined, fail));
   return server;

@@ -57,3 +57,35 @@ test('a Service that is closed while no program runs leaves no socket', async (t
   await cluster.closeAll();
   await eventually(() => isRefused(8_160));
 });
+
+const serviceAt = (n: number) => ({ ...service, uid: `u${n}`, address: poolAddress(100 + n), ports: ports.slice(0, 1) });
+
+test('clusters that close while others open end no program, and leave no listener', async (t) => {
+  await nodeServer(t, nodeAddress(30), nodePort);
+  const { balancers, cluster: stays } = balancersAlone(t, {});
+  assert.deepEqual(await stays.serve(serviceAt(0)), {});
+  const before = await balancerPrograms(process.pid);
+  for (let round = 0; round < 5; round++) {
+    const clusters = [1, 2, 3, 4].map((n) =>
+      balancers.open({ id: `cls_1${n}`, org: 'org_1', mesh: () => undefined, maxConnections: () => 100 }),
+    );
+    const opened = clusters.map((each, n) => each.serve(serviceAt(n + 1)));
+    await Promise.all(clusters.slice(2).map((each) => each.closeAll()));
+    await Promise.all(opened);
+    await Promise.all(clusters.map((each) => each.closeAll()));
+  }
+  assert.deepEqual(await balancerPrograms(process.pid), before);
+  for (const n of [1, 2, 3, 4]) await assert.rejects(talk(poolAddress(100 + n), 8_160), /ECONNREFUSED/);
+  assert.match(await talk(poolAddress(100), 8_160), /hello$/);
+});
+
+test('a larger tier has its effect on a Service whose nodes alone are told', async (t) => {
+  await nodeServer(t, nodeAddress(30), nodePort);
+  let max = 0;
+  const { cluster } = balancersAlone(t, { maxConnections: () => max });
+  assert.deepEqual(await cluster.serve(service), {});
+  await assert.rejects(talk(address, 8_160), /ECONNRESET/);
+  max = 100;
+  await cluster.setNodes('u', nodes);
+  assert.match(await talk(address, 8_160), /hello$/);
+});

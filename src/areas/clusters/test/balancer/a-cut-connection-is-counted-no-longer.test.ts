@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
 import { startRelay } from '../../planes/balancer/relay.ts';
-
-/** The two ends of a connection. */
-async function pair(t: TestContext): Promise<[near: Socket, far: Socket]> {
-  const server = createServer({ allowHalfOpen: true });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const far = connect({ port: (server.address() as { port: number }).port, host: '127.0.0.1', allowHalfOpen: true });
-  const [near] = (await once(server, 'connection')) as [Socket];
-  for (const socket of [near, far]) socket.on('error', () => {});
-  t.after(() => far.destroy());
-  server.close();
-  return [near, far];
-}
+import { pair } from './support.ts';
 
 for (const [who, ending] of [
   ['the client', 0],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
@@ -35,6 +36,19 @@ export function balancersAlone(t: TestContext, { allowed = 'node=127.0.0.0/8', a
   t.after(() => balancers.stop());
   const cluster = balancers.open({ id: 'cls_1', org: 'org_1', mesh: () => undefined, maxConnections: () => 100, ...given });
   return { balancers, cluster };
+}
+
+/** The two ends of a connection. */
+export async function pair(t: TestContext): Promise<[near: Socket, far: Socket]> {
+  const server = createServer({ allowHalfOpen: true });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const far = connect({ port: (server.address() as { port: number }).port, host: '127.0.0.1', allowHalfOpen: true });
+  const [near] = (await once(server, 'connection')) as [Socket];
+  for (const socket of [near, far]) socket.on('error', () => {});
+  t.after(() => far.destroy());
+  server.close();
+  return [near, far];
 }
 
 /** Below this process. */
