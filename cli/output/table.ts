@@ -102,7 +102,7 @@ function rowLines(beside: Placed[], shown: Placed[], n: number, look: Look): str
     const { text, style } = isLong(p) ? { text: look.unicode ? '↓' : 'v', style: 'dim' as const } : p.cells[n]!;
     return styled(style, text, look) + ' '.repeat(Math.max(0, p.width - displayWidth(text)));
   });
-  const below = shown.filter((p) => (!beside.includes(p) || isLong(p)) && p.cells[n]!.text !== '-');
+  const below = shown.filter((p) => (!beside.includes(p) || isLong(p)) && !p.cells[n]!.isEmpty);
   const labelWidth = Math.max(0, ...below.map((p) => displayWidth(p.head)));
   return [line(row), ...below.flatMap((p) => belowLines(p, n, labelWidth, look))];
 }

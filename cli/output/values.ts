@@ -7,11 +7,13 @@ import { judge, signOf } from './states.ts';
 export interface Cell {
   text: string;
   style?: Style;
+  /** There is no value; a dash stands for it. A value may be a dash too. */
+  isEmpty?: boolean;
 }
 
 /** In a table: short. */
 export function cellOf(value: unknown, name: string, as: Format | undefined, look: Look): Cell {
-  if (isEmpty(value)) return { text: '-', style: 'dim' };
+  if (isEmpty(value)) return { text: '-', style: 'dim', isEmpty: true };
   const format = as ?? formatOf(name, value);
   if (format === 'state' && (typeof value === 'string' || typeof value === 'boolean')) return stateCell(value, look);
   if (format === 'age' && isMoment(value)) return { text: age(Date.parse(value), look.now) };

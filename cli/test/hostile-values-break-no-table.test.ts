@@ -86,6 +86,12 @@ test('a value of 10,000 characters stands whole below its row, and the other row
   assert.deepEqual(piped, ['ID    NAME  NOTE  STATE', 'id_0  web   fine  up', `id_1  ${long}  fine  up`, '']);
 });
 
+test('a value that is a dash is a value', () => {
+  const long = 'x'.repeat(40);
+  assert.match(draw([row(long), row('-', 1)], 30), /^id_1.*\n {2}name {2}-$/m);
+  assert.doesNotMatch(draw([row(long), row('', 1)], 30), /^id_1.*\n {2}name/m);
+});
+
 test('a list of 200,000 rows is drawn', () => {
   const things = Array.from({ length: 200_000 }, () => ({ id: 'id_1' }));
   assert.equal(formatted({ things }, { columns: { things: [{ key: 'id' }] } }, 'table', look(80)).length, 3 + 5 * 200_000);
